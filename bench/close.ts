@@ -1,7 +1,10 @@
 /**
- * Closing a month: 20,000 subscriptions renewed with 1,000 events of usage each, 20 million in all, by the billing run as a worker performs it:
- * sums taken under the lock, priced, put on the renewal invoices and recorded. The floor is one bare sum over the same events and the bare renewals of
- * as many other subscriptions. `npm run bench -- close 200` takes a hundredth. Aim: no sum differs, and all of it is closed within minutes.
+ * Closes a month: renews 20,000 subscriptions with 1,000 usage events each, 20 million in all. The
+ * billing run works as in a worker: it sums under the lock, prices, writes the renewal invoices and
+ * records the bill. The floor is one bare sum over the same events and the bare renewals of as many
+ * other subscriptions. `npm run bench -- close 200` takes a hundredth.
+ *
+ * Aim: no sum differs, and all of it is closed within minutes. USAGE-9
  */
 import assert from "node:assert/strict";
 import type pg from "pg";
@@ -18,10 +21,12 @@ const organisations = 20;
 const allSubscriptions = 20_000;
 const eventsOfEach = 1_000;
 
-/** Subscriptions closed before anything counts, with so many events each: their events are summed as well. */
+/**
+ * The warm-up closes these subscriptions before anything counts. Their events are summed as well.
+ */
 const warmUp = { subscriptions: 1_000, eventsOfEach: 20 };
 
-/** How many subscriptions: the argument after the measurement's name, or all. */
+/** The number of subscriptions: the argument after the measurement's name, or all. */
 function subscriptionsWanted(): number {
   const wanted = Number(process.argv[3] ?? allSubscriptions);
   assert(wanted > 0 && wanted % organisations === 0, `the number of subscriptions is a multiple of ${organisations}`);
@@ -48,7 +53,10 @@ interface Sum {
   readonly cpuSeconds: number;
 }
 
-/** The bare sum over all events: the better of two, so that neither reads what the other one had to fetch. */
+/**
+ * The bare sum over all events. The better of two runs counts, so that no run pays for filling the
+ * cache of the other.
+ */
 async function sumBarely(databaseUrl: string, subscriptions: number, events: number): Promise<Sum> {
   const expected = {
     sums: (subscriptions + warmUp.subscriptions) * meterCodes.length,
@@ -68,7 +76,10 @@ async function sumBarely(databaseUrl: string, subscriptions: number, events: num
   });
 }
 
-/** So that statements are compiled and planned before anything counts, as in a worker that has run for a minute. */
+/**
+ * Compiles and plans the statements before anything counts, as in a worker that has run for a
+ * minute.
+ */
 async function closeSome(database: MeasuredDatabase, databaseUrl: string): Promise<void> {
   const ids = [await database.organisation("Warm"), await database.organisation("Warm floor")];
   for (const id of ids) {
@@ -85,7 +96,10 @@ function urlOf({ options: { connectionString } }: pg.Pool): string {
   return connectionString;
 }
 
-/** Prints the figures; rejects where a sum or an amount differs, or an event was billed twice or not at all. */
+/**
+ * Prints the figures. Rejects if a sum or an amount differs, or if an event was billed twice or not
+ * at all.
+ */
 export async function run(): Promise<void> {
   const subscriptions = subscriptionsWanted();
   const each = subscriptions / organisations;

@@ -1,7 +1,10 @@
 /**
- * Creations of subscriptions over REST, each answered once its invoice is in the demo ledger: a second at 1, 8 and 32 at
- * once, and how long one takes alone. The floor is what a creation makes PostgreSQL do before the ledger hears of it, sent
- * by the store itself without HTTP, Temporal and ledger. Aim: 250 a second at 32, and a middle of 40 ms alone.
+ * Creates subscriptions over REST. Each answer arrives once the invoice is in the demo ledger.
+ * Measures creations a second at 1, 8 and 32 concurrent calls, and the duration of a single one.
+ * The floor sends the statements of a creation up to the ledger's part by the store itself, without
+ * HTTP, Temporal and ledger.
+ *
+ * Aim: 250 a second at 32 concurrent calls, and a median of 40 ms alone.
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -18,7 +21,10 @@ import { printFigure } from "./support/figure.ts";
 import { requireSettledOnce } from "./support/settled-once.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
-/** How many at once, and for how long: long enough that the first round's compiling does not count. */
+/**
+ * Concurrency and duration. The duration is long enough that the compiling in the first load does
+ * not count.
+ */
 const loads = [
   { atOnce: 1, durationMs: 5_000 },
   { atOnce: 8, durationMs: 6_000 },
@@ -27,7 +33,7 @@ const loads = [
 
 const warmUp = { atOnce: 8, durationMs: 3_000 };
 
-/** Of 120 requests a minute each: more than all rounds together can use up. */
+/** Each key has 120 requests a minute. Together that is more than all loads can use up. */
 const keyCount = 150;
 
 const creation = { customerCode: "ACME", planCode: "team", units: 10, chargeCode: "onboarding" } as const;
@@ -39,13 +45,16 @@ const body = JSON.stringify({
   charges: [{ charge_code: creation.chargeCode }],
 });
 
-/** Makes one creation; resolves once it is done. */
+/** Performs one creation. Resolves once it is done. */
 type Create = () => Promise<void>;
 
-/** What a round did: milliseconds of each creation, in rising order. */
+/** The result of one load: milliseconds of each creation, in rising order. */
 interface Round {
   readonly perSecond: number;
-  /** Of everything that runs for it, the client too: what the machine does beside does not change it. */
+  /**
+   * By the processor time of every process involved, also the client. Other work on the machine
+   * does not change it.
+   */
   readonly perCpuSecond: number;
   readonly tookMs: readonly number[];
 }
@@ -66,7 +75,10 @@ async function measure(create: Create, { atOnce, durationMs }: { atOnce: number;
   return { perSecond: tookMs.length / seconds, perCpuSecond, tookMs: tookMs.sort((a, b) => a - b) };
 }
 
-/** Creates over REST; every answer must say that the document is in the ledger, and is kept for the look at the end. */
+/**
+ * Creates over REST. Every answer must say that the document is in the ledger. The ids are kept for
+ * the check at the end.
+ */
 function createOverRest(baseUrl: string, keys: readonly string[], acknowledged: Map<string, string>): Create {
   const dispatcher = new Agent({ connections: 64, pipelining: 1 });
   let sent = 0;
@@ -90,7 +102,10 @@ function createOverRest(baseUrl: string, keys: readonly string[], acknowledged: 
   };
 }
 
-/** The statements that the API sends for a creation, by its own store: admission, key, facts, write, reads, key. */
+/**
+ * Sends the statements of a creation by the API's own store: admission, key, facts, write, reads,
+ * key.
+ */
 function createInDatabase(
   { pool }: MeasuredSystem,
   organisationId: string,
@@ -140,12 +155,15 @@ function createInDatabase(
   return { create, stop: idempotency.stop };
 }
 
-/** A share of the sorted values. */
+/** The value at a share of the sorted values. */
 function at(sorted: readonly number[], share: number): number {
   return sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
 }
 
-/** Prints the figures; rejects unless every acknowledged creation is one subscription, one invoice and one document. */
+/**
+ * Prints the figures. Rejects unless every acknowledged creation is one subscription, one invoice
+ * and one document.
+ */
 export async function run(): Promise<void> {
   const system = await startMeasuredSystem();
   try {
@@ -154,12 +172,14 @@ export async function run(): Promise<void> {
     const keys = await system.addKeys(made.organisationId, keyCount);
     const create = createOverRest(system.baseUrl, keys, acknowledged);
     await measure(create, warmUp);
-    // What autovacuum does within the first minute: statements planned over empty tables read an organisation's whole history.
+    // Autovacuum does this within the first minute. Without it, statements planned over empty
+    // tables read an organisation's whole history.
     await system.pool.query("VACUUM ANALYZE");
     const rounds: Round[] = [];
     for (const load of loads) rounds.push(await measure(create, load));
     await requireSettledOnce(system.pool, made, acknowledged);
-    // After the look, in an organisation of its own: the worker settles what the floor leaves waiting.
+    // After the check, in a separate organisation: the worker posts the documents that the floor
+    // leaves waiting.
     const other = await system.organisation("Floor");
     const floor = createInDatabase(system, other.organisationId, await system.addKeys(other.organisationId, keyCount));
     await measure(floor.create, { ...warmUp, durationMs: 500 });

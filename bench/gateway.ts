@@ -1,6 +1,9 @@
 /**
- * What the gateway costs: creating a subscription as an echo (route, gate from memory, strict read, trivial operation,
- * write) on the real port, against bare node:http taking and giving the same bytes. Aim: half of it.
+ * The cost of the gateway: create subscription as an echo on the real port. The request passes the
+ * route, the gate with data in memory, the strict reader, a trivial operation and the writer. The
+ * floor is bare node:http with the same bytes in both directions.
+ *
+ * Aim: half of the floor.
  */
 import assert from "node:assert/strict";
 import { create } from "@bufbuild/protobuf";
@@ -21,11 +24,11 @@ import { median, printFigure } from "./support/figure.ts";
 import { startHttpFloor } from "./support/http-floor.ts";
 import { type HttpLoad, startHttpLoad } from "./support/http-load.ts";
 
-/** Enough to keep one core of the server busy, few enough that waiting stays a small part of it. */
+/** Enough to keep one core of the server busy, few enough that waiting is a small part. */
 const connections = 32;
-/** Long enough that the compiler has settled after the first, short enough that all end within 20 s. */
+/** Long enough that the compiler is done after the first, short enough that all end within 20 s. */
 const batchMs = 1_500;
-/** Gateway and floor in turn, so that whatever else the machine does meets both. */
+/** Gateway and floor alternate, so that other work on the machine affects both. */
 const rounds = 5;
 
 const body = JSON.stringify({
@@ -135,7 +138,10 @@ function startGateway() {
 interface Speed {
   /** Answers in a second of the clock. */
   readonly perSecond: number;
-  /** Answers in a second of this process's processor time: what the machine does beside does not change it. */
+  /**
+   * Answers in a second of this process's processor time. Other work on the machine does not change
+   * it.
+   */
   readonly perCpuSecond: number;
 }
 
@@ -148,7 +154,9 @@ async function measure(load: HttpLoad, port: number, durationMs: number): Promis
   return { perSecond: (result.answers * 1_000) / result.elapsedMs, perCpuSecond: result.answers / cpuSeconds };
 }
 
-/** Prints the two figures, by the clock and by processor time; rejects where a request was not answered. */
+/**
+ * Prints two figures, by the clock and by processor time. Rejects if a request was not answered.
+ */
 export async function run(): Promise<void> {
   const gateway = await startGateway();
   const text = await (

@@ -1,7 +1,10 @@
 /**
- * Renewals from due to ready for the ledger: period, invoice with its line and operation written, the subscription moved on. 20
- * organisations, four at once, as a worker performs them but for the engine, which is told once in two seconds. The floor is the same
- * rows by raw SQL without a decision. Aim: 5,000 a second, and a cost of each that does not grow with their number.
+ * Renews subscriptions, from due to ready for the ledger. Each renewal writes a period, an invoice
+ * with its line and its ledger job, and moves the subscription on. 20 organisations, four at once,
+ * as a worker performs them, but without the workflow engine, which a worker calls once in two
+ * seconds. The floor writes the same rows by raw SQL without a decision.
+ *
+ * Aim: 5,000 a second, and a cost for each that does not grow with their number. INVARIANT-1
  */
 import assert from "node:assert/strict";
 import type pg from "pg";
@@ -12,7 +15,7 @@ import { renewAll, renewByBilling, renewByFloor } from "./support/renewing.ts";
 
 const organisations = 20;
 
-/** How many are due in each round, over all organisations; each round comes on top of those before. */
+/** How many are due in each step, over all organisations. Each step adds to the ones before. */
 const rounds = [
   // Compiling and first plans do not count.
   { name: null, due: 2_000 },
@@ -21,7 +24,10 @@ const rounds = [
   { name: "100k", due: 100_000 },
 ] as const;
 
-/** Rejects unless every subscription has one renewal: one period more, one invoice with a line and a waiting operation, and a new day. */
+/**
+ * Rejects unless every subscription has one renewal: one period more, one invoice with a line and a
+ * waiting ledger job, and a new renewal date.
+ */
 async function requireEachOnce(pool: pg.Pool, organisationIds: readonly string[], count: number): Promise<void> {
   const { rows } = await pool.query(
     `SELECT count(*)::int AS subscriptions,
@@ -51,7 +57,7 @@ async function addOrganisations(database: MeasuredDatabase, kind: string): Promi
   return ids;
 }
 
-/** Prints the figures; rejects where a period was billed twice or not at all. */
+/** Prints the figures. Rejects if a period was billed twice or not at all. */
 export async function run(): Promise<void> {
   const database = await startMeasuredDatabase();
   try {
@@ -62,7 +68,8 @@ export async function run(): Promise<void> {
     for (const { name, due } of rounds) {
       const each = due / organisations;
       for (const id of [...measured, ...bare]) await addDueSubscriptions(pool, id, each);
-      // What autovacuum does within the first minute: statements planned over empty tables read them whole.
+      // Autovacuum does this within the first minute. Without it, statements planned over empty
+      // tables read whole tables.
       await pool.query({ text: "VACUUM ANALYZE", ...unlimited });
       const round = await renewAll(renew, measured, due);
       const floor = await renewAll(renewBare, bare, due);
@@ -78,5 +85,5 @@ export async function run(): Promise<void> {
   }
 }
 
-/** pg knows the limit of one query, its types do not. */
+/** pg accepts a time limit for one query; its types lack it. */
 const unlimited: { readonly query_timeout: number } = { query_timeout: 0 };

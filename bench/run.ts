@@ -1,7 +1,10 @@
 /** Runs one measurement by its name: `npm run bench -- gateway` runs `bench/gateway.ts`. */
 import { readdirSync } from "node:fs";
 
-/** A measurement: starts what it needs, prints its figures, stops what it started. Rejects where anything was lost. */
+/**
+ * A measurement: starts what it needs, prints its figures, and stops what it started. Rejects if
+ * anything was lost.
+ */
 interface Measurement {
   run(): Promise<void>;
 }

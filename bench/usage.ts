@@ -1,7 +1,11 @@
 /**
- * Usage reported over REST in batches of 100 by many keys for many subscriptions: accepted events a second, durable, where none, a tenth and all
- * of them were stored before, how long a batch takes at half of that, and reports of one event. The floor is the same insert as raw SQL in the same
- * PostgreSQL. Aim: 40,000 a second on two cores with the load's maker beside, and half of the floor.
+ * Reports usage over REST in batches of 100, with many keys for many subscriptions. Measures
+ * accepted, durable events a second if none, a tenth or all of them were stored before. Also the
+ * duration of a batch at half of that load, and reports of one event. The floor is the same insert
+ * as raw SQL in the same PostgreSQL.
+ *
+ * Aim: 40,000 a second on two cores that the load generator shares, and half of the floor. USAGE-1,
+ * USAGE-2
  */
 import assert from "node:assert/strict";
 import { request } from "undici";
@@ -16,30 +20,33 @@ import { addUsageWorld, requireStoredOnce, type UsageWorld } from "./support/usa
 /** Enough that PostgreSQL always has work: twice the service's own connections to it. */
 const connections = 24;
 
-/** As many as the floor was fastest with. */
+/** The number with which the floor was fastest. */
 const floorConnections = 8;
 
-/** Service and floor in turn, so that whatever else the machine does meets both. */
+/** Service and floor alternate, so that other work on the machine affects both. */
 const rounds = 3;
 const batchMs = 4_000;
 const floorMs = 2_500;
 const halfLoadMs = 6_000;
 
-/** Measures a round of the service or of its floor. */
+/** The speed of one batch of the service or of its floor. */
 interface Speed {
   readonly perSecond: number;
-  /** By processor time of everything but the maker of the load: the service's, PostgreSQL's, the floor's client's. */
+  /**
+   * By the processor time of everything except the load generator: the service, PostgreSQL, the
+   * floor's client.
+   */
   readonly perCpuSecond: number;
 }
 
-/** What a measurement has and has been told so far. */
+/** The state of the measurement: its parts, and what was sent and acknowledged so far. */
 interface Measuring {
   readonly system: MeasuredSystem;
   readonly load: UsageLoad;
   readonly world: UsageWorld;
   /** The next serial numbers, of the service's batches and of the floor's. */
   readonly next: { service: number; floor: number };
-  /** Events told as new. */
+  /** Events that were acknowledged as new. */
   readonly told: { service: number; floor: number };
 }
 
@@ -60,7 +67,10 @@ interface Round extends Speed {
   readonly loadShare: number;
 }
 
-/** Sends reports to the service and adds up what it told. Rejects where one failed, or a stored event was told as new. */
+/**
+ * Sends reports to the service and adds up its answers. Rejects if a report failed, or if a stored
+ * event was acknowledged as new. USAGE-3
+ */
 async function report(measuring: Measuring, reports: Reports): Promise<Round> {
   const { system, load, world, next, told } = measuring;
   const cpuBefore = { all: cpuSecondsUsed(null), service: cpuSecondsUsed(load.pid) };
@@ -117,7 +127,7 @@ function print(name: string, unit: string, service: readonly Speed[], floor: rea
   printFigure(`${name}_cpu`, middle(service, "perCpuSecond"), `${unit}/cpu-s`, middle(floor, "perCpuSecond"));
 }
 
-/** Batches without and with duplicates, and how long they take at half of the load. */
+/** Batches without and with duplicates, and their duration at half of the load. */
 async function measureBatches(measuring: Measuring): Promise<void> {
   const fresh: { service: Round[]; floor: FloorRun[] } = { service: [], floor: [] };
   for (let round = 0; round < rounds; round++) {
@@ -141,7 +151,7 @@ async function measureBatches(measuring: Measuring): Promise<void> {
   printFigure("usage_half_load_p99", half.result.p99Ms, "ms");
 }
 
-/** Reports of one event, each with a commit of its own. */
+/** Reports of one event, with a commit for each. */
 async function measureSingles(measuring: Measuring): Promise<void> {
   const bare = await insert(measuring, { of: "singles" });
   await report(measuring, { of: "singles", durationMs: 1_000 });
@@ -149,7 +159,7 @@ async function measureSingles(measuring: Measuring): Promise<void> {
   print("usage_single", "requests", [single], [bare]);
 }
 
-/** What the floor would be otherwise, and what HTTP alone could carry. */
+/** Variants of the floor, and the rate that HTTP alone could carry. */
 async function measureParts(measuring: Measuring): Promise<void> {
   const { system, load, world } = measuring;
   await makeFloorTables(system.pool);
@@ -170,7 +180,7 @@ async function measureParts(measuring: Measuring): Promise<void> {
   }
 }
 
-/** A whole answer to a batch. */
+/** A whole answer to a batch, for the HTTP floor. */
 async function answerText({ system, world, next, told }: Measuring): Promise<string> {
   const [batch] = world.hundreds;
   assert(batch);
@@ -192,7 +202,10 @@ async function answerText({ system, world, next, told }: Measuring): Promise<str
   return answer;
 }
 
-/** Prints the figures; rejects unless what was told as new is stored, each event once, and nothing else. */
+/**
+ * Prints the figures. Rejects unless exactly the events that were acknowledged as new are stored,
+ * each once.
+ */
 export async function run(): Promise<void> {
   const system = await startMeasuredSystem();
   const load = startUsageLoad();
@@ -205,7 +218,7 @@ export async function run(): Promise<void> {
       next: { service: 0, floor: 0 },
       told: { service: 0, floor: 0 },
     };
-    // For the compilers, and so that PostgreSQL knows what it plans for.
+    // Warms up the compilers, and gives PostgreSQL statistics for its plans.
     await insert(measuring, { of: "hundreds" });
     await report(measuring, { of: "hundreds" });
     await system.pool.query("ANALYZE");

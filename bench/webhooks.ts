@@ -1,10 +1,12 @@
 /**
- * Webhooks from due to taken: events to endpoints in this process, started by the scan, signed,
- * sent and written down. Once to ten endpoints that are alive, and once with two of ten dead: how
- * fast the others get theirs. The floor is the same bodies over bare HTTP. Then what platforms wait
- * for, alone and beside 5,000 events for two endpoints. Aim: 1,000 deliveries a second on the
- * embedded engine, no less beside dead endpoints; creations, amendments and ends that take at the
- * middle twice as long as without webhooks at most, and none over three seconds.
+ * Delivers webhooks, from due to accepted: the relay starts events to endpoints in this process;
+ * they are signed, sent and recorded. Once with ten living endpoints, and once with two of ten
+ * dead, to see the speed of the others. The floor is the same bodies over bare HTTP. Then the calls
+ * that platforms wait for, alone and during 5,000 events for two endpoints.
+ *
+ * Aim: 1,000 deliveries a second on the embedded engine, no fewer with dead endpoints. Creations,
+ * amendments and ends take at most twice as long at the median as without webhooks, and never over
+ * three seconds.
  */
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
@@ -16,27 +18,27 @@ import { median, printFigure } from "./support/figure.ts";
 import { type CallTimes, callUntil } from "./support/platform-calls.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
-/** `npm run bench -- webhooks 100` takes a tenth. */
+/** The number of events. `npm run bench -- webhooks 100` takes a tenth. */
 const allEvents = 1_000;
 
 const endpointCount = 10;
 
-/** What waits beside the calls of platforms, and for how many endpoints. */
+/** The events that wait during the calls of platforms, and the number of their endpoints. */
 const [waitingEvents, waitingEndpoints] = [5_000, 2];
 
-/** For how long calls are measured alone. */
+/** How long calls are measured alone. */
 const aloneMs = 20_000;
 
-/** The scan comes each minute. */
+/** The time limit for the relay's start. It runs each minute. */
 const scanMs = 90_000;
 
 /**
- * How long nothing may come before what is missing counts as lost: a delivery that was claimed and
- * not sent comes again within two minutes.
+ * The time without a request after which the missing ones count as lost. A delivery that was
+ * claimed and not sent is repeated within two minutes.
  */
 const silenceMs = 240_000;
 
-/** Requests at once of the floor: what the worker's limits at ten endpoints allow. */
+/** Concurrent requests of the floor: what the worker's limits at ten endpoints allow. */
 const floorAtOnce = 50;
 
 interface Round {
@@ -49,7 +51,7 @@ function countOf(receiver: WebhookReceiver, paths: readonly string[]): number {
   return paths.reduce((sum, path) => sum + receiver.received(path).length, 0);
 }
 
-/** The same bodies by bare requests. */
+/** Sends the same bodies by bare requests. Returns requests a second. */
 async function measureFloor(receiver: WebhookReceiver, bodies: readonly string[]): Promise<number> {
   const dispatcher = new Agent({ connections: floorAtOnce });
   const waiting = bodies.values();
@@ -67,7 +69,10 @@ async function measureFloor(receiver: WebhookReceiver, bodies: readonly string[]
   return bodies.length / seconds;
 }
 
-/** Waits until the paths have so many requests; resolves with when the first and the last came, and the processor time between. */
+/**
+ * Waits until the paths have so many requests. Returns the seconds between the first and the last,
+ * and the processor time between them.
+ */
 async function watch(receiver: WebhookReceiver, paths: readonly string[], count: number) {
   const endMs = performance.now() + scanMs;
   while (countOf(receiver, paths) === 0) {
@@ -85,7 +90,7 @@ async function watch(receiver: WebhookReceiver, paths: readonly string[], count:
   return { seconds: (cameMs - firstMs) / 1000, cpuSeconds: cpuSecondsUsed(null) - cpuBefore };
 }
 
-/** Rejects unless each living endpoint was sent each event once, and that is written down. */
+/** Rejects unless each living endpoint received each event once, and each delivery is recorded. */
 async function requireEachOnce(
   { pool }: MeasuredSystem,
   receiver: WebhookReceiver,
@@ -106,7 +111,7 @@ async function requireEachOnce(
   }
 }
 
-/** Endpoints of a new organisation, each at a path of its own. */
+/** Creates the endpoints of a new organisation, each at its own path. */
 async function makeEndpoints({ pool, sealing }: MeasuredSystem, receiver: WebhookReceiver, count: number) {
   const rows = webhookRows(pool, sealing);
   const organisationId = await rows.organisation();
@@ -129,7 +134,7 @@ async function measure(system: MeasuredSystem, events: number, deadCount: number
   try {
     const { organisationId, endpoints, addEvents } = await makeEndpoints(system, receiver, endpointCount);
     const [dead, living] = [endpoints.slice(0, deadCount), endpoints.slice(deadCount)];
-    // One is silent until the sender's own deadline, the others refuse.
+    // The first one is silent until the sender's deadline, the others fail.
     for (const [index, { path }] of dead.entries()) {
       receiver.answer(path, index === 0 ? { onceCame: Number.MAX_SAFE_INTEGER } : { status: 500 });
     }
@@ -138,7 +143,7 @@ async function measure(system: MeasuredSystem, events: number, deadCount: number
     const count = events * living.length;
     const { seconds, cpuSeconds } = await watch(receiver, paths, count);
     await requireEachOnce(system, receiver, living, deliveries);
-    // What still goes to dead endpoints must not be in the next measurement's way.
+    // Deliveries that still go to dead endpoints must not disturb the next measurement.
     await system.pool.query(
       `UPDATE webhook_endpoints SET status = 'disabled', disabled_at = now(), disabled_reason = 'measured' WHERE organisation_id = $1`,
       [organisationId],
@@ -151,7 +156,7 @@ async function measure(system: MeasuredSystem, events: number, deadCount: number
   }
 }
 
-/** Calls of platforms, alone and then for as long as deliveries wait. */
+/** Measures calls of platforms, first alone and then for as long as deliveries wait. */
 async function measureBeside(system: MeasuredSystem, events: number) {
   const receiver = await startReceiver();
   try {
@@ -184,7 +189,7 @@ function printBeside(alone: CallTimes, beside: CallTimes): void {
   }
 }
 
-/** Measures all of it, and prints the figures. */
+/** Measures all of it and prints the figures. */
 export async function run(): Promise<void> {
   const events = Number(process.argv[3] ?? allEvents);
   const system = await startMeasuredSystem();

@@ -1,17 +1,21 @@
-/** Processor time of everything that a measurement started: what the machine does beside does not change it. */
+/**
+ * Measures the processor time of everything that a measurement started. Other work on the machine
+ * does not change it.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** Linux counts processor time in hundredths of a second, whatever the kernel's own clock. */
 const ticksPerSecond = 100;
 
 /**
- * Seconds of processor time that this process and all below it have used so far, the ended ones included, without the
- * process `except` (the one that makes the load; null: none). 0 where there is no /proc.
+ * Seconds of processor time that this process and all its descendants have used so far, ended ones
+ * included. The process `except` is left out: the load generator, or null for none. Returns 0
+ * without /proc.
  */
 export function cpuSecondsUsed(except: number | null): number {
   const processes = new Map<number, { readonly parent: number; readonly ticks: number }>();
   for (const name of listProcesses()) {
-    // The name of the program may hold anything, so that the fields are counted from behind it.
+    // The program's name may contain any character, so the fields are counted from its end.
     const fields = statOf(name)
       .replace(/^.*\) /s, "")
       .split(" ");
@@ -37,7 +41,7 @@ function listProcesses(): readonly string[] {
   }
 }
 
-/** Empty where the process has ended meanwhile. */
+/** The text is empty if the process has ended meanwhile. */
 function statOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8");

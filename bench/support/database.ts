@@ -1,4 +1,7 @@
-/** A database alone for a measurement: PostgreSQL as `npm start` runs it, over new data in a temporary folder, migrated. */
+/**
+ * A database alone for a measurement: PostgreSQL as `npm start` runs it, migrated, with new data in
+ * a temporary folder.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +19,10 @@ import { freePort } from "../../test/support/ports.ts";
 /** The running database. */
 export interface MeasuredDatabase {
   readonly pool: pg.Pool;
-  /** Makes a live organisation in UTC with a plan of each type, connected to a ledger that nobody asks. Its id. */
+  /**
+   * Creates a live organisation in UTC with a plan of each type. Its ledger connection is never
+   * used. Returns its id.
+   */
   organisation(name: string): Promise<string>;
   stop(): Promise<void>;
 }
@@ -24,7 +30,7 @@ export interface MeasuredDatabase {
 /** The service's default of DATABASE_POOL_SIZE. */
 const poolSize = 10;
 
-/** Starts it; where it does not come up, what was started is stopped and its Error thrown. */
+/** Starts the database. If that fails, it stops what was started and throws the error. */
 export async function startMeasuredDatabase(): Promise<MeasuredDatabase> {
   const folder = await mkdtemp(join(tmpdir(), "billing-bench-"));
   const removeFolder = () => rm(folder, { recursive: true, force: true });

@@ -1,11 +1,12 @@
 /**
- * Subscriptions whose renewal is due, written by SQL with what a year of service leaves behind one: its periods, its first invoice,
- * a customer of its own for every ten, plans of each kind in turn.
+ * Inserts by SQL subscriptions whose renewal is due, with the rows that a year of service leaves:
+ * periods, a first invoice, one customer for every ten, and plans of each type in turn.
  */
 import type pg from "pg";
 import { inTransaction } from "../../src/store/database/pool.ts";
 
-// Rules that the rows keep anyway would be judged row by row: a hundred thousand are written in seconds without.
+// Constraints and triggers would be checked row by row, although the rows satisfy them. Without
+// them a hundred thousand rows take seconds.
 const withoutRules = "SET LOCAL session_replication_role = replica";
 
 const seedText = `
@@ -42,18 +43,19 @@ INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name
 SELECT gen_random_uuid(), $1, i.id, 0, 'plan', 'Team', '10 × 12.50', 10, 12.5, 125, i.period_start, i.period_end, '200', 'OUTPUT2'
 FROM invoice i`;
 
-// More than any invoice can hold.
+// Amounts larger than any invoice can hold.
 const spoilText = `
 UPDATE subscriptions SET units = 1000000000, price_override = 999999999,
   plan_id = (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team')
 WHERE id IN (SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq LIMIT $2)`;
 
-/** Subscriptions in a statement: far below what a statement may take. */
+/** Subscriptions in one statement: far below a statement's time limit. */
 const batch = 2_000;
 
 /**
- * Gives an organisation so many subscriptions in UTC whose renewal has been due since yesterday: the one after it is four weeks off at the
- * least, on whatever day this runs and over whichever midnight. The first `unbillable` of the organisation cost more than can be billed.
+ * Adds so many subscriptions in UTC whose renewal has been due since yesterday. The renewal after
+ * it is at least four weeks away, on any day and across any midnight. The first `unbillable`
+ * subscriptions of the organisation cost more than can be billed.
  */
 export async function addDueSubscriptions(
   pool: pg.Pool,

@@ -1,11 +1,14 @@
-/** Reads answers off an HTTP/1.1 connection as a load generator must: whole, one after the other, and looked at no more than needed. */
+/**
+ * Reads answers from an HTTP/1.1 connection for a load generator: whole, in order, and with no more
+ * parsing than needed.
+ */
 import type { Socket } from "node:net";
 
 const headEnd = Buffer.from("\r\n\r\n");
 
 /**
- * Calls `onAnswer` for each whole answer of the connection, with its head and body; the body is valid during the call only. Every answer must have
- * a Content-Length, and the next request may be sent from the call on.
+ * Calls `onAnswer` with the head and body of each whole answer. The body is valid during the call
+ * only. Every answer must have a Content-Length. The callback may send the next request.
  */
 export function readAnswers(socket: Socket, onAnswer: (head: string, body: Buffer) => void): void {
   let pending: Buffer = Buffer.alloc(0);

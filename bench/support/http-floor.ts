@@ -1,4 +1,4 @@
-/** The floor of HTTP: bare node:http that takes a body and gives fixed bytes. */
+/** The floor of HTTP: bare node:http that reads a body and returns fixed bytes. */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,10 @@ export interface HttpFloor {
   readonly stop: () => void;
 }
 
-/** Starts it in this process: it answers every request with the status and the text once its whole body, of `bodyBytes`, is there. */
+/**
+ * Starts the floor in this process. It answers every request with the status and the text, once its
+ * whole body of `bodyBytes` has arrived.
+ */
 export async function startHttpFloor(status: number, text: string, bodyBytes: number): Promise<HttpFloor> {
   const length = Buffer.byteLength(text);
   const server = createServer((incoming, response) => {

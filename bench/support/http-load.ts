@@ -1,13 +1,14 @@
 /**
- * Load over HTTP/1.1 keep-alive connections, in a process of its own so that it takes nothing from the server's. It does
- * no more than a client must: sends the same bytes again as soon as the answer is whole.
+ * Generates load over HTTP/1.1 keep-alive connections, in a separate process so that it takes no
+ * time from the server's. It does only what a client must: it sends the next request as soon as the
+ * answer is whole.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { readAnswers } from "./http-answers.ts";
 
-/** One round of load. */
+/** The parameters of one run of load. */
 export interface Round {
   readonly port: number;
   /** Whole requests, head and body, sent in turn. */
@@ -16,31 +17,34 @@ export interface Round {
   readonly status: number;
   readonly connections: number;
   readonly durationMs: number;
-  /** Whether the client sleeps while it waits: for a server of several processes, which need the core that waking takes. */
+  /**
+   * Whether the client sleeps while it waits. Servers of several processes need the core that
+   * staying awake takes.
+   */
   readonly sleeps?: boolean;
 }
 
-/** What a round did. */
+/** The result of one run. */
 export interface RoundResult {
   /** Answers with the right status. */
   readonly answers: number;
-  /** All other answers, and connections that broke. */
+  /** All other answers, and broken connections. */
   readonly failures: number;
   readonly elapsedMs: number;
-  /** Milliseconds that the 50th and 99th of a hundred requests took. */
+  /** The 50th and 99th percentile of the requests' durations, in milliseconds. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** A process that makes load, one round after the other. */
+/** A process that generates load, one run after the other. */
 export interface HttpLoad {
-  /** The process: its own time is not the server's. */
+  /** The process id, to leave out its processor time. */
   readonly pid: number;
   round(round: Round): Promise<RoundResult>;
   stop(): void;
 }
 
-/** Starts the process. */
+/** Starts the load generator. */
 export function startHttpLoad(): HttpLoad {
   const child: ChildProcess = fork(import.meta.filename, ["load"], { stdio: "inherit" });
   return {
@@ -58,7 +62,8 @@ async function makeLoad(round: Round): Promise<RoundResult> {
   const startedMs = performance.now();
   const endMs = startedMs + round.durationMs;
   const tookMs: number[] = [];
-  // To wake a sleeping client costs the server 20 µs a response, which would be taken for its own work.
+  // Waking a sleeping client costs the server 20 µs a response. That would count as the server's
+  // own work.
   let awake = round.sleeps !== true;
   const stayAwake = () => {
     if (awake) setImmediate(stayAwake);
@@ -73,10 +78,10 @@ async function makeLoad(round: Round): Promise<RoundResult> {
   return { answers: tookMs.length, failures: failed, elapsedMs, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-/** Over all connections, so that each request of a round has its turn. */
+/** Counted over all connections, so that each request of a run gets its turn. */
 let sent = 0;
 
-/** One connection until the time is over; resolves with the number of failures. */
+/** Drives one connection until the time is over. Resolves with the number of failures. */
 function drive(round: Round, endMs: number, tookMs: number[]): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const expected = `HTTP/1.1 ${round.status} `;

@@ -1,6 +1,6 @@
 /**
- * What platforms wait for: creations, amendments and ends over REST, each answered once the ledger
- * has taken it, by a few callers at a steady pace.
+ * Calls that platforms wait for: creations, amendments and ends over REST, by a few callers at a
+ * steady pace. Each is answered once the ledger has accepted it.
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -9,23 +9,26 @@ import { request } from "undici";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { MeasuredSystem } from "./system.ts";
 
-/** Milliseconds of each call. */
+/** Milliseconds of each call, by kind. */
 export interface CallTimes {
   readonly creations: number[];
   readonly amendments: number[];
   readonly ends: number[];
 }
 
-/** Callers beside each other. */
+/** The number of concurrent callers. */
 const callers = 2;
 
 /**
- * A call of each caller comes so often, where the one before is answered: what a machine of two
- * cores has room for.
+ * The interval between a caller's calls, if the previous one is answered. It fits a machine of two
+ * cores.
  */
 const everyMs = 250;
 
-/** Calls until `isOver` says so, after a whole turn of each; rejects where one is not done. */
+/**
+ * Calls until `isOver` returns true. Each caller finishes its three calls first. Rejects if a call
+ * fails.
+ */
 export async function callUntil(
   { baseUrl }: MeasuredSystem,
   { apiKey }: MadeOrganisation,

@@ -1,6 +1,7 @@
 /**
- * The floor of a renewal: the same rows as the billing run writes for it, under the same rules and in chunks of the same size, by one
- * statement of SQL that decides nothing: a fixed price, no discount, no deferred lines, no zone.
+ * The floor of a renewal: one SQL statement writes the same rows as the billing run, under the same
+ * constraints and in chunks of the same size. It decides nothing: a fixed price, no discount, no
+ * deferred lines, no timezone.
  */
 import type pg from "pg";
 import { chunkSize } from "../../src/store/billing/billing-run.ts";
@@ -36,7 +37,7 @@ WITH due AS (
 )
 SELECT count(*)::int AS renewed FROM due`;
 
-/** Renews up to a chunk of an organisation's due subscriptions; how many. */
+/** Renews up to a chunk of an organisation's due subscriptions. Returns how many. */
 export async function renewBarely(pool: pg.Pool, organisationId: string): Promise<number> {
   const { rows } = await pool.query<{ renewed: number }>({
     name: "renew_barely",

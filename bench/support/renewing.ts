@@ -1,4 +1,7 @@
-/** Billing of organisations, four at once as a worker does it, by the billing run or by a floor, measured. */
+/**
+ * Bills organisations, four at once as a worker does, by the billing run or by a floor, and
+ * measures it.
+ */
 import assert from "node:assert/strict";
 import type pg from "pg";
 import { createBillingRun } from "../../src/store/billing/billing-run.ts";
@@ -6,21 +9,24 @@ import { createBilling } from "../../src/worker/activities/billing/billing-run.t
 import { cpuSecondsUsed } from "./cpu.ts";
 import { renewBarely } from "./renewal-floor.ts";
 
-/** Rounds of billing that a worker process takes at once. */
+/** How many organisations a worker process bills at once. */
 const atOnce = 4;
 
-/** Renews all that is due of an organisation; resolves with how many. */
+/** Renews everything due of an organisation. Resolves with the number of renewals. */
 export type Renew = (organisationId: string) => Promise<number>;
 
-/** What renewing took. */
+/** The time that renewing took. */
 export interface Renewed {
   readonly seconds: number;
   readonly perSecond: number;
-  /** Processor time of everything that runs for it: what the machine does beside does not change it. */
+  /**
+   * Processor time of everything that runs for one renewal. Other work on the machine does not
+   * change it.
+   */
   readonly cpuMicroseconds: number;
 }
 
-/** Renews what is due of these organisations. Rejects where that is not `due` altogether. */
+/** Renews everything due of these organisations. Rejects if the total is not `due`. */
 export async function renewAll(renew: Renew, organisationIds: readonly string[], due: number): Promise<Renewed> {
   const cpuBefore = cpuSecondsUsed(null);
   const began = performance.now();
@@ -38,7 +44,10 @@ export async function renewAll(renew: Renew, organisationIds: readonly string[],
   return { seconds, perSecond: due / seconds, cpuMicroseconds: (1e6 * (cpuSecondsUsed(null) - cpuBefore)) / due };
 }
 
-/** The worker's own rounds. A subscription that is set aside ends the measurement; the ledger's workflow is woken by nobody. */
+/**
+ * Renews by the worker's own billing run. A parked subscription ends the measurement. The posting
+ * workflow is never started.
+ */
 export function renewByBilling(pool: pg.Pool): Renew {
   const { billBatch } = createBilling({
     store: createBillingRun(pool),
@@ -56,7 +65,7 @@ export function renewByBilling(pool: pg.Pool): Renew {
   };
 }
 
-/** The same rows by one statement a chunk. */
+/** Renews by the floor: the same rows, one statement for each chunk. */
 export function renewByFloor(pool: pg.Pool): Renew {
   return async (organisationId) => {
     let renewed = 0;

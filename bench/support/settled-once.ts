@@ -1,16 +1,19 @@
-/** Looks whether what was acknowledged is there, exactly once, here and in the ledger. */
+/** Checks that everything acknowledged exists exactly once, here and in the ledger. */
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 
-/** The longest wait for documents that were not settled when their creation was answered. */
+/** The longest wait for documents whose outcome was unknown when their creation was answered. */
 const settleLimitMs = 30_000;
 
-/** Invoices by the subscription that they were acknowledged with. */
+/** Acknowledged invoices by their subscription. */
 export type Acknowledged = ReadonlyMap<string, string>;
 
-/** Rejects unless every acknowledged subscription has one invoice and one ledger document, and there are no others. */
+/**
+ * Rejects unless every acknowledged subscription has one invoice and one ledger document, and no
+ * others exist.
+ */
 export async function requireSettledOnce(
   pool: pg.Pool,
   { organisationId, tenantId }: MadeOrganisation,

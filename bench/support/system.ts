@@ -1,6 +1,7 @@
 /**
- * The whole service for a measurement: what `npm start` starts, as processes of its own over new data in a temporary folder,
- * on free ports and with no setting, so that every limit is the one of a real installation.
+ * The whole service for a measurement: the processes of `npm start`, with new data in a temporary
+ * folder and on free ports. No setting is changed, so that every limit is that of a real
+ * installation.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -21,13 +22,16 @@ export interface MeasuredSystem {
   readonly baseUrl: string;
   readonly databaseUrl: string;
   readonly demoLedgerUrl: string;
-  /** For first data, floors and looking at the end; as large as the service's own pools. */
+  /** For first data, floors and the checks at the end. As large as the service's own pools. */
   readonly pool: pg.Pool;
-  /** Seals what the service opens. */
+  /** Encrypts secrets with the service's key. */
   readonly sealing: Encryption;
-  /** Makes a live organisation with its catalogue and customers on a tenant of its own in the demo ledger. */
+  /**
+   * Creates a live organisation with its catalogue and customers, on a new tenant of the demo
+   * ledger.
+   */
   organisation(name: string): Promise<MadeOrganisation>;
-  /** Gives an organisation so many further keys: the rate limit is of a key. */
+  /** Adds so many API keys to an organisation. The rate limit holds for each key. ACCESS-5 */
   addKeys(organisationId: string, count: number): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
@@ -35,7 +39,9 @@ export interface MeasuredSystem {
 /** The service's default of DATABASE_POOL_SIZE, so that a floor has the same connections. */
 const poolSize = 10;
 
-/** Only what a process needs to run: a setting of the caller's shell must not change a measurement. */
+/**
+ * Only what a process needs to run: a setting of the caller's shell must not change a measurement.
+ */
 function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, BENCH_NODE_OPTIONS } = process.env;
   // For profiles: BENCH_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=FOLDER".
@@ -43,8 +49,8 @@ function bareEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Starts all of it; where a part does not come up, what was started is stopped and its Error thrown. `settings` are those of the demo
- * ledger, which stands for something outside.
+ * Starts the service. If a part fails, it stops what was started and throws the error. `settings`
+ * are those of the demo ledger, which stands for an external system.
  */
 export async function startMeasuredSystem(
   settings: Readonly<Partial<Record<"DEMO_LEDGER_LIMITS" | "DEMO_LEDGER_FAULTS", string>>> = {},

@@ -1,20 +1,21 @@
 /**
- * Bodies of usage reports with the places where the ids of their events stand, so that whoever sends them only writes ids. Each is of one
- * organisation; its events are of different subscriptions and both meters, with quantities as text and as numbers.
+ * Builds bodies of usage reports with placeholders for the events' ids, so that a sender only
+ * writes ids. Each report is of one organisation. Its events are of different subscriptions and
+ * both meters, with quantities as text and as numbers.
  */
 import { idLength } from "./usage-ids.ts";
 import { meterCodes } from "./usage-meters.ts";
 
-/** The events of a report, but for their ids. */
+/** The events of a report, without their ids. */
 export interface Batch {
-  /** Whose it is: an index of the organisations. */
+  /** The index of the report's organisation. */
   readonly organisation: number;
   readonly body: string;
-  /** Where in the body the id of each event stands. */
+  /** The offset of each event's id in the body. */
   readonly idsAt: readonly number[];
 }
 
-/** What an event says, in the forms that a report and a statement have it. */
+/** An event's details, as a report and a statement need them. */
 export interface MeasuredEvent {
   readonly subscription: string;
   readonly meter: number;
@@ -22,10 +23,15 @@ export interface MeasuredEvent {
   readonly timestamp: string;
 }
 
-/** An hour: long past every clock's difference, and in the current month but on its first day. */
+/**
+ * An hour: far more than any clock difference, and in the current month except on its first day.
+ */
 const agoMs = 3_600_000;
 
-/** Events of these subscriptions from the one with the index `from` on, in turn, as of about an hour ago. */
+/**
+ * Events of these subscriptions in turn, starting at the index `from`, with timestamps about an
+ * hour ago.
+ */
 export function measuredEvents(
   subscriptions: readonly string[],
   from: number,

@@ -1,6 +1,8 @@
 /**
- * The floor of reporting usage: the same rows by the same insert as raw SQL, sorted, an id that is there left alone, what is new told, each batch
- * committed to the disk. It looks nothing up, takes no lock and judges nothing. Its parameters are texts made beforehand, but for the ids.
+ * The floor of reporting usage: the same rows by the same insert as raw SQL. Rows are sorted,
+ * existing ids are left alone, new ids are returned, and each batch is committed to disk. It looks
+ * up nothing, takes no lock and validates nothing. Its parameters are prepared texts; only the ids
+ * are written for each batch.
  */
 import assert from "node:assert/strict";
 import type pg from "pg";
@@ -9,14 +11,14 @@ import type { MeasuredEvent } from "./usage-batches.ts";
 import { idLength, writeId } from "./usage-ids.ts";
 import { batchSize, isResent, type Serials } from "./usage-load.ts";
 
-/** A batch's parameters: whose it is, a text with room for its ids, and all its other columns. */
+/** A batch's parameters: its organisation, a text with room for its ids, and all other columns. */
 export interface FloorBatch {
   readonly organisationId: string;
   readonly ids: Buffer;
   readonly columns: readonly string[];
 }
 
-/** The parameters of these events. `meterIds` by the events' `meter`. */
+/** The parameters of these events. An event's `meter` is an index of `meterIds`. */
 export function floorBatchOf(
   organisationId: string,
   events: readonly MeasuredEvent[],
@@ -38,10 +40,13 @@ export function floorBatchOf(
   };
 }
 
-/** Where rows go: the table as it is migrated, the same parts without its trigger, or one table in the place of sixteen parts. */
+/**
+ * The target table: the migrated one, the same partitions without the trigger, or one table instead
+ * of sixteen partitions.
+ */
 export type FloorTable = "usage_events" | "usage_events_untriggered" | "usage_events_unparted";
 
-/** Makes the tables that a migrated database does not have: copies with every index and check. */
+/** Creates the tables that a migrated database lacks: copies with every index and check. */
 export async function makeFloorTables(pool: pg.Pool): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query("CREATE TABLE usage_events_unparted (LIKE usage_events INCLUDING ALL)");
@@ -64,7 +69,7 @@ function insertText(table: FloorTable): string {
     ORDER BY e.event_id ON CONFLICT (organisation_id, event_id) DO NOTHING RETURNING event_id`;
 }
 
-/** One round of inserts. */
+/** The parameters of one run of inserts. */
 export interface FloorRound {
   readonly table: FloorTable;
   readonly batches: readonly FloorBatch[];
@@ -74,7 +79,7 @@ export interface FloorRound {
   readonly durationMs: number;
 }
 
-/** What a round did: the batches it sent and the events that were new. */
+/** The result of one run: the batches it sent and the events that were new. */
 export interface FloorRoundResult {
   readonly sent: Serials;
   readonly created: number;
@@ -83,7 +88,7 @@ export interface FloorRoundResult {
   readonly elapsedMs: number;
 }
 
-/** Sends batches for the time, one after the other on each connection. */
+/** Sends batches until the time is over, one after the other on each connection. */
 export async function insertBarely(pool: pg.Pool, round: FloorRound): Promise<FloorRoundResult> {
   const { table, batches, first, duplicates, connections, durationMs } = round;
   const text = insertText(table);

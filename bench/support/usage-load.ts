@@ -1,6 +1,7 @@
 /**
- * Reports of usage over HTTP/1.1 keep-alive connections, made in a process of its own and as cheaply as can be: bodies are copied and their
- * ids written, of an answer only its head and its counts are read. Closed (each connection sends again once it is answered) or at a rate.
+ * Reports usage over HTTP/1.1 keep-alive connections, in a separate process and as cheaply as
+ * possible. Bodies are copied and only their ids are written. Of an answer only its head and its
+ * counts are read. A run is closed (each connection sends again once it is answered) or at a rate.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -9,59 +10,65 @@ import { readAnswers } from "./http-answers.ts";
 import type { Batch } from "./usage-batches.ts";
 import { writeId } from "./usage-ids.ts";
 
-/** Consecutive serial numbers of batches: each stands for one batch and its ids. */
+/** Consecutive serial numbers of batches. Each stands for one batch and its ids. */
 export interface Serials {
   readonly first: number;
   readonly count: number;
 }
 
-/** One round of reports. */
+/** The parameters of one run of reports. */
 export interface UsageRound {
   readonly port: number;
-  /** API keys by organisation; used in turn, as the rate limit is of a key. */
+  /**
+   * API keys by organisation. They are used in turn, because the rate limit holds for each key.
+   * ACCESS-5
+   */
   readonly keys: readonly (readonly string[])[];
   /** Sent in turn, by serial number. */
   readonly batches: readonly Batch[];
   /** The serial number of the first batch. */
   readonly first: number;
-  /** How many of a hundred events were stored before, and in which batches of the same round of `batches`. */
+  /**
+   * How many of a hundred events were stored before, and in which batches. `batches` must be the
+   * same as then.
+   */
   readonly duplicates: { readonly ofHundred: number; readonly stored: Serials } | null;
   readonly connections: number;
   readonly durationMs: number;
-  /** Requests a second; null: as many as are answered. */
+  /** Requests a second. Null means as many as are answered. */
   readonly perSecond: number | null;
 }
 
-/** What a round did, by what it was told. */
+/** The result of one run, by the service's answers. */
 export interface UsageRoundResult {
-  /** The batches that were sent; all of them are answered. */
+  /** The batches that were sent. All of them are answered. */
   readonly sent: Serials;
   /** Answers with 200. */
   readonly answers: number;
   readonly failures: number;
-  /** The first answer that was no 200, or what broke; null where nothing failed. */
+  /** The first answer that was not 200, or the error of a connection. Null if nothing failed. */
   readonly failure: string | null;
   readonly created: number;
   readonly duplicates: number;
-  /** Events that must have been told as duplicates. */
+  /** Events that the service must report as duplicates. */
   readonly resent: number;
   readonly elapsedMs: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
 
-/** A process that makes load, one round after the other. */
+/** A process that generates load, one run after the other. */
 export interface UsageLoad {
-  /** The process: its own time is not the service's. */
+  /** The process id, to leave out its processor time. */
   readonly pid: number;
   round(round: UsageRound): Promise<UsageRoundResult>;
   stop(): void;
 }
 
-/** Events of a batch at most: serial numbers a hundred events apart never meet. */
+/** The most events of a batch. Ids of different serial numbers never overlap. */
 export const batchSize = 100;
 
-/** Starts the process. */
+/** Starts the load generator. */
 export function startUsageLoad(): UsageLoad {
   const child: ChildProcess = fork(import.meta.filename, ["load"], { stdio: "inherit" });
   return {
@@ -75,12 +82,12 @@ export function startUsageLoad(): UsageLoad {
   };
 }
 
-/** Whether an event is one of the duplicates, which are spread evenly over a batch. */
+/** Whether an event is one of the duplicates. They are spread evenly over a batch. */
 export function isResent(position: number, ofHundred: number): boolean {
   return (position * ofHundred) % 100 < ofHundred;
 }
 
-/** A batch's events as they go out, counted. */
+/** A batch's events as they are sent, with their count of duplicates. */
 interface Filled {
   readonly organisation: number;
   readonly body: Buffer;
@@ -110,10 +117,10 @@ function filler({ batches, first, duplicates }: UsageRound): (index: number) => 
   };
 }
 
-/** What is counted over all connections of a round. */
+/** The counts over all connections of a run. */
 interface Counts {
   readonly tookMs: number[];
-  /** How many of a schedule are somebody's. */
+  /** How many requests of the schedule are taken by a connection. */
   claimed: number;
   sent: number;
   failures: number;
@@ -123,7 +130,7 @@ interface Counts {
   resent: number;
 }
 
-/** By organisation and over all rounds, so that each key has its turn. */
+/** By organisation and over all runs, so that each key gets its turn. */
 const keysUsed: number[] = [];
 
 async function makeLoad(round: UsageRound): Promise<UsageRoundResult> {
@@ -145,7 +152,7 @@ async function makeLoad(round: UsageRound): Promise<UsageRoundResult> {
   };
 }
 
-/** One connection until the time is over and its last request is answered. */
+/** Drives one connection until the time is over and its last request is answered. */
 function drive(round: UsageRound, beganMs: number, fill: (index: number) => Filled, counts: Counts): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { perSecond, durationMs } = round;
@@ -157,7 +164,8 @@ function drive(round: UsageRound, beganMs: number, fill: (index: number) => Fill
     write(socket, nextKey(round, organisation), body);
   };
   const next = () => {
-    // Whoever is free takes the earliest that nobody has: what a request had to wait for a free connection is part of its time.
+    // A free connection takes the earliest request that is still open. The wait of a request for a
+    // free connection is part of its time.
     fromMs = perSecond === null ? performance.now() : beganMs + (1_000 * counts.claimed++) / perSecond;
     if (fromMs - beganMs >= durationMs) {
       socket.end();
@@ -169,7 +177,7 @@ function drive(round: UsageRound, beganMs: number, fill: (index: number) => Fill
       return;
     }
     setTimeout(() => {
-      // A timer that is late is this process's own doing.
+      // A late timer is this process's own fault.
       fromMs = performance.now();
       send();
     }, waitMs);
@@ -206,11 +214,11 @@ function write(socket: Socket, key: string, body: Buffer): void {
   socket.uncork();
 }
 
-/** The counts stand before the results. */
+/** The counts precede the results. */
 const countsBegin = /^\{"object":"usage_event_batch","created":(\d+),"duplicates":(\d+),"rejected":(\d+),/;
 const countsLength = 120;
 
-/** Whether the answer is as it must be: every event stored, now or before. */
+/** Whether the answer is correct: every event is stored, now or before. */
 function count(head: string, body: Buffer, counts: Counts): boolean {
   const told = countsBegin.exec(body.toString("latin1", 0, countsLength));
   counts.created += Number(told?.[1] ?? 0);

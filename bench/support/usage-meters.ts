@@ -1,4 +1,7 @@
-/** Meters that every plan of an organisation has: each kind of price in turn, so that all of them are billed. */
+/**
+ * Meters that every plan of an organisation has. Each kind of price occurs in turn, so that all of
+ * them are billed. CATALOGUE-8
+ */
 import type pg from "pg";
 
 /** Codes of an organisation's meters, in the order of their positions on each plan. */
@@ -24,8 +27,8 @@ FROM plan_meter p, (VALUES (0, 1000, 0.05, 10), (1, 5000, 0.02, 40), (2, NULL, 0
 WHERE p.type <> 'per_unit'`;
 
 /**
- * Gives all plans of an organisation these meters in the place of those of its first catalogue, and prices; the meters' ids, in the order of
- * `meterCodes`.
+ * Replaces the meters of an organisation's first catalogue by these on all plans, with prices.
+ * Returns the meters' ids, in the order of `meterCodes`.
  */
 export async function addMeters(pool: pg.Pool, organisationId: string): Promise<readonly string[]> {
   for (const table of ["plan_meter_tiers", "plan_meters", "meters"])

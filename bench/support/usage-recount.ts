@@ -1,4 +1,7 @@
-/** Whether what was billed is what is stored: every sum and amount recounted by SQL that shares nothing with the billing run. */
+/**
+ * Checks that the billed usage equals the stored usage. Every sum and amount is recounted by SQL
+ * that shares nothing with the billing run. INVARIANT-4
+ */
 import assert from "node:assert/strict";
 import { withClient } from "./usage-due.ts";
 
@@ -14,7 +17,7 @@ SELECT sum(s.events)::int AS stored, sum(b.events)::int AS billed, count(*) FILT
   count(*) FILTER (WHERE b.events <> s.events OR b.quantity <> s.quantity OR b.priced <> s.quantity)::int AS different
 FROM stored s FULL JOIN billed b USING (subscription_id, bill, period_index, meter_id)`;
 
-// What each quantity costs by the prices of its plan, rounded to the cent.
+// The cost of each quantity by the prices of its plan, rounded to the cent.
 const amountsText = `
 WITH priced AS (
   SELECT b.*, p.type, p.price, s.plan_id FROM usage_bills b JOIN subscriptions s ON s.id = b.subscription_id
@@ -44,14 +47,17 @@ SELECT count(*)::int AS subscriptions, count(*) FILTER (WHERE usage_bill <> 1 OR
     GROUP BY subscription_id HAVING count(*) = 1) r) AS renewed
 FROM subscriptions WHERE organisation_id = ANY ($1)`;
 
-/** Rejects unless each of these organisations' events is billed once, in its subscription's, period's and meter's sum, at its price and on one invoice. */
+/**
+ * Rejects unless each event of these organisations is billed once. It must be in the sum of its
+ * subscription, period and meter, at its price and on one invoice.
+ */
 export async function requireBilledOnce(
   databaseUrl: string,
   organisationIds: readonly string[],
   { subscriptions, events }: { readonly subscriptions: number; readonly events: number },
 ): Promise<void> {
   await withClient(databaseUrl, async (client) => {
-    // Another way to the rows than that of the sums that were billed.
+    // Reads the rows by another path than the billed sums did.
     await client.query("SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off");
     const sums = await client.query(sumsText, [organisationIds]);
     assert.deepEqual(sums.rows, [{ stored: events, billed: events, missing: 0, invented: 0, different: 0 }]);

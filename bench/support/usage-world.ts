@@ -1,4 +1,7 @@
-/** What usage is reported for: organisations with keys, meters and running subscriptions, and the batches that report it. */
+/**
+ * The fixture of usage reports: organisations with keys, meters and running subscriptions, and the
+ * batches that report their usage.
+ */
 import assert from "node:assert/strict";
 import pg from "pg";
 import type { MeasuredSystem } from "./system.ts";
@@ -9,10 +12,13 @@ import { addMeters } from "./usage-meters.ts";
 const organisations = 10;
 const subscriptions = 500;
 
-/** 1,000 keys of 120 requests a minute: more than all rounds can use up. */
+/** 1,000 keys of 120 requests a minute: more than all runs can use up. */
 const keysOfEach = 100;
 
-/** Batches that differ in all but their ids: reports of a hundred events, and of one. */
+/**
+ * The numbers of batches that differ in more than their ids: reports of a hundred events, and of
+ * one.
+ */
 const hundreds = 100;
 const singles = 500;
 
@@ -35,8 +41,8 @@ WITH day AS (
 SELECT id FROM subscription`;
 
 /**
- * Gives an organisation so many subscriptions in their second month, which nothing falls due for; their ids. On the first day of a month usage of an
- * hour ago is late: it is accepted all the same.
+ * Adds so many subscriptions in their second month, with nothing due. Returns their ids. On the
+ * first day of a month usage of an hour ago is late. It is accepted anyway.
  */
 async function addRunningSubscriptions(
   pool: pg.Pool,
@@ -47,13 +53,13 @@ async function addRunningSubscriptions(
   return rows.map(({ id }) => id);
 }
 
-/** Whose usage is measured. Batches are of the organisations in turn. */
+/** The organisations whose usage is measured. Batches take the organisations in turn. */
 export interface UsageWorld {
   readonly organisationIds: readonly string[];
   readonly keys: readonly (readonly string[])[];
   readonly hundreds: readonly Batch[];
   readonly singles: readonly Batch[];
-  /** Other organisations with the same, for the floor. */
+  /** Other organisations with the same data, for the floor. */
   readonly floor: {
     readonly organisationIds: readonly string[];
     readonly hundreds: readonly FloorBatch[];
@@ -67,7 +73,7 @@ interface Owner {
   readonly meterIds: readonly string[];
 }
 
-/** Makes all of it. */
+/** Creates the whole fixture. */
 export async function addUsageWorld(system: MeasuredSystem): Promise<UsageWorld> {
   const [measured, bare] = [await addOwners(system, "Measured"), await addOwners(system, "Floor")];
   const keys: (readonly string[])[] = [];
@@ -103,7 +109,7 @@ async function addOwners({ organisation, pool }: MeasuredSystem, kind: string): 
   return owners;
 }
 
-/** So many batches, each owner in turn, each beginning with other subscriptions. */
+/** Creates so many batches. Owners take turns, and each batch starts with other subscriptions. */
 function inTurn<T>(
   owners: readonly Owner[],
   count: number,
@@ -123,7 +129,7 @@ export async function requireStoredOnce(
   organisationIds: readonly string[],
   told: number,
 ): Promise<void> {
-  // Not over the pool, whose statements may take ten seconds.
+  // Not by the pool: its statements are limited to ten seconds.
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {

@@ -1,4 +1,4 @@
-/** Advancing a test clock and, where that is wanted, showing how it comes on until it is there. */
+/** Advances a test clock. With `--wait` it shows the progress until the advance is finished. */
 import { setTimeout as wait } from "node:timers/promises";
 import { TestClockService } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { isObject, type Json } from "./message-json.ts";
@@ -8,13 +8,16 @@ import { waitSeconds } from "./wait-seconds.ts";
 
 const { method } = TestClockService;
 
-/** How long `--wait` waits where no seconds are given: two years of some thousand subscriptions. */
+/** The default of `--wait`: enough for two years of some thousand subscriptions. */
 const defaultWaitSeconds = 300;
 
-/** Between two looks: often enough to see it move. */
+/** The interval between two reads: short enough to show movement. */
 const lookEveryMs = 500;
 
-/** Advances the clock and answers it as it is then; with `--wait` as it is once it is there, or the time is up. */
+/**
+ * Advances the clock and returns it as it is then. With `--wait` it returns the clock once the
+ * advance is finished or the time is up.
+ */
 export async function advanceClock({ terminal, connection, request, extra }: Work): Promise<Json> {
   const seconds = waitSeconds(extra.wait, defaultWaitSeconds);
   let clock = await callJson(connection, method.advanceTestClock, request);
@@ -31,7 +34,7 @@ export async function advanceClock({ terminal, connection, request, extra }: Wor
   return clock;
 }
 
-/** `2027-03-31T11:00:00.000Z: 1200 performed, 1200 invoices raised`. */
+/** A line of progress: `2027-03-31T11:00:00.000Z: 1200 performed, 1200 invoices raised`. */
 function progressLine({ now, advance }: Json): string {
   const { performed, invoices_issued: raised } = isObject(advance) ? advance : {};
   return `${String(now)}: ${String(performed)} performed, ${String(raised)} invoices raised`;

@@ -1,4 +1,4 @@
-/** Asking for a person's consent at the ledger and, where that is wanted, waiting until it was given and used. */
+/** Starts a person's consent at the ledger. With `--wait` it waits until the consent is used. */
 import { setTimeout as wait } from "node:timers/promises";
 import { LedgerConnectionService } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import type { Json } from "./message-json.ts";
@@ -8,13 +8,16 @@ import { waitSeconds } from "./wait-seconds.ts";
 
 const { method } = LedgerConnectionService;
 
-/** How long `--wait` waits where no seconds are given: as long as the address is good. */
+/** The default of `--wait`: as long as the address is valid. */
 const defaultWaitSeconds = 600;
 
-/** Between two looks: a person takes longer. */
+/** The interval between two reads: a person takes longer. */
 const lookEveryMs = 1_000;
 
-/** Begins and answers the address; with `--wait` tells it at once, and answers what came of it, or how far it is. */
+/**
+ * Starts the consent and returns its address. With `--wait` it writes the address at once, and
+ * returns the outcome or the progress so far.
+ */
 export async function authoriseLedger({ terminal, connection, request, extra }: Work): Promise<Json> {
   const seconds = waitSeconds(extra.wait, defaultWaitSeconds);
   const begun = await callJson(connection, method.beginLedgerAuthorisation, request);

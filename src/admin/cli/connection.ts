@@ -1,4 +1,7 @@
-/** The way to the admin services: address and token from options and environment, one call, and its errors told apart. */
+/**
+ * The connection to the admin services: address and token from options and environment, one call at
+ * a time, and its errors by kind.
+ */
 import { randomUUID } from "node:crypto";
 import type { DescMethodUnary, MessageShape } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
@@ -8,27 +11,36 @@ import { operationOf } from "../../transport/rpc/operation.ts";
 import { RefusedError, UnreachableError, UsageError } from "./failures.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** The address of the admin services where nothing is said: where `npm start` has them. */
+/** The default address of the admin services, where `npm start` serves them. */
 export const defaultUrl = "http://127.0.0.1:8081";
 
-/** Longer than the slowest method takes: it asks the ledger a few times, each within ten seconds by default. */
+/**
+ * Longer than the slowest method. That method calls the ledger a few times, each within ten seconds
+ * by default.
+ */
 const timeoutMs = 60_000;
 
-/** What the options say of the connection. */
+/** The options of the connection. */
 export interface ConnectionOptions {
   readonly url?: string;
   readonly tokenFile?: string;
-  /** Sent with writes; a random one where it is left out. */
+  /** Sent with writes. Random if it is absent. */
   readonly idempotencyKey?: string;
 }
 
 /** Calls the admin services. */
 export interface Connection {
-  /** Calls one method. Throws `RefusedError` where the service says no, `UnreachableError` where no answer of it came. */
+  /**
+   * Calls one method. Throws `RefusedError` if the service refuses, `UnreachableError` if no answer
+   * of the service arrives.
+   */
   call<M extends DescMethodUnary>(method: M, request: MessageShape<M["input"]>): Promise<MessageShape<M["output"]>>;
 }
 
-/** Opens the way. Nothing is sent yet. Throws `UsageError` where address or token is missing or cannot be one. */
+/**
+ * Prepares a connection. Nothing is sent yet. Throws `UsageError` if the address or the token is
+ * missing or malformed.
+ */
 export async function connect(terminal: Terminal, options: ConnectionOptions): Promise<Connection> {
   const baseUrl = addressOf(options.url ?? (terminal.env.BILLING_ADMIN_URL || defaultUrl));
   const token = await tokenOf(terminal, options.tokenFile);
@@ -37,7 +49,8 @@ export async function connect(terminal: Terminal, options: ConnectionOptions): P
   return {
     call: async (method, request) => {
       const isWrite = operationOf(method).idempotencyKey !== "none";
-      // A command that writes in several steps needs a key for each, and the same ones when it is repeated.
+      // A command that writes in several steps needs a key for each step, and the same keys when it
+      // is repeated.
       const given = options.idempotencyKey;
       const key = given === undefined ? randomUUID() : writes === 0 ? given : `${given}.${writes}`;
       if (isWrite) writes += 1;
@@ -70,7 +83,7 @@ function addressOf(url: string): string {
 async function tokenOf(terminal: Terminal, file: string | undefined): Promise<string> {
   const token = (file === undefined ? (terminal.env.BILLING_OPERATOR_TOKEN ?? "") : await terminal.read(file)).trim();
   if (token === "") throw new UsageError("Set BILLING_OPERATOR_TOKEN to an operator's token, or give --token-file");
-  // Anything else cannot be a header, and the error of the library would repeat the token.
+  // Other characters cannot be in a header, and the library's error would repeat the token.
   if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError("The operator's token has characters that no token has");
   return token;
 }

@@ -1,12 +1,15 @@
-/** The ways in which a command ends, each with the exit code that a script branches on. */
+/** The ways in which a command ends, each with an exit code for scripts. */
 
-/** The exit codes: done; refused by the service; wrongly used; the service cannot be reached. */
+/** 0 done, 1 refused by the service, 2 wrong usage, 3 the service cannot be reached. */
 export const exitCodes = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const;
 
-/** One of them. */
+/** An exit code of the program. */
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The service said no: its code, its words, the parameter at fault, and the request's id to quote. */
+/**
+ * The service refused. Carries its code and message, the parameter at fault, and the request's id
+ * to quote.
+ */
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
   readonly code: string;
@@ -26,12 +29,18 @@ export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** No answer of the service came: nobody is there, someone else is, or the answer was lost. */
+/**
+ * No answer of the service arrived: nothing listens there, another service does, or the answer was
+ * lost.
+ */
 export class UnreachableError extends Error {
   override readonly name = "UnreachableError";
 }
 
-/** How an error is told on the error output, and what the command ends with. `null`: none of ours, a fault of the program. */
+/**
+ * The exit code of an error and the code that is written to the error output. `null` means a fault
+ * of the program.
+ */
 export function terminationOf(error: unknown): { readonly exitCode: ExitCode; readonly code: string } | null {
   if (error instanceof RefusedError) return { exitCode: exitCodes.refused, code: error.code };
   if (error instanceof UsageError) return { exitCode: exitCodes.usage, code: "usage" };

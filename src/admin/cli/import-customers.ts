@@ -1,4 +1,4 @@
-/** Importing contacts of the ledger, in calls of as many as one takes, with progress: those that are named, or all there are. */
+/** Imports contacts of the ledger in batches, with progress: the named contacts, or all of them. */
 import { CustomerService } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import { UsageError } from "./failures.ts";
 import { isObject, type Json } from "./message-json.ts";
@@ -7,17 +7,17 @@ import { callJson } from "./run-verb.ts";
 
 const { method } = CustomerService;
 
-/** As many as one call takes. Proto: ImportCustomersRequest. */
+/** The most contacts of one ImportCustomersRequest. */
 const batchSize = 50;
 
-/** The options that say which of all, each by its name and its flag. */
+/** The options that are allowed only with `--all`, each by its name and its flag. */
 const ofAll = [
   ["search", "--search"],
   ["cursor", "--cursor"],
   ["includeSuppliers", "--include-suppliers"],
 ] as const;
 
-/** What became of all contacts until now, and the line that tells it. */
+/** The results so far, and the line of progress. */
 interface Progress {
   readonly results: Json[];
   readonly counts: { imported: number; already_imported: number; rejected: number; skipped_suppliers: number };
@@ -25,8 +25,9 @@ interface Progress {
 }
 
 /**
- * Imports what file, `--contact` or `--all` name and answers the results of all calls as one. A contact is a customer as soon as
- * its call has been answered: when the work is broken off, a repeat goes on from there. Throws `UsageError` where nothing is named.
+ * Imports the contacts of a file, of `--contact` or of `--all`, and returns the results of all
+ * calls as one. A contact is a customer as soon as its call is answered. A repeat after an
+ * interruption continues from there. Throws `UsageError` if no contact is named.
  */
 export async function importCustomers(work: Work): Promise<Json> {
   const { terminal, connection, request, extra } = work;
@@ -47,7 +48,10 @@ export async function importCustomers(work: Work): Promise<Json> {
   return { results, ...told, ...(extra.all === true ? { skipped_suppliers: skipped } : {}) };
 }
 
-/** Whether contacts were left out that a person has to see to: of all, one that is archived in the ledger is left out for good. */
+/**
+ * Whether contacts were rejected that a person has to look at. With `--all`, contacts that are
+ * archived in the ledger do not count.
+ */
 export function isIncomplete({ rejected, results }: Json, { all }: Work["extra"]): boolean {
   if (all !== true || !Array.isArray(results)) return rejected !== 0;
   return results.filter(isObject).some(({ error }) => isObject(error) && error.code !== "contact_inactive");
@@ -73,7 +77,7 @@ function progressOn({ terminal }: Work): Progress {
   };
 }
 
-/** Page after page; where one cannot be imported, it is told from where to go on. */
+/** Imports page after page. If a page fails, it writes the cursor to continue from. */
 async function importAll({ terminal, connection, extra }: Work, target: Json, progress: Progress): Promise<void> {
   const search = typeof extra.search === "string" ? { search: extra.search } : {};
   const suppliers = extra.includeSuppliers === true ? { include_suppliers: true } : {};

@@ -1,13 +1,13 @@
 /**
- * JSON as text for a terminal: the same value, without a character that could steer what shows it.
+ * Formats JSON for a terminal: the same value, without characters that could control the terminal.
  */
 
 /**
- * Indented JSON. Controls, direction marks and line separators are escaped, which every reader of
- * JSON undoes.
+ * Indented JSON. Controls, direction marks and line separators are escaped. Every JSON parser
+ * reverses that.
  */
 export function jsonText(value: unknown): string {
-  // Outside of strings stands ASCII alone, and its line breaks are the indentation's.
+  // Outside of strings JSON is ASCII only, and its line breaks come from the indentation.
   const text = JSON.stringify(value, null, 2).replaceAll(steering, (character) => {
     return character === "\n" ? character : character.split("").map(escaped).join("");
   });

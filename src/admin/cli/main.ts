@@ -1,8 +1,8 @@
-/** The command line, `npm run billing -- <noun> <verb>`: one call of it as a process. */
+/** The process of the command line: `npm run billing -- <noun> <verb>`. */
 import { runProgram } from "./program.ts";
 import { processTerminal } from "./terminal.ts";
 
-// A reader that has seen enough (`| head`) closes the pipe: that is no fault.
+// A reader such as `| head` may close the pipe early. That is no error.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });

@@ -1,8 +1,11 @@
-/** Messages as the JSON that the public API writes too: names in snake_case, enums as their words, inline members in place. */
+/**
+ * Converts messages to the JSON of the public API: names in snake_case, enums as words, inline
+ * members in place.
+ */
 import { type DescMessage, type JsonObject, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
 import { isInline, jsonName } from "../../transport/rest/json-shape.ts";
 
-/** A JSON object as it is read and shown. */
+/** A JSON object, as requests and responses are. */
 export type Json = JsonObject;
 
 /** Whether a JSON value is an object. */
@@ -10,7 +13,7 @@ export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The message as JSON. Members that are unset and may be unset are left out; all others are there. */
+/** The message as JSON. Optional members that are unset are left out. All others are present. */
 export function messageJson<M extends DescMessage>(schema: M, message: MessageShape<M>): Json {
   const json = toJson(schema, message, { useProtoFieldName: true, alwaysEmitImplicit: true });
   return shaped(schema, json as JsonObject);

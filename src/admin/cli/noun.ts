@@ -1,4 +1,7 @@
-/** What a noun of the command line is: data for the most part, from which commands, help and completion are made. */
+/**
+ * The definition of a noun of the command line. It is mostly data; commands, help and completion
+ * are built from it.
+ */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Connection } from "./connection.ts";
 import type { Json } from "./message-json.ts";
@@ -7,22 +10,22 @@ import type { Terminal } from "./terminal.ts";
 /** A column of a list: a path into the row (`mapping.tax_type`), or a title with a function. */
 export type Column = string | { readonly title: string; readonly of: (row: Json) => string };
 
-/** How an object is found by its code where an id is needed. */
+/** How to find an object by its code if an id is needed. */
 export interface Lookup {
-  /** What it is called in a refusal: `plan`. */
+  /** The object's name in a refusal: `plan`. */
   readonly kind: string;
-  /** A list that takes `organisation` and `code`. */
+  /** A list method that takes `organisation` and `code`. */
   readonly list: DescMethodUnary;
 }
 
-/** An option beyond the fields of the request. */
+/** An option that is not a field of the request. */
 export interface ExtraOption {
-  /** As commander takes it: `--search <text>`. */
+  /** The flags in commander's form: `--search <text>`. */
   readonly flags: string;
   readonly description: string;
 }
 
-/** What a verb that does more than one call is given. */
+/** The input of a verb that makes more than one call. */
 export interface Work {
   readonly terminal: Terminal;
   readonly connection: Connection;
@@ -36,36 +39,42 @@ export interface Work {
 export interface Verb {
   readonly name: string;
   readonly method: DescMethodUnary;
-  /** Another method that its work calls, which has no command of its own. */
+  /** A second method that `work` calls. It has no command itself. */
   readonly also?: DescMethodUnary;
-  /** One sentence. */
+  /** One sentence for help. */
   readonly summary: string;
-  /** What a person should know beyond it. */
+  /** More help for a person, after the summary. */
   readonly details?: string;
-  /** Calls as they are typed after `billing `. */
+  /** Example calls, without the leading `billing `. */
   readonly examples: readonly string[];
-  /** Fields given by their place, in order. */
+  /** Fields that are positional arguments, in order. */
   readonly places?: readonly string[];
-  /** What each field is that is an option, by its proto name. */
+  /** The help text of each field that is an option, by its proto name. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Fields that only a file can carry. */
+  /** Fields that can be set only by a file. */
   readonly fileFields?: readonly string[];
-  /** Whether the request may be given as JSON, by `--file`. */
+  /** Whether the request may be a JSON file (`--file`). */
   readonly takesFile?: boolean;
-  /** Fields in which a code may stand for the id. */
+  /** Fields that accept a code instead of an id. */
   readonly lookups?: Readonly<Record<string, Lookup>>;
-  /** What cannot be undone about this request, as a sentence; `null` where all of it can. */
+  /**
+   * A sentence that says what cannot be undone about this request. `null` if all of it can be
+   * undone.
+   */
   readonly irreversible?: (request: Json) => string | null;
-  /** The member of the answer that is the list; `data` if left out. */
+  /** The member of the response that is the list. `data` if absent. */
   readonly rows?: string;
   /** The columns of a list's table. */
   readonly columns?: readonly Column[];
   readonly extra?: readonly ExtraOption[];
-  /** The request with what the extra options say. Throws `UsageError` where they say nothing that can be understood. */
+  /** Applies the extra options to the request. Throws `UsageError` if their values are invalid. */
   readonly withExtra?: (request: Json, extra: Work["extra"]) => Json;
-  /** Does the work instead of the one call; its result is shown. */
+  /** Replaces the single call. Its result is shown. */
   readonly work?: (work: Work) => Promise<Json>;
-  /** Whether an answer tells of a failure all the same: the command then ends as refused. */
+  /**
+   * Whether a successful response still contains a failure. The command then ends with the exit
+   * code of a refusal.
+   */
   readonly failed?: (response: Json, extra: Work["extra"]) => boolean;
 }
 
@@ -76,5 +85,5 @@ export interface Noun {
   readonly verbs: readonly Verb[];
 }
 
-/** The description of a field that nearly every request has. */
+/** The help text of the field that nearly every request has. */
 export const organisationField = "the organisation's id; BILLING_ORGANISATION if left out";

@@ -1,4 +1,7 @@
-/** Meters of a plan on the command line: those with one price as options, those with tiers from a file, as tiers are given. */
+/**
+ * Meters of a plan on the command line. Meters with one price are options. Meters with tiers come
+ * from a file.
+ */
 import { UsageError } from "./failures.ts";
 import type { Json } from "./message-json.ts";
 import type { ExtraOption, Verb } from "./noun.ts";
@@ -13,7 +16,7 @@ export const meterOption: ExtraOption = {
 export const withNewMeters: NonNullable<Verb["withExtra"]> = (request, { meter }) =>
   meter === undefined ? request : { ...request, meters: metersOf(meter) };
 
-/** A request that changes a plan, with the meters of the options in the place of all those it has. */
+/** A request that changes a plan. The meters of the options replace all existing ones. */
 export const withOtherMeters: NonNullable<Verb["withExtra"]> = (request, { meter }) =>
   meter === undefined ? request : { ...request, meters: { meters: metersOf(meter) } };
 

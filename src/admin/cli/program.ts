@@ -1,4 +1,7 @@
-/** The command line as a whole: commands made from the registry of nouns, and how a call of it ends. */
+/**
+ * The whole command line: builds commands from the registry of nouns, and turns the outcome of a
+ * call into an exit code.
+ */
 import { Command, CommanderError } from "commander";
 import { operationOf } from "../../transport/rpc/operation.ts";
 import { addCompletion } from "./completion/add-completion.ts";
@@ -21,7 +24,7 @@ Environment:
 
 Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 the service cannot be reached.`;
 
-/** The whole program; `ended` hears the exit code of the command that ran. */
+/** The whole program. `ended` receives the exit code of the command that ran. */
 export function buildProgram(terminal: Terminal, ended: (exitCode: ExitCode) => void): Command {
   const program = new Command("billing")
     .description(about)
@@ -59,7 +62,10 @@ function describe({ summary, details }: Verb): string {
   return details === undefined ? summary : `${summary}\n\n${details}`;
 }
 
-/** Runs one call, `words` being what stands behind `billing`; tells of errors on the error output. Never throws. */
+/**
+ * Runs one call. `words` are the arguments after `billing`. Expected errors go to the error output.
+ * A fault of the program is thrown.
+ */
 export async function runProgram(terminal: Terminal, words: readonly string[]): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.done;
   const program = buildProgram(terminal, (code) => {
@@ -69,7 +75,7 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
     await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
-    // Commander has written its message, or the help, already.
+    // Commander has already written its message or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     const ending = terminationOf(error);
     if (ending === null || !(error instanceof Error)) throw error;

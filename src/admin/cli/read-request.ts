@@ -1,4 +1,7 @@
-/** The request of a command: a JSON file first, options over it, secrets from where nobody looks on, codes turned into ids. */
+/**
+ * Builds the request of a command. A JSON file comes first and options override it. Secrets are
+ * read from a file or a hidden prompt, and codes are resolved to ids.
+ */
 import type { DescMethod, JsonValue, Message } from "@bufbuild/protobuf";
 import { jsonName } from "../../transport/rest/json-shape.ts";
 import { compileReader } from "../../transport/rest/read-json.ts";
@@ -10,13 +13,16 @@ import type { Lookup, Verb } from "./noun.ts";
 import { givenJson, secretFields, secretFileOption, wordsOf } from "./request-options.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** What commander read of a call. */
+/** The arguments and options that commander parsed. */
 export interface Given {
   readonly places: readonly unknown[];
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** The request as JSON. Throws `UsageError` where a file is no JSON object or the organisation or a secret is missing. */
+/**
+ * The request as JSON. Throws `UsageError` if a file is not a JSON object, or if the organisation
+ * or a secret is missing.
+ */
 export async function readRequest(terminal: Terminal, verb: Verb, { places, options }: Given): Promise<Json> {
   const { file } = options;
   const fromFile = verb.takesFile === true && typeof file === "string" ? await readJsonFile(terminal, file) : {};
@@ -54,7 +60,10 @@ async function readJsonFile(terminal: Terminal, path: string): Promise<Json> {
   return value;
 }
 
-/** The message of a request. Throws `UsageError` where a member is unknown or of another type, with its path. */
+/**
+ * The message of a request. Throws `UsageError` with the path of a member that is unknown or has
+ * another type.
+ */
 export function requestMessage(method: DescMethod, request: Json): Message {
   try {
     return compileReader(method.input)(Buffer.from(JSON.stringify(request)));
@@ -64,10 +73,10 @@ export function requestMessage(method: DescMethod, request: Json): Message {
   }
 }
 
-/** Ids as this service makes them; anything else in their place is a code. */
+/** The form of this service's ids. Any other text is a code. */
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The request with ids in the place of codes. Throws `RefusedError` where a code is nobody's. */
+/** The request with codes replaced by ids. Throws `RefusedError` if no object has the code. */
 export async function resolveCodes(connection: Connection, verb: Verb, request: Json): Promise<Json> {
   const resolved: Json = { ...request };
   for (const [name, lookup] of Object.entries(verb.lookups ?? {})) {

@@ -1,4 +1,7 @@
-/** Options and arguments of a command, made from the fields of its request, and their values as a JSON object again. */
+/**
+ * Builds a command's options and arguments from the fields of its request, and reads their values
+ * back as a JSON object.
+ */
 import { type DescField, getOption, ScalarType } from "@bufbuild/protobuf";
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
@@ -7,19 +10,22 @@ import { enumWords } from "../../transport/rpc/validation/enum-words.ts";
 import type { Json } from "./message-json.ts";
 import { organisationField, type Verb } from "./noun.ts";
 
-/** Fields that every list has. */
+/** The help texts of fields that every list has. */
 const pageFields: Readonly<Record<string, string>> = {
   limit: "how many to return, 1 to 100",
   starting_after: "the id of the last one on the page before",
   cursor: "the cursor of the page before",
 };
 
-/** Fields that carry a secret in the request: never an argument, which others can see in the list of processes. */
+/**
+ * The request's secret fields. They are never arguments, because other users can see arguments in
+ * the list of processes.
+ */
 export function secretFields(verb: Verb): readonly DescField[] {
   return verb.method.input.fields.filter((field) => getOption(field, fieldExtension).secret);
 }
 
-/** What a field is told as in help; `undefined` where it is no option. */
+/** The help text of a field, or `undefined` if the field is no option. */
 export function optionText(verb: Verb, field: DescField): string | undefined {
   const name = jsonName(field);
   if (verb.places?.includes(name) || secretFields(verb).includes(field)) return undefined;
@@ -48,7 +54,7 @@ export function addRequestOptions(command: Command, verb: Verb): void {
   for (const { flags, description } of verb.extra ?? []) command.option(flags, description);
 }
 
-/** What was given by places and options, as members of the request. */
+/** The values of arguments and options, as members of the request. */
 export function givenJson(verb: Verb, places: readonly unknown[], options: Readonly<Record<string, unknown>>): Json {
   const members = verb.method.input.fields.flatMap((field): [string, Json[string]][] => {
     const name = jsonName(field);
@@ -63,7 +69,7 @@ export function givenJson(verb: Verb, places: readonly unknown[], options: Reado
 function placeArgument(verb: Verb, field: DescField): Argument {
   const orCode = verb.lookups?.[jsonName(field)] === undefined ? "" : "-or-code";
   const argument = new Argument(`<${flagOf(field)}${orCode}>`);
-  // Written as words, `on` reads better behind a noun than `true`.
+  // As words, `on` reads better after a noun than `true`.
   if (field.scalar === ScalarType.BOOL) argument.choices(["on", "off"]).argParser(readSwitch);
   if (field.enum !== undefined) withChoices(argument, enumWords(field));
   return argument;
@@ -83,7 +89,7 @@ function fieldOptions(field: DescField, text: string): readonly Option[] {
   }
 }
 
-/** The words to choose from, which may be written with hyphens too. */
+/** Sets the words to choose from. Hyphens are accepted in place of underscores. */
 function withChoices<T extends Option | Argument>(of: T, words: readonly string[]): T {
   of.choices(words);
   of.argParser((given: string) => {
@@ -105,7 +111,7 @@ function readInteger(given: string): number {
   return Number(given);
 }
 
-/** May be given several times, and with commas. */
+/** The option may be repeated, and its values may be separated by commas. */
 function readList(given: string, before: unknown): readonly string[] {
   const words = given.split(",").map((word) => word.trim());
   return [...(Array.isArray(before) ? (before as string[]) : []), ...words.filter((word) => word !== "")];
@@ -120,7 +126,7 @@ export function wordsOf(field: DescField): string {
   return jsonName(field).replaceAll("_", " ");
 }
 
-/** The camelCase name under which commander keeps the file option of a secret field. */
+/** The camelCase name under which commander stores the file option of a secret field. */
 export function secretFileOption(field: DescField): string {
   return `${field.localName}File`;
 }

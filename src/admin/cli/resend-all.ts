@@ -1,4 +1,4 @@
-/** Sending a webhook endpoint all that it has not had, as many calls as that takes. */
+/** Sends a webhook endpoint all events that it has not received, in as many calls as needed. */
 import { WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type { Json } from "./message-json.ts";
 import type { Work } from "./noun.ts";
@@ -6,7 +6,10 @@ import { callJson } from "./run-verb.ts";
 
 const { method } = WebhookService;
 
-/** Calls until no events are left and answers how many are sent; where a call fails, it is told from where to go on. */
+/**
+ * Calls until no events are left, and returns how many were sent. If a call fails, it writes the
+ * event to continue after.
+ */
 export async function resendAll({ terminal, connection, request }: Work): Promise<Json> {
   let [resent, added] = [0, 0];
   let next = request;

@@ -1,4 +1,4 @@
-/** Retrying a document and, where that is wanted, waiting for what the ledger decides. */
+/** Retries a document. With `--wait` it waits for the ledger's decision. */
 import { setTimeout as wait } from "node:timers/promises";
 import { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import type { Json } from "./message-json.ts";
@@ -8,13 +8,16 @@ import { waitSeconds } from "./wait-seconds.ts";
 
 const { method } = DocumentService;
 
-/** How long `--wait` waits where no seconds are given: several attempts of the worker. */
+/** The default of `--wait`: several attempts of the worker. */
 const defaultWaitSeconds = 60;
 
-/** Between two looks: the ledger mostly decides within a second or two. */
+/** The interval between two reads. The ledger mostly decides within a second or two. */
 const lookEveryMs = 500;
 
-/** Retries the document and answers it as it is then; with `--wait` as it is once the ledger has decided, or the time is up. */
+/**
+ * Retries the document and returns it as it is then. With `--wait` it returns the document once the
+ * ledger has decided or the time is up.
+ */
 export async function retryDocument({ terminal, connection, request, extra }: Work): Promise<Json> {
   const seconds = waitSeconds(extra.wait, defaultWaitSeconds);
   let document = await callJson(connection, method.retryDocument, request);

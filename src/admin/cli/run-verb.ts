@@ -1,4 +1,4 @@
-/** Runs one command: request, confirmation, the calls, what is shown, and the exit code. */
+/** Runs one command: request, confirmation, calls, output and exit code. */
 import { type Connection, type ConnectionOptions, connect } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, UsageError } from "./failures.ts";
 import { isObject, type Json, messageJson } from "./message-json.ts";
@@ -7,12 +7,12 @@ import { type Given, readRequest, requestMessage, resolveCodes } from "./read-re
 import { show } from "./show.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Runs a verb as it was called. Throws the errors of `failures.ts`. */
+/** Runs a verb with its arguments and options. Throws the errors of `failures.ts`. */
 export async function runVerb(terminal: Terminal, verb: Verb, given: Given): Promise<ExitCode> {
   const { options } = given;
   const read = await readRequest(terminal, verb, given);
   const request = verb.withExtra?.(read, options) ?? read;
-  // Wrong members are told before anything is asked of anyone.
+  // Report invalid members before any question or call.
   if (verb.work === undefined) requestMessage(verb.method, request);
   const connection = await connect(terminal, options as ConnectionOptions);
   await confirm(terminal, verb.irreversible?.(request) ?? null, options.yes === true);
@@ -25,20 +25,23 @@ export async function runVerb(terminal: Terminal, verb: Verb, given: Given): Pro
   return verb.failed?.(response, options) === true ? exitCodes.refused : exitCodes.done;
 }
 
-/** Whether a verb answers pages that can be followed. */
+/** Whether a verb returns pages. */
 export function isPaged(verb: Verb): boolean {
   return verb.method.output.fields.some(({ name }) => name === "has_more");
 }
 
-/** One call as JSON in and out. */
+/** One call, with JSON as request and response. */
 export async function callJson(connection: Connection, method: Verb["method"], request: Json): Promise<Json> {
   return messageJson(method.output, await connection.call(method, requestMessage(method, request)));
 }
 
-/** The most that a page may have: fewer calls. */
+/** The largest page size, for the fewest calls. */
 const largestPage = 100;
 
-/** Follows the pages of a list from where the request begins. `method` is one with `data` and `has_more`. */
+/**
+ * Yields the pages of a list, starting at the request's position. `method` returns `data` and
+ * `has_more`.
+ */
 export async function* pages(connection: Connection, method: Verb["method"], request: Json): AsyncGenerator<Json> {
   const hasLimit = method.input.fields.some(({ name }) => name === "limit");
   let next: Json = { ...(hasLimit ? { limit: largestPage } : {}), ...request };

@@ -1,4 +1,4 @@
-/** Sending a webhook endpoint a test event and, where that is wanted, waiting for what it answers. */
+/** Sends a webhook endpoint a test event. With `--wait` it waits for the endpoint's response. */
 import { setTimeout as wait } from "node:timers/promises";
 import { WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type { Json } from "./message-json.ts";
@@ -8,15 +8,19 @@ import { waitSeconds } from "./wait-seconds.ts";
 
 const { method } = WebhookService;
 
-/** How long `--wait` waits where no seconds are given: an attempt takes 15 at most, and Temporal may be away for a moment. */
+/**
+ * The default of `--wait`. An attempt takes at most 15 seconds, and Temporal may be away for a
+ * moment.
+ */
 const defaultWaitSeconds = 60;
 
-/** Between two looks: a receiver mostly answers at once. */
+/** The interval between two reads. A receiver mostly answers at once. */
 const lookEveryMs = 500;
 
 /**
- * Sends the event and answers its delivery; with `--wait` once the endpoint was asked for the first time, with what it answered, or the time
- * is up. A later attempt is not waited for: what failed once is what an operator wants to see.
+ * Sends the event and returns its delivery. With `--wait` it returns the delivery after the first
+ * attempt, or when the time is up. It does not wait for later attempts: an operator wants to see
+ * the first failure.
  */
 export async function sendTestEvent({ terminal, connection, request, extra }: Work): Promise<Json> {
   const seconds = waitSeconds(extra.wait, defaultWaitSeconds);

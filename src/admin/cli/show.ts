@@ -1,4 +1,7 @@
-/** What a command shows of an answer: JSON, a table, or a value shown once, alone, so that it can be piped. */
+/**
+ * Shows a response as JSON or as a table. A value that is shown once goes alone to the output, so
+ * that it can be piped.
+ */
 import { type DescMessage, getOption } from "@bufbuild/protobuf";
 import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
 import { jsonName } from "../../transport/rest/json-shape.ts";
@@ -8,7 +11,7 @@ import type { Column, Verb } from "./noun.ts";
 import { listTable, objectTable } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Shows the answer of a verb. */
+/** Shows the response of a verb. */
 export function show(terminal: Terminal, verb: Verb, response: Json, asJson: boolean): void {
   const secret = secretMember(verb.method.output);
   if (asJson) terminal.out(jsonText(response));
@@ -29,7 +32,7 @@ function nextPage(response: Json, rows: readonly Json[]): string {
   return typeof cursor === "string" ? `--cursor '${cursor}'` : `--starting-after ${String(rows.at(-1)?.id)}`;
 }
 
-/** The member of a response that is shown once, if it has one. */
+/** The member of a response that is shown once. Null if there is none. */
 export function secretMember(schema: DescMessage): string | null {
   const field = schema.fields.find((each) => getOption(each, fieldExtension).secret);
   return field === undefined ? null : jsonName(field);

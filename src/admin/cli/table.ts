@@ -1,11 +1,11 @@
-/** JSON as tables for people: a list as rows, one object as a line for each member. */
+/** Formats JSON as tables for people: a list as rows, one object as a line for each member. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import Table from "cli-table3";
 import { steering } from "./json-text.ts";
 import { isObject, type Json } from "./message-json.ts";
 import type { Column } from "./noun.ts";
 
-/** No lines and no colours: what is shown can be searched, cut and mailed. */
+/** No lines and no colours, so that the output can be searched, cut and mailed. */
 const plain = {
   chars: {
     top: "",
@@ -27,7 +27,7 @@ const plain = {
   style: { head: [], border: [], "padding-left": 0, "padding-right": 0 },
 };
 
-/** A list as a table with a row each, or a sentence where it is empty. */
+/** A list as a table with one row for each object, or a sentence if it is empty. */
 export function listTable(rows: readonly Json[], columns: readonly Column[]): string {
   if (rows.length === 0) return "None.\n";
   const head = columns.map((column) => titleOf(typeof column === "string" ? column : column.title));
@@ -38,7 +38,7 @@ export function listTable(rows: readonly Json[], columns: readonly Column[]): st
   return withoutTrails(table.toString());
 }
 
-/** One object as a table of its members; members of members carry the path to them. */
+/** One object as a table of its members. Nested members are shown with their path. */
 export function objectTable(json: Json): string {
   const table = new Table(plain);
   for (const [path, value] of linesOf(json, "")) table.push([titleOf(path), value]);
@@ -70,7 +70,10 @@ function cell(value: JsonValue | undefined, separator = ", "): string {
   return clean(String(value));
 }
 
-/** Names come from ledgers and clients: what would steer the terminal is shown as a replacement character. */
+/**
+ * Names come from ledgers and clients. Characters that could control the terminal become
+ * replacement characters.
+ */
 export function clean(text: string): string {
   return text.replace(steering, (character) => (character === "\n" ? " " : "\ufffd"));
 }

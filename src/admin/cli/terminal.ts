@@ -1,4 +1,7 @@
-/** What a command knows of its surroundings: the environment, files, the outputs and the person at the keyboard, if any. */
+/**
+ * The surroundings of a command: environment, files, outputs, and the person at the keyboard, if
+ * any.
+ */
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { createInterface } from "node:readline/promises";
@@ -6,22 +9,27 @@ import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { UsageError } from "./failures.ts";
 
-/** The surroundings; tests give others than the process's own. */
+/** The surroundings of a command. Tests replace those of the process. */
 export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whether somebody can be asked: input and error output are a terminal. */
+  /** Whether a person can answer: input and error output are a terminal. */
   readonly interactive: boolean;
-  /** Writes what was asked for. */
+  /** Writes the result. */
   out(text: string): void;
   /** Writes everything else: questions, progress, notes and errors. */
   err(text: string): void;
-  /** The text of a file, or of the standard input for `-`. Throws `UsageError` where it cannot be read. */
+  /**
+   * The text of a file, or of the standard input for `-`. Throws `UsageError` if it cannot be read.
+   */
   read(path: string): Promise<string>;
-  /** Asks a question on the error output; what is typed is not shown where `hidden`. */
+  /** Asks a question on the error output. The answer is not shown if `hidden`. */
   ask(question: string, hidden: boolean): Promise<string>;
 }
 
-/** The process's own. Paths are relative to where the command was called, which npm tells in `INIT_CWD`. */
+/**
+ * The surroundings of this process. Paths are relative to the caller's folder, which npm passes in
+ * `INIT_CWD`.
+ */
 export function processTerminal(): Terminal {
   const { env, stdin, stdout, stderr } = process;
   let stdinIsRead = false;
@@ -37,7 +45,7 @@ export function processTerminal(): Terminal {
       return text(stdin);
     },
     ask: async (question, hidden) => {
-      // Where nothing is echoed the library would not show the question either.
+      // Without echo the library would not show the question either.
       if (hidden) stderr.write(question);
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
       const lines = createInterface({ input: stdin, output: hidden ? silent : stderr, terminal: true });

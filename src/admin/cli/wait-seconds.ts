@@ -1,9 +1,9 @@
-/** What `--wait [seconds]` says, wherever a command takes it. */
+/** Reads `--wait [seconds]` for every command that has it. */
 import { UsageError } from "./failures.ts";
 
 /**
- * The seconds to wait, `most` where none are given; null without the option. Throws `UsageError` where they are no
- * positive number.
+ * The seconds to wait. `most` if the option has no number, null without the option. Throws
+ * `UsageError` if it is no positive number.
  */
 export function waitSeconds(given: unknown, most: number): number | null {
   if (given === undefined) return null;

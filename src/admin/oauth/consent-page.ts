@@ -1,7 +1,10 @@
-/** What a person sees at the browser after a consent: one small page without script, that tells what came of it and what to do next. */
+/**
+ * The page that a browser shows after a consent. It has no script. It says what happened and what
+ * to do next.
+ */
 import type { ConsentOutcome } from "./consent.ts";
 
-/** The page with its status: 200 where the ledger gave what was asked for, 400 where it came to nothing. */
+/** The page with its status: 200 if the ledger granted access, 400 if the consent failed. */
 export function consentPage(outcome: ConsentOutcome): { readonly status: number; readonly html: string } {
   switch (outcome.kind) {
     case "connected":

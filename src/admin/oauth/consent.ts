@@ -1,6 +1,6 @@
 /**
- * Connecting a ledger by a person's consent: the question with a state that is good once, what a browser brings back, and the choice
- * of a tenant. No state, code, verifier or token is ever logged or told. Facts: facts-ledger section 1.10.
+ * Connects a ledger by a person's consent: the single-use state, the browser's answer, and the
+ * choice of a tenant. No state, code, verifier or token is ever logged or returned. ADMIN-4
  */
 import { createHash, randomBytes } from "node:crypto";
 import { Refusal } from "../../domain/refusal.ts";
@@ -11,16 +11,22 @@ import type { AskedConsent, ConsentTenant, ConsentTokens } from "../../store/adm
 import type { AdminParts } from "../services/dependencies.ts";
 import { describeFailure } from "../services/ledger-answers.ts";
 
-/** What the tokens reach. `areOfConsent`: what the person has consented to now, rather than all there is. */
+/**
+ * The tenants that the tokens reach. `areOfConsent` means that the person consented to exactly
+ * these tenants now. Otherwise the list has every tenant of the authorisation.
+ */
 export interface ReachedTenants {
   readonly tenants: readonly ConsentTenant[];
   readonly areOfConsent: boolean;
 }
 
-/** Our app at the ledger, with what it does for a consent. `settings` has its addresses; its secret stays inside. */
+/**
+ * Our app at the ledger and its calls for a consent. `settings` has its addresses. Its secret never
+ * leaves it.
+ */
 export interface LedgerApp {
   readonly settings: { readonly clientId: string; readonly baseUrl: string; readonly identityUrl: string };
-  /** Where a browser comes back to. */
+  /** The address to which the ledger redirects the browser. */
   readonly redirectUrl: () => string;
   consentUrl(ask: { readonly state: string; readonly verifier: string; readonly redirectUrl: string }): string;
   exchange(given: {
@@ -30,8 +36,9 @@ export interface LedgerApp {
   }): Promise<LedgerAnswer<ConsentTokens>>;
   tenants(accessToken: string): Promise<LedgerAnswer<ReachedTenants>>;
   /**
-   * Ends the organisation's connection in the ledger; one that is not there any more is ended. `ended_before`: the authorisation itself
-   * was ended, by the ledger or a person there.
+   * Ends the organisation's connection in the ledger. A connection that no longer exists there
+   * counts as ended. `ended_before` means that the ledger or a person there had ended the
+   * authorisation itself.
    */
   end(
     organisationId: string,
@@ -39,33 +46,39 @@ export interface LedgerApp {
   ): Promise<LedgerAnswer<"ended" | "ended_before">>;
 }
 
-/** What a browser came back with. */
+/** The query parameters with which a browser returns. */
 export interface ConsentAnswer {
   readonly state: string | null;
   readonly code: string | null;
-  /** The ledger's own word, where there was no consent: `access_denied`. */
+  /** The ledger's own code if there was no consent: `access_denied`. */
   readonly error: string | null;
 }
 
-/** What came of it, for the person at the browser. */
+/** The outcome of a consent, for the person at the browser. */
 export type ConsentOutcome =
   | { readonly kind: "connected"; readonly tenantName: string }
   | { readonly kind: "choose"; readonly tenants: readonly ConsentTenant[] }
   | { readonly kind: "failed"; readonly why: string };
 
-/** How long the ledger's page may be open, and how long a choice may take. */
+/** The time limit for the ledger's page, and again for a choice of tenant. ADMIN-4 */
 const consentMs = 10 * 60_000;
 
-/** 256 random bits, for the state and for the verifier, which RFC 7636 wants 43 characters long. */
+/**
+ * 256 random bits, for the state and for the verifier. RFC 7636 requires 43 characters of a
+ * verifier.
+ */
 const randomLength = 32;
 
-/** What the person is told whose answer has no question: nothing of why, since anybody can come here. */
+/** The message for an unknown state. It gives no reason, because anyone can open this address. */
 const unknownState = "This link was used already, is too old, or is not ours: begin anew.";
 
-/** What is told of a fault of ours: its words may have secrets in them. */
+/** The message for an internal error. The error's own words may contain secrets. */
 const ourFault = "Something failed on our side: begin anew.";
 
-/** Asks for a consent: the address to open, good once, and until when. Refuses `invalid_state` without an app. */
+/**
+ * Starts a consent. Returns the single-use address to open and its expiry. Refuses `invalid_state`
+ * if no app is configured or the caller is no operator.
+ */
 export async function askConsent(
   parts: AdminParts,
   actor: Actor,
@@ -88,7 +101,10 @@ export async function askConsent(
   return { url: app.consentUrl({ state, verifier, redirectUrl }), expiresAt };
 }
 
-/** Takes what a browser brought back. It never rejects for what came from outside; what fails on our side is told as a failure first. */
+/**
+ * Handles a browser's return. Bad input from outside never makes it reject. An internal error is
+ * first recorded as a failed consent, then thrown.
+ */
 export async function takeConsent(
   parts: AdminParts,
   { state, code, error }: ConsentAnswer,
@@ -103,7 +119,8 @@ export async function takeConsent(
     if (outcome.kind === "failed") await consents.fail(organisationId, outcome.why);
     return outcome;
   } catch (fault) {
-    // Whoever waits for the answer would wait until the question is too old. What comes of telling it is less than the fault itself.
+    // Without this record a waiting caller would wait until the consent expires. The original fault
+    // matters more than a failure to record it.
     await consents.fail(organisationId, fault instanceof Refusal ? fault.message : ourFault).catch(() => undefined);
     throw fault;
   }
@@ -140,8 +157,9 @@ async function follow(
 }
 
 /**
- * The tenant that a consent is for: the one that was connected before, else the only one that it was given for. Null where a person has
- * to choose, as among those that the tokens merely reach: they may be another organisation's.
+ * The tenant that a consent is for: the one connected before, else the only tenant of this consent.
+ * Returns null if a person has to choose. That is so among tenants that the tokens merely reach,
+ * because these may belong to another organisation.
  */
 export function tenantMeant({ tenants, areOfConsent }: ReachedTenants, before: string | null): ConsentTenant | null {
   const [only, ...more] = tenants;
@@ -149,7 +167,10 @@ export function tenantMeant({ tenants, areOfConsent }: ReachedTenants, before: s
   return same ?? (areOfConsent && more.length === 0 ? only : null) ?? null;
 }
 
-/** Connects one of the tenants that a consent was given for. Refuses `invalid_state` where there is none to choose, or another. */
+/**
+ * Connects one of the tenants of a consent. Refuses `invalid_state` if there is no choice to make,
+ * if another operator started the consent, or if it was not given for this tenant.
+ */
 export async function chooseTenant(
   parts: AdminParts,
   actor: Actor,
@@ -170,7 +191,10 @@ export async function chooseTenant(
   return saved;
 }
 
-/** Why a connection cannot lead elsewhere. */
+/**
+ * The message if a new connection would lead to another tenant than the customers' contacts belong
+ * to.
+ */
 export const otherTenant = "There are customers: the connection must lead to the tenant they are of.";
 
 async function connectTenant(
@@ -184,7 +208,7 @@ async function connectTenant(
   const connection = { kind: "xero", grantKind: "authorisation", tenantId, baseUrl, identityUrl, clientId } as const;
   const granted = { ...tokens, ledgerConnection: connectionId };
   const saved = await parts.store.connections.save(actor, organisationId, { ...connection, clientSecret: "" }, granted);
-  // What was put off for want of a connection is due again.
+  // Jobs that were rescheduled because the connection was missing are due again.
   if (saved !== "other_tenant") await parts.wake(organisationId);
   return saved;
 }
@@ -201,7 +225,7 @@ function failed(failure: LedgerFailure): ConsentOutcome {
   return { kind: "failed", why: describeFailure(failure) };
 }
 
-/** A word of the standard; anything else is not repeated. */
+/** Repeats an error code of the standard. Any other text is replaced. */
 function wordOf(error: string | null): string {
   return error !== null && /^[a-z_]{1,40}$/.test(error) ? error : "no code came back";
 }

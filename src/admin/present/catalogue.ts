@@ -1,4 +1,4 @@
-/** Plans, charges and meters to messages of the admin contract. */
+/** Presents plans, charges and meters as messages of the admin contract. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
@@ -15,7 +15,7 @@ import type { AdminPlan } from "../../store/admin/catalogue/plans.ts";
 import { meterStatuses, meterTypes } from "./enums.ts";
 import { present } from "./present.ts";
 
-/** A plan with its meters, its mapping and its use. */
+/** A plan with its meters, its account mapping and the number of its subscriptions. */
 export function presentPlan({ plan, subscriptions }: AdminPlan): MessageInitShape<typeof PlanSchema> {
   const { object: _, $typeName: __, ...shown } = presentPublicPlan(plan);
   return {
@@ -38,7 +38,7 @@ function presentPlanMeter({ id, code, name, ...price }: PlanMeter): MessageInitS
   };
 }
 
-/** A charge with its mapping and its use. */
+/** A charge with its account mapping and the number of its invoice lines. */
 export function presentCharge({ charge, invoiceLines }: AdminCharge): MessageInitShape<typeof ChargeSchema> {
   const { object: _, $typeName: __, ...shown } = presentPublicCharge(charge);
   return {
@@ -49,7 +49,7 @@ export function presentCharge({ charge, invoiceLines }: AdminCharge): MessageIni
   };
 }
 
-/** A meter with its mapping and its use. */
+/** A meter with its account mapping and the number of its plans. */
 export function presentMeter({ meter, plans }: AdminMeter): MessageInitShape<typeof MeterSchema> {
   return {
     id: meter.id,

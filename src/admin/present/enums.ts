@@ -1,4 +1,7 @@
-/** The domain's and the store's words and the enum values of the admin contract, in one table each. */
+/**
+ * One table for each enum of the admin contract, from the words of the domain and the store to the
+ * enum's values.
+ */
 import type { MeterStatus as MeterStatusWord, MeterType as MeterTypeWord } from "../../domain/catalogue/meter.ts";
 import type { FirstInvoiceStatus as FirstInvoiceStatusWord } from "../../domain/subscriptions/organisation-settings.ts";
 import { CredentialStatus } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
@@ -27,30 +30,30 @@ import type { TestClock } from "../../store/admin/test-clock.ts";
 import type { UsageState as UsageStateWord } from "../../store/admin/usage/usage.ts";
 import type { OperatorRole as OperatorRoleWord } from "../../transport/rpc/caller.ts";
 
-/** The status that new invoices get. */
+/** The status with which new invoices are created. DOCUMENT-1 */
 export const firstInvoiceStatuses = {
   draft: FirstInvoiceStatus.DRAFT,
   awaiting_approval: FirstInvoiceStatus.AWAITING_APPROVAL,
   approved: FirstInvoiceStatus.APPROVED,
 } as const satisfies Record<FirstInvoiceStatusWord, FirstInvoiceStatus>;
 
-/** Operators' roles. */
+/** Operators' roles. ADMIN-1 */
 export const roles = {
   "read-only": OperatorRole.READ_ONLY,
   admin: OperatorRole.ADMIN,
   owner: OperatorRole.OWNER,
 } as const satisfies Record<OperatorRoleWord, OperatorRole>;
 
-/** Kinds of ledgers. */
+/** Kinds of ledgers, by the name that is stored. */
 export const ledgerKinds: Readonly<Record<string, LedgerKind>> = { xero: LedgerKind.XERO };
 
-/** How connections came to be allowed in. */
+/** How a connection is authorised: by the organisation's own app, or by a person's consent. */
 export const ledgerGrants: Readonly<Record<string, LedgerGrant>> = {
   custom: LedgerGrant.CUSTOM,
   authorisation: LedgerGrant.AUTHORISATION,
 };
 
-/** How far an authorisation is. */
+/** The progress of an authorisation. */
 export const authorisationStatuses = {
   pending: LedgerAuthorisationStatus.PENDING,
   choose: LedgerAuthorisationStatus.CHOOSE,
@@ -59,14 +62,14 @@ export const authorisationStatuses = {
   expired: LedgerAuthorisationStatus.EXPIRED,
 } as const satisfies Record<ConsentView["status"], LedgerAuthorisationStatus>;
 
-/** The lists to map onto. */
+/** The ledger's lists from which codes are mapped. */
 export const mappingKinds = {
   accounts: MappingKind.ACCOUNTS,
   tax_rates: MappingKind.TAX_RATES,
   currencies: MappingKind.CURRENCIES,
 } as const satisfies Record<LedgerMappingKind, MappingKind>;
 
-/** How the ledger has a contact. */
+/** The status of a contact in the ledger. */
 export const contactStatuses = {
   active: LedgerContactStatus.ACTIVE,
   archived: LedgerContactStatus.ARCHIVED,
@@ -79,7 +82,7 @@ export const documentKinds = {
   credit_note: DocumentKind.CREDIT_NOTE,
 } as const satisfies Record<DocumentKindWord, DocumentKind>;
 
-/** Where a document stands with the ledger. */
+/** The state of a document's ledger job. */
 export const documentStates = {
   failed: DocumentState.FAILED,
   waiting: DocumentState.WAITING,
@@ -87,20 +90,20 @@ export const documentStates = {
   drift: DocumentState.DRIFT,
 } as const satisfies Record<DocumentStateWord, DocumentState>;
 
-/** What the ledger is asked for a document. */
+/** The ledger job of a document: creation, amendment or allocation. */
 export const documentOperations = {
   creation: DocumentOperation.CREATION,
   amendment: DocumentOperation.AMENDMENT,
   allocation: DocumentOperation.ALLOCATION,
 } as const satisfies Record<DocumentOperationWord, DocumentOperation>;
 
-/** Whether a meter takes usage. */
+/** Whether a meter accepts usage. */
 export const meterStatuses = {
   active: MeterStatus.ACTIVE,
   inactive: MeterStatus.INACTIVE,
 } as const satisfies Record<MeterStatusWord, MeterStatus>;
 
-/** How a plan prices a meter. */
+/** The pricing models of a plan's meter. CATALOGUE-8 */
 export const meterTypes = {
   per_unit: MeterType.PER_UNIT,
   tiered: MeterType.TIERED,
@@ -108,7 +111,7 @@ export const meterTypes = {
   stairstep: MeterType.STAIRSTEP,
 } as const satisfies Record<MeterTypeWord, MeterType>;
 
-/** Where usage stands with billing. */
+/** The billing state of usage. */
 export const usageStates = {
   open: UsageState.OPEN,
   waiting: UsageState.WAITING,
@@ -116,14 +119,14 @@ export const usageStates = {
   not_billed: UsageState.NOT_BILLED,
 } as const satisfies Record<UsageStateWord, UsageState>;
 
-/** How a sandbox's clock goes. */
+/** The states of a sandbox's test clock. */
 export const testClockStates = {
   real_time: TestClockState.REAL_TIME,
   standing: TestClockState.STANDING,
   advancing: TestClockState.ADVANCING,
 } as const satisfies Record<TestClock["state"], TestClockState>;
 
-/** Whether a key or token is let in now. */
+/** Whether a key or token is active, expired or revoked at `now`. */
 export function credentialStatus(
   { expiresAt, revokedAt }: { readonly expiresAt: Date | null; readonly revokedAt: Date | null },
   now: Date,

@@ -1,4 +1,7 @@
-/** Records and domain values to messages of the admin contract: every member is listed, so that nothing is shown by accident. */
+/**
+ * Presents records and domain values as messages of the admin contract. Every member is listed, so
+ * that nothing is exposed by accident.
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { ApiKeySchema } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
@@ -59,7 +62,7 @@ export function presentOrganisation(organisation: AdminOrganisation): MessageIni
   };
 }
 
-/** A connection without its secret; a pause that is over is none. */
+/** A connection without its secret. A pause that is over is left out. */
 export function presentConnection(
   connection: ConnectionView,
   now: Date,
@@ -81,7 +84,7 @@ export function presentConnection(
   };
 }
 
-/** What the ledger says of itself. */
+/** The ledger's description of its own organisation. */
 export function presentLedger(ledger: LedgerOrganisation): MessageInitShape<typeof LedgerDescriptionSchema> {
   return {
     id: ledger.id,
@@ -94,7 +97,7 @@ export function presentLedger(ledger: LedgerOrganisation): MessageInitShape<type
   };
 }
 
-/** A key without its value. */
+/** An API key without its value. */
 export function presentApiKey(key: ApiKeyRecord, now: Date): MessageInitShape<typeof ApiKeySchema> {
   return {
     id: key.id,
@@ -110,7 +113,7 @@ export function presentApiKey(key: ApiKeyRecord, now: Date): MessageInitShape<ty
   };
 }
 
-/** A document and what became of what the ledger was asked for it last. */
+/** A document with the outcome of its last ledger job. */
 export function presentDocument(document: AdminDocument): MessageInitShape<typeof DocumentSchema> {
   return {
     id: document.id,
@@ -134,7 +137,7 @@ export function presentDocument(document: AdminDocument): MessageInitShape<typeo
   };
 }
 
-/** A sandbox's clock, with its advance. */
+/** A sandbox's test clock with its current or last advance. CLOCK-1 */
 export function presentTestClock({
   organisationId,
   state,
@@ -156,14 +159,14 @@ export function presentTestClock({
   };
 }
 
-/** An operator. */
+/** An operator with its role. */
 export function presentOperator(operator: OperatorRecord): MessageInitShape<typeof OperatorSchema> {
   const role = (roles as Readonly<Record<string, OperatorRole>>)[operator.role] ?? OperatorRole.UNSPECIFIED;
   const { id, name, active, createdAt } = operator;
   return { id, name, role, active, created: createdAt.toISOString() };
 }
 
-/** A token without its value. */
+/** An operator token without its value. */
 export function presentToken(token: OperatorTokenRecord, now: Date): MessageInitShape<typeof OperatorTokenSchema> {
   return {
     id: token.id,
@@ -178,7 +181,7 @@ export function presentToken(token: OperatorTokenRecord, now: Date): MessageInit
   };
 }
 
-/** An entry of the audit log. */
+/** An entry of the audit log. ADMIN-2 */
 export function presentAuditEntry(entry: AuditRecord): MessageInitShape<typeof AuditEntrySchema> {
   return {
     id: entry.id,
@@ -196,15 +199,15 @@ export function presentAuditEntry(entry: AuditRecord): MessageInitShape<typeof A
   };
 }
 
-/** The log keeps objects alone. */
+/** The audit log stores objects only. */
 type Snapshot = Exclude<MessageInitShape<typeof AuditEntrySchema>["before"], undefined>;
 
-/** A member that is left out where there is no value. */
+/** A member that is left out if its value is null. */
 export function present<Name extends string, T>(name: Name, value: T | null): { [K in Name]?: T } {
   return value === null ? {} : ({ [name]: value } as { [K in Name]: T });
 }
 
-/** An instant as text, or nothing. */
+/** An instant as ISO 8601 text. Left out if it is null. */
 export function presentInstant<Name extends string>(name: Name, instant: Date | null): { [K in Name]?: string } {
   return present(name, instant === null ? null : instant.toISOString());
 }

@@ -1,20 +1,23 @@
-/** Values of requests that a pattern cannot judge: instants to come and currencies. */
+/** Values of requests that a pattern cannot validate: future instants and currencies. */
 import { parseCivilDate } from "../../domain/calendar/civil-date.ts";
 import { isCurrency } from "../../domain/money/currency.ts";
 import { Refusal } from "../../domain/refusal.ts";
 
-/** RFC 3339 with seconds and offset, as timestamps of the public side are written. */
+/** RFC 3339 with seconds and offset, as the public API writes its timestamps. */
 const instantForm =
   /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
-/** The instant that a text names, to the millisecond; null where it names none. */
+/** The instant of a text, to the millisecond. Null if the text is no valid instant. */
 export function readInstant(text: string): Date | null {
   const day = instantForm.exec(text)?.[1];
   const instant = new Date(text.toUpperCase());
   return day === undefined || parseCivilDate(day) === null || Number.isNaN(instant.getTime()) ? null : instant;
 }
 
-/** The instant of `expires_at`; null where it is left out: never. Refuses `invalid_parameter` what is no instant, or has passed. */
+/**
+ * The instant of `expires_at`, or null if it is absent: no expiry. Refuses `invalid_parameter` if
+ * it is no instant or has passed.
+ */
 export function readExpiry(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null;
   const instant = readInstant(text);
@@ -26,7 +29,7 @@ export function readExpiry(text: string | undefined, now: Date): Date | null {
   return instant;
 }
 
-/** Refuses `invalid_parameter` a code of no current currency. */
+/** Refuses `invalid_parameter` if the code is not one of a current currency. */
 export function requireCurrency(code: string | undefined, param: string): void {
   if (code === undefined || isCurrency(code)) return;
   throw new Refusal("invalid_parameter", `${param} must be the code of a current currency, such as EUR`, param);

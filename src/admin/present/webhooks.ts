@@ -1,4 +1,7 @@
-/** Webhook endpoints and deliveries to messages: every member is listed, so that nothing is shown by accident. */
+/**
+ * Presents webhook endpoints and deliveries as messages. Every member is listed, so that nothing is
+ * exposed by accident.
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type WebhookAttemptSchema,
@@ -16,13 +19,13 @@ import type {
 import type { EndpointView } from "../../store/admin/webhooks/webhook-endpoints.ts";
 import { present, presentInstant } from "./present.ts";
 
-/** Whether an endpoint is told anything. */
+/** Whether an endpoint receives events. */
 export const endpointStatuses: Readonly<Record<string, WebhookEndpointStatus>> = {
   enabled: WebhookEndpointStatus.ENABLED,
   disabled: WebhookEndpointStatus.DISABLED,
 };
 
-/** What became of a delivery. */
+/** The states of a delivery. */
 export const deliveryStates = {
   pending: WebhookDeliveryState.PENDING,
   delivered: WebhookDeliveryState.DELIVERED,
@@ -30,7 +33,10 @@ export const deliveryStates = {
   cancelled: WebhookDeliveryState.CANCELLED,
 } as const satisfies Record<DeliveryState, WebhookDeliveryState>;
 
-/** An endpoint without its secrets; a pause, and a secret of before, that are over are none. */
+/**
+ * An endpoint without its secrets. A pause that is over is left out, and so is an expired previous
+ * secret.
+ */
 export function presentEndpoint(endpoint: EndpointView, now: Date): MessageInitShape<typeof WebhookEndpointSchema> {
   const toCome = (instant: Date | null) => (instant !== null && instant > now ? instant : null);
   return {
@@ -51,7 +57,7 @@ export function presentEndpoint(endpoint: EndpointView, now: Date): MessageInitS
   };
 }
 
-/** A delivery as lists have it. */
+/** A delivery as lists show it. */
 export function presentDelivery(delivery: DeliveryView) {
   return {
     id: delivery.id,
@@ -69,7 +75,7 @@ export function presentDelivery(delivery: DeliveryView) {
   } satisfies MessageInitShape<typeof WebhookDeliverySchema>;
 }
 
-/** A delivery with its attempts and what is sent. */
+/** A delivery with its attempts and the body that is sent. */
 export function presentWhole(delivery: WholeDelivery): MessageInitShape<typeof WebhookDeliverySchema> {
   return { ...presentDelivery(delivery), tries: delivery.tries.map(presentAttempt), body: delivery.body };
 }

@@ -1,4 +1,4 @@
-/** AccountMappingService: which accounts and tax types lines go to. decisions §6. */
+/** AccountMappingService: maps billed lines to the ledger's accounts and tax types. DOCUMENT-5 */
 import { Refusal } from "../../domain/refusal.ts";
 import type {
   AccountMappingService,
@@ -11,8 +11,9 @@ import { type AdminImplementation, type AdminParts, actorOf, required, requireOr
 import { askOptions } from "./query-reference-data.ts";
 
 /**
- * The methods of the service. Refuses `organisation_not_found`, `plan_not_found`, `charge_not_found`, `meter_not_found`,
- * `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`, and `invalid_parameter` for a code that the ledger does not have or takes no revenue on.
+ * Implements the service. Refuses `organisation_not_found`, `plan_not_found`, `charge_not_found`,
+ * `meter_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. Refuses
+ * `invalid_parameter` for a code that the ledger does not have or that takes no revenue.
  */
 export function accountMappingService(parts: AdminParts): AdminImplementation<typeof AccountMappingService> {
   const { connections } = parts.store;
@@ -51,8 +52,9 @@ function targetOf({ plan, charge, meter }: SetAccountMappingRequest, organisatio
 }
 
 /**
- * Looks account and tax type up in the ledger. Refuses `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`, and
- * `invalid_parameter` for a code that the ledger does not have or takes no revenue on.
+ * Looks up account and tax type in the ledger. Refuses `ledger_not_connected`, `ledger_refused`,
+ * `ledger_unavailable`. Refuses `invalid_parameter` for a code that the ledger does not have or
+ * that takes no revenue.
  */
 export async function requireMapping(
   parts: AdminParts,

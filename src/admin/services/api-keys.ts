@@ -1,4 +1,4 @@
-/** ApiKeyService: a key's value leaves here once. Spec: Authentication. */
+/** ApiKeyService: creates, lists and revokes API keys. A key's value is returned once. ACCESS-2 */
 import type { ApiKeyService } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { generateApiKey } from "../../transport/rpc/api-key.ts";
 import { presentApiKey } from "../present/present.ts";
@@ -14,7 +14,10 @@ import {
   requireSame,
 } from "./dependencies.ts";
 
-/** The methods of the service. Refuses `organisation_not_found`, `api_key_not_found`, `invalid_parameter`. */
+/**
+ * Implements the service. Refuses `organisation_not_found`, `api_key_not_found`,
+ * `invalid_parameter`.
+ */
 export function apiKeyService(parts: AdminParts): AdminImplementation<typeof ApiKeyService> {
   const { apiKeys } = parts.store;
   return {

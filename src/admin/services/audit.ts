@@ -1,9 +1,9 @@
-/** AuditService: the log of every change made on this side. decisions §8. */
+/** AuditService: lists the log of every change made through the admin API. ADMIN-2 */
 import type { AuditService } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
 import { presentAuditEntry } from "../present/present.ts";
 import { type AdminImplementation, type AdminParts, pageOf } from "./dependencies.ts";
 
-/** The methods of the service. */
+/** Implements the service. It is read-only and has no refusals. */
 export function auditService({ store }: AdminParts): AdminImplementation<typeof AuditService> {
   return {
     listAuditEntries: async (request) => {

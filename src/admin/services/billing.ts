@@ -1,4 +1,7 @@
-/** BillingService: what is due, what was set aside and why, and having it tried at once. decisions §8; architecture §5. */
+/**
+ * BillingService: counts what is due, lists parked subscriptions with their reasons, and retries
+ * them. POSTING-8
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Refusal } from "../../domain/refusal.ts";
 import type { BillingService, ParkedSubscriptionSchema } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
@@ -13,7 +16,10 @@ import {
   requireOrganisation,
 } from "./dependencies.ts";
 
-/** The methods of the service. Refuses `organisation_not_found`, `subscription_not_found`, `invalid_state`. */
+/**
+ * Implements the service. Refuses `organisation_not_found`, `subscription_not_found`,
+ * `invalid_state`.
+ */
 export function billingService(parts: AdminParts): AdminImplementation<typeof BillingService> {
   const { billing } = parts.store;
   return {

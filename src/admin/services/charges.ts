@@ -1,4 +1,4 @@
-/** ChargeService of the application's side. decisions §3 "Charge", §4 and §8. */
+/** ChargeService of the admin API: one-off fees of the catalogue. CATALOGUE-7, CATALOGUE-2 */
 
 import type { Charge } from "../../domain/catalogue/plan.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
@@ -23,9 +23,9 @@ import {
 import { refusalOfCurrency } from "./fitting-currency.ts";
 
 /**
- * The methods of the service. Refuses `organisation_not_found`, `charge_not_found`, `charge_code_taken`, `charge_in_use`,
- * `invalid_state` (status), `invalid_parameter`, also for a currency of which the connected ledger
- * keeps too few places.
+ * Implements the service. Refuses `organisation_not_found`, `charge_not_found`,
+ * `charge_code_taken`, `charge_in_use`, `invalid_state` (status), `invalid_parameter`. The last one
+ * also for a currency of which the connected ledger keeps too few decimal places. CATALOGUE-10
  */
 export function chargeService(parts: AdminParts): AdminImplementation<typeof ChargeService> {
   const { charges } = parts.store;
@@ -97,7 +97,7 @@ function changedCharge(before: Charge, request: UpdateChargeRequest): Charge {
     ...before,
     code: request.code ?? before.code,
     name: request.name ?? before.name,
-    // An empty description clears it.
+    // An empty description clears the stored one.
     description: request.description === undefined ? before.description : request.description || null,
     currency: request.currency ?? before.currency,
     price: request.price === undefined ? before.price : parseDecimal(request.price),

@@ -1,4 +1,7 @@
-/** CustomerService of the application's side: contacts of the ledger, imported and taken out of use. decisions §8. */
+/**
+ * CustomerService of the admin API: lists the ledger's contacts, imports them, and activates or
+ * deactivates customers. CUSTOMER-1
+ */
 import type { CustomerService, ListLedgerContactsRequest } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import type { LedgerContact } from "../../ledger/port/ledger.ts";
 import { customerStatuses, wordOf } from "../../services/enums.ts";
@@ -18,8 +21,8 @@ import { importCustomers, isFound } from "./import-customers.ts";
 import { askLedger } from "./ledger-answers.ts";
 
 /**
- * The methods of the service. Refuses `organisation_not_found`, `customer_not_found`, `ledger_not_connected`, `ledger_refused`,
- * `ledger_unavailable`.
+ * Implements the service. Refuses `organisation_not_found`, `customer_not_found`,
+ * `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`.
  */
 export function customerService(parts: AdminParts): AdminImplementation<typeof CustomerService> {
   const { customers } = parts.store;

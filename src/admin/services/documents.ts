@@ -1,6 +1,6 @@
 /**
- * DocumentService: of which documents something failed or waits, why, and asking the ledger again. decisions §§4, 6
- * and 8.
+ * DocumentService: lists documents whose ledger job failed or is pending, with the reason, and
+ * retries them. ADMIN-6
  */
 import { Refusal } from "../../domain/refusal.ts";
 import type { DocumentService } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
@@ -10,7 +10,9 @@ import { documentStates } from "../present/enums.ts";
 import { presentDocument } from "../present/present.ts";
 import { type AdminImplementation, type AdminParts, actorOf, pageOf, requireOrganisation } from "./dependencies.ts";
 
-/** The methods of the service. Refuses `organisation_not_found`, `invoice_not_found`, `invalid_state`. */
+/**
+ * Implements the service. Refuses `organisation_not_found`, `invoice_not_found`, `invalid_state`.
+ */
 export function documentService(parts: AdminParts): AdminImplementation<typeof DocumentService> {
   const { documents } = parts.store;
   return {
@@ -45,13 +47,13 @@ export function documentService(parts: AdminParts): AdminImplementation<typeof D
   };
 }
 
-/** An id is not known to be that of an invoice or of a credit note: `invoice_not_found` stands for both. */
+/** The id may be an invoice's or a credit note's: `invoice_not_found` stands for both. */
 function requireDocument<T>(found: T | null): T {
   if (found !== null) return found;
   throw new Refusal("invoice_not_found", "There is no invoice or credit note with this id.");
 }
 
-/** Has Temporal begin the work; where it cannot be reached, the dispatcher starts what was missed. */
+/** Starts the work's workflow. If Temporal cannot be reached, the dispatcher starts it later. */
 function begin(parts: AdminParts, work: DocumentWork): Promise<boolean> {
   switch (work.kind) {
     case "settlement":

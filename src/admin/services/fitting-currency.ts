@@ -1,15 +1,15 @@
 /**
- * Currencies with more decimal places than the connected ledger keeps: the ledger would refuse most
- * of their lines.
+ * Finds currencies with more decimal places than the connected ledger keeps. The ledger would
+ * refuse most of their lines. CATALOGUE-10
  */
 import { minorUnitDigits } from "../../domain/money/currency.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { AdminParts } from "./dependencies.ts";
 
 /**
- * The refusal of a currency for a plan or charge that the organisation's ledger cannot bill; null
- * if it fits. Without a connection every currency fits: `unfitCurrencies` names the others once
- * there is one.
+ * The refusal of a currency for a plan or charge that the organisation's ledger cannot bill. Null
+ * if the currency fits. Without a connection every currency fits; `unfitCurrencies` lists the
+ * others once there is a connection.
  */
 export async function refusalOfCurrency(
   { store, amountPlaces }: AdminParts,
@@ -25,8 +25,8 @@ export async function refusalOfCurrency(
 }
 
 /**
- * A sentence for each currency of the catalogue that the connected ledger cannot bill; none without
- * a connection.
+ * A sentence for each currency of the catalogue that the connected ledger cannot bill. Empty
+ * without a connection.
  */
 export async function unfitCurrencies(
   { store, amountPlaces }: AdminParts,

@@ -1,4 +1,7 @@
-/** Importing all contacts of the ledger as customers, a page a call, each contact judged on its own. decisions §8. */
+/**
+ * Imports all contacts of the ledger as customers, one page a call. Each contact is validated
+ * separately. CUSTOMER-1
+ */
 import { type CustomerService, ImportStatus } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import type { LedgerContact } from "../../ledger/port/ledger.ts";
 import type { CustomerToImport } from "../../store/admin/customers.ts";
@@ -12,15 +15,24 @@ import { askLedger } from "./ledger-answers.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.importAllContacts, OperatorCaller>;
 
-/** Customers written by one transaction: a page of a thousand would hold its rows for too long. */
+/**
+ * The most customers in one transaction. A page of a thousand would hold its row locks for too
+ * long.
+ */
 const mostAtOnce = 100;
 
-/** Whether the ledger has a contact as a supplier alone. A new one is neither supplier nor customer, and may become one. */
+/**
+ * Whether the contact is only a supplier. A new contact is neither supplier nor customer and may
+ * become a customer.
+ */
 export function isOnlySupplier({ isCustomer, isSupplier }: Pick<LedgerContact, "isCustomer" | "isSupplier">): boolean {
   return isSupplier && !isCustomer;
 }
 
-/** The method. Refuses `organisation_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. */
+/**
+ * Implements the method. Refuses `organisation_not_found`, `ledger_not_connected`,
+ * `ledger_refused`, `ledger_unavailable`.
+ */
 export function importAllContacts(parts: AdminParts): Method {
   return async ({ organisation, cursor, search, includeSuppliers }, call) => {
     const owner = await requireOrganisation(parts, organisation);
@@ -54,7 +66,7 @@ export function importAllContacts(parts: AdminParts): Method {
   };
 }
 
-/** A contact that was changed while the page was read may be on it twice. */
+/** A contact that changed while the page was read may be on it twice. */
 function distinct(contacts: readonly LedgerContact[]): readonly LedgerContact[] {
   return [...new Map(contacts.map((contact) => [contact.id, contact])).values()];
 }
@@ -71,7 +83,7 @@ async function importSome(
   const { store } = parts;
   const made = await store.customers.importMany(actorOf(call), organisation.id, customers);
   const left = customers.filter((customer) => !made.has(customer)).map(({ ledgerContactId }) => ledgerContactId);
-  // Somebody else may have imported the contact meanwhile; else it is the code that another customer has.
+  // Another call may have imported the contact meanwhile. Otherwise another customer has its code.
   const known = await store.customers.findByContacts(organisation.id, left);
   return decided.flatMap((one) => {
     if (!("id" in one)) return [one];

@@ -1,4 +1,4 @@
-/** Importing contacts of the ledger as customers, each judged on its own. decisions §8. */
+/** Imports contacts of the ledger as customers. Each contact is validated separately. CUSTOMER-1 */
 import { customerCodeOf } from "../../domain/customers/create-customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import {
@@ -17,16 +17,20 @@ import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } 
 import { refusalOf, tryLedger } from "./ledger-answers.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.importCustomers, OperatorCaller>;
-/** What became of one contact. */
+/** The outcome of one contact. */
 export type ImportResult = NonNullable<Awaited<ReturnType<Method>>["results"]>[number];
 
-/** The method. Refuses `organisation_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. */
+/**
+ * Implements the method. Refuses `organisation_not_found`, `ledger_not_connected`,
+ * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` if a contact is listed twice.
+ */
 export function importCustomers(parts: AdminParts): Method {
   return async ({ organisation, contacts }, call) => {
     requireDistinct(contacts);
     const owner = await requireOrganisation(parts, organisation);
     const results: ImportResult[] = [];
-    // One after the other: the ledger takes few calls at once, and a repeat takes up where this one was broken off.
+    // One after the other: the ledger takes few concurrent calls. A repeat continues where an
+    // interrupted call stopped.
     for (const contact of contacts) results.push(await importOne(parts, call, owner, contact));
     const count = (status: ImportStatus) => results.filter((result) => result.status === status).length;
     return {
@@ -90,10 +94,10 @@ async function findImported(
   return { ledgerContactId, status: ImportStatus.ALREADY_IMPORTED, customer: presentCustomer(found) };
 }
 
-/** What of a customer is given by hand where a contact is imported, rather than taken from it. */
+/** Members of a customer that the request may override. The others come from the contact. */
 type Wanted = Pick<ContactToImport, "ledgerContactId"> & Partial<Omit<ContactToImport, "ledgerContactId">>;
 
-/** The customer that a contact becomes, or why it becomes none. */
+/** The customer to create from a contact, or the reason why it cannot be imported. */
 export function decide(contact: LedgerContact, wanted: Wanted, now: Date): CustomerToImport | ImportResult {
   const { ledgerContactId } = wanted;
   if (contact.status !== "active") {
@@ -116,18 +120,18 @@ export function decide(contact: LedgerContact, wanted: Wanted, now: Date): Custo
   };
 }
 
-/** The result of a contact that is a customer now. */
+/** The result of a contact that is now a customer. */
 export function imported(customer: CustomerToImport): ImportResult {
   const { ledgerContactId } = customer;
   return { ledgerContactId, status: ImportStatus.IMPORTED, customer: presentCustomer(customer) };
 }
 
-/** The result of a contact whose code is another customer's. */
+/** The result of a contact whose code belongs to another customer. */
 export function codeTaken({ ledgerContactId, code }: CustomerToImport): ImportResult {
   return rejected(ledgerContactId, "customer_code_taken", `Another customer has the code ${code}.`);
 }
 
-/** Whether a contact's name, code or e-mail address has the text in it, in any case. */
+/** Whether a contact's name, code or e-mail address contains the text, without regard to case. */
 export function isFound({ name, code, email }: LedgerContact, search: string | undefined): boolean {
   if (search === undefined) return true;
   const wanted = search.toLowerCase();

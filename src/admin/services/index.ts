@@ -1,4 +1,4 @@
-/** Every service of the application's side with what answers it. */
+/** Binds every service of the admin API to its implementation. */
 import { ApiKeyService } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { AuditService } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
 import { BillingService } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
@@ -36,7 +36,10 @@ import { testClockService } from "./test-clock.ts";
 import { usageService } from "./usage.ts";
 import { webhookService } from "./webhooks.ts";
 
-/** The bindings, in the order in which an organisation is set up. A later noun is a file here and a line. */
+/**
+ * The bindings, in the order in which an organisation is set up. A new service needs a file here
+ * and one line.
+ */
 export function adminServices(parts: AdminParts): readonly ServiceBinding<OperatorCaller>[] {
   return [
     bind(OrganisationService, organisationService(parts)),

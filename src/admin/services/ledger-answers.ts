@@ -1,9 +1,15 @@
-/** Asking an organisation's ledger on an operator's behalf, and what its answers are told as. */
+/**
+ * Calls an organisation's ledger on an operator's behalf and turns the ledger's failures into
+ * refusals. LEDGER-1
+ */
 import { Refusal } from "../../domain/refusal.ts";
 import type { Ledger, LedgerAnswer, LedgerCall, LedgerFailure } from "../../ledger/port/ledger.ts";
 import type { AdminParts } from "./dependencies.ts";
 
-/** Asks the organisation's ledger. Refuses `ledger_not_connected`, and what the ledger fails with as `refusalOf` says. */
+/**
+ * Calls the organisation's ledger and returns the value. Refuses `ledger_not_connected`, and the
+ * ledger's failures as `refusalOf` maps them.
+ */
 export async function askLedger<T>(
   parts: AdminParts,
   organisationId: string,
@@ -14,7 +20,10 @@ export async function askLedger<T>(
   return answer.value;
 }
 
-/** The ledger's own answer, also where it is a failure. Refuses `ledger_not_connected`. */
+/**
+ * Calls the organisation's ledger and returns its answer, also a failure. Refuses
+ * `ledger_not_connected`.
+ */
 export async function tryLedger<T>(
   parts: AdminParts,
   organisationId: string,
@@ -26,12 +35,12 @@ export async function tryLedger<T>(
   return ask(parts.openLedger(organisationId, state.connection), readCall(parts));
 }
 
-/** The call of a read: it settles no operation. */
+/** The options of a read. It belongs to no ledger job. */
 export function readCall({ callDeadlineMs }: AdminParts): LedgerCall {
   return { deadlineMs: callDeadlineMs, jobKeys: [] };
 }
 
-/** The refusal of everything that needs a ledger where none is connected. */
+/** The refusal if an operation needs a ledger and none is connected. */
 export function notConnected(): Refusal {
   return new Refusal("ledger_not_connected", "The organisation is not connected to a ledger.");
 }
@@ -54,7 +63,7 @@ export function describeFailure(failure: LedgerFailure): string {
   }
 }
 
-/** `ledger_refused` where the ledger decided, `ledger_unavailable` where it could not be asked. */
+/** `ledger_refused` if the ledger decided, `ledger_unavailable` if it could not be reached. */
 export function refusalOf(failure: LedgerFailure): Refusal {
   const message = describeFailure(failure);
   const isDecided = failure.kind === "refused" || failure.kind === "unauthorised" || failure.kind === "high_volume";

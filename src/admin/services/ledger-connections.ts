@@ -1,4 +1,7 @@
-/** LedgerConnectionService: credentials, sealed as they come, consents, and what the ledger offers. decisions §8. */
+/**
+ * LedgerConnectionService: credentials, encrypted on receipt, consents, and the ledger's reference
+ * data. ADMIN-3, ADMIN-4
+ */
 import { Refusal } from "../../domain/refusal.ts";
 import type {
   ConnectLedgerRequest,
@@ -16,17 +19,17 @@ import { unfitCurrencies } from "./fitting-currency.ts";
 import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
 import { askOptions, tryDescribe } from "./query-reference-data.ts";
 
-/** Xero's own addresses. Facts: facts-ledger section 1.10. */
+/** The addresses of Xero itself. */
 const xeroAddresses = {
   baseUrl: "https://api.xero.com/api.xro/2.0",
   identityUrl: "https://identity.xero.com/connect/token",
 } as const;
 
 /**
- * The methods of the service. Refuses `organisation_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`,
- * `invalid_parameter` for an address that is not of the public network, unless the server is
- * started for development,
- * and `invalid_state` for a connection to another tenant than the customers' contacts belong to.
+ * Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`,
+ * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` for an address outside the
+ * public network, unless the server is started for development. Refuses `invalid_state` for a
+ * connection to another tenant than the customers' contacts belong to.
  */
 export function ledgerConnectionService(parts: AdminParts): AdminImplementation<typeof LedgerConnectionService> {
   const { connections } = parts.store;
@@ -46,7 +49,7 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
       if (saved === "other_tenant") {
         throw new Refusal("invalid_state", otherTenant, "tenant_id");
       }
-      // What was put off by a pause, or for want of a connection, is due again.
+      // Jobs that were rescheduled because of a pause or a missing connection are due again.
       await parts.wake(id);
       return {
         connection: presentConnection(saved, new Date()),
@@ -109,7 +112,7 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
   };
 }
 
-/** A call adds its own path and query to the address. */
+/** An address must have no query: each call appends its own path and query. */
 function requireAddress({ ledgerAddresses }: AdminParts, param: string, url: string | undefined): void {
   if (url === undefined) return;
   const fault =
@@ -129,13 +132,14 @@ function connectionOf(request: ConnectLedgerRequest): LedgerConnection {
   };
 }
 
-/** What is told of a connection that an owner disconnected. */
+/** The stored reason of a connection that an owner disconnected. */
 const disconnectedByOwner = "Disconnected by an owner.";
 
 /**
- * Ends the connection at the ledger, first: with its tokens gone nobody could. False where the ledger has nothing to end: a custom
- * connection is an app of the organisation's own, and one that the ledger has ended itself (`invalid_grant`) is ended. Whatever else it
- * answers ends nothing: `ledger_refused`, `ledger_unavailable`.
+ * Ends the connection at the ledger before it ends here, because that call needs its tokens.
+ * Returns false if the ledger has nothing to end. A custom connection is the organisation's own
+ * app. A connection that the ledger ended itself (`invalid_grant`) is already over. Any other
+ * failure ends nothing and refuses `ledger_refused` or `ledger_unavailable`.
  */
 async function endInLedger(parts: AdminParts, organisationId: string): Promise<boolean> {
   const { connections } = parts.store;
@@ -152,10 +156,10 @@ async function endInLedger(parts: AdminParts, organisationId: string): Promise<b
   throw new Refusal(code, `${message} ${stillConnected}`, param, retryAfterSeconds);
 }
 
-/** What an owner can do where the ledger does not end a connection. */
+/** What an owner can do if the ledger does not end a connection. */
 const stillConnected = "It is connected still: skip_ledger ends it here alone.";
 
-/** Tries credentials on an adapter of their own, so that a wrong one is never kept. */
+/** Tries credentials on a separate adapter, so that wrong ones are never stored. */
 async function describe(parts: AdminParts, connection: LedgerConnection): Promise<LedgerOrganisation> {
   const ledger = parts.connect(connection);
   try {

@@ -1,4 +1,6 @@
-/** LedgerMirrorService: how a ledger is followed, and having it read again at once. Issue 8 "Mirror". */
+/**
+ * LedgerMirrorService: the state of a ledger's sync, and starting one at once. LEDGER-4, LEDGER-5
+ */
 import { setTimeout as pause } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { LedgerMirrorService, LedgerSyncSchema } from "../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
@@ -7,13 +9,16 @@ import { present } from "../present/present.ts";
 import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./dependencies.ts";
 import { notConnected } from "./ledger-answers.ts";
 
-/** How long a request waits for the reading: a few calls to the ledger; what takes longer goes on by itself. */
+/**
+ * How long a request waits for the sync, which needs a few calls to the ledger. A longer sync
+ * continues in the background.
+ */
 const waitMs = 20_000;
 
-/** Between two looks. */
+/** The interval between two reads of the sync's state. */
 const lookEveryMs = 250;
 
-/** The methods of the service. Refuses `organisation_not_found`, `ledger_not_connected`. */
+/** Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`. */
 export function ledgerSyncService(parts: AdminParts): AdminImplementation<typeof LedgerMirrorService> {
   const view = async (organisationId: string): Promise<LedgerSyncView> => {
     const found = await parts.store.mirror.get(organisationId);
@@ -34,7 +39,7 @@ export function ledgerSyncService(parts: AdminParts): AdminImplementation<typeof
       for (;;) {
         const sync = await view(id);
         const finished = isReadSince(sync, askedAt);
-        // A pause that outlasts the wait is told at once.
+        // A pause that outlasts the wait is returned at once.
         const isPaused =
           sync.problem !== null && (sync.notBefore?.getTime() ?? Number.POSITIVE_INFINITY) > Date.now() + waitMs;
         if (finished || isPaused || performance.now() >= end) return { finished, sync: presentSync(id, sync) };

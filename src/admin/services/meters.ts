@@ -1,4 +1,4 @@
-/** MeterService of the application's side. decisions §3 "Meter", §6 and §8. */
+/** MeterService of the admin API: the meters of which usage is reported. CATALOGUE-8 */
 import type { Meter } from "../../domain/catalogue/meter.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type {
@@ -25,8 +25,8 @@ import {
 } from "./dependencies.ts";
 
 /**
- * The methods of the service. Refuses `organisation_not_found`, `meter_not_found`, `meter_code_taken`, `invalid_parameter`; for account and
- * tax type as SetAccountMapping does.
+ * Implements the service. Refuses `organisation_not_found`, `meter_not_found`, `meter_code_taken`,
+ * `invalid_parameter`. Account and tax type are refused as SetAccountMapping refuses them.
  */
 export function meterService(parts: AdminParts): AdminImplementation<typeof MeterService> {
   const { meters } = parts.store;
@@ -99,7 +99,7 @@ function changedMeter(before: Meter, request: UpdateMeterRequest): Meter {
     ...before,
     name: name ?? before.name,
     unitLabel: unitLabel ?? before.unitLabel,
-    // An empty code clears it.
+    // An empty code clears the stored one.
     revenueAccount: revenueAccount === undefined ? before.revenueAccount : revenueAccount || null,
     taxType: taxType === undefined ? before.taxType : taxType || null,
   };

@@ -1,4 +1,4 @@
-/** OperatorService: who may use this side, and by which tokens. decisions §8. */
+/** OperatorService: operators, their roles and their tokens. ADMIN-1 */
 import { Refusal } from "../../domain/refusal.ts";
 import type { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { wordOf } from "../../services/enums.ts";
@@ -16,7 +16,10 @@ import {
   requireSame,
 } from "./dependencies.ts";
 
-/** The methods of the service. Refuses `operator_not_found`, `operator_token_not_found`, `invalid_state`, `invalid_parameter`. */
+/**
+ * Implements the service. Refuses `operator_not_found`, `operator_token_not_found`,
+ * `invalid_state`, `invalid_parameter`.
+ */
 export function operatorService({ store }: AdminParts): AdminImplementation<typeof OperatorService> {
   const { operators } = store;
   return {

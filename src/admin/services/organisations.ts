@@ -1,4 +1,7 @@
-/** OrganisationService of the application's side. decisions §4 "Setup Mode", §6 and §8. */
+/**
+ * OrganisationService of the admin API: organisations, their settings and Setup Mode. SETUP-4,
+ * DOCUMENT-6
+ */
 import { Refusal } from "../../domain/refusal.ts";
 import type { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { wordOf } from "../../services/enums.ts";
@@ -16,8 +19,9 @@ import {
 } from "./dependencies.ts";
 
 /**
- * The methods of the service. Refuses `organisation_not_found`, `invalid_parameter` for what is no currency, and `invalid_state` a switch
- * of Setup Mode before which too much is due, or which would cut work in two.
+ * Implements the service. Refuses `organisation_not_found`, and `invalid_parameter` for an unknown
+ * currency. A switch of Setup Mode is refused with `invalid_state` if too much is due before it, or
+ * if it would interrupt running work.
  */
 export function organisationService({ store, wake }: AdminParts): AdminImplementation<typeof OrganisationService> {
   const { organisations } = store;
@@ -54,8 +58,7 @@ export function organisationService({ store, wake }: AdminParts): AdminImplement
       if (setupMode === undefined) throw new Refusal("invalid_parameter", "setup_mode must be given", "setup_mode");
       const actor = actorOf(call);
       const switching = organisations.setSetupMode(actor, id, setupMode).catch(async (error: unknown) => {
-        // A refused switch has performed what was due: its documents are posted at once all the
-        // same.
+        // A refused switch has billed what was due. Those documents are posted at once anyway.
         if (error instanceof Refusal) await wake(id);
         throw error;
       });
@@ -91,7 +94,7 @@ function settingsOf(
   };
 }
 
-/** What turning it on changes. Spec: Setup Mode; decisions §4. */
+/** The effects of turning Setup Mode on. SETUP-1, SETUP-2, SETUP-3 */
 const effectsOn = [
   "Creating a subscription raises no invoice, and its start date cannot be to come.",
   "Changing units is refused.",
@@ -101,7 +104,7 @@ const effectsOn = [
   "Documents of before still go to the ledger, and held credit too; what failed is not retried.",
 ] as const;
 
-/** What turning it off changes. Spec: Setup Mode; decisions §4. */
+/** The effects of turning Setup Mode off. SETUP-3 */
 const effectsOff = [
   "Creating a subscription raises its first invoice.",
   "Units can be changed, and ending can remove invoices.",

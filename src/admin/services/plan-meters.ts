@@ -1,4 +1,7 @@
-/** The meters and tiers of a plan as requests give them: codes and ids looked up, prices read. decisions §3 "Meter", "Tier". */
+/**
+ * Reads the meters and tiers of a plan from a request: resolves codes and ids, parses prices.
+ * CATALOGUE-4, CATALOGUE-8
+ */
 
 import type { Meter, PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { Tier } from "../../domain/catalogue/plan.ts";
@@ -10,8 +13,10 @@ import type { MeterStore } from "../../store/admin/catalogue/meters.ts";
 import { meterTypes } from "../present/enums.ts";
 
 /**
- * The meters of a plan, in the order given. Refuses `meter_not_found` (another organisation's too), `meter_inactive`, and
- * `invalid_parameter` one without tiers whose price is missing, each with its place: `meters.0.meter`. The prices are not judged here.
+ * The meters of a plan, in the order of the request. Each refusal names its place:
+ * `meters.0.meter`. Refuses `meter_not_found` (also for another organisation's meter) and
+ * `meter_inactive`. Refuses `invalid_parameter` for a per-unit meter without a price. The prices
+ * themselves are not validated here.
  */
 export async function readMeterInputs(
   store: MeterStore,
@@ -33,14 +38,14 @@ export async function readMeterInputs(
 
 function requireMeter(named: readonly Meter[], idOrCode: string, param: string): Meter {
   const id = idOrCode.toLowerCase();
-  // A code may look like an id; the id counts.
+  // A code may look like an id. The id wins.
   const meter = named.find((each) => each.id === id) ?? named.find(({ code }) => code === idOrCode);
   if (meter === undefined) throw new Refusal("meter_not_found", "There is no meter with this id or code.", param);
   if (meter.status === "inactive") throw new Refusal("meter_inactive", `The meter ${meter.code} is not active.`, param);
   return meter;
 }
 
-/** A price left out must not become usage that costs nothing. */
+/** A missing price must not become usage that costs nothing. */
 function priceOf({ type, price }: PlanMeterInput, path: string): Decimal {
   const param = `${path}.price`;
   if (price === undefined && type === meterTypes.per_unit) {
@@ -49,7 +54,7 @@ function priceOf({ type, price }: PlanMeterInput, path: string): Decimal {
   return parseDecimal(price ?? "0");
 }
 
-/** A tier as it was given; whether its prices make sense is not judged here. */
+/** A tier as the request has it. Its prices are not validated here. */
 export function tierOf({ upTo, unitPrice, flatPrice }: TierInput): Tier {
   return {
     upTo: upTo ?? null,

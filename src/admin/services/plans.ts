@@ -1,4 +1,7 @@
-/** PlanService of the application's side: drafts, changes while nothing uses them, and their states. decisions §§3, 4 and 8. */
+/**
+ * PlanService of the admin API: creates drafts, changes plans that no subscription uses, and sets
+ * their status. CATALOGUE-2, CATALOGUE-3
+ */
 
 import type { MeteredPlan, PlanMeter } from "../../domain/catalogue/meter.ts";
 import { type Decimal, parseDecimal } from "../../domain/money/decimal.ts";
@@ -28,10 +31,10 @@ import { refusalOfCurrency } from "./fitting-currency.ts";
 import { readMeterInputs, tierOf } from "./plan-meters.ts";
 
 /**
- * The methods of the service. Refuses `organisation_not_found`, `plan_not_found`, `plan_code_taken`, `plan_in_use`,
- * `meter_not_found`, `meter_inactive`, `invalid_state` (status), and `invalid_parameter` for prices that make no sense together
- * (`checkMeteredPlan`) and for a currency of which the connected ledger keeps too few decimal
- * places.
+ * Implements the service. Refuses `organisation_not_found`, `plan_not_found`, `plan_code_taken`,
+ * `plan_in_use`, `meter_not_found`, `meter_inactive`, `invalid_state` (status). Refuses
+ * `invalid_parameter` for inconsistent prices (`checkMeteredPlan`). Also for a currency of which
+ * the connected ledger keeps too few decimal places. CATALOGUE-10
  */
 export function planService(parts: AdminParts): AdminImplementation<typeof PlanService> {
   const { plans } = parts.store;
@@ -116,7 +119,9 @@ function newPlan(
   };
 }
 
-/** A plan without tiers needs its price: one left out must not become a plan that costs nothing. */
+/**
+ * A plan without tiers requires a price. A missing price must not become a plan that costs nothing.
+ */
 function newPrice({ type, price }: CreatePlanRequest): Decimal {
   const isPriced = type === planTypes.flat_fee || type === planTypes.per_unit;
   if (price === undefined && isPriced) throw new Refusal("invalid_parameter", "price must be given", "price");

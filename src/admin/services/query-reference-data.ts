@@ -1,4 +1,7 @@
-/** Asking a ledger what it offers on an operator's behalf: what it tells is kept, so that documents are judged by it. decisions §6. */
+/**
+ * Reads a ledger's reference data on an operator's behalf. The answers are cached, and documents
+ * are validated against them. POSTING-5
+ */
 import { referenceDataList, organisationReferenceData } from "../../domain/billing/ledger-reference-data.ts";
 import type {
   LedgerAnswer,
@@ -9,7 +12,10 @@ import type {
 import type { AdminParts } from "./dependencies.ts";
 import { askLedger, tryLedger } from "./ledger-answers.ts";
 
-/** A list from which is mapped. Refuses `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. */
+/**
+ * One of the ledger's lists to map from. Refuses `ledger_not_connected`, `ledger_refused`,
+ * `ledger_unavailable`.
+ */
 export async function askOptions(
   parts: AdminParts,
   organisationId: string,
@@ -21,7 +27,7 @@ export async function askOptions(
   return options;
 }
 
-/** The organisation behind the connection, or what the ledger failed with. Refuses `ledger_not_connected`. */
+/** The ledger's organisation, or the ledger's failure. Refuses `ledger_not_connected`. */
 export async function tryDescribe(
   parts: AdminParts,
   organisationId: string,
@@ -34,7 +40,10 @@ export async function tryDescribe(
   return answer;
 }
 
-/** Whose answer comes next, and how old it is by then. */
+/**
+ * The tenant of the next answer, and the answer's age once it is stored. The age counts from before
+ * the call.
+ */
 async function tellsOf(
   { store }: AdminParts,
   organisationId: string,

@@ -1,4 +1,4 @@
-/** TestClockService: what a sandbox's clock shows, and having it advanced. decisions §§4 and 8. */
+/** TestClockService: shows a sandbox's clock and advances it. CLOCK-1 */
 import { parseCivilDate } from "../../domain/calendar/civil-date.ts";
 import { type ClockRequest, requireSandbox } from "../../domain/calendar/test-clock.ts";
 import { Refusal } from "../../domain/refusal.ts";
@@ -7,7 +7,7 @@ import { presentTestClock } from "../present/present.ts";
 import { readInstant } from "../present/read-values.ts";
 import { type AdminImplementation, type AdminParts, actorOf, required } from "./dependencies.ts";
 
-/** The methods of the service. Refuses `organisation_not_found`, and as `decideAdvance` does. */
+/** Implements the service. Refuses `organisation_not_found`, and what `decideAdvance` refuses. */
 export function testClockService({ store, startClock }: AdminParts): AdminImplementation<typeof TestClockService> {
   const { testClock } = store;
   return {

@@ -1,4 +1,7 @@
-/** UsageService of the application's side: what was used, what bills it, and voiding what should not have been reported. decisions §6. */
+/**
+ * UsageService of the admin API: lists usage with the document that bills it, and voids events.
+ * USAGE-13
+ */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
@@ -26,7 +29,11 @@ import {
   requireOrganisation,
 } from "./dependencies.ts";
 
-/** The methods of the service. Refuses `organisation_not_found`, `subscription_not_found`, `usage_event_not_found`, `invalid_state`. */
+/**
+ * Implements the service. Refuses `organisation_not_found`, `subscription_not_found`,
+ * `usage_event_not_found`, `invalid_state`, and `invalid_parameter` for a `starting_after` of
+ * another list.
+ */
 export function usageService(parts: AdminParts): AdminImplementation<typeof UsageService> {
   const { usage } = parts.store;
   return {
@@ -77,12 +84,14 @@ function placeOf({ invoice, creditNote }: UsagePlace): string {
   return "its bill was made, and came to nothing of it";
 }
 
-/** What usage is known by in its list, `3.4.0199a0b2-…`: period, bill and meter. Read by `readPosition`. */
+/**
+ * The id of usage in its list, `3.4.0199a0b2-…`: period, bill and meter. `readPosition` parses it.
+ */
 function usageId({ period, bill, meter }: UsagePlace): string {
   return `${period.index}.${bill}.${meter.id}`;
 }
 
-/** The position of an id, whether or not anything stands there any more: usage that was voided is gone from the list. */
+/** The position of an id, also if nothing stands there any more. Voided usage leaves the list. */
 function readPosition(id: string): UsagePosition {
   const [, periodIndex, bill, meterId = ""] = /^([0-9]{1,9})\.([0-9]{1,9})\.(.*)$/.exec(id) ?? [];
   if (isId(meterId)) return { periodIndex: Number(periodIndex), bill: Number(bill), meterId };

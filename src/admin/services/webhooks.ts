@@ -1,4 +1,7 @@
-/** WebhookService: where platforms are told what changed, and sending them again what they missed. Spec: Events; decisions §3 and §8. */
+/**
+ * WebhookService: endpoints that receive events, their deliveries, and resends. WEBHOOK-2,
+ * WEBHOOK-3
+ */
 import { eventTypes } from "../../domain/events/event.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { UpdateWebhookEndpointRequest, WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
@@ -31,9 +34,9 @@ import {
 type Implementation = AdminImplementation<typeof WebhookService>;
 
 /**
- * The methods of the service. Refuses `organisation_not_found`, `webhook_endpoint_not_found`, `webhook_delivery_not_found`,
- * `invalid_parameter`, and `invalid_state` where too many endpoints are enabled, a third secret would sign, or what is to be sent goes
- * to one that is disabled.
+ * Implements the service. Refuses `organisation_not_found`, `webhook_endpoint_not_found`,
+ * `webhook_delivery_not_found`, `invalid_parameter`. Refuses `invalid_state` if too many endpoints
+ * are enabled, if a third secret would sign, or if a disabled endpoint should receive something.
  */
 export function webhookService(parts: AdminParts): Implementation {
   return { ...endpointMethods(parts), ...switches(parts), ...deliveryMethods(parts), ...resends(parts) };
@@ -76,7 +79,7 @@ function endpointMethods(
       if (url !== undefined) requireUrl(parts, url);
       const changes = { url, description, kinds: changedKinds(request) };
       const endpoint = requireEndpoint(await endpoints.update(actorOf(call), id, request.id, changes));
-      // What waited because of the address of before goes to the new one at once.
+      // Deliveries that waited because of the previous address go to the new one at once.
       if (url !== undefined) await parts.startDeliveries({ organisationId: id, endpointId: endpoint.id });
       return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
@@ -151,7 +154,7 @@ function resends(
       const { id: organisationId } = await requireOrganisation(parts, request.organisation);
       const { id: endpointId, includeDelivered, afterEvent = null } = request;
       const since = readSince(request.since);
-      // Of a series of calls the first one was in time.
+      // The limit holds for the first call of a series. The calls after it carry `after_event`.
       if (afterEvent === null && Date.now() - since.getTime() > keptMs) {
         throw new Refusal("invalid_parameter", "since must be at most 30 days ago: events are kept that long", "since");
       }
@@ -166,13 +169,16 @@ function resends(
   };
 }
 
-/** How long events are kept. */
+/** How long events are kept. EVENT-5 */
 const keptMs = 30 * 24 * 60 * 60 * 1000;
 
-/** Of one call there is one test event, also where its first try was broken off. */
+/** One call has one test event, also if its first try was interrupted. */
 const testEventId = (call: AdminCall) => identityOf(call, "test_event");
 
-/** Has the delivery begun, and answers it as it stands before that. Refuses `invalid_state`, `idempotency_conflict`. */
+/**
+ * Starts the delivery and returns it as it was before. Refuses `invalid_state`,
+ * `idempotency_conflict`.
+ */
 async function begin(parts: AdminParts, outcome: ResendOutcome): Promise<DeliveryView> {
   switch (outcome.kind) {
     case "disabled":

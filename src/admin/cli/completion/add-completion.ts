@@ -1,4 +1,7 @@
-/** The command `completion`: writes the script for a shell, which also makes the program known there as `billing`. */
+/**
+ * The command `completion` writes the completion script of a shell. The script also defines the
+ * program there as `billing`.
+ */
 import { fileURLToPath } from "node:url";
 import { Argument, type Command } from "commander";
 import type { Terminal } from "../terminal.ts";
@@ -14,7 +17,7 @@ Examples:
   $ npm run --silent billing -- completion zsh > ~/.billing.zsh; echo 'source ~/.billing.zsh' >> ~/.zshrc
 `;
 
-/** Adds the command, after all others have been added. */
+/** Adds the command. Call it after all other commands are added. */
 export function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command("completion")
@@ -22,7 +25,8 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(scripts)))
     .addHelpText("after", examples)
     .action((shell: keyof typeof scripts) => {
-      // The program stands in no folder of the PATH; called like this it also starts faster than by npm.
+      // The program is in no folder of the PATH. Started directly by node it is also faster than by
+      // npm.
       const run = `${quoted(process.execPath)} ${quoted(fileURLToPath(new URL("../main.ts", import.meta.url)))}`;
       terminal.out(scripts[shell](commandTree(program), run));
     });

@@ -1,6 +1,6 @@
 /**
- * The completion script for bash, from version 3.2 on. All words stand in it, so that a press of the key starts no process, and
- * nothing of the line is ever evaluated.
+ * Builds the completion script for bash 3.2 and later. The script contains all words, so that a key
+ * press starts no process. It never evaluates any part of the line.
  */
 import { type NounWords, quoted, type VerbWords, type Word } from "./command-tree.ts";
 
@@ -58,7 +58,7 @@ function nounCase({ word, verbs, places: [choices = []] }: NounWords): string {
   return `      ${quoted(word)}) words=${words} ;;\n`;
 }
 
-/** After an option with a value: its words, or nothing of ours. */
+/** After an option with a value: the values to choose from, or no words. */
 function valueCases({ path, verb }: Called): string {
   return verb.options
     .filter(({ takesValue }) => takesValue)
@@ -69,7 +69,7 @@ function valueCases({ path, verb }: Called): string {
     .join("");
 }
 
-/** The word at which the first place of a verb stands: behind program, noun and verb. */
+/** The index of a verb's first argument, after program, noun and verb. */
 const firstPlace = 3;
 
 function placeCases({ path, verb }: Called): string {

@@ -1,30 +1,33 @@
-/** The commands as completion needs them, read from the program itself, so that the scripts cannot name what is not there. */
+/**
+ * The commands as completion needs them. They are read from the program itself, so the scripts
+ * cannot contain a command that does not exist.
+ */
 import type { Command } from "commander";
 
-/** A word with what it means. */
+/** A word with its meaning. */
 export interface Word {
   readonly word: string;
   readonly meaning: string;
 }
 
-/** An option. `values` are the words to choose from; empty where anything goes. */
+/** An option. `values` are the words to choose from. It is empty if any value is allowed. */
 export interface OptionWord extends Word {
   readonly takesValue: boolean;
   readonly values: readonly string[];
 }
 
-/** A verb with its options, and the words to choose from at each of its places. */
+/** A verb with its options, and the words to choose from for each of its arguments. */
 export interface VerbWords extends Word {
   readonly options: readonly OptionWord[];
   readonly places: readonly (readonly string[])[];
 }
 
-/** A noun with its verbs; one without verbs is a command itself. */
+/** A noun with its verbs. A noun without verbs is a command itself. */
 export interface NounWords extends VerbWords {
   readonly verbs: readonly VerbWords[];
 }
 
-/** Reads the tree of a program. */
+/** Reads the tree of a program: nouns, verbs, options and their values. */
 export function commandTree(program: Command): readonly NounWords[] {
   return program.commands.map((noun) => ({ ...verbWords(noun), verbs: noun.commands.map(verbWords) }));
 }
@@ -46,7 +49,7 @@ function verbWords(command: Command): VerbWords {
   };
 }
 
-/** A text as one word of a shell. */
+/** Quotes a text as one word of a shell. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

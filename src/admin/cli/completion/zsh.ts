@@ -1,4 +1,7 @@
-/** The completion script for zsh, with what each word means. All words stand in it, and nothing of the line is evaluated. */
+/**
+ * Builds the completion script for zsh, with the meaning of each word. The script contains all
+ * words and evaluates no part of the line.
+ */
 import { type NounWords, quoted, type VerbWords, type Word } from "./command-tree.ts";
 
 /** The script. `run` is the command line that runs the program, quoted for a shell. */
@@ -37,7 +40,9 @@ compdef _billing billing
 `;
 }
 
-/** `_describe` takes `word:meaning`, in which a colon of the word itself would end it; none of ours has one. */
+/**
+ * `_describe` takes `word:meaning`. A colon in the word would end it; none of our words has one.
+ */
 function described(words: readonly Word[]): string {
   return words.map(({ word, meaning }) => quoted(`${word}:${meaning}`)).join(" ");
 }
@@ -50,7 +55,7 @@ function nounCase({ word, verbs, places: [choices = []] }: NounWords): string {
   return `        ${quoted(word)}) found=(${verbs.length > 0 ? described(verbs) : plainWords(choices)}) ;;\n`;
 }
 
-/** After an option with a value: its words, or files, since many options take one. */
+/** After an option with a value: its values, or files, because many options take a file. */
 function valueCases(noun: NounWords, verb: VerbWords): string {
   return verb.options
     .filter(({ takesValue }) => takesValue)
@@ -62,7 +67,7 @@ function valueCases(noun: NounWords, verb: VerbWords): string {
     .join("");
 }
 
-/** The word at which the first place of a verb stands, counted from 1: behind program, noun and verb. */
+/** The index of a verb's first argument, counted from 1, after program, noun and verb. */
 const firstPlace = 4;
 
 function placeCases(noun: NounWords, verb: VerbWords): string {

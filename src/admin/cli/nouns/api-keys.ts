@@ -1,10 +1,10 @@
-/** `billing api-keys`: the keys of an organisation's public API. */
+/** `billing api-keys`: the API keys of an organisation. ACCESS-2 */
 import { ApiKeyService } from "../../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import type { Noun } from "../noun.ts";
 
 const { method } = ApiKeyService;
 
-/** The noun. */
+/** Creates, lists and revokes API keys. */
 export const apiKeys: Noun = {
   name: "api-keys",
   summary: "Make, list and revoke the keys of the public API",

@@ -1,10 +1,10 @@
-/** `billing audit`: who changed what, and when. */
+/** `billing audit`: who changed what, and when. ADMIN-2 */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { AuditService } from "../../../gen/proto/billing/admin/v1/audit_pb.ts";
 import { isObject, type Json } from "../message-json.ts";
 import type { Noun } from "../noun.ts";
 
-/** The noun. */
+/** Lists the audit log. */
 export const audit: Noun = {
   name: "audit",
   summary: "Look into the audit log",
@@ -34,7 +34,7 @@ export const audit: Noun = {
   ],
 };
 
-/** The members that differ, as `status draft → active`; of something new only that it is new. */
+/** The members that differ, as `status draft → active`. For a new object only `new`. */
 function changeOf({ before, after }: Json): string {
   if (!isObject(before)) return "new";
   if (!isObject(after)) return "gone";

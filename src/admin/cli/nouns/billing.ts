@@ -1,10 +1,13 @@
-/** `billing billing`: what billing has set aside and why, and having it tried at once. */
+/**
+ * `billing billing`: what is due, which subscriptions are parked and why, and retrying them.
+ * POSTING-8
+ */
 import { BillingService } from "../../../gen/proto/billing/admin/v1/billing_pb.ts";
 import type { Noun } from "../noun.ts";
 
 const { method } = BillingService;
 
-/** The noun. */
+/** Shows, retries and runs billing. */
 export const billing: Noun = {
   name: "billing",
   summary: "Look at what is due, find subscriptions that billing set aside, and have them tried again",

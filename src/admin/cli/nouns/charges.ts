@@ -1,4 +1,4 @@
-/** `billing charges`: the one-off fees of an organisation's catalogue. */
+/** `billing charges`: the one-off fees of an organisation's catalogue. CATALOGUE-7 */
 import { ChargeService } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import type { Noun } from "../noun.ts";
 import { chargeByCode } from "./lookups.ts";
@@ -16,7 +16,7 @@ const details = {
   allows_price_override: "a new subscription may carry it at another price",
 };
 
-/** The noun. */
+/** Creates, lists and changes charges. */
 export const charges: Noun = {
   name: "charges",
   summary: "Make charges and keep them",

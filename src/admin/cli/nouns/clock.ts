@@ -1,11 +1,11 @@
-/** `billing clock`: the test clock of a sandbox. */
+/** `billing clock`: the test clock of a sandbox. CLOCK-1 */
 import { TestClockService } from "../../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { advanceClock } from "../advance-clock.ts";
 import type { Noun } from "../noun.ts";
 
 const { method } = TestClockService;
 
-/** The noun. */
+/** Shows and advances the clock. */
 export const clock: Noun = {
   name: "clock",
   summary: "Look at a sandbox's test clock and advance it",

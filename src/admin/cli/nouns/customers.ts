@@ -1,4 +1,7 @@
-/** `billing customers`: contacts of the ledger, importing them as customers, and taking customers out of use. */
+/**
+ * `billing customers`: the ledger's contacts, importing them, and activating or deactivating
+ * customers. CUSTOMER-1
+ */
 import { CustomerService } from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
 import { importCustomers, isIncomplete } from "../import-customers.ts";
 import type { Noun } from "../noun.ts";
@@ -8,7 +11,7 @@ const { method } = CustomerService;
 
 const lookups = { id: customerByCode };
 
-/** The noun. */
+/** Lists and imports contacts, lists and changes customers. */
 export const customers: Noun = {
   name: "customers",
   summary: "Import the ledger's contacts as customers and keep them",

@@ -1,11 +1,14 @@
-/** `billing documents`: of which documents something failed, waits or drifts, why, and asking the ledger again. */
+/**
+ * `billing documents`: documents that failed, wait or drift, with the reason, and retrying them.
+ * ADMIN-6
+ */
 import { DocumentService } from "../../../gen/proto/billing/admin/v1/documents_pb.ts";
 import type { Noun } from "../noun.ts";
 import { retryDocument } from "../retry-document.ts";
 
 const { method } = DocumentService;
 
-/** The noun. */
+/** Lists, shows and retries documents. */
 export const documents: Noun = {
   name: "documents",
   summary: "Find invoices and credit notes of which something failed or waits, and ask the ledger again",

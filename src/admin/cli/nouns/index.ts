@@ -1,4 +1,7 @@
-/** The registry of nouns, in the order in which an organisation is set up. A noun that is added stands here and nowhere else. */
+/**
+ * The registry of nouns, in the order in which an organisation is set up. A new noun is registered
+ * here only.
+ */
 import type { Noun } from "../noun.ts";
 import { apiKeys } from "./api-keys.ts";
 import { audit } from "./audit.ts";
@@ -16,7 +19,7 @@ import { plans } from "./plans.ts";
 import { usage } from "./usage.ts";
 import { webhooks } from "./webhooks.ts";
 
-/** Every noun. */
+/** Every noun, in the order of the help. */
 export const nouns: readonly Noun[] = [
   organisations,
   ledger,

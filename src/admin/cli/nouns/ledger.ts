@@ -1,4 +1,7 @@
-/** `billing ledger`: the connection of an organisation to its ledger, and what the ledger offers. */
+/**
+ * `billing ledger`: an organisation's connection to its ledger, its sync, and the ledger's lists.
+ * ADMIN-4, LEDGER-4
+ */
 import { LedgerConnectionService } from "../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import { LedgerMirrorService } from "../../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
 import { authoriseLedger } from "../authorise-ledger.ts";
@@ -6,7 +9,7 @@ import type { Noun } from "../noun.ts";
 
 const { method } = LedgerConnectionService;
 
-/** The noun. */
+/** Connects, checks and syncs the ledger. */
 export const ledger: Noun = {
   name: "ledger",
   summary: "Connect an organisation to its ledger and look at the connection",

@@ -1,17 +1,17 @@
-/** What can be named by its code where an id is needed. */
+/** Objects that a command accepts by their code in place of their id. */
 import { ChargeService, PlanService } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { CustomerService } from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
 import { MeterService } from "../../../gen/proto/billing/admin/v1/meters_pb.ts";
 import type { Lookup } from "../noun.ts";
 
-/** A plan by its code. */
+/** Finds a plan by its code. */
 export const planByCode: Lookup = { kind: "plan", list: PlanService.method.listPlans };
 
-/** A charge by its code. */
+/** Finds a charge by its code. */
 export const chargeByCode: Lookup = { kind: "charge", list: ChargeService.method.listCharges };
 
-/** A meter by its code. */
+/** Finds a meter by its code. */
 export const meterByCode: Lookup = { kind: "meter", list: MeterService.method.listMeters };
 
-/** A customer by its code. */
+/** Finds a customer by its code. */
 export const customerByCode: Lookup = { kind: "customer", list: CustomerService.method.listCustomers };

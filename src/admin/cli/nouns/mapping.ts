@@ -1,11 +1,11 @@
-/** `billing mapping`: the accounts and tax types that billed lines go to. */
+/** `billing mapping`: the ledger's accounts and tax types of billed lines. DOCUMENT-5 */
 import { AccountMappingService } from "../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import type { Noun } from "../noun.ts";
 import { chargeByCode, meterByCode, planByCode } from "./lookups.ts";
 
 const { method } = AccountMappingService;
 
-/** The noun. */
+/** Shows and sets the mapping. */
 export const mapping: Noun = {
   name: "mapping",
   summary: "Map what is billed onto accounts of the ledger",

@@ -1,4 +1,4 @@
-/** `billing meters`: what usage is reported of. */
+/** `billing meters`: the meters of which usage is reported. CATALOGUE-8 */
 import { MeterService } from "../../../gen/proto/billing/admin/v1/meters_pb.ts";
 import type { Noun } from "../noun.ts";
 import { meterByCode } from "./lookups.ts";
@@ -15,7 +15,7 @@ const details = {
   skip_check: "save without looking both up in the ledger first",
 };
 
-/** The noun. */
+/** Creates, lists and changes meters. */
 export const meters: Noun = {
   name: "meters",
   summary: "Make meters and keep them",

@@ -1,10 +1,13 @@
-/** `billing operators` and `billing operator-tokens`: who may use the application's side, and by which tokens. */
+/**
+ * `billing operators` and `billing operator-tokens`: who may use the admin API, and with which
+ * tokens. ADMIN-1
+ */
 import { OperatorService } from "../../../gen/proto/billing/admin/v1/operators_pb.ts";
 import type { Noun } from "../noun.ts";
 
 const { method } = OperatorService;
 
-/** The operators. */
+/** Creates, lists and changes operators. */
 export const operators: Noun = {
   name: "operators",
   summary: "Keep the operators and their roles",
@@ -43,7 +46,7 @@ export const operators: Noun = {
   ],
 };
 
-/** Their tokens. */
+/** Creates, lists and revokes operators' tokens. */
 export const operatorTokens: Noun = {
   name: "operator-tokens",
   summary: "Make, list and revoke the tokens of operators",

@@ -1,4 +1,4 @@
-/** `billing organisations`: making them, their settings, and Setup Mode. */
+/** `billing organisations`: organisations, their settings, and Setup Mode. */
 import { OrganisationService } from "../../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import type { Noun } from "../noun.ts";
 
@@ -19,17 +19,17 @@ const settings = {
     "what invoice numbers begin with, of A-Z, 0-9 and /_.-; those of credit notes begin with CN- in the place of INV-",
 };
 
-/** What an operator reads before it turns Setup Mode on. Spec: Setup Mode. */
+/** The warning before Setup Mode is turned on. SETUP-3 */
 const setupModeSentence =
   "Billing periods that begin while Setup Mode is on are never billed, also not after it is off.";
 
-/** Why a switch may be refused. decisions §4 "Setup Mode". */
+/** Why a switch may be refused. SETUP-4 */
 const switchSentence = [
   "A switch performs what is due first. It is refused, and names what is in the way, while a due",
   "subscription is parked, or an end, an amendment or a restoration is under way.",
 ].join(" ");
 
-/** The noun. */
+/** Creates, lists and changes organisations, and switches Setup Mode. */
 export const organisations: Noun = {
   name: "organisations",
   summary: "Make organisations and keep their settings",

@@ -1,4 +1,4 @@
-/** `billing plans`: the plans of an organisation's catalogue. */
+/** `billing plans`: the plans of an organisation's catalogue. CATALOGUE-1, CATALOGUE-2 */
 import { PlanService } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import type { Noun } from "../noun.ts";
 import { meterOption, withNewMeters, withOtherMeters } from "../plan-meters.ts";
@@ -21,7 +21,7 @@ const details = {
   allows_price_override: "a subscription may have its own price",
 };
 
-/** The noun. */
+/** Creates, lists and changes plans. */
 export const plans: Noun = {
   name: "plans",
   summary: "Make plans and keep them",

@@ -1,4 +1,4 @@
-/** `billing usage`: what was used, what bills it, and voiding what should not have been reported. */
+/** `billing usage`: reported usage, the documents that bill it, and voiding events. USAGE-13 */
 import { UsageService } from "../../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { isObject, type Json } from "../message-json.ts";
 import type { Column, Noun } from "../noun.ts";
@@ -10,7 +10,7 @@ const lookups = { meter: meterByCode };
 
 const meter = "only of this meter, by id or code";
 
-/** The number of the invoice or credit note that bills it; nothing while it stands on neither. */
+/** The number of the invoice or credit note that bills the usage. Empty if there is none yet. */
 const document: Column = {
   title: "document",
   of: ({ invoice, credit_note: creditNote }) => numberOf(invoice) || numberOf(creditNote),
@@ -20,7 +20,7 @@ function numberOf(one: Json[string] | undefined): string {
   return isObject(one) ? String(one.number) : "";
 }
 
-/** The noun. */
+/** Lists usage and its events, and voids events. */
 export const usage: Noun = {
   name: "usage",
   summary: "Look at a subscription's usage and what bills it, and void events",

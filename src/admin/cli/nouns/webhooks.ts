@@ -1,4 +1,4 @@
-/** `billing webhooks`: where a platform is told what changed, and what became of each event on its way there. */
+/** `billing webhooks`: endpoints that receive events, and the deliveries of each event. */
 import { WebhookService } from "../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type { Noun, Verb } from "../noun.ts";
 import { resendAll } from "../resend-all.ts";
@@ -56,7 +56,7 @@ const endpointVerbs: readonly Verb[] = [
       kinds: "the kinds of events that it is told, with commas, in the place of those it has",
       all_kinds: "tell it all kinds of events",
     },
-    // The name `--url` is that of the services' own address.
+    // The flag `--url` is already the address of the admin services.
     extra: [{ flags: "--endpoint-url <address>", description: "where events are sent" }],
     withExtra: (request, { endpointUrl }) =>
       typeof endpointUrl === "string" ? { ...request, url: endpointUrl } : request,
@@ -179,7 +179,7 @@ const deliveryVerbs: readonly Verb[] = [
   },
 ];
 
-/** The noun. */
+/** Manages endpoints, lists deliveries and resends them. */
 export const webhooks: Noun = {
   name: "webhooks",
   summary: "Make webhook endpoints, look at what is delivered to them, and send it again",
