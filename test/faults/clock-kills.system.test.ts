@@ -51,7 +51,7 @@ describe("a worker killed at a step of an advance leaves nothing undone and noth
     await system.worker.exited();
     await system.worker.start();
     const clock = await world.arrived(own);
-    expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesIssued: 27 } });
+    expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesRaised: 27 } });
     await expectEachRenewed(system, own, 3);
     await world.expectEqualBooks(own);
   });
@@ -77,7 +77,7 @@ test("a worker killed in the middle is gone on for by the next one, from where t
     expect(left.now >= middle.now).toBe(true);
   });
   await system.worker.start();
-  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 900, invoicesIssued: 900 } });
+  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 900, invoicesRaised: 900 } });
   await expectEachRenewed(system, own, 3);
 });
 

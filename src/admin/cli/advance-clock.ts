@@ -36,6 +36,6 @@ export async function advanceClock({ terminal, connection, request, extra }: Wor
 
 /** A line of progress: `2027-03-31T11:00:00.000Z: 1200 performed, 1200 invoices raised`. */
 function progressLine({ now, advance }: Json): string {
-  const { performed, invoices_issued: raised } = isObject(advance) ? advance : {};
+  const { performed, invoices_raised: raised } = isObject(advance) ? advance : {};
   return `${String(now)}: ${String(performed)} performed, ${String(raised)} invoices raised`;
 }

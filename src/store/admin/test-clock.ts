@@ -20,7 +20,7 @@ export interface TestClockAdvance {
   readonly from: Date;
   readonly to: Date;
   readonly performed: number;
-  readonly invoicesIssued: number;
+  readonly invoicesRaised: number;
   readonly setAside: number;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
@@ -131,7 +131,7 @@ function readAdvance(row: ClockRow): TestClockAdvance | null {
     from: row.started_from,
     to: row.target,
     performed: row.performed,
-    invoicesIssued: row.raised,
+    invoicesRaised: row.raised,
     setAside: row.set_aside,
     startedAt: row.started_at,
     finishedAt: row.finished_at,

@@ -13,7 +13,7 @@ beforeEach(() => server.answer({}));
 /** A clock as it is answered, having come so far. */
 function clock(state: TestClockState, now: string, performed: number): object {
   const advance = { from: "2026-04-01T00:00:00.000Z", to: "2026-06-01T00:00:00.000Z", performed };
-  return { testClock: { organisation, state, now, advance: { ...advance, invoicesIssued: performed } } };
+  return { testClock: { organisation, state, now, advance: { ...advance, invoicesRaised: performed } } };
 }
 
 const advancing = (now: string, performed: number) => clock(TestClockState.ADVANCING, now, performed);
