@@ -70,7 +70,7 @@ export function presentDelivery(delivery: DeliveryView) {
     ...present("lastStatus", delivery.lastStatus),
     ...present("lastError", delivery.lastError),
     began: delivery.beganAt.toISOString(),
-    ...presentInstant("finishedAt", delivery.finishedAt),
+    ...presentInstant("settledAt", delivery.finishedAt),
     created: delivery.createdAt.toISOString(),
   } satisfies MessageInitShape<typeof WebhookDeliverySchema>;
 }

@@ -65,7 +65,7 @@ function presentSync(organisation: string, sync: LedgerSyncView): MessageInitSha
     ...present("beganAt", sync.beganAt?.toISOString() ?? null),
     ...present("endedAt", sync.endedAt?.toISOString() ?? null),
     ...present("problem", problem),
-    ...present("notificationsProblem", sync.notificationsProblem),
+    ...present("hintsProblem", sync.notificationsProblem),
     ...present("notBefore", sync.notBefore?.toISOString() ?? null),
   };
 }

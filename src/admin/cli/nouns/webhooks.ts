@@ -141,7 +141,7 @@ const deliveryVerbs: readonly Verb[] = [
       "attempts",
       "last_status",
       "last_error",
-      "finished_at",
+      "settled_at",
     ],
   },
   {
