@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
-import { allScopes, type MadeOrganisation, createDemoOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { allScopes, createDemoOrganisation, type MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { startStack } from "../../src/dev/local-stack/stack.ts";
 import { collectParts } from "../../src/dev/local-stack/stack-settings.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";

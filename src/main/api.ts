@@ -161,7 +161,12 @@ function ledgerWebhookEndpoints(
   if (key === null) return new Map();
   const { signatureHeader, read } = ledgerWebhooks.xero;
   const addressOf = clientAddresses(api.trustedProxies);
-  const parts = { signatureHeader, wake, addressOf, note: (hints: readonly LedgerNotification[]) => recordNotifications(pool, hints) };
+  const parts = {
+    signatureHeader,
+    wake,
+    addressOf,
+    note: (hints: readonly LedgerNotification[]) => recordNotifications(pool, hints),
+  };
   return new Map([[xeroWebhookPath, ledgerWebhookAnswer({ ...parts, read: (delivery) => read(delivery, key) })]]);
 }
 

@@ -34,7 +34,10 @@ import { createRequestPermits } from "../worker/activities/events/request-permit
 import { createCreditAllocation } from "../worker/activities/posting/allocate-credit.ts";
 import { createAmendment } from "../worker/activities/posting/amend-invoice.ts";
 import { createPostingActivities } from "../worker/activities/posting/posting.ts";
-import { type ReferenceDataDependencies, readDueReferenceData } from "../worker/activities/posting/read-reference-data.ts";
+import {
+  type ReferenceDataDependencies,
+  readDueReferenceData,
+} from "../worker/activities/posting/read-reference-data.ts";
 import { createEndSubscriptionActivities } from "../worker/activities/subscriptions/end-subscription.ts";
 import { createLedgerSyncActivities } from "../worker/activities/sync/ledger-sync.ts";
 import { type Cleanup, startCleanup } from "../worker/temporal/cleanup.ts";
@@ -144,7 +147,9 @@ function startHousekeepings(
 ): Cleanup[] {
   const onTrouble = (err: unknown) => log.warn({ err }, "housekeeping: the database could not be asked");
   const keys = createIdempotencyStore(pool, { onTrouble });
-  const forgetting = [deleteExpiredConsents, deleteExpiredEvents].map((forget) => (atMost: number) => forget(pool, atMost));
+  const forgetting = [deleteExpiredConsents, deleteExpiredEvents].map(
+    (forget) => (atMost: number) => forget(pool, atMost),
+  );
   const housekeepings = [keys.deleteExpired, ...forgetting].map((forget) =>
     startCleanup(forget, { onError: onTrouble }),
   );

@@ -32,11 +32,11 @@ import { creditNoteListing } from "./documents/credit-notes.ts";
 import { type DocumentFilters, documentFilters, invoiceListing } from "./documents/invoices.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
 import {
-  getUnitsChange,
   type AppliedUnitsChange,
   applyUnitsChange,
-  type UnitsChangeOutcome,
+  getUnitsChange,
   type UnitsChangeOrder,
+  type UnitsChangeOutcome,
 } from "./subscriptions/change-units.ts";
 import {
   type CreationQuery,
@@ -47,7 +47,12 @@ import {
   loadCreation,
   saveCreation,
 } from "./subscriptions/create.ts";
-import { type TerminationOutcome, type TerminationRequest, createTermination, reportTermination } from "./subscriptions/end.ts";
+import {
+  createTermination,
+  reportTermination,
+  type TerminationOutcome,
+  type TerminationRequest,
+} from "./subscriptions/end.ts";
 import { createRestoration, type RestorationOutcome, type RestorationRequest } from "./subscriptions/restore.ts";
 import {
   type PlannedSubscription,

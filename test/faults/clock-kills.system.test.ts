@@ -138,7 +138,9 @@ test("what is on its way out is left to its end, and the clock goes past it", as
   // The end has an invoice to remove first, which the ledger does not answer to.
   const end = world.end(own, id, { when: "now" }, null);
   await until("the end has begun", async () => {
-    const { rows } = await system.pool.query("SELECT 1 FROM terminations WHERE organisation_id = $1", [own.organisationId]);
+    const { rows } = await system.pool.query("SELECT 1 FROM terminations WHERE organisation_id = $1", [
+      own.organisationId,
+    ]);
     return rows.length > 0;
   });
   const clock = await world.advanced(own, { to: "2026-06-10" });

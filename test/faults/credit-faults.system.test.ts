@@ -175,7 +175,8 @@ test("a ledger that is down leaves notes and credit waiting, and both are done o
   await system.stopLedger();
   await raiseAll(organisation);
   await until("the notes were tried", async () => {
-    const text = "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_credit_note' AND attempts > 0";
+    const text =
+      "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_credit_note' AND attempts > 0";
     return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
   });
   const shown = await system.ask("GET", "/v1/credit_notes", { key: organisation.apiKey });

@@ -12,8 +12,8 @@ import { Refusal } from "../../src/domain/refusal.ts";
 import type {
   BillingState,
   DeferredLine,
-  PeriodState,
   IssuedInvoice,
+  PeriodState,
 } from "../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,

@@ -10,9 +10,9 @@ import pg from "pg";
 import type { CallCounts, DemoLimits } from "../../src/dev/demo-ledger/api/limits.ts";
 import { startDemoLedger } from "../../src/dev/demo-ledger/server.ts";
 import {
+  createDemoOrganisation,
   type DemoOrganisation,
   type MadeOrganisation,
-  createDemoOrganisation,
 } from "../../src/dev/local-stack/first-data.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";

@@ -6,7 +6,7 @@ import { getThese, type Listing } from "../../src/store/database/page.ts";
 import { creditNoteListing } from "../../src/store/documents/credit-notes.ts";
 import { invoiceListing } from "../../src/store/documents/invoices.ts";
 import { findChanged } from "../../src/store/events/outbox.ts";
-import { type ObjectName, type ShownObject, publishChunk } from "../../src/store/events/publish-changes.ts";
+import { type ObjectName, publishChunk, type ShownObject } from "../../src/store/events/publish-changes.ts";
 import { subscriptionListing } from "../../src/store/subscriptions/subscriptions.ts";
 import { until as wait } from "./system.ts";
 

@@ -5,7 +5,7 @@
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { ledgerSyncStartsType, ledgerSyncWorkflowId, ledgerSyncScheduleId } from "../../workflows/contract.ts";
+import { ledgerSyncScheduleId, ledgerSyncStartsType, ledgerSyncWorkflowId } from "../../workflows/contract.ts";
 import { codeOf } from "../admin/services/request.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";

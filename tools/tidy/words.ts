@@ -22,8 +22,7 @@ export const bannedWords: readonly BannedWord[] = [
     pattern: /(?<!Code\.|NGHTTP2_)cancel(?!_at_period_end|AtPeriodEnd|lation\b|lationScope|ledFailure|ledError)\w*/gi,
     use: "end (of a subscription), stop or abort (of work)",
     // The contract uses this word for a delivery's state.
-    except:
-      /^(?:(?:src\/dev|src\/worker\/temporal|workflows)\/|src\/admin\/present\/webhooks\.ts$)/,
+    except: /^(?:(?:src\/dev|src\/worker\/temporal|workflows)\/|src\/admin\/present\/webhooks\.ts$)/,
   },
   { pattern: /\b(?:TODO|FIXME|XXX)\b/g, use: "nothing: do it now, or leave it out" },
 ];

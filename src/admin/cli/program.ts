@@ -6,7 +6,7 @@ import { Command, CommanderError } from "commander";
 import { operationOf } from "../../transport/rpc/operation.ts";
 import { addCompletion } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
-import { type ExitCode, terminationOf, exitCodes, RefusedError } from "./failures.ts";
+import { type ExitCode, exitCodes, RefusedError, terminationOf } from "./failures.ts";
 import { jsonText } from "./json-text.ts";
 import type { Noun, Verb } from "./noun.ts";
 import { nouns } from "./nouns/index.ts";

@@ -2,7 +2,7 @@
  * Reads a ledger's reference data on an operator's behalf. The answers are cached, and documents
  * are validated against them. POSTING-5
  */
-import { referenceDataList, organisationReferenceData } from "../../domain/billing/ledger-reference-data.ts";
+import { organisationReferenceData, referenceDataList } from "../../domain/billing/ledger-reference-data.ts";
 import type {
   LedgerAnswer,
   LedgerMappingKind,

@@ -30,7 +30,12 @@ export interface LedgerReferenceData {
 }
 
 /** The reference data of a ledger of which nothing is known. It rejects nothing. */
-export const unknownReferenceData: LedgerReferenceData = { organisation: null, accounts: null, tax_rates: null, currencies: null };
+export const unknownReferenceData: LedgerReferenceData = {
+  organisation: null,
+  accounts: null,
+  tax_rates: null,
+  currencies: null,
+};
 
 /**
  * A line as it would be sent. `revenue_account` is null if none is mapped. `tax_type` is null for
@@ -107,7 +112,11 @@ export function validateDocument(document: DocumentToValidate, name: string, off
  * Returns the first fault of the lines, or null if they can be sent. The ledger keeps two decimal
  * places (XERO-3).
  */
-export function validateLines(lines: readonly LineToValidate[], name: string, offer: LedgerReferenceData): Fault | null {
+export function validateLines(
+  lines: readonly LineToValidate[],
+  name: string,
+  offer: LedgerReferenceData,
+): Fault | null {
   if (lines.some((line) => line.revenue_account === null)) {
     return { reason: "account_invalid", message: `No revenue account is mapped for a line of this ${name}.`, by: null };
   }
@@ -148,7 +157,10 @@ function validateTotal({ lines, subtotal }: DocumentToValidate): Fault | null {
   return { reason: "validation", message, by: null };
 }
 
-function validateCurrency({ currency }: DocumentToValidate, { currencies, organisation }: LedgerReferenceData): Fault | null {
+function validateCurrency(
+  { currency }: DocumentToValidate,
+  { currencies, organisation }: LedgerReferenceData,
+): Fault | null {
   if (organisation === null || currency === organisation.currency) return null;
   const message = `Currency ${currency} is not enabled in the ledger.`;
   if (!organisation.multicurrency) return { reason: "currency_not_enabled", message, by: "organisation" };
@@ -156,7 +168,10 @@ function validateCurrency({ currency }: DocumentToValidate, { currencies, organi
   return { reason: "currency_not_enabled", message, by: "currencies" };
 }
 
-function validateContact({ is_contact_gone: isGone, skip_validation: skipValidation }: DocumentToValidate): Fault | null {
+function validateContact({
+  is_contact_gone: isGone,
+  skip_validation: skipValidation,
+}: DocumentToValidate): Fault | null {
   if (!isGone || skipValidation) return null;
   return { reason: "contact_inactive", message: "The customer's contact is archived in the ledger.", by: null };
 }

@@ -6,7 +6,7 @@
 import { addDays, type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
-import { type BillingState, type DeferredLine, type PeriodState, issuedAhead } from "../subscriptions/billing-state.ts";
+import { type BillingState, type DeferredLine, issuedAhead, type PeriodState } from "../subscriptions/billing-state.ts";
 import type { OrganisationSettings } from "../subscriptions/organisation-settings.ts";
 import { type Renewing, type Subscription, willRenew } from "../subscriptions/subscription.ts";
 import type { UsageCharges, UsageFacts } from "../usage/rating.ts";

@@ -27,7 +27,11 @@ export interface ObservedContactState {
  * leaves the customer's. Only an operator reactivates a customer that an operator made inactive
  * (CUSTOMER-5).
  */
-export function syncContact(customer: SyncedCustomer, contact: ObservedContactState, isCustomer: boolean): SyncedCustomer {
+export function syncContact(
+  customer: SyncedCustomer,
+  contact: ObservedContactState,
+  isCustomer: boolean,
+): SyncedCustomer {
   if (isMerged(contact) && !isCustomer) return { ...customer, ledgerContactId: contact.mergedInto };
   if (contact.status !== "active") return { ...customer, status: "inactive" };
   return {

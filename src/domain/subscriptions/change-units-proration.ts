@@ -6,7 +6,7 @@ import { strict as assert } from "node:assert";
 import { type Proration, prorate } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { compare, type Decimal, isNegative, ZERO } from "../money/decimal.ts";
-import { type PeriodState, type IssuedInvoice, issuedAhead } from "./billing-state.ts";
+import { type IssuedInvoice, issuedAhead, type PeriodState } from "./billing-state.ts";
 import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
 
 /** A change measured against what was billed. */

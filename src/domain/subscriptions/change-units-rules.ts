@@ -5,7 +5,7 @@ import { compareDates } from "../calendar/civil-date.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
 import { compare, formatDecimal, isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import { checkNothingRuns, notAmendable, type IssuedInvoice } from "./billing-state.ts";
+import { checkNothingRuns, type IssuedInvoice, notAmendable } from "./billing-state.ts";
 import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
 import type { MeasuredChange } from "./change-units-proration.ts";
 import { willRenew } from "./subscription.ts";

@@ -17,7 +17,7 @@ import {
 import type { Proration } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { isNegative, isZero, negate } from "../money/decimal.ts";
-import type { BillingState, PeriodState, IssuedInvoice } from "./billing-state.ts";
+import type { BillingState, IssuedInvoice, PeriodState } from "./billing-state.ts";
 import { isAbove, type MeasuredChange, measureChange, prorateFrom } from "./change-units-proration.ts";
 import {
   checkAccounts,

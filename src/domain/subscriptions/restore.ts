@@ -12,7 +12,7 @@ import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
 import { Refusal } from "../refusal.ts";
-import { type BillingState, checkNothingRuns, type PeriodState, issuedAhead } from "./billing-state.ts";
+import { type BillingState, checkNothingRuns, issuedAhead, type PeriodState } from "./billing-state.ts";
 import { decideEndDate } from "./create-rules.ts";
 import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";

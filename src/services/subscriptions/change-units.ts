@@ -18,8 +18,8 @@ import {
 import { derivedId, isId, newId } from "../../store/database/ids.ts";
 import type {
   AppliedUnitsChange,
-  UnitsChangeOutcome,
   UnitsChangeOrder,
+  UnitsChangeOutcome,
   UnitsJobIds,
 } from "../../store/subscriptions/change-units.ts";
 import type { Scope } from "../../store/tenant.ts";

@@ -11,8 +11,8 @@ import { parseDecimal } from "../../domain/money/decimal.ts";
 import type {
   BillingState,
   DeferredLine,
-  PeriodState,
   IssuedInvoice,
+  PeriodState,
   RunningJob,
 } from "../../domain/subscriptions/billing-state.ts";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";

@@ -27,7 +27,8 @@ export function createOutboxStore(pool: pg.Pool, write: WriteObject): OutboxStor
   return {
     findNews: (after, limit) => findNews(pool, after, limit),
     findChanged: (organisationId, until, limit) => findChanged(pool, organisationId, until, limit),
-    tell: (organisationId, objects, onLoaded) => publishOrReschedule(pool, organisationId, objects, { write, onLoaded }),
+    tell: (organisationId, objects, onLoaded) =>
+      publishOrReschedule(pool, organisationId, objects, { write, onLoaded }),
     findDueEndpoints: (organisationId) => findDueEndpoints(pool, organisationId),
     findAllDueEndpoints: (after, limit) => findAllDueEndpoints(pool, after, limit),
   };

@@ -3,7 +3,13 @@
  * rescheduled and blocks neither other objects nor deliveries.
  */
 import pg from "pg";
-import { type ObjectName, PublishingHeld, type PublishingOrder, type PublishedChunk, publishChunk } from "./publish-changes.ts";
+import {
+  type ObjectName,
+  type PublishedChunk,
+  PublishingHeld,
+  type PublishingOrder,
+  publishChunk,
+} from "./publish-changes.ts";
 
 /** An object that was rescheduled, and why. */
 export interface Unpublished extends ObjectName {

@@ -4,7 +4,12 @@
  * contradicts it. POSTING-5.
  */
 import type pg from "pg";
-import { type LedgerReferenceData, type ReferenceDataKind, referenceDataKinds, unknownReferenceData } from "../../domain/billing/ledger-validation.ts";
+import {
+  type LedgerReferenceData,
+  type ReferenceDataKind,
+  referenceDataKinds,
+  unknownReferenceData,
+} from "../../domain/billing/ledger-validation.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";

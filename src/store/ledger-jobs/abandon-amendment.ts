@@ -17,7 +17,7 @@ import { newId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { type Client, type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 import { appendLines } from "../documents/save-amendment.ts";
-import type { AmendmentOutcome, AmendmentAttempt } from "./amendment-outcomes.ts";
+import type { AmendmentAttempt, AmendmentOutcome } from "./amendment-outcomes.ts";
 import { plain } from "./document-outcomes.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 

@@ -5,7 +5,12 @@
 import type pg from "pg";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction } from "../database/pool.ts";
-import { type ObservedInvoiceState, type ObservedNoteState, saveObservedInvoice, saveObservedNote } from "../documents/credit-note-state.ts";
+import {
+  type ObservedInvoiceState,
+  type ObservedNoteState,
+  saveObservedInvoice,
+  saveObservedNote,
+} from "../documents/credit-note-state.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import {

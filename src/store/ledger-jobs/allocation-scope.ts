@@ -10,8 +10,8 @@ import { type AllocationResult, recordAllocation } from "./allocation-outcomes.t
 import {
   type AllocationToSend,
   planAllocations,
-  rescheduleAllocation,
   readAllocationWait,
+  rescheduleAllocation,
   takeAllocation,
 } from "./credit-allocations.ts";
 

@@ -197,7 +197,12 @@ async function take<T extends TakenRow>(
  * Reschedules every ready job of an organisation whose connection is paused, and notifies waiting
  * callers.
  */
-export async function reschedule(pool: pg.Pool, organisationId: string, pauseMs: number, reason: string): Promise<void> {
+export async function reschedule(
+  pool: pg.Pool,
+  organisationId: string,
+  pauseMs: number,
+  reason: string,
+): Promise<void> {
   await pool.query({
     name: "reschedule_jobs",
     // A row that is locked at this moment is skipped. Sending it will meet the pause.

@@ -7,14 +7,14 @@ import type { LedgerReferenceData, ReferenceDataKind } from "../../domain/billin
 import { findImported } from "../customers/customers.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
-import { invalidateReferenceData, type Invalidation, loadReferenceData } from "../ledger-connection/reference-data.ts";
-import { type Settlement, recordOutcomes } from "./document-outcomes.ts";
+import { type Invalidation, invalidateReferenceData, loadReferenceData } from "../ledger-connection/reference-data.ts";
+import { recordOutcomes, type Settlement } from "./document-outcomes.ts";
 import {
   type ContactToSend,
   type CreditNoteToSend,
   type InvoiceToSend,
-  reschedule,
   readWaiting,
+  reschedule,
   type Taken,
   takeContacts,
   takeCreditNotes,

@@ -251,7 +251,10 @@ export async function findMirrors(
 }
 
 /** Of these organisations, those with a due notification whose ledger may be called now. */
-export async function findWithNotifications(pool: pg.Pool, organisationIds: readonly string[]): Promise<readonly string[]> {
+export async function findWithNotifications(
+  pool: pg.Pool,
+  organisationIds: readonly string[],
+): Promise<readonly string[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_with_notifications",
     text: `SELECT c.organisation_id FROM ledger_connections c LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id

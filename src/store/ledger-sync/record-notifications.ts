@@ -20,7 +20,10 @@ export interface ReceivedNotification {
  * Unknown and disconnected tenants are skipped. After a reconnection the incremental sync reads
  * what they missed.
  */
-export async function recordNotifications(pool: pg.Pool, hints: readonly ReceivedNotification[]): Promise<readonly string[]> {
+export async function recordNotifications(
+  pool: pg.Pool,
+  hints: readonly ReceivedNotification[],
+): Promise<readonly string[]> {
   if (hints.length === 0) return [];
   const { rows } = await pool.query<{ organisation_id: string; tenant_id: string }>({
     name: "find_connected_tenants",

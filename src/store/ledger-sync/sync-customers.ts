@@ -98,7 +98,9 @@ async function write(client: Client, organisationId: string, contact: ObservedCo
   });
   // From now on the surviving contact defines the customer.
   if (isMoved && after.ledgerContactId !== null) {
-    await leaveNotifications(client, organisationId, "contacts", [{ ledgerId: after.ledgerContactId, changedAt: null }]);
+    await leaveNotifications(client, organisationId, "contacts", [
+      { ledgerId: after.ledgerContactId, changedAt: null },
+    ]);
   }
   return isMoved || keysOf(before).some((key) => before[key] !== after[key]);
 }

@@ -7,28 +7,28 @@ import type { Encryption } from "../database/encryption.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
 import type { DocumentKind, Followed } from "../ledger-jobs/observed-state.ts";
 import {
-  finishNotifications,
-  failNotifications,
-  leaveNotifications,
-  type SyncKind,
   type ClaimedNotifications,
   claimNotifications,
+  failNotifications,
+  finishNotifications,
+  leaveNotifications,
   type SkippedNotification,
+  type SyncKind,
 } from "../ledger-jobs/pending-notifications.ts";
 import {
+  claimSyncPage,
   endPage,
   failSyncPage,
   findMirrors,
-  type SyncState,
-  rescheduleSync,
   readSyncState,
-  type SyncPage,
+  rescheduleSync,
   type SweptPage,
-  claimSyncPage,
+  type SyncPage,
+  type SyncState,
 } from "./incremental-sync.ts";
-import { syncCreditNotes, type ObservedCreditNote } from "./sync-credit-notes.ts";
-import { type ObservedContact, syncContacts, loseContacts } from "./sync-customers.ts";
-import { findNumbers, syncInvoices, type ObservedInvoice, loseDocuments } from "./sync-invoices.ts";
+import { type ObservedCreditNote, syncCreditNotes } from "./sync-credit-notes.ts";
+import { loseContacts, type ObservedContact, syncContacts } from "./sync-customers.ts";
+import { findNumbers, loseDocuments, type ObservedInvoice, syncInvoices } from "./sync-invoices.ts";
 
 /** Store of one organisation's ledger sync. */
 export interface LedgerSyncTenant {
@@ -38,9 +38,15 @@ export interface LedgerSyncTenant {
   pause(pauseMs: number, reason: string): Promise<void>;
   look(): Promise<SyncState>;
   /** Stops all reads for `delayMs`. Null: the ledger can be called again. */
-  reschedule(put: { readonly delayMs: number; readonly reason: string; readonly isFailure: boolean } | null): Promise<void>;
+  reschedule(
+    put: { readonly delayMs: number; readonly reason: string; readonly isFailure: boolean } | null,
+  ): Promise<void>;
   claimNotifications(): Promise<ClaimedNotifications | null>;
-  finishNotifications(taken: ClaimedNotifications, again: readonly string[], unfollowed: readonly SkippedNotification[]): Promise<void>;
+  finishNotifications(
+    taken: ClaimedNotifications,
+    again: readonly string[],
+    unfollowed: readonly SkippedNotification[],
+  ): Promise<void>;
   /** The call for these objects failed. Each is requested again later. */
   failNotifications(taken: ClaimedNotifications, reason: string): Promise<void>;
   /**
@@ -85,7 +91,8 @@ export function createLedgerSync(pool: pg.Pool, sealing: Encryption, syncInterva
       look: () => readSyncState(pool, organisationId, syncIntervalMs),
       reschedule: (put) => rescheduleSync(pool, organisationId, put),
       claimNotifications: () => claimNotifications(pool, organisationId),
-      finishNotifications: (taken, again, unfollowed) => finishNotifications(pool, organisationId, taken, again, unfollowed),
+      finishNotifications: (taken, again, unfollowed) =>
+        finishNotifications(pool, organisationId, taken, again, unfollowed),
       failNotifications: (taken, reason) => failNotifications(pool, organisationId, taken, reason),
       leaveNotifications: (kind, hints) => leaveNotifications(pool, organisationId, kind, hints, true),
       claimSyncPage: () => claimSyncPage(pool, organisationId),

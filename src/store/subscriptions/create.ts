@@ -188,9 +188,7 @@ export async function saveCreation(
         JSON.stringify(periodRecords(decision)),
         JSON.stringify(invoices.map(({ invoiceId, position, draft }) => invoiceRecord(invoiceId, position, draft))),
         JSON.stringify(invoices.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines))),
-        JSON.stringify(
-          invoices.map((ids) => ({ id: ids.jobId, invoice_id: ids.invoiceId, position: ids.position })),
-        ),
+        JSON.stringify(invoices.map((ids) => ({ id: ids.jobId, invoice_id: ids.invoiceId, position: ids.position }))),
         creation.awaitedUntil,
         creation.catalogueVersion,
         decision.subscription.customerId,

@@ -22,13 +22,13 @@ import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import { writeEnded } from "./end.ts";
 import {
-  type HeldTermination,
   type HeldRemoval,
-  type ReportedInvoice,
+  type HeldTermination,
   isHeld,
   type LeftBecause,
   type RemovalRefused,
   type Removed,
+  type ReportedInvoice,
 } from "./end-lease.ts";
 import { refuseLast, saveRefused } from "./end-rejected.ts";
 
@@ -139,7 +139,11 @@ async function drop(
 }
 
 /** Makes the job ready for its next step, if this attempt still holds the lease. */
-async function takeBack(client: Client, organisationId: string, { terminationId, attempt }: HeldTermination): Promise<boolean> {
+async function takeBack(
+  client: Client,
+  organisationId: string,
+  { terminationId, attempt }: HeldTermination,
+): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "take_back_termination",
     text: `UPDATE ledger_jobs o SET state = 'ready', not_before = now(), lease_until = NULL, first_sent_at = NULL, reason = NULL

@@ -16,7 +16,13 @@ import { loadNextPeriodLines } from "../documents/reversals.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import { type HeldTermination, type HeldRemoval, type ReportedInvoice, isHeld, type RemovalRefused } from "./end-lease.ts";
+import {
+  type HeldRemoval,
+  type HeldTermination,
+  isHeld,
+  type RemovalRefused,
+  type ReportedInvoice,
+} from "./end-lease.ts";
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 
 const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)

@@ -8,7 +8,7 @@ import type { EndWhen } from "../../domain/subscriptions/end.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import type { HeldTermination, HeldRemoval } from "./end-lease.ts";
+import type { HeldRemoval, HeldTermination } from "./end-lease.ts";
 import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
 
 /**

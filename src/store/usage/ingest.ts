@@ -5,13 +5,13 @@
  */
 import type pg from "pg";
 import {
-  eventsToStore,
-  isOver,
+  describeVerdict,
   type EvaluatedUsage,
   evaluateUsage,
+  eventsToStore,
+  isOver,
   lateUsageDueAt,
   type ReportedUsage,
-  describeVerdict,
   type UsageDetails,
   type UsageEvent,
   type UsageVerdict,

@@ -21,7 +21,11 @@ export interface UnsupportedRequestDependencies {
  * Replaces the first `count` handlers of a router by handlers that answer wrong methods and content
  * types in full.
  */
-export function refuseUnsupportedRequests(handlers: UniversalHandler[], count: number, parts: UnsupportedRequestDependencies): void {
+export function refuseUnsupportedRequests(
+  handlers: UniversalHandler[],
+  count: number,
+  parts: UnsupportedRequestDependencies,
+): void {
   for (const [index, handler] of handlers.slice(0, count).entries()) {
     const guarded = async (request: UniversalServerRequest): Promise<UniversalServerResponse> => {
       if (!handler.allowedMethods.includes(request.method)) {

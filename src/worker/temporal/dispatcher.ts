@@ -6,8 +6,8 @@ import {
   amendmentWorkflowId,
   clockWorkflowId,
   creditWorkflowId,
-  terminationWorkflowId,
   ledgerWorkflowId,
+  terminationWorkflowId,
 } from "../../../workflows/contract.ts";
 import type { StaleJobs } from "../../store/ledger-jobs/stale-jobs.ts";
 import type { LedgerWork } from "./ledger-work.ts";

@@ -18,8 +18,8 @@ import {
   billingScheduleId,
   changeScanType,
   changeScheduleId,
-  ledgerSyncStartsType,
   ledgerSyncScheduleId,
+  ledgerSyncStartsType,
 } from "../../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
 import { typedAttributes } from "./search-attributes.ts";

@@ -71,7 +71,10 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
     name: `Contact ${index}`,
     email: `c${index}@first.example`,
   }));
-  await createLedgerContacts(tenant, [{ name: "First Customer", code: "FIRST", email: "pay@first.example" }, ...contacts]);
+  await createLedgerContacts(tenant, [
+    { name: "First Customer", code: "FIRST", email: "pay@first.example" },
+    ...contacts,
+  ]);
 
   // First organisation.
   expect(await done(["operators", "whoami"])).toMatch(/operator name +Olga/);

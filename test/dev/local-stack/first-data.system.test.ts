@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { describeFirstData, type FirstData, createFirstData } from "../../../src/dev/local-stack/first-data.ts";
+import { createFirstData, describeFirstData, type FirstData } from "../../../src/dev/local-stack/first-data.ts";
 import { startSystem, type TestSystem } from "../../support/system.ts";
 import { commandsIn, keysIn, readCurl } from "./first-start.ts";
 

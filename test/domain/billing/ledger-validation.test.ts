@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import {
   type DocumentToValidate,
   invalidationsOf,
-  validateDocument,
   type LedgerReferenceData,
   unknownReferenceData,
+  validateDocument,
 } from "../../../src/domain/billing/ledger-validation.ts";
 
 const line = { amount: "12.5000", revenue_account: "200", tax_type: "OUTPUT2" } as const;

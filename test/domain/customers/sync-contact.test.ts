@@ -2,11 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  mostMerges,
   type ObservedContactState,
+  resolveMerges,
   type SyncedCustomer,
   syncContact,
-  resolveMerges,
-  mostMerges,
 } from "../../../src/domain/customers/sync-contact.ts";
 
 const customer: SyncedCustomer = {

@@ -5,8 +5,8 @@ import {
   breakerSteps,
   defaultFirstPauseMs,
   evaluateAnswer,
-  pauseAfter,
   nextAttemptAfter,
+  pauseAfter,
   wholeTimeMs,
 } from "../../../src/domain/events/retry-schedule.ts";
 

@@ -9,7 +9,7 @@ import type { Plan } from "../../../src/domain/catalogue/plan.ts";
 import { hasUnits } from "../../../src/domain/catalogue/pricing/index.ts";
 import { equals, formatDecimal, formatShort, parseDecimal, sum, ZERO } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import type { BillingState, PeriodState, IssuedInvoice } from "../../../src/domain/subscriptions/billing-state.ts";
+import type { BillingState, IssuedInvoice, PeriodState } from "../../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
   type InvoiceAmendment,

@@ -2,14 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import {
+  describeVerdict,
+  evaluateUsage,
   eventsToStore,
   isOver,
-  evaluateUsage,
   lateUsageDueAt,
   type ReportableMeter,
   type ReportableSubscription,
   type ReportedUsage,
-  describeVerdict,
   type UsageDetails,
   type UsageFacts,
 } from "../../../src/domain/usage/ingest.ts";

@@ -56,8 +56,7 @@ test.each([401, 403])("a token that was answered %i is not shown again once ther
   let kept: SharedTokens = { generation: "1", accessToken: "first", freshMs: 1_700_000 };
   const authorisation = { app: null, keeper: keeperOf(() => kept) };
   const wire = createXeroWire(connection(), { authorisation });
-  const ask = () =>
-    wire.ask(beginCall({ deadlineMs: 20_000, jobKeys: [] }), { method: "GET", path: "/Contacts" });
+  const ask = () => wire.ask(beginCall({ deadlineMs: 20_000, jobKeys: [] }), { method: "GET", path: "/Contacts" });
   try {
     expect((await ask()).kind).toBe("ok");
     statuses = { first: status };

@@ -51,7 +51,8 @@ async function refusedSwitch(organisation: string, on: boolean): Promise<string>
 
 const subscriptions = (organisation: string) => createStore(world.pool).organisation(organisation).subscriptions;
 
-const endings = (organisation: string) => createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
+const endings = (organisation: string) =>
+  createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
 
 const order = (subscriptionId: string, now: string) => ({
   subscriptionId,

@@ -13,9 +13,12 @@ export function valueFaults(a: SeededRows): Faults {
     change("document_counters", `organisation_id = '${a.organisation}'`, assignments);
   const budget = (assignments: string) =>
     change("ledger_budgets", `organisation_id = '${a.organisation}'`, assignments);
-  const sweep = (assignments: string) => change("ledger_sync_cursors", `organisation_id = '${a.organisation}'`, assignments);
-  const hint = (assignments: string) => change("ledger_notifications", `organisation_id = '${a.organisation}'`, assignments);
-  const offer = (assignments: string) => change("ledger_reference_data", `organisation_id = '${a.organisation}'`, assignments);
+  const sweep = (assignments: string) =>
+    change("ledger_sync_cursors", `organisation_id = '${a.organisation}'`, assignments);
+  const hint = (assignments: string) =>
+    change("ledger_notifications", `organisation_id = '${a.organisation}'`, assignments);
+  const offer = (assignments: string) =>
+    change("ledger_reference_data", `organisation_id = '${a.organisation}'`, assignments);
   const plan = (assignments: string) => change("plans", a.plan, assignments);
   const tier = (assignments: string) => change("plan_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
   const charge = (assignments: string) => change("charges", a.charge, assignments);

@@ -2,9 +2,9 @@
 import { describe, expect, test } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import {
-  type ObservedAllocation,
   compareAllocations,
   type KnownAllocation,
+  type ObservedAllocation,
 } from "../../../src/store/documents/credit-note-state.ts";
 
 function known(id: string, ledgerId: string | null, amount: string, isActive = true, invoice = "a"): KnownAllocation {

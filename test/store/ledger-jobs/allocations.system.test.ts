@@ -9,8 +9,8 @@ import { newId } from "../../../src/store/database/ids.ts";
 import type { ObservedAllocation, ObservedInvoiceState } from "../../../src/store/documents/credit-note-state.ts";
 import { recordAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
-  rescheduleAllocation,
   readAllocationWait,
+  rescheduleAllocation,
   takeAllocation,
 } from "../../../src/store/ledger-jobs/credit-allocations.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/document-outcomes.ts";
@@ -129,9 +129,9 @@ describe.concurrent("what is planned", () => {
         VALUES ($1, $2, 'amend_invoice', 'ready', $3, $4)`,
       [newId(), organisationId, subscriptionId, id],
     );
-    expect(
-      await recordOutcomes(pool, organisationId, await takenInvoices(party, "4", { status: "approved" })),
-    ).toEqual([]);
+    expect(await recordOutcomes(pool, organisationId, await takenInvoices(party, "4", { status: "approved" }))).toEqual(
+      [],
+    );
     await addInvoice(party, "5");
     expect(await planned(party)).toEqual(["ready 5.00 CN-0001 INV-0002"]);
     await pool.query("UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE kind = 'amend_invoice'");

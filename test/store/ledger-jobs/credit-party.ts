@@ -14,7 +14,7 @@ import {
   planAllocations,
   takeAllocation,
 } from "../../../src/store/ledger-jobs/credit-allocations.ts";
-import { type Settlement, recordOutcomes } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { recordOutcomes, type Settlement } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
 import { addSubscription, anId, raiseCredit, raiseInvoice } from "../../worker/activities/issue-credit.ts";
 
@@ -137,7 +137,11 @@ export async function take(
 }
 
 /** A note over `total` as it is seen with these allocations: what they do not use is left. */
-export function noteSeen(total: string, status: string, ...allocations: readonly ObservedAllocation[]): ObservedCreditState {
+export function noteSeen(
+  total: string,
+  status: string,
+  ...allocations: readonly ObservedAllocation[]
+): ObservedCreditState {
   return {
     note: { status, total, remainingCredit: leftOf(total, allocations), sent: false, allocations },
     invoice: null,

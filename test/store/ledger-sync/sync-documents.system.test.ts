@@ -88,10 +88,7 @@ describe.concurrent("an invoice", () => {
     const { party, id } = await withInvoice();
     const scope = open(party);
     const early = await clockOf(party);
-    await scope.syncInvoices(
-      [invoiceLooked(id, { amountDue: "60", updatedAt: ledgerTime(5) })],
-      await clockOf(party),
-    );
+    await scope.syncInvoices([invoiceLooked(id, { amountDue: "60", updatedAt: ledgerTime(5) })], await clockOf(party));
     const older = invoiceLooked(id, { amountDue: "80", updatedAt: ledgerTime(4) });
     expect(await scope.syncInvoices([older], await clockOf(party))).toMatchObject({
       changed: 0,
@@ -307,7 +304,9 @@ test("looks at once with a settlement never write what is older over what is new
       await pool.query("SELECT pg_sleep(0.003)");
       await inTransaction(pool, async (client) => {
         await saveObservedInvoice(client, organisationId, invoiceId ?? "", seen);
-        await client.query("DELETE FROM ledger_jobs WHERE organisation_id = $1 AND state = 'sending'", [organisationId]);
+        await client.query("DELETE FROM ledger_jobs WHERE organisation_id = $1 AND state = 'sending'", [
+          organisationId,
+        ]);
       });
     }
   };

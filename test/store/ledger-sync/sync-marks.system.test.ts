@@ -25,7 +25,9 @@ function open({ organisationId }: Party): LedgerSyncTenant {
 
 /** Reads every page of the sweep that is due, with these changes on it; the instants that the kinds were read from. */
 async function sweptSince(party: Party, highWater: string | null): Promise<Record<string, number>> {
-  await pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [party.organisationId]);
+  await pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [
+    party.organisationId,
+  ]);
   const since: Record<string, number> = {};
   for (;;) {
     const page = await open(party).claimSyncPage();
@@ -67,11 +69,13 @@ test("a sweep has invoices that are partly paid and not sent looked at once a da
   await sweptSince(party, null);
   const expected = [await ledgerIdOf(party, "INV-0001"), await ledgerIdOf(party, "INV-0004")];
   expect(await hintsOf(party)).toEqual(expected.map((id) => `invoices ${id}`).sort());
-  const forget = () => pool.query("DELETE FROM ledger_notifications WHERE organisation_id = $1", [party.organisationId]);
+  const forget = () =>
+    pool.query("DELETE FROM ledger_notifications WHERE organisation_id = $1", [party.organisationId]);
   await forget();
   await sweptSince(party, null);
   expect(await hintsOf(party)).toEqual([]);
-  const day = "UPDATE ledger_sync_cursors SET part_paid_looked_at = now() - interval '25 hours' WHERE organisation_id = $1";
+  const day =
+    "UPDATE ledger_sync_cursors SET part_paid_looked_at = now() - interval '25 hours' WHERE organisation_id = $1";
   await pool.query(day, [party.organisationId]);
   await sweptSince(party, null);
   expect(await hintsOf(party)).toHaveLength(2);

@@ -53,15 +53,17 @@ describe.concurrent("a hint", () => {
     const second = await open(party).claimNotifications();
     expect(second?.hints).toHaveLength(1);
     // One that has to be looked at again is, in a while that grows with the time that it has waited.
-    await pool.query("UPDATE ledger_notifications SET received_at = now() - interval '1 hour' WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await pool.query(
+      "UPDATE ledger_notifications SET received_at = now() - interval '1 hour' WHERE organisation_id = $1",
+      [party.organisationId],
+    );
     if (second !== null) await open(party).finishNotifications(second, [id], []);
     expect(await open(party).claimNotifications()).toBeNull();
     expect(await hintsOf(party)).toEqual([`invoices ${id}`]);
-    await pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() + interval '1 hour' WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await pool.query(
+      "UPDATE ledger_sync_cursors SET next_sync_at = now() + interval '1 hour' WHERE organisation_id = $1",
+      [party.organisationId],
+    );
     expect((await open(party).look()).nextInMs).toBeGreaterThan(0);
   });
 
@@ -282,7 +284,9 @@ describe.concurrent("a sweep", () => {
         [party.organisationId, day],
       );
     const due = () =>
-      pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [party.organisationId]);
+      pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [
+        party.organisationId,
+      ]);
     await left(4_800);
     expect(await sweepOnce(party)).toBe(1);
     await left(900);

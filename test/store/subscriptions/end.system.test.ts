@@ -52,7 +52,9 @@ function roundsOf(organisation: string, begun: TerminationOutcome) {
   if (begun.kind !== "begun") throw new Error(begun.kind);
   const { terminationId } = begun;
   const scope = createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
-  const take = async <Kind extends TerminationTask["kind"]>(kind: Kind): Promise<TerminationTask & { readonly kind: Kind }> => {
+  const take = async <Kind extends TerminationTask["kind"]>(
+    kind: Kind,
+  ): Promise<TerminationTask & { readonly kind: Kind }> => {
     const task = await scope.take(terminationId, 60_000);
     if (task?.kind !== kind) throw new Error(`${task?.kind} is to be done`);
     return task as TerminationTask & { readonly kind: Kind };

@@ -8,11 +8,11 @@ import { createTestClock } from "../../../src/store/billing/test-clock.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scope.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
-import { type Settlement, recordOutcomes } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { recordOutcomes, type Settlement } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { reschedule, takeContacts, takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
 import { syncCreditNotes } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
 import { syncContacts } from "../../../src/store/ledger-sync/sync-customers.ts";
-import { syncInvoices, type ObservedInvoice, loseDocuments } from "../../../src/store/ledger-sync/sync-invoices.ts";
+import { loseDocuments, type ObservedInvoice, syncInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
 import { below, ledgerId, pick, type WriterParts } from "./writer-parts.ts";
 

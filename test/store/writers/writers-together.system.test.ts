@@ -10,7 +10,7 @@ import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
-import { type Settlement, recordOutcomes } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { recordOutcomes, type Settlement } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { testPool } from "../../support/pool.ts";

@@ -17,7 +17,7 @@ import { type HttpParts, type HttpPort, startHttp } from "../../../src/transport
 import { type GatewayParts, restHandler } from "../../../src/transport/rest/handler.ts";
 import { compileRoutes } from "../../../src/transport/rest/routes.ts";
 import type { Pass } from "../../../src/transport/rpc/gate.ts";
-import { type Operation, jobsOf } from "../../../src/transport/rpc/operation.ts";
+import { jobsOf, type Operation } from "../../../src/transport/rpc/operation.ts";
 import { createReportError } from "../../../src/transport/rpc/refusals.ts";
 
 /** Every service of the contract. */

@@ -18,7 +18,10 @@ import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scop
 import { createPosting } from "../../../src/store/ledger-jobs/post-documents.ts";
 import { createCreditAllocation } from "../../../src/worker/activities/posting/allocate-credit.ts";
 import { createPostingActivities } from "../../../src/worker/activities/posting/posting.ts";
-import { type ReferenceDataDependencies, readDueReferenceData } from "../../../src/worker/activities/posting/read-reference-data.ts";
+import {
+  type ReferenceDataDependencies,
+  readDueReferenceData,
+} from "../../../src/worker/activities/posting/read-reference-data.ts";
 import type { CreditAllocationInput, WorkBatch } from "../../../workflows/contract.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";

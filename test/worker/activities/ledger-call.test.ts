@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import type { LedgerFailure } from "../../../src/ledger/port/ledger.ts";
 import {
   connectionPause,
-  groupCalls,
-  retryDelayMs,
   failedLookupOutcome,
   failureOutcome,
+  groupCalls,
   missingOutcome,
+  retryDelayMs,
   spentBudgetMs,
 } from "../../../src/worker/activities/posting/ledger-call.ts";
 

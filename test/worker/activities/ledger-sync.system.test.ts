@@ -9,7 +9,10 @@ import { createLedgerSyncAdminStore } from "../../../src/store/admin/ledger/ledg
 import type { SyncKind } from "../../../src/store/ledger-jobs/pending-notifications.ts";
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
-import { createLedgerSyncActivities, type LedgerSyncActivities } from "../../../src/worker/activities/sync/ledger-sync.ts";
+import {
+  createLedgerSyncActivities,
+  type LedgerSyncActivities,
+} from "../../../src/worker/activities/sync/ledger-sync.ts";
 import { type Bookkeeper, bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";

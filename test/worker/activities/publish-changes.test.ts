@@ -1,7 +1,10 @@
 /** Rounds of telling stay short, pages follow each other, and nothing is started more than some at once; doubles stand for store and engine. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { OutboxStore } from "../../../src/store/events/outbox.ts";
-import { createPublishingActivities, type PublishingDependencies } from "../../../src/worker/activities/events/publish-changes.ts";
+import {
+  createPublishingActivities,
+  type PublishingDependencies,
+} from "../../../src/worker/activities/events/publish-changes.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,10 @@
 /** The mirror sees that a person has e-mailed an invoice, also where the ledger moves no time of change for it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
-import { createLedgerSyncActivities, type LedgerSyncActivities } from "../../../src/worker/activities/sync/ledger-sync.ts";
+import {
+  createLedgerSyncActivities,
+  type LedgerSyncActivities,
+} from "../../../src/worker/activities/sync/ledger-sync.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";

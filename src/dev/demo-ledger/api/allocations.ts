@@ -20,7 +20,7 @@ import { wrongStatus } from "../documents/document-rules.ts";
 import { loadDocument, selectedOf } from "../documents/document-store.ts";
 import { amountDueOf, type InvoiceRow } from "../documents/invoice-rows.ts";
 import { type DemoAnswer, jsonAnswer, notFoundAnswer, validationAnswer } from "./answers.ts";
-import { type ApiRequest, isSummarised, readElements, refusedEcho, finishedAnswer } from "./api-request.ts";
+import { type ApiRequest, finishedAnswer, isSummarised, readElements, refusedEcho } from "./api-request.ts";
 import { isUuid } from "./contacts.ts";
 import { creditNotes } from "./credit-notes.ts";
 import { invoices } from "./invoices.ts";

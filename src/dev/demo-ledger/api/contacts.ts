@@ -15,7 +15,7 @@ import {
   validationAnswer,
   xeroInstant,
 } from "./answers.ts";
-import { type ApiRequest, readElements, refusedElement, type Settled, finishedAnswer } from "./api-request.ts";
+import { type ApiRequest, finishedAnswer, readElements, refusedElement, type Settled } from "./api-request.ts";
 import { clausesOf, isSummary, isTooMuch, paginationOf, readListQuery } from "./list-query.ts";
 
 /** A contact as it is stored. */

@@ -2,12 +2,12 @@
 import { allocatedOf, type CreditNoteRow } from "./credit-note-rows.ts";
 import {
   type DocumentValues,
-  type Judged,
-  validateDocument,
   evaluateFirst,
+  type Judged,
   moneyOnIt,
   nextStatusOf,
   type SentDocument,
+  validateDocument,
   wrongStatus,
 } from "./document-rules.ts";
 

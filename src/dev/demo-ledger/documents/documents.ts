@@ -12,7 +12,7 @@ import {
   notFoundAnswer,
   validationAnswer,
 } from "../api/answers.ts";
-import { type ApiRequest, readElements, refusedElement, type Settled, finishedAnswer } from "../api/api-request.ts";
+import { type ApiRequest, finishedAnswer, readElements, refusedElement, type Settled } from "../api/api-request.ts";
 import type { ContactRow } from "../api/contacts.ts";
 import { clausesOf, isSummary, isTooMuch, type ListColumns, paginationOf, readListQuery } from "../api/list-query.ts";
 import { inSavepoint, inSnapshot, type Queryable, violatedIndex } from "../database.ts";

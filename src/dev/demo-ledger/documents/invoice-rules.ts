@@ -4,12 +4,12 @@ import { dateOf } from "./document-dates.ts";
 import { isOpen, type XeroStatus } from "./document-rows.ts";
 import {
   type DocumentValues,
-  type Judged,
-  validateDocument,
   evaluateFirst,
+  type Judged,
   moneyOnIt,
   nextStatusOf,
   type SentDocument,
+  validateDocument,
   wrongStatus,
 } from "./document-rules.ts";
 import { type InvoiceRow, moneyOn } from "./invoice-rows.ts";

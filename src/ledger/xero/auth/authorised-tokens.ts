@@ -10,7 +10,7 @@ import { filledTextOf } from "../../port/exact-json.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
 import { xeroDefaults } from "../wire/connection.ts";
 import { askIdentity, freshMsOf, grantRefused, type IdentityAnswer, type IdentityClient, notSent } from "./identity.ts";
-import { type StoredToken, oneFlight, type TokenSource } from "./tokens.ts";
+import { oneFlight, type StoredToken, type TokenSource } from "./tokens.ts";
 
 /** A connection's current tokens. `freshMs`: how long the access token may still be used. */
 export interface SharedTokens {

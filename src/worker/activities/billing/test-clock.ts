@@ -4,7 +4,7 @@
  * issued documents.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClockProgressReport, ClockBatch } from "../../../../workflows/contract.ts";
+import type { ClockBatch, ClockProgressReport } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import { chunkSize, type Parked } from "../../../store/billing/billing-run.ts";
 import type { ClockProgress, TestClockStore } from "../../../store/billing/test-clock.ts";

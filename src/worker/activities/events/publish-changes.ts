@@ -2,7 +2,12 @@
  * The activities of the relay. They start the publishing of organisations with outbox entries, turn
  * the entries into events in chunks, and start the due deliveries. EVENT-1, WEBHOOK-4.
  */
-import type { DuePage, DuePageInput, OrganisationEventsInput, PublishingBatch } from "../../../../workflows/contract.ts";
+import type {
+  DuePage,
+  DuePageInput,
+  OrganisationEventsInput,
+  PublishingBatch,
+} from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import type { EndpointKey } from "../../../store/events/due-endpoints.ts";
 import type { OutboxStore } from "../../../store/events/outbox.ts";
@@ -104,7 +109,10 @@ async function publishForAWhile({ store, onUnpublished }: PublishingDependencies
 }
 
 /** Starts deliveries whose pause is over or whose start was missed. */
-async function startDeliveriesDue({ store, startDeliveries }: PublishingDependencies, after: string | null): Promise<DuePage> {
+async function startDeliveriesDue(
+  { store, startDeliveries }: PublishingDependencies,
+  after: string | null,
+): Promise<DuePage> {
   const endpoints = await store.findAllDueEndpoints(after, pageSize);
   const started = await startEach(endpoints, startDeliveries);
   const next = endpoints.length < pageSize ? null : (endpoints.at(-1)?.endpointId ?? null);
@@ -115,7 +123,10 @@ async function startDeliveriesDue({ store, startDeliveries }: PublishingDependen
  * Starts the deliveries of published events at once. If the engine does not accept a start, the
  * next minute's scan repeats it.
  */
-async function startOwnDeliveries({ store, startDeliveries }: PublishingDependencies, organisationId: string): Promise<number> {
+async function startOwnDeliveries(
+  { store, startDeliveries }: PublishingDependencies,
+  organisationId: string,
+): Promise<number> {
   return startEach(await store.findDueEndpoints(organisationId), async (endpoint) => {
     const isStarted = await startDeliveries(endpoint);
     crashPoint("delivery_started");

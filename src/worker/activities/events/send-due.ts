@@ -9,10 +9,10 @@ import { crashPoint } from "../../../crash-points.ts";
 import {
   type AttemptVerdict,
   breakerSteps,
-  failuresToOpen,
   evaluateAnswer,
-  pauseAfter,
+  failuresToOpen,
   nextAttemptAfter,
+  pauseAfter,
   wholeTimeMs,
 } from "../../../domain/events/retry-schedule.ts";
 import type { EndpointState } from "../../../store/events/deliveries.ts";
@@ -205,7 +205,10 @@ async function openSecrets(
   } catch (error) {
     parts.onEncrypted(key, error);
     const random = parts.random ?? Math.random;
-    const deferred = claimed.map((one) => ({ ...one, pauseMs: nextAttemptAfter(one.ageMs, parts.firstPauseMs, random()) }));
+    const deferred = claimed.map((one) => ({
+      ...one,
+      pauseMs: nextAttemptAfter(one.ageMs, parts.firstPauseMs, random()),
+    }));
     await parts.store.defer(key, deferred, "the endpoint's signing secret cannot be opened");
     return null;
   }

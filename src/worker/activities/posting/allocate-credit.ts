@@ -22,11 +22,11 @@ import type { AllocationToSend } from "../../../store/ledger-jobs/credit-allocat
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   connectionPause,
-  held,
-  retryDelayMs,
   failedLookupOutcome,
   failureOutcome,
+  held,
   refusalOutcome,
+  retryDelayMs,
 } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 
@@ -126,7 +126,12 @@ async function allocateNext(
  * Waits while the connection is paused. Ready work is rescheduled. Uncertain work waits as long,
  * because a look-up is a call as well.
  */
-async function reschedule(scope: AllocationScope, subscriptionId: string, pauseMs: number, reason: string): Promise<Step> {
+async function reschedule(
+  scope: AllocationScope,
+  subscriptionId: string,
+  pauseMs: number,
+  reason: string,
+): Promise<Step> {
   await scope.reschedule(subscriptionId, pauseMs, reason);
   const waitMs = await scope.nextInMs(subscriptionId);
   if (waitMs === null) return { kind: "moved" };
@@ -197,11 +202,7 @@ async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: n
  * here, because our own request applied it. Refused if nothing more can be applied. Again, with
  * less, if only less can be applied. Null if the amount can be sent as it is.
  */
-function decide(
-  operation: AllocationToSend,
-  note: LedgerCreditNote,
-  invoice: LedgerInvoice,
-): AllocationResult | null {
+function decide(operation: AllocationToSend, note: LedgerCreditNote, invoice: LedgerInvoice): AllocationResult | null {
   const seen: ObservedCreditState = { note, invoice };
   const amount = parseDecimal(operation.amount);
   const own = note.allocations.filter(({ invoiceId }) => invoiceId === operation.invoiceLedgerId);

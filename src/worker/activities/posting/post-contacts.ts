@@ -5,17 +5,17 @@ import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts
 import type { ContactToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
 import {
   addressesAtOnce,
+  failedLookupOutcome,
+  failureOutcome,
   type GroupOutcome,
   groupCalls,
   groupLookUps,
   held,
   joinOutcomes,
   lookUpLater,
-  failedLookupOutcome,
-  failureOutcome,
-  rescheduleOutcome,
   missingOutcome,
   refusalOutcome,
+  rescheduleOutcome,
 } from "./ledger-call.ts";
 import type { CallSettings } from "./post-documents.ts";
 

@@ -6,7 +6,7 @@ import type { Ledger, LedgerCreditNote, LedgerCreditNoteDraft } from "../../../l
 import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
 import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
-import { type CallSettings, lineOf, sameAmounts, postDocuments } from "./post-documents.ts";
+import { type CallSettings, lineOf, postDocuments, sameAmounts } from "./post-documents.ts";
 
 /** Sends ready credit notes and looks up uncertain ones. */
 export async function postCreditNotes(

@@ -4,7 +4,11 @@
  * files.
  */
 
-import { type DocumentToValidate, validateDocument, type LedgerReferenceData } from "../../../domain/billing/ledger-validation.ts";
+import {
+  type DocumentToValidate,
+  type LedgerReferenceData,
+  validateDocument,
+} from "../../../domain/billing/ledger-validation.ts";
 import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money/decimal.ts";
 import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../../../ledger/port/ledger.ts";
 import { foldText } from "../../../ledger/port/texts.ts";
@@ -12,17 +16,17 @@ import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts
 import type { LineToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
 import {
   type Carried,
+  failedLookupOutcome,
+  failureOutcome,
   type GroupOutcome,
   groupCalls,
   groupLookUps,
   held,
   joinOutcomes,
   lookUpLater,
-  failedLookupOutcome,
-  failureOutcome,
-  rescheduleOutcome,
   missingOutcome,
   refusalOutcome,
+  rescheduleOutcome,
   settleTaken,
 } from "./ledger-call.ts";
 
@@ -69,11 +73,11 @@ const descriptionLimit = 4_000;
  * Sends ready documents and looks up uncertain ones. A document that fails validation is refused
  * without a call (POSTING-5).
  */
-export async function postDocuments<
-  Document extends DocumentToSend,
-  Draft,
-  Found extends { readonly number: string },
->(kind: DocumentKind<Document, Draft, Found>, taken: Taken<Document>, settings: CallSettings): Promise<GroupOutcome> {
+export async function postDocuments<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
+  kind: DocumentKind<Document, Draft, Found>,
+  taken: Taken<Document>,
+  settings: CallSettings,
+): Promise<GroupOutcome> {
   const judged = taken.ready.map((document) => ({
     document,
     fault: validateDocument(document, kind.name, settings.offer),

@@ -5,7 +5,7 @@ import type { Ledger, LedgerInvoice, LedgerInvoiceDraft } from "../../../ledger/
 import type { NamedLine, Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { groupSize, type InvoiceToSend, type Taken } from "../../../store/ledger-jobs/jobs.ts";
 import { type GroupOutcome, held } from "./ledger-call.ts";
-import { type CallSettings, lineOf, sameAmounts, postDocuments } from "./post-documents.ts";
+import { type CallSettings, lineOf, postDocuments, sameAmounts } from "./post-documents.ts";
 
 /** Sends ready invoices and looks up uncertain ones. */
 export async function postInvoices(

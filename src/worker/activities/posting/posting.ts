@@ -187,7 +187,9 @@ async function postGroup(
  */
 async function invalidateReferenceDataKind(scope: PostingStore, settlements: readonly Settlement[]): Promise<void> {
   const refused = settlements.filter((settlement) => settlement.kind === "refused");
-  const contradicted = refused.flatMap(({ evaluatedBy, reason }) => (evaluatedBy === undefined ? invalidationsOf(reason) : []));
+  const contradicted = refused.flatMap(({ evaluatedBy, reason }) =>
+    evaluatedBy === undefined ? invalidationsOf(reason) : [],
+  );
   const evaluatedBy = refused.flatMap(({ evaluatedBy: by }) => by ?? []);
   await scope.doubt([...new Set(contradicted)], "contradicted");
   await scope.doubt([...new Set(evaluatedBy)], "refused_by");

@@ -2,7 +2,7 @@
  * Reads the ledgers' reference data again before it is too old to validate documents (POSTING-5).
  * No caller waits for these calls, so calls with a waiting caller come first.
  */
-import { referenceDataList, organisationReferenceData } from "../../../domain/billing/ledger-reference-data.ts";
+import { organisationReferenceData, referenceDataList } from "../../../domain/billing/ledger-reference-data.ts";
 import type { LedgerReferenceData, ReferenceDataKind } from "../../../domain/billing/ledger-validation.ts";
 import type { Ledger, LedgerAnswer, LedgerCall } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";

@@ -3,7 +3,11 @@
  * its lines, so it may refuse a repeat of an amendment that it has made. After such a refusal the
  * invoice is read once more.
  */
-import { validateLines, type LedgerReferenceData, unknownReferenceData } from "../../../domain/billing/ledger-validation.ts";
+import {
+  type LedgerReferenceData,
+  unknownReferenceData,
+  validateLines,
+} from "../../../domain/billing/ledger-validation.ts";
 import type {
   Ledger,
   LedgerCall,
@@ -16,7 +20,7 @@ import type {
 import type { AmendmentOutcome, SyncedInvoice } from "../../../store/ledger-jobs/amendment-outcomes.ts";
 import type { AmendmentLine, AmendmentToSend } from "../../../store/ledger-jobs/amendments.ts";
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
-import { held, retryDelayMs, failureOutcome } from "./ledger-call.ts";
+import { failureOutcome, held, retryDelayMs } from "./ledger-call.ts";
 import { lineOf } from "./post-documents.ts";
 
 /** The outcome, and the failures of calls, which may pause the connection. */

@@ -5,7 +5,7 @@
  */
 import { isUnsent } from "../../../domain/billing/invoice.ts";
 import type { Ledger, LedgerCall, LedgerFailure, LedgerInvoice } from "../../../ledger/port/ledger.ts";
-import type { ReportedInvoice, RemovalRefused, Removed } from "../../../store/subscriptions/end-lease.ts";
+import type { RemovalRefused, Removed, ReportedInvoice } from "../../../store/subscriptions/end-lease.ts";
 import type { TerminationTask } from "../../../store/subscriptions/end-removals.ts";
 
 /** A leased invoice that is to be removed. */

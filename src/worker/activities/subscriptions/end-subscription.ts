@@ -5,8 +5,8 @@
 import type { EndSubscriptionInput, WorkBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
-import type { HeldRemoval, ReportedInvoice, LeftBecause } from "../../../store/subscriptions/end-lease.ts";
-import type { TerminationStore, TerminationTask, OpenTerminations } from "../../../store/subscriptions/end-removals.ts";
+import type { HeldRemoval, LeftBecause, ReportedInvoice } from "../../../store/subscriptions/end-lease.ts";
+import type { OpenTerminations, TerminationStore, TerminationTask } from "../../../store/subscriptions/end-removals.ts";
 import { connectionPause } from "../posting/ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "../posting/posting.ts";
 import { askForRemoval, type RemovalToAsk } from "../posting/request-removal.ts";
@@ -62,7 +62,10 @@ export function createEndSubscriptionActivities(parts: EndSubscriptionDependenci
   return { endBatch: (input) => endBatch(parts, input) };
 }
 
-async function endBatch(parts: EndSubscriptionDependencies, { organisationId, terminationId }: EndSubscriptionInput): Promise<WorkBatch> {
+async function endBatch(
+  parts: EndSubscriptionDependencies,
+  { organisationId, terminationId }: EndSubscriptionInput,
+): Promise<WorkBatch> {
   const scope = parts.openScope(organisationId);
   const endMs = performance.now() + batchMs;
   for (;;) {
@@ -154,7 +157,12 @@ async function wakeIfRaised(
  * Leaves an invoice that is paid, or that was to be removed as never sent and is approved or sent
  * by now (END-5).
  */
-async function leave(scope: TerminationStore, task: HeldRemoval, because: LeftBecause, invoice: ReportedInvoice): Promise<true> {
+async function leave(
+  scope: TerminationStore,
+  task: HeldRemoval,
+  because: LeftBecause,
+  invoice: ReportedInvoice,
+): Promise<true> {
   await scope.leave(task, because, invoice);
   crashPoint("removal_saved");
   return true;

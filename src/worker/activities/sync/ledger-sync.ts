@@ -15,10 +15,17 @@ import type { Ledger, LedgerContact, LedgerFailure } from "../../../ledger/port/
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import { joinSynced, nothingSynced } from "../../../store/ledger-jobs/observed-state.ts";
 import type { SyncKind } from "../../../store/ledger-jobs/pending-notifications.ts";
-import type { SyncState, SyncPage } from "../../../store/ledger-sync/incremental-sync.ts";
+import type { SyncPage, SyncState } from "../../../store/ledger-sync/incremental-sync.ts";
 import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";
-import { syncObserved, isForAll, type Looked, type Looking, readNotifications, reasonOf } from "./read-notifications.ts";
+import {
+  isForAll,
+  type Looked,
+  type Looking,
+  readNotifications,
+  reasonOf,
+  syncObserved,
+} from "./read-notifications.ts";
 
 /** The dependencies of the ledger sync. */
 export interface LedgerSyncDependencies {
@@ -75,7 +82,10 @@ export function createLedgerSyncActivities(parts: LedgerSyncDependencies): Ledge
   };
 }
 
-async function startMirrors({ mirroring, startLedgerSync }: LedgerSyncDependencies, after: string | null): Promise<DuePage> {
+async function startMirrors(
+  { mirroring, startLedgerSync }: LedgerSyncDependencies,
+  after: string | null,
+): Promise<DuePage> {
   const page = await mirroring.find(after, pageSize);
   const waiting = page.values();
   let started = 0;
@@ -141,12 +151,17 @@ async function lookOnce(parts: LedgerSyncDependencies, organisationId: string, l
     const ids = byNotifications.unfollowed.map(({ ledgerId }) => ledgerId);
     parts.onUnfollowed(organisationId, { kind: hints.kind, ids, reason: reasons.join("; ") });
   }
-  if (byNotifications !== null && (byNotifications.failure === null || isForAll(byNotifications.failure))) return byNotifications;
+  if (byNotifications !== null && (byNotifications.failure === null || isForAll(byNotifications.failure)))
+    return byNotifications;
   const page = await looking.scope.claimSyncPage();
   if (page === null) return byNotifications;
   const byIncrementalSync = await lookAtPage(parts, organisationId, looking, page);
   if (byNotifications === null) return byIncrementalSync;
-  return { ...byIncrementalSync, ...countsOf([byNotifications, byIncrementalSync]), unfollowed: byNotifications.unfollowed };
+  return {
+    ...byIncrementalSync,
+    ...countsOf([byNotifications, byIncrementalSync]),
+    unfollowed: byNotifications.unfollowed,
+  };
 }
 
 function countsOf(looks: readonly Looked[]): Pick<Looked, "looked" | "followed"> {

@@ -3,7 +3,7 @@
  * looked up in a second way before its loss is believed, and the targets of merged contacts are
  * read first. A notification that cannot be synced is kept with its reason (LEDGER-5).
  */
-import { resolveMerges, isMerged, mostMerges } from "../../../domain/customers/sync-contact.ts";
+import { isMerged, mostMerges, resolveMerges } from "../../../domain/customers/sync-contact.ts";
 import type { Ledger, LedgerCall, LedgerChanged, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
 import {
   type DocumentKind,
@@ -11,7 +11,11 @@ import {
   joinSynced,
   nothingSynced,
 } from "../../../store/ledger-jobs/observed-state.ts";
-import type { SyncKind, ClaimedNotifications, SkippedNotification } from "../../../store/ledger-jobs/pending-notifications.ts";
+import type {
+  ClaimedNotifications,
+  SkippedNotification,
+  SyncKind,
+} from "../../../store/ledger-jobs/pending-notifications.ts";
 import type { LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 
 /** The access to the ledger and the store for one read. */
@@ -115,7 +119,8 @@ async function end(scope: LedgerSyncTenant, taken: ClaimedNotifications, parts: 
   }));
   if (asked !== undefined) await scope.finishNotifications(asked, followed.again, kept);
   // A rate limit says nothing about these objects, so they are read again unchanged.
-  if (rest !== undefined && failure !== null && !isForAll(failure)) await scope.failNotifications(rest, reasonOf(failure));
+  if (rest !== undefined && failure !== null && !isForAll(failure))
+    await scope.failNotifications(rest, reasonOf(failure));
   return { looked: taken.hints.length - unaskedIds.size, followed, unfollowed: kept, failure };
 }
 
@@ -138,9 +143,7 @@ async function syncFound<Kind extends SyncKind>(
     if (led.kind === "unseen") lost.push(contact.id);
     // The merge chain is a cycle, so no contact survives: treat it as archived.
     else
-      followed.push(
-        await scope.syncContacts([{ ...contact, mergedInto: led.kind === "end" ? led.contactId : null }]),
-      );
+      followed.push(await scope.syncContacts([{ ...contact, mergedInto: led.kind === "end" ? led.contactId : null }]));
   }
   const changed = lost.length === 0 ? 0 : await scope.loseContacts(lost);
   return {
