@@ -38,7 +38,7 @@ async function file(name: string, text: string): Promise<string> {
 
 /** Runs a program until it ends by itself: its exit code, and what it wrote to standard error. */
 async function run(script: string, env: Record<string, string>): Promise<{ code: number | null; told: string }> {
-  const path = fileURLToPath(new URL(`../src/${script}`, import.meta.url));
+  const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
   const child = spawn(process.execPath, [path], {
     env: { ...process.env, DATABASE_URL: nowhere, API_PORT: "0", ADMIN_PORT: "0", ...env },
     stdio: ["ignore", "ignore", "pipe"],

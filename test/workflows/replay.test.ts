@@ -49,7 +49,7 @@ test("of each workflow a plain run is kept, of those that ask for documents also
     "settlement.json",
     "refusal.json",
     "pause.json",
-    "highVolume.json",
+    "high-volume.json",
     "amendment.json",
     "amendment-pause.json",
     "credit.json",

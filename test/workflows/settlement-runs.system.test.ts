@@ -78,7 +78,7 @@ describe.concurrent("the organisation's workflow", () => {
     await system.fault({ ...slow, tenantId: organisation.tenantId });
     await addReadyDocuments(system.pool, organisation, 400);
     await allSettled(system, organisation.organisationId);
-    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "highVolume");
+    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "high-volume");
     expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(400);
   });
 
