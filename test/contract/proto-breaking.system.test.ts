@@ -115,7 +115,7 @@ test.concurrent("a break in any commit of a branch is reported against where it 
 
 test.concurrent("a new field and other words break nobody", async () => {
   const folder = repository();
-  edit(folder, "// A label of your own.", "// A label.");
+  edit(folder, "// A label of your choice.", "// A label.");
   edit(
     folder,
     label,
