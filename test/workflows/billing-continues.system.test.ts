@@ -76,7 +76,7 @@ test("a billing and a telling of many rounds take their progress over into a new
     expect(lastTelling.runId).not.toBe(firstTelling.runId);
     expect(tellings).toBe(rounds);
     const told = await telling.query<{ currentDetails: string }>("__temporal_workflow_metadata");
-    expect(told.currentDetails).toBe(`told ${inWords(rounds * 10)} events, started ${inWords(rounds * 20)} deliveries`);
+    expect(told.currentDetails).toBe(`told ${inWords(rounds * 10)} events, started deliveries to 20 endpoints`);
     expect(lastTelling.searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
   } finally {
     for (const worker of workers) worker.shutdown();
