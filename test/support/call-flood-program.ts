@@ -22,7 +22,11 @@ for (let index = 0; index < Number(connections); index += 1) {
     const stream = session.request(headers);
     stream.on("response", note).on("trailers", note);
     stream.on("error", () => undefined).resume();
-    stream.once("close", () => setImmediate(call));
+    stream.once("close", () => {
+      // A stream over the bounds is reset without an answer.
+      if (stream.rstCode !== 0) statuses.reset = (statuses.reset ?? 0) + 1;
+      setImmediate(call);
+    });
     stream.end(bytes);
   };
   for (let opened = 0; opened < Number(open); opened += 1) call();

@@ -62,7 +62,6 @@ const question = frameOfMessage(toBinary(ServerReflectionRequestSchema, create(S
 
 test.each([
   { what: "checks of health", path: "/grpc.health.v1.Health/Check", flow: { connections: 5, open: 100 } },
-  { what: "watches beyond all places", path: "/grpc.health.v1.Health/Watch", flow: { connections: 100, open: 100 } },
   {
     what: "streams of reflection with 300 questions each",
     path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
