@@ -29,11 +29,18 @@ const warmUp = { subscriptions: 1_000, eventsOfEach: 20 };
 /** The number of subscriptions: the argument after the measurement's name, or all. */
 function subscriptionsWanted(): number {
   const wanted = Number(process.argv[3] ?? allSubscriptions);
-  assert(wanted > 0 && wanted % organisations === 0, `the number of subscriptions is a multiple of ${organisations}`);
+  assert(
+    wanted > 0 && wanted % organisations === 0,
+    `the number of subscriptions is a multiple of ${organisations}`,
+  );
   return wanted;
 }
 
-async function addOrganisations(database: MeasuredDatabase, kind: string, each: number): Promise<readonly string[]> {
+async function addOrganisations(
+  database: MeasuredDatabase,
+  kind: string,
+  each: number,
+): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let number = 0; number < organisations; number++) {
     const id = await database.organisation(`${kind} ${number}`);
@@ -113,7 +120,11 @@ export async function run(): Promise<void> {
     const bare = await addOrganisations(database, "Floor", each);
     const began = performance.now();
     await addUsage(databaseUrl, measured, eventsOfEach / meterCodes.length);
-    printFigure("close_events_generated", (events * 1_000) / (performance.now() - began), "events/s");
+    printFigure(
+      "close_events_generated",
+      (events * 1_000) / (performance.now() - began),
+      "events/s",
+    );
     const sum = await sumBarely(databaseUrl, subscriptions, events);
     const floor = await renewAll(renewByFloor(pool), bare, subscriptions);
     const closed = await renewAll(renewByBilling(pool), measured, subscriptions);

@@ -36,7 +36,12 @@ const warmUp = { atOnce: 8, durationMs: 3_000 };
 /** Each key has 120 requests a minute. Together that is more than all loads can use up. */
 const keyCount = 150;
 
-const creation = { customerCode: "ACME", planCode: "team", units: 10, chargeCode: "onboarding" } as const;
+const creation = {
+  customerCode: "ACME",
+  planCode: "team",
+  units: 10,
+  chargeCode: "onboarding",
+} as const;
 
 const body = JSON.stringify({
   customer_code: creation.customerCode,
@@ -59,7 +64,10 @@ interface Round {
   readonly tookMs: readonly number[];
 }
 
-async function measure(create: Create, { atOnce, durationMs }: { atOnce: number; durationMs: number }): Promise<Round> {
+async function measure(
+  create: Create,
+  { atOnce, durationMs }: { atOnce: number; durationMs: number },
+): Promise<Round> {
   const cpuBefore = cpuSecondsUsed(null);
   const began = performance.now();
   const tookMs: number[] = [];
@@ -79,7 +87,11 @@ async function measure(create: Create, { atOnce, durationMs }: { atOnce: number;
  * Creates over REST. Every answer must say that the document is in the ledger. The ids are kept for
  * the check at the end.
  */
-function createOverRest(baseUrl: string, keys: readonly string[], acknowledged: Map<string, string>): Create {
+function createOverRest(
+  baseUrl: string,
+  keys: readonly string[],
+  acknowledged: Map<string, string>,
+): Create {
   const dispatcher = new Agent({ connections: 64, pipelining: 1 });
   let sent = 0;
   return async () => {
@@ -117,8 +129,20 @@ function createInDatabase(
   const scope = createStore(pool).organisation(organisationId);
   const fingerprint = Buffer.alloc(32);
   const charges = [{ chargeCode: creation.chargeCode, quantity: 1, price: null }];
-  const nothing = { discountPercent: null, startDate: null, timezone: null, billingDay: null, price: null } as const;
-  const rest = { ...nothing, minimumUnits: null, endAfterCycles: null, label: "", invoiceReference: "" } as const;
+  const nothing = {
+    discountPercent: null,
+    startDate: null,
+    timezone: null,
+    billingDay: null,
+    price: null,
+  } as const;
+  const rest = {
+    ...nothing,
+    minimumUnits: null,
+    endAfterCycles: null,
+    label: "",
+    invoiceReference: "",
+  } as const;
   const query = { ...creation, chargeCodes: [creation.chargeCode] };
   let sent = 0;
   const create = async () => {
@@ -137,7 +161,10 @@ function createInDatabase(
     assert(begun.kind === "begun");
     const subscriptionId = newId();
     const first = { invoiceId: newId(), jobId: newId() };
-    const { facts, catalogueVersion } = await scope.subscriptions.loadCreation({ ...query, subscriptionId });
+    const { facts, catalogueVersion } = await scope.subscriptions.loadCreation({
+      ...query,
+      subscriptionId,
+    });
     const decision = decideCreation({ ...facts, now }, { ...creation, ...rest, charges });
     const write = {
       subscriptionId,
@@ -149,7 +176,10 @@ function createInDatabase(
       awaitedUntil: now,
     };
     assert.equal(await scope.subscriptions.saveCreation(write), "saved");
-    await Promise.all([scope.subscriptions.get(subscriptionId), scope.invoices.get(first.invoiceId)]);
+    await Promise.all([
+      scope.subscriptions.get(subscriptionId),
+      scope.invoices.get(first.invoiceId),
+    ]);
     await idempotency.complete(begun.claim, fingerprint);
   };
   return { create, stop: idempotency.stop };
@@ -181,14 +211,23 @@ export async function run(): Promise<void> {
     // After the check, in a separate organisation: the worker posts the documents that the floor
     // leaves waiting.
     const other = await system.organisation("Floor");
-    const floor = createInDatabase(system, other.organisationId, await system.addKeys(other.organisationId, keyCount));
+    const floor = createInDatabase(
+      system,
+      other.organisationId,
+      await system.addKeys(other.organisationId, keyCount),
+    );
     await measure(floor.create, { ...warmUp, durationMs: 500 });
     for (const [index, { atOnce }] of loads.entries()) {
       const round = rounds[index];
       const bare = await measure(floor.create, { atOnce, durationMs: 1_500 });
       assert(round);
       printFigure(`create_${atOnce}_at_once`, round.perSecond, "creations/s", bare.perSecond);
-      printFigure(`create_${atOnce}_at_once_cpu`, round.perCpuSecond, "creations/cpu-s", bare.perCpuSecond);
+      printFigure(
+        `create_${atOnce}_at_once_cpu`,
+        round.perCpuSecond,
+        "creations/cpu-s",
+        bare.perCpuSecond,
+      );
       printFigure(`create_${atOnce}_at_once_p50`, at(round.tookMs, 0.5), "ms");
       printFigure(`create_${atOnce}_at_once_p95`, at(round.tookMs, 0.95), "ms");
     }

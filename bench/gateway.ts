@@ -88,7 +88,14 @@ function answer({ customerCode, units, invoiceReference = "" }: CreateSubscripti
       issueDate: "2026-03-01",
       period: { start: "2026-03-01", end: "2026-04-01" },
       lines: [
-        { id, kind: InvoiceLineKind.PLAN, name: "Team", description: "Team, 10 seats", units: 10, amount: "118.7500" },
+        {
+          id,
+          kind: InvoiceLineKind.PLAN,
+          name: "Team",
+          description: "Team, 10 seats",
+          units: 10,
+          amount: "118.7500",
+        },
       ],
       ledger: { syncStatus: LedgerSyncStatus.SYNCED, invoiceId: id },
       created,
@@ -115,7 +122,10 @@ function startGateway() {
       setHeader("RateLimit-Reset", "60");
       return { operation, caller, requestId, idempotencyKey: null };
     },
-    call: async (_pass, message) => ({ message: answer(message as CreateSubscriptionRequest), replayed: false }),
+    call: async (_pass, message) => ({
+      message: answer(message as CreateSubscriptionRequest),
+      replayed: false,
+    }),
     tell: (error) => assert.fail(error as Error),
     refusalOf: (fault) => fault,
   });
@@ -147,11 +157,20 @@ interface Speed {
 
 async function measure(load: HttpLoad, port: number, durationMs: number): Promise<Speed> {
   const before = process.cpuUsage();
-  const result = await load.round({ port, requests: [request], status: 201, connections, durationMs });
+  const result = await load.round({
+    port,
+    requests: [request],
+    status: 201,
+    connections,
+    durationMs,
+  });
   const used = process.cpuUsage(before);
   assert.equal(result.failures, 0, "every request is answered");
   const cpuSeconds = (used.user + used.system) / 1_000_000;
-  return { perSecond: (result.answers * 1_000) / result.elapsedMs, perCpuSecond: result.answers / cpuSeconds };
+  return {
+    perSecond: (result.answers * 1_000) / result.elapsedMs,
+    perCpuSecond: result.answers / cpuSeconds,
+  };
 }
 
 /**

@@ -50,13 +50,20 @@ interface Stage {
   readonly callersMs: readonly number[];
 }
 
-async function countCalls({ demoLedgerUrl }: MeasuredSystem, { tenantId }: MadeOrganisation): Promise<CallCounts> {
+async function countCalls(
+  { demoLedgerUrl }: MeasuredSystem,
+  { tenantId }: MadeOrganisation,
+): Promise<CallCounts> {
   const { body } = await request(`${demoLedgerUrl}/demo/tenants/${tenantId}/calls`);
   return (await body.json()) as CallCounts;
 }
 
-async function countDocuments({ pool }: MeasuredSystem, { tenantId }: MadeOrganisation): Promise<number> {
-  const text = "SELECT count(*)::int AS documents FROM demo_ledger.invoices WHERE tenant_id::text = $1";
+async function countDocuments(
+  { pool }: MeasuredSystem,
+  { tenantId }: MadeOrganisation,
+): Promise<number> {
+  const text =
+    "SELECT count(*)::int AS documents FROM demo_ledger.invoices WHERE tenant_id::text = $1";
   return (await pool.query<{ documents: number }>(text, [tenantId])).rows[0]?.documents ?? 0;
 }
 
@@ -69,7 +76,11 @@ async function createOne(
 ): Promise<readonly [string, string]> {
   const { statusCode, body } = await request(`${baseUrl}/v1/subscriptions`, {
     method: "POST",
-    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json", "idempotency-key": randomUUID() },
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      "content-type": "application/json",
+      "idempotency-key": randomUUID(),
+    },
     body: JSON.stringify({ customer_code: "ACME", plan_code: "team", units: 10 }),
   });
   const text = await body.text();
@@ -80,8 +91,12 @@ async function createOne(
 }
 
 /** Adds the waiting documents. Returns their invoices by subscription. */
-async function addDocuments({ pool }: MeasuredSystem, made: MadeOrganisation): Promise<Map<string, string>> {
-  for (let before = 0; before < readyDocuments; before += batch) await addReadyDocuments(pool, made, batch, before);
+async function addDocuments(
+  { pool }: MeasuredSystem,
+  made: MadeOrganisation,
+): Promise<Map<string, string>> {
+  for (let before = 0; before < readyDocuments; before += batch)
+    await addReadyDocuments(pool, made, batch, before);
   await pool.query("VACUUM ANALYZE");
   const { rows } = await pool.query<{ id: string; subscription_id: string }>(
     "SELECT id, subscription_id FROM invoices WHERE organisation_id = $1",
@@ -110,7 +125,10 @@ async function measure(system: MeasuredSystem, made: MadeOrganisation): Promise<
   };
   await Promise.all([callers(), wait(measuredMs)]);
   const minutes = (performance.now() - beganMs) / 60_000;
-  const [{ taken }, documents] = [await countCalls(system, made), await countDocuments(system, made)];
+  const [{ taken }, documents] = [
+    await countCalls(system, made),
+    await countDocuments(system, made),
+  ];
   await untilSettled(system, made);
   await requireSettledOnce(system.pool, made, acknowledged);
   const { turnedAway } = await countCalls(system, made);
@@ -124,11 +142,15 @@ async function measure(system: MeasuredSystem, made: MadeOrganisation): Promise<
 
 async function untilSettled(system: MeasuredSystem, made: MadeOrganisation): Promise<void> {
   const endMs = performance.now() + restMs;
-  while (performance.now() < endMs && (await countDocuments(system, made)) < readyDocuments) await wait(500);
+  while (performance.now() < endMs && (await countDocuments(system, made)) < readyDocuments)
+    await wait(500);
 }
 
 /** Makes every call that creates invoices for this tenant slow. */
-async function slowDown({ demoLedgerUrl }: MeasuredSystem, { tenantId }: MadeOrganisation): Promise<void> {
+async function slowDown(
+  { demoLedgerUrl }: MeasuredSystem,
+  { tenantId }: MadeOrganisation,
+): Promise<void> {
   const fault = {
     tenantId,
     kind: "slow_before",
@@ -145,9 +167,17 @@ async function slowDown({ demoLedgerUrl }: MeasuredSystem, { tenantId }: MadeOrg
   assert.equal(statusCode, 200);
 }
 
-function print(name: string, { callsPerMinute, documentsPerMinute, turnedAway, callersMs }: Stage): void {
+function print(
+  name: string,
+  { callsPerMinute, documentsPerMinute, turnedAway, callersMs }: Stage,
+): void {
   printFigure(`${name}_calls`, callsPerMinute, "calls/min", xeroLimits.minute);
-  printFigure(`${name}_documents`, documentsPerMinute, "documents/min", xeroLimits.minute * documentsOfCall);
+  printFigure(
+    `${name}_documents`,
+    documentsPerMinute,
+    "documents/min",
+    xeroLimits.minute * documentsOfCall,
+  );
   printFigure(`${name}_turned_away`, turnedAway, "calls");
   printFigure(`${name}_caller_p50`, median(callersMs), "ms");
   printFigure(`${name}_caller_worst`, Math.max(...callersMs), "ms");

@@ -114,7 +114,10 @@ async function statementsOf(seeded: readonly Seeded[]): Promise<readonly pg.Quer
   const listing = { ...invoiceListing, read: () => null };
   for (let page = 0; page < pages; page++) {
     for (const { organisationId, positions } of seeded) {
-      await listPage(spy, organisationId, listing, [], { limit: pageSize, startingAfter: positions[page] ?? null });
+      await listPage(spy, organisationId, listing, [], {
+        limit: pageSize,
+        startingAfter: positions[page] ?? null,
+      });
     }
   }
   return sent;
@@ -135,14 +138,20 @@ async function measure(load: HttpLoad, work: () => Promise<number>): Promise<Spe
   const began = performance.now();
   const answers = await work();
   const seconds = (performance.now() - began) / 1_000;
-  return { perSecond: answers / seconds, perCpuSecond: answers / (cpuSecondsUsed(load.pid) - cpuBefore) };
+  return {
+    perSecond: answers / seconds,
+    perCpuSecond: answers / (cpuSecondsUsed(load.pid) - cpuBefore),
+  };
 }
 
 /**
  * Sends the statements by raw pg, with as many connections as the load has to the service. Returns
  * the number of answers.
  */
-async function sendStatements(pool: pg.Pool, statements: readonly pg.QueryConfig[]): Promise<number> {
+async function sendStatements(
+  pool: pg.Pool,
+  statements: readonly pg.QueryConfig[],
+): Promise<number> {
   const endMs = performance.now() + batchMs;
   let sent = 0;
   let answers = 0;
@@ -176,7 +185,14 @@ export async function run(): Promise<void> {
     // The first batch warms up the compilers and the database's cache.
     for (let round = 0; round <= rounds; round++) {
       const lists = await measure(load, async () => {
-        const given = { port, requests, status: 200, connections, durationMs: batchMs, sleeps: true };
+        const given = {
+          port,
+          requests,
+          status: 200,
+          connections,
+          durationMs: batchMs,
+          sleeps: true,
+        };
         const result = await load.round(given);
         assert.equal(result.failures, 0, "every list is answered");
         results.push(result);

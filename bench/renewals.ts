@@ -28,7 +28,11 @@ const rounds = [
  * Rejects unless every subscription has one renewal: one period more, one invoice with a line and a
  * waiting ledger job, and a new renewal date.
  */
-async function requireEachOnce(pool: pg.Pool, organisationIds: readonly string[], count: number): Promise<void> {
+async function requireEachOnce(
+  pool: pg.Pool,
+  organisationIds: readonly string[],
+  count: number,
+): Promise<void> {
   const { rows } = await pool.query(
     `SELECT count(*)::int AS subscriptions,
       count(*) FILTER (WHERE r.invoices IS DISTINCT FROM 1 OR r.lines IS DISTINCT FROM 1 OR r.operations IS DISTINCT FROM 1)::int AS wrong_invoices,
@@ -51,9 +55,13 @@ async function requireEachOnce(pool: pg.Pool, organisationIds: readonly string[]
   assert.deepEqual(numbers.rows, [], "numbers follow each other without a gap");
 }
 
-async function addOrganisations(database: MeasuredDatabase, kind: string): Promise<readonly string[]> {
+async function addOrganisations(
+  database: MeasuredDatabase,
+  kind: string,
+): Promise<readonly string[]> {
   const ids: string[] = [];
-  for (let number = 0; number < organisations; number++) ids.push(await database.organisation(`${kind} ${number}`));
+  for (let number = 0; number < organisations; number++)
+    ids.push(await database.organisation(`${kind} ${number}`));
   return ids;
 }
 
@@ -62,7 +70,10 @@ export async function run(): Promise<void> {
   const database = await startMeasuredDatabase();
   try {
     const { pool } = database;
-    const [measured, bare] = [await addOrganisations(database, "Measured"), await addOrganisations(database, "Floor")];
+    const [measured, bare] = [
+      await addOrganisations(database, "Measured"),
+      await addOrganisations(database, "Floor"),
+    ];
     const [renew, renewBare] = [renewByBilling(pool), renewByFloor(pool)];
     let total = 0;
     for (const { name, due } of rounds) {
@@ -76,7 +87,12 @@ export async function run(): Promise<void> {
       total += due;
       if (name === null) continue;
       printFigure(`renewals_${name}`, round.perSecond, "renewals/s", floor.perSecond);
-      printFigure(`renewals_${name}_cost`, round.cpuMicroseconds, "cpu-us/renewal", floor.cpuMicroseconds);
+      printFigure(
+        `renewals_${name}_cost`,
+        round.cpuMicroseconds,
+        "cpu-us/renewal",
+        floor.cpuMicroseconds,
+      );
     }
     await requireEachOnce(pool, measured, total);
     printFigure("renewals_billed_once", total, "renewals");

@@ -14,7 +14,12 @@ import { median, printFigure } from "./support/figure.ts";
 import { startHttpFloor } from "./support/http-floor.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 import { type FloorTable, insertBarely, makeFloorTables } from "./support/usage-floor.ts";
-import { type Serials, startUsageLoad, type UsageLoad, type UsageRoundResult } from "./support/usage-load.ts";
+import {
+  type Serials,
+  startUsageLoad,
+  type UsageLoad,
+  type UsageRoundResult,
+} from "./support/usage-load.ts";
 import { addUsageWorld, requireStoredOnce, type UsageWorld } from "./support/usage-world.ts";
 
 /** Enough that PostgreSQL always has work: twice the service's own connections to it. */
@@ -84,11 +89,22 @@ async function report(measuring: Measuring, reports: Reports): Promise<Round> {
     durationMs: reports.durationMs ?? batchMs,
     perSecond: reports.perSecond ?? null,
   });
-  const cpu = { all: cpuSecondsUsed(null) - cpuBefore.all, service: cpuSecondsUsed(load.pid) - cpuBefore.service };
+  const cpu = {
+    all: cpuSecondsUsed(null) - cpuBefore.all,
+    service: cpuSecondsUsed(load.pid) - cpuBefore.service,
+  };
   assert.equal(result.failures, 0, result.failure ?? "");
   const events = result.created + result.duplicates;
-  assert.equal(events, result.answers * (reports.of === "hundreds" ? 100 : 1), "every event is told of");
-  assert.equal(result.duplicates, result.resent, "what was stored is told as a duplicate, and nothing else");
+  assert.equal(
+    events,
+    result.answers * (reports.of === "hundreds" ? 100 : 1),
+    "every event is told of",
+  );
+  assert.equal(
+    result.duplicates,
+    result.resent,
+    "what was stored is told as a duplicate, and nothing else",
+  );
   next.service += result.sent.count;
   told.service += result.created;
   return {
@@ -103,7 +119,11 @@ interface FloorRun extends Speed {
   readonly sent: Serials;
 }
 
-async function insert(measuring: Measuring, reports: Reports, table: FloorTable = "usage_events"): Promise<FloorRun> {
+async function insert(
+  measuring: Measuring,
+  reports: Reports,
+  table: FloorTable = "usage_events",
+): Promise<FloorRun> {
   const { system, world, next, told } = measuring;
   const cpuBefore = cpuSecondsUsed(null);
   const { sent, created, resent, events, elapsedMs } = await insertBarely(system.pool, {
@@ -121,10 +141,20 @@ async function insert(measuring: Measuring, reports: Reports, table: FloorTable 
   return { sent, perSecond: (events * 1_000) / elapsedMs, perCpuSecond: events / cpu };
 }
 
-function print(name: string, unit: string, service: readonly Speed[], floor: readonly Speed[]): void {
+function print(
+  name: string,
+  unit: string,
+  service: readonly Speed[],
+  floor: readonly Speed[],
+): void {
   const middle = (of: readonly Speed[], by: keyof Speed) => median(of.map((speed) => speed[by]));
   printFigure(name, middle(service, "perSecond"), `${unit}/s`, middle(floor, "perSecond"));
-  printFigure(`${name}_cpu`, middle(service, "perCpuSecond"), `${unit}/cpu-s`, middle(floor, "perCpuSecond"));
+  printFigure(
+    `${name}_cpu`,
+    middle(service, "perCpuSecond"),
+    `${unit}/cpu-s`,
+    middle(floor, "perCpuSecond"),
+  );
 }
 
 /** Batches without and with duplicates, and their duration at half of the load. */
@@ -143,7 +173,11 @@ async function measureBatches(measuring: Measuring): Promise<void> {
     const repeated = await report(measuring, { of: "hundreds", ofHundred, stored });
     print(`usage_batch100_${ofHundred}pct_stored`, "events", [repeated], [bare]);
   }
-  printFigure("usage_load_cpu_share", 100 * median(fresh.service.map(({ loadShare }) => loadShare)), "%");
+  printFigure(
+    "usage_load_cpu_share",
+    100 * median(fresh.service.map(({ loadShare }) => loadShare)),
+    "%",
+  );
   const perSecond = median(fresh.service.map((round) => round.perSecond)) / 100 / 2;
   const half = await report(measuring, { of: "hundreds", durationMs: halfLoadMs, perSecond });
   printFigure("usage_half_load", half.perSecond, "events/s");
@@ -171,8 +205,19 @@ async function measureParts(measuring: Measuring): Promise<void> {
   assert(batch);
   const floor = await startHttpFloor(200, await answerText(measuring), batch.body.length);
   try {
-    const round = { keys: world.keys, batches: [batch], first: 0, duplicates: null, connections, perSecond: null };
-    const { answers, elapsedMs, failures } = await load.round({ ...round, port: floor.port, durationMs: floorMs });
+    const round = {
+      keys: world.keys,
+      batches: [batch],
+      first: 0,
+      duplicates: null,
+      connections,
+      perSecond: null,
+    };
+    const { answers, elapsedMs, failures } = await load.round({
+      ...round,
+      port: floor.port,
+      durationMs: floorMs,
+    });
     assert.equal(failures, 0);
     printFigure("usage_http_floor", (answers * 1_000) / elapsedMs, "batches/s");
   } finally {

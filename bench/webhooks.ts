@@ -98,7 +98,9 @@ async function requireEachOnce(
   deliveries: readonly MadeDelivery[],
 ): Promise<void> {
   for (const { path, endpoint } of living) {
-    const wanted = deliveries.filter(({ endpointId }) => endpointId === endpoint.id).map(({ eventId }) => eventId);
+    const wanted = deliveries
+      .filter(({ endpointId }) => endpointId === endpoint.id)
+      .map(({ eventId }) => eventId);
     const ids = receiver.received(path).map(({ body }) => JSON.parse(body).id as string);
     assert.deepEqual(ids.toSorted(), wanted.toSorted(), `${path} was not sent each event once`);
   }
@@ -112,7 +114,11 @@ async function requireEachOnce(
 }
 
 /** Creates the endpoints of a new organisation, each at its own path. */
-async function makeEndpoints({ pool, sealing }: MeasuredSystem, receiver: WebhookReceiver, count: number) {
+async function makeEndpoints(
+  { pool, sealing }: MeasuredSystem,
+  receiver: WebhookReceiver,
+  count: number,
+) {
   const rows = webhookRows(pool, sealing);
   const organisationId = await rows.organisation();
   const endpoints = await Promise.all(
@@ -132,7 +138,11 @@ async function makeEndpoints({ pool, sealing }: MeasuredSystem, receiver: Webhoo
 async function measure(system: MeasuredSystem, events: number, deadCount: number): Promise<Round> {
   const receiver = await startReceiver();
   try {
-    const { organisationId, endpoints, addEvents } = await makeEndpoints(system, receiver, endpointCount);
+    const { organisationId, endpoints, addEvents } = await makeEndpoints(
+      system,
+      receiver,
+      endpointCount,
+    );
     const [dead, living] = [endpoints.slice(0, deadCount), endpoints.slice(deadCount)];
     // The first one is silent until the sender's deadline, the others fail.
     for (const [index, { path }] of dead.entries()) {
@@ -150,7 +160,11 @@ async function measure(system: MeasuredSystem, events: number, deadCount: number
     );
     const bodies = deliveries.slice(0, 5_000).map(({ body }) => body);
     const floorPerSecond = await measureFloor(receiver, bodies);
-    return { deliveriesPerSecond: count / seconds, cpuMsOfEach: (1000 * cpuSeconds) / count, floorPerSecond };
+    return {
+      deliveriesPerSecond: count / seconds,
+      cpuMsOfEach: (1000 * cpuSeconds) / count,
+      floorPerSecond,
+    };
   } finally {
     await receiver.stop();
   }
@@ -185,7 +199,12 @@ async function measureBeside(system: MeasuredSystem, events: number) {
 function printBeside(alone: CallTimes, beside: CallTimes): void {
   for (const kind of ["creations", "amendments", "ends"] as const) {
     printFigure(`webhooks_beside_${kind}_p50`, median(beside[kind]), "ms", median(alone[kind]));
-    printFigure(`webhooks_beside_${kind}_worst`, Math.max(...beside[kind]), "ms", Math.max(...alone[kind]));
+    printFigure(
+      `webhooks_beside_${kind}_worst`,
+      Math.max(...beside[kind]),
+      "ms",
+      Math.max(...alone[kind]),
+    );
   }
 }
 
@@ -200,11 +219,18 @@ export async function run(): Promise<void> {
       ["webhooks_alive", 0],
       ["webhooks_two_of_ten_dead", 2],
     ] as const) {
-      const { deliveriesPerSecond, cpuMsOfEach, floorPerSecond } = await measure(system, events, deadCount);
+      const { deliveriesPerSecond, cpuMsOfEach, floorPerSecond } = await measure(
+        system,
+        events,
+        deadCount,
+      );
       printFigure(name, deliveriesPerSecond, "deliveries/s", floorPerSecond);
       printFigure(`${name}_cpu`, cpuMsOfEach, "ms");
     }
-    const { alone, beside, deliveriesPerSecond } = await measureBeside(system, (waitingEvents * events) / allEvents);
+    const { alone, beside, deliveriesPerSecond } = await measureBeside(
+      system,
+      (waitingEvents * events) / allEvents,
+    );
     printBeside(alone, beside);
     printFigure("webhooks_beside_calls", deliveriesPerSecond, "deliveries/s");
   } finally {

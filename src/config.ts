@@ -160,7 +160,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       shutdownMs: whole(env, "SHUTDOWN_SECONDS", 20, 0, 3_600) * 1000,
       drainMs: whole(env, "DRAIN_SECONDS", 0, 0, 300) * 1000,
     },
-    admin: { host: text(env, "ADMIN_HOST", "127.0.0.1"), port: whole(env, "ADMIN_PORT", 8081, 0, 65_535) },
+    admin: {
+      host: text(env, "ADMIN_HOST", "127.0.0.1"),
+      port: whole(env, "ADMIN_PORT", 8081, 0, 65_535),
+    },
     database: { url: databaseUrl(env), poolSize: whole(env, "DATABASE_POOL_SIZE", 10, 1, 1_000) },
     ledger: {
       callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 20) * 1000,
@@ -192,7 +195,13 @@ function text(env: NodeJS.ProcessEnv, name: string, fallback: string): string {
   return env[name] || fallback;
 }
 
-function whole(env: NodeJS.ProcessEnv, name: string, fallback: number, least: number, most: number): number {
+function whole(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  fallback: number,
+  least: number,
+  most: number,
+): number {
   const given = env[name];
   if (!given) return fallback;
   const value = Number(given);
@@ -202,11 +211,17 @@ function whole(env: NodeJS.ProcessEnv, name: string, fallback: number, least: nu
   return value;
 }
 
-function choice<T extends string>(env: NodeJS.ProcessEnv, name: string, choices: readonly T[], fallback: T): T {
+function choice<T extends string>(
+  env: NodeJS.ProcessEnv,
+  name: string,
+  choices: readonly T[],
+  fallback: T,
+): T {
   const given = env[name];
   if (!given) return fallback;
   const found = choices.find((one) => one === given);
-  if (found === undefined) throw new Error(`${name}=${given} must be one of ${choices.join(", ")}.`);
+  if (found === undefined)
+    throw new Error(`${name}=${given} must be one of ${choices.join(", ")}.`);
   return found;
 }
 
@@ -253,7 +268,10 @@ function tlsFiles(env: NodeJS.ProcessEnv): Config["api"]["tls"] {
   if (!certFile && !keyFile) return null;
   if (!certFile) throw new Error("TLS_KEY_FILE is set without TLS_CERT_FILE.");
   if (!keyFile) throw new Error("TLS_CERT_FILE is set without TLS_KEY_FILE.");
-  const tls = { cert: readSetting("TLS_CERT_FILE", certFile), key: readSetting("TLS_KEY_FILE", keyFile) };
+  const tls = {
+    cert: readSetting("TLS_CERT_FILE", certFile),
+    key: readSetting("TLS_KEY_FILE", keyFile),
+  };
   assertPair(tls.cert, tls.key, certFile, keyFile);
   return tls;
 }
@@ -263,11 +281,16 @@ function tlsFiles(env: NodeJS.ProcessEnv): Config["api"]["tls"] {
  * is never shown.
  */
 function assertPair(cert: string, key: string, certFile: string, keyFile: string): void {
-  const chain = orThrow(`TLS_CERT_FILE=${certFile} is no certificate in PEM.`, () => new X509Certificate(cert));
+  const chain = orThrow(
+    `TLS_CERT_FILE=${certFile} is no certificate in PEM.`,
+    () => new X509Certificate(cert),
+  );
   const message = `TLS_KEY_FILE=${keyFile} is no private key in PEM without a passphrase.`;
   const privateKey = orThrow(message, () => createPrivateKey(key));
   if (!chain.checkPrivateKey(privateKey)) {
-    throw new Error(`TLS_KEY_FILE=${keyFile} is not the key of the first certificate in TLS_CERT_FILE=${certFile}.`);
+    throw new Error(
+      `TLS_KEY_FILE=${keyFile} is not the key of the first certificate in TLS_CERT_FILE=${certFile}.`,
+    );
   }
   orThrow(`TLS_CERT_FILE=${certFile} and TLS_KEY_FILE=${keyFile} cannot be used for TLS.`, () =>
     createSecureContext({ cert, key }),

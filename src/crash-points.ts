@@ -24,10 +24,18 @@ export const creationCrashPoints = [
 ] as const;
 
 /** The crash points of the worker when it amends an invoice in the ledger. */
-export const amendmentCrashPoints = ["amendment_taken", "amendment_answered", "amendment_saved"] as const;
+export const amendmentCrashPoints = [
+  "amendment_taken",
+  "amendment_answered",
+  "amendment_saved",
+] as const;
 
 /** The crash points of the worker when it allocates held credit. */
-export const allocationCrashPoints = ["allocation_taken", "allocation_answered", "allocation_saved"] as const;
+export const allocationCrashPoints = [
+  "allocation_taken",
+  "allocation_answered",
+  "allocation_saved",
+] as const;
 
 /**
  * The crash points of a change of units. The documents that it issues decide which of the worker's
@@ -84,10 +92,18 @@ export const billingCrashPoints = ["chunk_loaded", "chunk_saved", "run_woken"] a
 export const clockCrashPoints = ["clock_moved", ...billingCrashPoints, "clock_arrived"] as const;
 
 /** The crash points of the worker when it publishes events and starts their deliveries. */
-export const publishingCrashPoints = ["publishing_loaded", "publishing_saved", "delivery_started"] as const;
+export const publishingCrashPoints = [
+  "publishing_loaded",
+  "publishing_saved",
+  "delivery_started",
+] as const;
 
 /** The crash points of the worker when it delivers an event to an endpoint. */
-export const deliveryCrashPoints = ["delivery_loaded", "delivery_answered", "delivery_saved"] as const;
+export const deliveryCrashPoints = [
+  "delivery_loaded",
+  "delivery_answered",
+  "delivery_saved",
+] as const;
 
 /** The name of any crash point. */
 export type CrashPoint =

@@ -50,7 +50,16 @@ async function failAndExit(problem: unknown): Promise<void> {
  * external database or Temporal.
  */
 async function reportStack(stack: Stack): Promise<void> {
-  const { baseUrl, adminUrl, databaseUrl, demoLedgerUrl, demoApp, demoWebhook, secretKey, temporalUiUrl } = stack;
+  const {
+    baseUrl,
+    adminUrl,
+    databaseUrl,
+    demoLedgerUrl,
+    demoApp,
+    demoWebhook,
+    secretKey,
+    temporalUiUrl,
+  } = stack;
   if (demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);

@@ -19,14 +19,18 @@ function filesBelow(folder: string): readonly string[] {
 
 const topPages = readdirSync(root).filter((name) => name.endsWith(".md"));
 const pages = [...topPages, ...filesBelow("docs").filter((path) => path.endsWith(".md"))];
-const rulePages = pages.filter((path) => path.startsWith("docs/rules/") && path !== "docs/rules/README.md");
+const rulePages = pages.filter(
+  (path) => path.startsWith("docs/rules/") && path !== "docs/rules/README.md",
+);
 
 /** The prefixes of rule ids, from the last column of the table of pages. */
-const prefixes = [...read("docs/rules/README.md").matchAll(/^\| \[.*\| ([A-Z, ]+) \|$/gm)].flatMap(([, cell = ""]) =>
-  cell.split(", "),
+const prefixes = [...read("docs/rules/README.md").matchAll(/^\| \[.*\| ([A-Z, ]+) \|$/gm)].flatMap(
+  ([, cell = ""]) => cell.split(", "),
 );
 const ruleId = new RegExp(`\\b(?:${prefixes.join("|")})-\\d+\\b`, "g");
-const defined = rulePages.flatMap((path) => [...read(path).matchAll(/^- \*\*([A-Z]+-\d+)\*\* /gm)].map(([, id]) => id));
+const defined = rulePages.flatMap((path) =>
+  [...read(path).matchAll(/^- \*\*([A-Z]+-\d+)\*\* /gm)].map(([, id]) => id),
+);
 
 /** Each citation of a rule as `path: id`. */
 function citations(paths: readonly string[]): readonly string[] {
@@ -40,10 +44,16 @@ test("every rule has one definition and a prefix of the table in docs/rules/READ
 });
 
 test("every rule that code or a page cites is defined in docs/rules", () => {
-  const sources = ["src", "workflows", "proto", "prisma", "tools", "test", "bench"].flatMap(filesBelow);
-  const code = sources.filter((path) => /\.(?:ts|proto|prisma|sql)$/.test(path) && path !== "test/docs.test.ts");
+  const sources = ["src", "workflows", "proto", "prisma", "tools", "test", "bench"].flatMap(
+    filesBelow,
+  );
+  const code = sources.filter(
+    (path) => /\.(?:ts|proto|prisma|sql)$/.test(path) && path !== "test/docs.test.ts",
+  );
   const known = new Set(defined);
-  const unknown = citations([...code, ...pages]).filter((citation) => !known.has(citation.split(": ")[1]));
+  const unknown = citations([...code, ...pages]).filter(
+    (citation) => !known.has(citation.split(": ")[1]),
+  );
   expect(unknown).toEqual([]);
 });
 

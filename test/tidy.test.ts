@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { roomFaults } from "../tools/tidy/rooms.ts";
 import { scopeFaults, tenantTables, type UnscopedStatement } from "../tools/tidy/scope.ts";
-import { constructFaults, exportFaults, headCommentFaults, sizeFaults } from "../tools/tidy/shape.ts";
+import {
+  constructFaults,
+  exportFaults,
+  headCommentFaults,
+  sizeFaults,
+} from "../tools/tidy/shape.ts";
 import { type Fault, readSource, type Source } from "../tools/tidy/source.ts";
 import { fileNameFaults, wordFaults } from "../tools/tidy/words.ts";
 
@@ -25,12 +30,17 @@ function filesBelow(folder: string): string[] {
   });
 }
 
-const paths = [...folders.flatMap(filesBelow), ...readdirSync(root).filter((name) => /\.ts$/.test(name))];
+const paths = [
+  ...folders.flatMap(filesBelow),
+  ...readdirSync(root).filter((name) => /\.ts$/.test(name)),
+];
 const sources = paths
   .filter((path) => path.endsWith(".ts"))
   .map((path) => readSource(path, readFileSync(join(root, path), "utf8")));
 // This file and the words' own list name what they forbid.
-const named = sources.filter(({ path }) => path !== "test/tidy.test.ts" && path !== "tools/tidy/words.ts");
+const named = sources.filter(
+  ({ path }) => path !== "test/tidy.test.ts" && path !== "tools/tidy/words.ts",
+);
 const schema = readFileSync(join(root, "prisma/schema.prisma"), "utf8");
 
 function faultsOf(rule: (source: Source) => Fault[], among: readonly Source[] = sources): Fault[] {
@@ -74,7 +84,9 @@ describe("every file", () => {
 
 describe("every statement on an organisation's tables", () => {
   const tables = tenantTables(schema);
-  const inRooms = sources.filter(({ path }) => path.startsWith("src/") && !path.startsWith("src/dev/"));
+  const inRooms = sources.filter(
+    ({ path }) => path.startsWith("src/") && !path.startsWith("src/dev/"),
+  );
 
   test("names the organisation, or stands in the list of those that need not", () => {
     expect(tables).toContain("subscriptions");
@@ -83,7 +95,8 @@ describe("every statement on an organisation's tables", () => {
 
   test("stands in that list only while it exists", () => {
     const gone = unscoped.filter(
-      ({ path, contains }) => !sources.some((source) => source.path === path && source.text.includes(contains)),
+      ({ path, contains }) =>
+        !sources.some((source) => source.path === path && source.text.includes(contains)),
     );
     expect(gone).toEqual([]);
   });
@@ -94,10 +107,12 @@ describe("the rules themselves", () => {
 
   test("miss no file without head comment, no bare export and no file that is too long", () => {
     expect(headCommentFaults(at("src/a.ts", "const a = 1;\n"))).toHaveLength(1);
-    expect(exportFaults(at("src/a.ts", "/** Head. */\nexport const a = 1;\n\nexport interface B {}\n"))).toEqual([
-      "src/a.ts:4 document the export B",
-    ]);
-    expect(exportFaults(at("src/a.ts", "/** Signs. */\nexport const a = 1;\nexport const b = 2;\n"))).toEqual([]);
+    expect(
+      exportFaults(at("src/a.ts", "/** Head. */\nexport const a = 1;\n\nexport interface B {}\n")),
+    ).toEqual(["src/a.ts:4 document the export B"]);
+    expect(
+      exportFaults(at("src/a.ts", "/** Signs. */\nexport const a = 1;\nexport const b = 2;\n")),
+    ).toEqual([]);
     expect(sizeFaults(at("src/a.ts", "x\n".repeat(301)))).toHaveLength(1);
     expect(sizeFaults(at("test/a.ts", "x\n".repeat(301)))).toEqual([]);
   });
@@ -129,11 +144,19 @@ describe("the rules themselves", () => {
     expect(roomFaults(at("src/domain/a.ts", 'import { b } from "../store/b.ts";'))).toHaveLength(1);
     expect(roomFaults(at("src/domain/a.ts", 'import { b } from "./pricing/b.ts";'))).toEqual([]);
     expect(roomFaults(at("src/domain/a.ts", 'import fs from "node:fs";'))).toHaveLength(1);
-    expect(roomFaults(at("src/transport/rest/a.ts", 'import { b } from "../rpc/b.ts";'))).toHaveLength(1);
-    expect(roomFaults(at("src/transport/rest/a.ts", 'import type { B } from "../rpc/b.ts";'))).toEqual([]);
+    expect(
+      roomFaults(at("src/transport/rest/a.ts", 'import { b } from "../rpc/b.ts";')),
+    ).toHaveLength(1);
+    expect(
+      roomFaults(at("src/transport/rest/a.ts", 'import type { B } from "../rpc/b.ts";')),
+    ).toEqual([]);
     expect(roomFaults(at("src/services/a/b.ts", 'import pg from "pg";'))).toHaveLength(1);
-    expect(roomFaults(at("src/services/a/b.ts", 'const x = await import("../../ledger/xero/x.ts");'))).toHaveLength(1);
-    expect(roomFaults(at("workflows/a.ts", 'import { proxyActivities } from "@temporalio/workflow";'))).toEqual([]);
+    expect(
+      roomFaults(at("src/services/a/b.ts", 'const x = await import("../../ledger/xero/x.ts");')),
+    ).toHaveLength(1);
+    expect(
+      roomFaults(at("workflows/a.ts", 'import { proxyActivities } from "@temporalio/workflow";')),
+    ).toEqual([]);
     expect(roomFaults(at("workflows/a.ts", 'import { readFile } from "node:fs";'))).toHaveLength(1);
   });
 
@@ -141,7 +164,9 @@ describe("the rules themselves", () => {
     expect(wordFaults(at("src/a.ts", "const organizationId = 1;"))).toHaveLength(1);
     expect(wordFaults(at("src/a.ts", "/** The catalog. */"))).toHaveLength(1);
     expect(wordFaults(at("src/a.ts", "cancelSubscription(id);"))).toHaveLength(1);
-    expect(wordFaults(at("src/a.ts", "row.cancel_at_period_end ?? view.cancelAtPeriodEnd"))).toEqual([]);
+    expect(
+      wordFaults(at("src/a.ts", "row.cancel_at_period_end ?? view.cancelAtPeriodEnd")),
+    ).toEqual([]);
     expect(wordFaults(at("src/a.ts", 'const column = "organization";'))).toEqual([]);
     expect(fileNameFaults("src/date-utils.ts")).toHaveLength(1);
     expect(fileNameFaults("src/dateThing.ts")).toHaveLength(1);
@@ -151,7 +176,11 @@ describe("the rules themselves", () => {
     const tables = ["plans"];
     const source = at("src/store/a.ts", "const text = `SELECT * FROM plans WHERE id = $1`;");
     expect(scopeFaults(source, tables, [])).toHaveLength(1);
-    const excuse = { path: "src/store/a.ts", contains: "FROM plans WHERE id", reason: "an example" };
+    const excuse = {
+      path: "src/store/a.ts",
+      contains: "FROM plans WHERE id",
+      reason: "an example",
+    };
     expect(scopeFaults(source, tables, [excuse])).toEqual([]);
     const scoped = "const text = `SELECT * FROM plans WHERE organisation_id = $1`;";
     expect(scopeFaults(at("src/store/a.ts", scoped), tables, [])).toEqual([]);

@@ -18,7 +18,9 @@ const differ = 2;
 
 const [name] = process.argv.slice(2);
 if (name !== undefined && !/^[a-z][a-z0-9_]*$/.test(name)) {
-  throw new Error(`The name of a migration is written in small letters, digits and underscores: ${name} is not.`);
+  throw new Error(
+    `The name of a migration is written in small letters, digits and underscores: ${name} is not.`,
+  );
 }
 const sql = await withDatabaseUrl(
   process.env,

@@ -6,5 +6,7 @@ import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts
 import { migrate } from "../src/store/database/migrate.ts";
 
 const log = (line: string): void => console.log(line);
-const applied = await withDatabaseUrl(process.env, log, (databaseUrl) => migrate(databaseUrl, { log }));
+const applied = await withDatabaseUrl(process.env, log, (databaseUrl) =>
+  migrate(databaseUrl, { log }),
+);
 if (applied.length === 0) log("the database is at the newest migration");

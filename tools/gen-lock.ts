@@ -22,7 +22,8 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
   try {
     while (!taken(mine, path)) {
       const owner = readOwner(path);
-      if (owner !== null && !isAlive(owner) && readOwner(path) === owner) rmSync(path, { force: true });
+      if (owner !== null && !isAlive(owner) && readOwner(path) === owner)
+        rmSync(path, { force: true });
       else await pause(lookAgainMs);
     }
     try {

@@ -38,7 +38,13 @@ export const steps: readonly Step[] = [
   },
   {
     name: "messages",
-    inputs: ["proto", ".proto-deps", "buf.yaml", "buf.gen.yaml", "node_modules/@bufbuild/protoc-gen-es/package.json"],
+    inputs: [
+      "proto",
+      ".proto-deps",
+      "buf.yaml",
+      "buf.gen.yaml",
+      "node_modules/@bufbuild/protoc-gen-es/package.json",
+    ],
     outputs: ["src/gen/proto/billing/v1/subscriptions_pb.ts"],
     async run(root) {
       await awaitProgram(root, "buf", ["generate"]);
@@ -46,7 +52,12 @@ export const steps: readonly Step[] = [
   },
   {
     name: "database client",
-    inputs: ["prisma/schema.prisma", "prisma/config.ts", "prisma.config.ts", "node_modules/prisma/package.json"],
+    inputs: [
+      "prisma/schema.prisma",
+      "prisma/config.ts",
+      "prisma.config.ts",
+      "node_modules/prisma/package.json",
+    ],
     outputs: ["src/gen/prisma"],
     needs: ["prisma/schema.prisma"],
     async run(root) {
@@ -80,7 +91,11 @@ export const steps: readonly Step[] = [
   },
   {
     name: "workflow bundle",
-    inputs: ["workflows", "tools/workflow-bundle.ts", "node_modules/@temporalio/worker/package.json"],
+    inputs: [
+      "workflows",
+      "tools/workflow-bundle.ts",
+      "node_modules/@temporalio/worker/package.json",
+    ],
     outputs: ["src/gen/workflow-bundle.js"],
     needs: ["workflows/index.ts"],
     async run(root) {

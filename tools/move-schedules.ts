@@ -11,7 +11,9 @@ const { client, connection, namespace } = connectTemporal();
 try {
   await moveSchedules(client, taskQueue);
   const names = scheduleIds.join(", ");
-  console.log(`${names} (namespace ${namespace}) start their runs on the task queue ${taskQueue} now`);
+  console.log(
+    `${names} (namespace ${namespace}) start their runs on the task queue ${taskQueue} now`,
+  );
 } finally {
   await connection.close();
 }

@@ -5,7 +5,10 @@
  */
 import type { DescEnum, DescExtension, DescField, DescFile, DescMessage } from "@bufbuild/protobuf";
 import { getOption } from "@bufbuild/protobuf";
-import type { DescriptorProto_ExtensionRange, EnumDescriptorProto_EnumReservedRange } from "@bufbuild/protobuf/wkt";
+import type {
+  DescriptorProto_ExtensionRange,
+  EnumDescriptorProto_EnumReservedRange,
+} from "@bufbuild/protobuf/wkt";
 import { FieldDescriptorProto_Label, FieldDescriptorProto_Type } from "@bufbuild/protobuf/wkt";
 import { predefined } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
@@ -35,13 +38,18 @@ export function printProto(file: DescFile): string {
 
 function printMessage(message: DescMessage): string {
   const loose = message.fields.filter((field) => field.oneof === undefined).map(printField);
-  const oneofs = message.oneofs.map((oneof) => block(`oneof ${oneof.name}`, oneof.fields.map(printField)));
+  const oneofs = message.oneofs.map((oneof) =>
+    block(`oneof ${oneof.name}`, oneof.fields.map(printField)),
+  );
   const ranges = message.proto.extensionRange.map(printExtensionRange);
   const reserved = printReserved(
     message.proto.reservedRange.map(({ start, end }) => ({ start, end: end - 1 })),
     message.proto.reservedName,
   );
-  const nested = [...message.nestedEnums.map(printEnum), ...message.nestedMessages.map(printMessage)];
+  const nested = [
+    ...message.nestedEnums.map(printEnum),
+    ...message.nestedMessages.map(printMessage),
+  ];
   return block(`message ${message.name}`, [...nested, ...reserved, ...oneofs, ...loose, ...ranges]);
 }
 
@@ -54,7 +62,8 @@ function printEnum(descriptor: DescEnum): string {
 }
 
 function printField(field: AnyField): string {
-  const label = field.kind === "field" && field.oneof !== undefined ? "" : `${labels[field.proto.label]} `;
+  const label =
+    field.kind === "field" && field.oneof !== undefined ? "" : `${labels[field.proto.label]} `;
   return `${label}${printType(field)} ${field.proto.name} = ${field.proto.number}${printOptions(field)};`;
 }
 
@@ -69,7 +78,9 @@ const labels: Readonly<Record<FieldDescriptorProto_Label, string>> = {
  * descriptor.
  */
 function printType(field: AnyField): string {
-  return field.proto.typeName === "" ? FieldDescriptorProto_Type[field.proto.type].toLowerCase() : field.proto.typeName;
+  return field.proto.typeName === ""
+    ? FieldDescriptorProto_Type[field.proto.type].toLowerCase()
+    : field.proto.typeName;
 }
 
 function printOptions(field: AnyField): string {
@@ -91,7 +102,9 @@ type Range = Pick<EnumDescriptorProto_EnumReservedRange, "start" | "end">;
 function printReserved(ranges: readonly Range[], names: readonly string[]): string[] {
   return [
     ...ranges.map(({ start, end }) => `reserved ${start} to ${end};`),
-    ...(names.length === 0 ? [] : [`reserved ${names.map((name) => JSON.stringify(name)).join(", ")};`]),
+    ...(names.length === 0
+      ? []
+      : [`reserved ${names.map((name) => JSON.stringify(name)).join(", ")};`]),
   ];
 }
 

@@ -13,7 +13,9 @@ const root = join(import.meta.dirname, "..");
 
 const base = lastVersion();
 if (base === null) {
-  console.log("proto:breaking: there is no earlier version of the contract here to compare with; nothing was checked");
+  console.log(
+    "proto:breaking: there is no earlier version of the contract here to compare with; nothing was checked",
+  );
 } else {
   process.exitCode = compareWith(base) ? 0 : 1;
 }

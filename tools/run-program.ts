@@ -33,7 +33,11 @@ export function tryProgram(
     maxBuffer: maxOutputBytes,
   });
   if (result.error) throw result.error;
-  return { status: result.status ?? 1, stdout: result.stdout, stderr: result.stderr.toString("utf8") };
+  return {
+    status: result.status ?? 1,
+    stdout: result.stdout,
+    stderr: result.stderr.toString("utf8"),
+  };
 }
 
 /**
@@ -47,7 +51,8 @@ export function runProgram(
   env: Readonly<Record<string, string>> = {},
 ): Buffer {
   const { status, stdout, stderr } = tryProgram(root, name, args, env);
-  if (status !== 0) throw new Error(`${name} ${args.join(" ")} ended with ${status}:\n${stdout}${stderr}`);
+  if (status !== 0)
+    throw new Error(`${name} ${args.join(" ")} ended with ${status}:\n${stdout}${stderr}`);
   return stdout;
 }
 
@@ -58,9 +63,14 @@ export async function awaitProgram(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  const child = spawn(name, args, { cwd: root, env: environment(root, env), stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(name, args, {
+    cwd: root,
+    env: environment(root, env),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text) => (output += text));
   const status = await new Promise((done, fail) => child.once("error", fail).once("close", done));
   if (status !== 0) throw new Error(`${name} ${args.join(" ")} ended with ${status}:\n${output}`);
 }

@@ -17,12 +17,13 @@ export function layThirdPartyProtos(root: string): string[] {
   const files: Readonly<Record<string, string>> = {
     "google/api/annotations.proto": read("node_modules/protobufjs/google/api/annotations.proto"),
     "google/api/http.proto": read("node_modules/protobufjs/google/api/http.proto"),
-    "grpc/health/v1/health.proto": read("node_modules/grpc-health-check/proto/health/v1/health.proto"),
-    // The same protocol under its old name, which many clients request first.
-    "grpc/reflection/v1alpha/reflection.proto": read("proto/grpc/reflection/v1/reflection.proto").replace(
-      "package grpc.reflection.v1;",
-      "package grpc.reflection.v1alpha;",
+    "grpc/health/v1/health.proto": read(
+      "node_modules/grpc-health-check/proto/health/v1/health.proto",
     ),
+    // The same protocol under its old name, which many clients request first.
+    "grpc/reflection/v1alpha/reflection.proto": read(
+      "proto/grpc/reflection/v1/reflection.proto",
+    ).replace("package grpc.reflection.v1;", "package grpc.reflection.v1alpha;"),
     "buf/validate/validate.proto": printProto(file_buf_validate_validate),
   };
   const folder = join(root, thirdPartyFolder);

@@ -14,7 +14,14 @@ export async function bundleWorkflows(root: string): Promise<string> {
   const quiet = () => undefined;
   const { code } = await bundleWorkflowCode({
     workflowsPath: join(root, "workflows/index.ts"),
-    logger: { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: (text) => errors.push(text) },
+    logger: {
+      log: quiet,
+      trace: quiet,
+      debug: quiet,
+      info: quiet,
+      warn: quiet,
+      error: (text) => errors.push(text),
+    },
   }).catch((error: unknown) => {
     throw new Error(errors.join("\n"), { cause: error });
   });

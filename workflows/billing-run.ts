@@ -41,7 +41,9 @@ export async function billingRun(): Promise<void> {
     const round = await startDue(input);
     found += round.found;
     started += round.started;
-    setCurrentDetails(`${counted(found)} organisations have something due, billing of ${counted(started)} is started`);
+    setCurrentDetails(
+      `${counted(found)} organisations have something due, billing of ${counted(started)} is started`,
+    );
     if (round.next === null) return endAs("done");
     input = { after: round.next };
   }
@@ -52,7 +54,10 @@ export async function billingRun(): Promise<void> {
  * (POSTING-8). A start while it runs is a signal. Work that became due as it was about to end is
  * then performed without waiting for the next run.
  */
-export async function organisationBilling({ organisationId, progress }: OrganisationBillingInput): Promise<void> {
+export async function organisationBilling({
+  organisationId,
+  progress,
+}: OrganisationBillingInput): Promise<void> {
   // Created here because its queue is that of the workflow's own worker.
   const { countDue, billBatch } = proxyActivities<BillingActivities>({
     ...databaseBatch,
@@ -64,7 +69,11 @@ export async function organisationBilling({ organisationId, progress }: Organisa
     isWoken = true;
   });
   const order = { organisationId };
-  let { done, setAside, total } = progress ?? { done: 0, setAside: 0, total: await countDue(order) };
+  let { done, setAside, total } = progress ?? {
+    done: 0,
+    setAside: 0,
+    total: await countDue(order),
+  };
   for (;;) {
     isWoken = false;
     const round = await billBatch(order);
@@ -73,7 +82,10 @@ export async function organisationBilling({ organisationId, progress }: Organisa
     setCurrentDetails(describe({ done, setAside, total }));
     if (!round.isMore && !isWoken) break;
     if (isLongRun()) {
-      await continueAsNew<typeof organisationBilling>({ organisationId, progress: { done, setAside, total } });
+      await continueAsNew<typeof organisationBilling>({
+        organisationId,
+        progress: { done, setAside, total },
+      });
     }
   }
   endAs(setAside > 0 ? "set_aside" : "done");

@@ -3,9 +3,19 @@
  * the deliveries of every endpoint with some due. Work is found in the database, so a second run, a
  * restart or a repetition changes nothing (EVENT-1).
  */
-import { continueAsNew, proxyActivities, setCurrentDetails, workflowInfo } from "@temporalio/workflow";
+import {
+  continueAsNew,
+  proxyActivities,
+  setCurrentDetails,
+  workflowInfo,
+} from "@temporalio/workflow";
 import type { PublishingActivities } from "../src/worker/activities/events/publish-changes.ts";
-import { billingQueue, type DuePage, type DuePageInput, type OrganisationEventsInput } from "./contract.ts";
+import {
+  billingQueue,
+  type DuePage,
+  type DuePageInput,
+  type OrganisationEventsInput,
+} from "./contract.ts";
 import { databaseBatch } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
@@ -56,7 +66,9 @@ export async function organisationEvents(input: OrganisationEventsInput): Promis
     const round = await publishBatch(input);
     told += round.told;
     started = Math.max(started, round.started);
-    setCurrentDetails(`told ${counted(told)} events, started deliveries to ${counted(started)} endpoints`);
+    setCurrentDetails(
+      `told ${counted(told)} events, started deliveries to ${counted(started)} endpoints`,
+    );
     if (!round.isMore) return endAs("done");
     if (isLongRun()) await continueAsNew<typeof organisationEvents>({ ...input, told, started });
   }

@@ -7,10 +7,12 @@ import type { EndSubscriptionInput, WorkBatch } from "./contract.ts";
 import { ledgerBatch } from "./policies.ts";
 import { workInBatches } from "./rounds.ts";
 
-const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Promise<WorkBatch> }>({
-  ...ledgerBatch,
-  summary: "remove invoices in the ledger, then end",
-});
+const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Promise<WorkBatch> }>(
+  {
+    ...ledgerBatch,
+    summary: "remove invoices in the ledger, then end",
+  },
+);
 
 /**
  * Ends with the job, or when the job is rescheduled for long: the dispatcher then starts it again.

@@ -30,7 +30,10 @@ const none: DeliveryCounts = { delivered: 0, failed: 0, exhausted: 0, dropped: 0
  * Ends when nothing is pending, or when the next attempt is further off than
  * `longestDeliveryWaitMs`.
  */
-export async function endpointDeliveries({ counts = none, ...endpoint }: EndpointDeliveriesInput): Promise<void> {
+export async function endpointDeliveries({
+  counts = none,
+  ...endpoint
+}: EndpointDeliveriesInput): Promise<void> {
   let all = counts;
   let isWoken = false;
   setHandler(wake, () => {
@@ -61,6 +64,8 @@ function add(one: DeliveryCounts, other: DeliveryCounts): DeliveryCounts {
 
 /** `1,204 delivered, 3 attempts failed, 0 exhausted, 0 cancelled`. */
 function describe({ delivered, failed, exhausted, dropped }: DeliveryCounts): string {
-  const [d, f, e, c] = [delivered, failed, exhausted, dropped].map((count) => count.toLocaleString("en"));
+  const [d, f, e, c] = [delivered, failed, exhausted, dropped].map((count) =>
+    count.toLocaleString("en"),
+  );
   return `${d} delivered, ${f} attempts failed, ${e} exhausted, ${c} cancelled`;
 }

@@ -15,7 +15,10 @@ const { startMirrors } = proxyActivities<LedgerSyncActivities>({
   summary: "start the mirrors of organisations whose ledger is to be looked at",
 });
 
-const { syncBatch } = proxyActivities<LedgerSyncActivities>({ ...ledgerBatch, summary: "look at what people changed" });
+const { syncBatch } = proxyActivities<LedgerSyncActivities>({
+  ...ledgerBatch,
+  summary: "look at what people changed",
+});
 
 /** Starts the sync of every organisation with something to read. It waits for no organisation. */
 export async function ledgerSyncStarts(): Promise<void> {
@@ -26,7 +29,9 @@ export async function ledgerSyncStarts(): Promise<void> {
     const round = await startMirrors(input);
     found += round.found;
     started += round.started;
-    setCurrentDetails(`the ledgers of ${found} organisations are to be looked at, ${started} mirrors are started`);
+    setCurrentDetails(
+      `the ledgers of ${found} organisations are to be looked at, ${started} mirrors are started`,
+    );
     if (round.next === null) return endAs("done");
     input = { after: round.next };
   }

@@ -17,7 +17,10 @@ import { type LedgerPostingInput, type PostingBatch, wakeSignal } from "./contra
 import { highVolume, idleBatchMs, ledgerBatch, lingerTime, longestWaitMs } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
 
-const { postBatch } = proxyActivities<PostingActivities>({ ...ledgerBatch, summary: "settle what waits" });
+const { postBatch } = proxyActivities<PostingActivities>({
+  ...ledgerBatch,
+  summary: "settle what waits",
+});
 
 const wake = defineSignal(wakeSignal);
 
@@ -66,9 +69,15 @@ function isHighVolume({ settled, waiting, nextInMs, atOnce = 1 }: PostingBatch):
 }
 
 /** `12 waiting, 340 settled, 1 refused, paused until 10:32:05 UTC: minute limit`. */
-function describe({ waiting, paused, nextInMs }: PostingBatch, settled: number, refused: number): string {
+function describe(
+  { waiting, paused, nextInMs }: PostingBatch,
+  settled: number,
+  refused: number,
+): string {
   const state = `${waiting} waiting, ${settled} settled, ${refused} refused`;
   if (paused === null) return state;
-  const until = new Date(Date.now() + (nextInMs ?? 0)).toISOString().slice("YYYY-MM-DDT".length, -".000Z".length);
+  const until = new Date(Date.now() + (nextInMs ?? 0))
+    .toISOString()
+    .slice("YYYY-MM-DDT".length, -".000Z".length);
   return `${state}, paused until ${until} UTC: ${paused}`;
 }

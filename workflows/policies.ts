@@ -12,7 +12,11 @@ import type { ActivityOptions } from "@temporalio/workflow";
 export const ledgerBatch: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
   heartbeatTimeout: "10 seconds",
-  retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
+  retry: {
+    initialInterval: "200 milliseconds",
+    backoffCoefficient: 2,
+    maximumInterval: "10 seconds",
+  },
 };
 
 /**
@@ -23,7 +27,11 @@ export const ledgerBatch: ActivityOptions = {
 export const databaseBatch: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
   heartbeatTimeout: "10 seconds",
-  retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
+  retry: {
+    initialInterval: "200 milliseconds",
+    backoffCoefficient: 2,
+    maximumInterval: "10 seconds",
+  },
 };
 
 /**
@@ -59,7 +67,11 @@ export const idleBatchMs = 250;
 export const deliveryBatches: ActivityOptions = {
   startToCloseTimeout: "2 minutes",
   heartbeatTimeout: "10 seconds",
-  retry: { initialInterval: "200 milliseconds", backoffCoefficient: 2, maximumInterval: "10 seconds" },
+  retry: {
+    initialInterval: "200 milliseconds",
+    backoffCoefficient: 2,
+    maximumInterval: "10 seconds",
+  },
 };
 
 /**

@@ -2,7 +2,13 @@
  * The loop of work that has its own workflow: batches, until one reports that nothing is left. Work
  * is found in the database, so a second run, a restart or a repetition changes nothing.
  */
-import { condition, continueAsNew, defineSignal, setCurrentDetails, setHandler } from "@temporalio/workflow";
+import {
+  condition,
+  continueAsNew,
+  defineSignal,
+  setCurrentDetails,
+  setHandler,
+} from "@temporalio/workflow";
 import { type WorkBatch, wakeSignal } from "./contract.ts";
 import { idleBatchMs, longestWaitMs } from "./policies.ts";
 import { endAs, isLongRun } from "./run-end.ts";
@@ -14,7 +20,10 @@ const wake = defineSignal(wakeSignal);
  * start while it runs is a signal: a waiting run checks at once, and one that is about to end
  * checks once more.
  */
-export async function workInBatches<Input>(input: Input, work: (input: Input) => Promise<WorkBatch>): Promise<void> {
+export async function workInBatches<Input>(
+  input: Input,
+  work: (input: Input) => Promise<WorkBatch>,
+): Promise<void> {
   let isWoken = false;
   let isRefused = false;
   setHandler(wake, () => {

@@ -59,6 +59,7 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
  */
 function describe({ from, target, now, performed, raised, setAside }: ClockProgressReport): string {
   const counted = (count: number) => count.toLocaleString("en");
-  const place = now === target ? `${now}, from ${from}` : `${now} on the way from ${from} to ${target}`;
+  const place =
+    now === target ? `${now}, from ${from}` : `${now} on the way from ${from} to ${target}`;
   return `${place}: ${counted(performed)} performed, ${counted(raised)} invoices raised, ${counted(setAside)} set aside`;
 }

@@ -61,7 +61,10 @@ export async function startMeasuredDatabase(): Promise<MeasuredDatabase> {
   }
 }
 
-async function saveOrganisation(settingUp: ReturnType<typeof createSettingUp>, name: string): Promise<string> {
+async function saveOrganisation(
+  settingUp: ReturnType<typeof createSettingUp>,
+  name: string,
+): Promise<string> {
   const id = newId();
   const now = new Date();
   const nowhere = "http://127.0.0.1:9";

@@ -5,7 +5,8 @@
  * measured in the same run. Without a floor the line ends after the unit.
  */
 export function printFigure(name: string, value: number, unit: string, floor?: number): void {
-  const against = floor === undefined ? "" : ` floor ${plain(floor)} ratio ${(value / floor).toFixed(2)}`;
+  const against =
+    floor === undefined ? "" : ` floor ${plain(floor)} ratio ${(value / floor).toFixed(2)}`;
   console.log(`figure ${name} ${plain(value)} ${unit}${against}`);
 }
 

@@ -13,14 +13,20 @@ export interface HttpFloor {
  * Starts the floor in this process. It answers every request with the status and the text, once its
  * whole body of `bodyBytes` has arrived.
  */
-export async function startHttpFloor(status: number, text: string, bodyBytes: number): Promise<HttpFloor> {
+export async function startHttpFloor(
+  status: number,
+  text: string,
+  bodyBytes: number,
+): Promise<HttpFloor> {
   const length = Buffer.byteLength(text);
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
     incoming.on("end", () => {
       assert.equal(Buffer.concat(chunks).length, bodyBytes);
-      response.writeHead(status, { "Content-Type": "application/json", "Content-Length": length }).end(text);
+      response
+        .writeHead(status, { "Content-Type": "application/json", "Content-Length": length })
+        .end(text);
     });
   });
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -69,7 +69,9 @@ async function makeLoad(round: Round): Promise<RoundResult> {
     if (awake) setImmediate(stayAwake);
   };
   stayAwake();
-  const failures = await Promise.all(Array.from({ length: round.connections }, () => drive(round, endMs, tookMs)));
+  const failures = await Promise.all(
+    Array.from({ length: round.connections }, () => drive(round, endMs, tookMs)),
+  );
   const elapsedMs = performance.now() - startedMs;
   awake = false;
   tookMs.sort((a, b) => a - b);

@@ -62,8 +62,15 @@ export async function callUntil(
       assert.equal(created.invoice.ledger.sync_status, "synced");
       const units = { units: 13, prorate: true, effective_date: created.start_date };
       const { change } = await call(times.amendments, `/${created.id}/units`, 200, units);
-      assert.equal(change.invoice.id, created.invoice.id, "the change is a line of the first invoice");
-      await call(times.ends, `/${created.id}/end`, 200, { when: "now", delete_unsent_invoices: true });
+      assert.equal(
+        change.invoice.id,
+        created.invoice.id,
+        "the change is a line of the first invoice",
+      );
+      await call(times.ends, `/${created.id}/end`, 200, {
+        when: "now",
+        delete_unsent_invoices: true,
+      });
     } while (!isOver());
   };
   await Promise.all(Array.from({ length: callers }, caller));

@@ -27,7 +27,11 @@ export interface Renewed {
 }
 
 /** Renews everything due of these organisations. Rejects if the total is not `due`. */
-export async function renewAll(renew: Renew, organisationIds: readonly string[], due: number): Promise<Renewed> {
+export async function renewAll(
+  renew: Renew,
+  organisationIds: readonly string[],
+  due: number,
+): Promise<Renewed> {
   const cpuBefore = cpuSecondsUsed(null);
   const began = performance.now();
   const waiting = organisationIds.values();
@@ -41,7 +45,11 @@ export async function renewAll(renew: Renew, organisationIds: readonly string[],
   await Promise.all(Array.from({ length: atOnce }, one));
   const seconds = (performance.now() - began) / 1_000;
   assert.equal(renewed, due, "all that was due is renewed, and nothing else");
-  return { seconds, perSecond: due / seconds, cpuMicroseconds: (1e6 * (cpuSecondsUsed(null) - cpuBefore)) / due };
+  return {
+    seconds,
+    perSecond: due / seconds,
+    cpuMicroseconds: (1e6 * (cpuSecondsUsed(null) - cpuBefore)) / due,
+  };
 }
 
 /**
@@ -53,7 +61,8 @@ export function renewByBilling(pool: pg.Pool): Renew {
     store: createBillingRun(pool),
     startBilling: () => assert.fail("nothing is started here"),
     wake: async () => true,
-    onParked: (_, { subscriptionId, reason }) => assert.fail(`${subscriptionId} was set aside: ${reason}`),
+    onParked: (_, { subscriptionId, reason }) =>
+      assert.fail(`${subscriptionId} was set aside: ${reason}`),
   });
   return async (organisationId) => {
     let renewed = 0;

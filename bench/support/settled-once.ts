@@ -20,7 +20,11 @@ export async function requireSettledOnce(
   acknowledged: Acknowledged,
 ): Promise<void> {
   await untilSettled(pool, organisationId);
-  const { rows } = await pool.query<{ subscription: string; invoices: string[]; documents: string[] }>(
+  const { rows } = await pool.query<{
+    subscription: string;
+    invoices: string[];
+    documents: string[];
+  }>(
     `SELECT s.id AS subscription, array_agg(i.id::text) AS invoices, array_agg(d.invoice_id::text) AS documents
       FROM subscriptions s LEFT JOIN invoices i ON i.organisation_id = s.organisation_id AND i.subscription_id = s.id
       LEFT JOIN demo_ledger.invoices d ON d.tenant_id::text = $2 AND d.number = i.number AND d.invoice_id::text = i.ledger_invoice_id
@@ -29,10 +33,19 @@ export async function requireSettledOnce(
   );
   assert.equal(rows.length, acknowledged.size, "subscriptions are those acknowledged");
   for (const { subscription, invoices, documents } of rows) {
-    assert.deepEqual(invoices, [acknowledged.get(subscription)], `subscription ${subscription} has its one invoice`);
-    assert(documents.length === 1 && documents[0] !== null, `subscription ${subscription} has its one document`);
+    assert.deepEqual(
+      invoices,
+      [acknowledged.get(subscription)],
+      `subscription ${subscription} has its one invoice`,
+    );
+    assert(
+      documents.length === 1 && documents[0] !== null,
+      `subscription ${subscription} has its one document`,
+    );
   }
-  const ledger = await pool.query("SELECT 1 FROM demo_ledger.invoices WHERE tenant_id::text = $1", [tenantId]);
+  const ledger = await pool.query("SELECT 1 FROM demo_ledger.invoices WHERE tenant_id::text = $1", [
+    tenantId,
+  ]);
   assert.equal(ledger.rows.length, acknowledged.size, "the ledger has no other documents");
 }
 

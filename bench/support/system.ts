@@ -7,7 +7,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
-import { allScopes, createDemoOrganisation, type MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import {
+  allScopes,
+  createDemoOrganisation,
+  type MadeOrganisation,
+} from "../../src/dev/local-stack/first-data.ts";
 import { startStack } from "../../src/dev/local-stack/stack.ts";
 import { collectParts } from "../../src/dev/local-stack/stack-settings.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
@@ -67,7 +71,10 @@ export async function startMeasuredSystem(
       log: () => undefined,
       parts,
     });
-    const pool = createPool({ databaseUrl: stack.databaseUrl, size: poolSize, name: "bench" }, () => undefined);
+    const pool = createPool(
+      { databaseUrl: stack.databaseUrl, size: poolSize, name: "bench" },
+      () => undefined,
+    );
     const sealing = createEncryption(Buffer.from(stack.secretKey, "base64"));
     const settingUp = createSettingUp(pool, sealing);
     const zone = { livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
@@ -94,18 +101,34 @@ export async function startMeasuredSystem(
 
 async function environment(folder: string): Promise<NodeJS.ProcessEnv> {
   const env: NodeJS.ProcessEnv = { ...bareEnvironment(), DATA_FOLDER: folder };
-  for (const name of ["API_PORT", "POSTGRES_PORT", "TEMPORAL_PORT", "TEMPORAL_UI_PORT", "DEMO_LEDGER_PORT"]) {
+  for (const name of [
+    "API_PORT",
+    "POSTGRES_PORT",
+    "TEMPORAL_PORT",
+    "TEMPORAL_UI_PORT",
+    "DEMO_LEDGER_PORT",
+  ]) {
     env[name] = String(await freePort());
   }
   return env;
 }
 
-async function addKeys(pool: pg.Pool, organisationId: string, count: number): Promise<readonly string[]> {
+async function addKeys(
+  pool: pg.Pool,
+  organisationId: string,
+  count: number,
+): Promise<readonly string[]> {
   const keys = Array.from({ length: count }, () => generateApiKey(true));
   await pool.query(
     `INSERT INTO api_keys (id, organisation_id, name, key_hash, hint, scopes)
       SELECT id, $1, 'measured', hash, hint, $5 FROM unnest($2::uuid[], $3::bytea[], $4::text[]) AS k (id, hash, hint)`,
-    [organisationId, keys.map(() => newId()), keys.map(({ hash }) => hash), keys.map(({ hint }) => hint), allScopes],
+    [
+      organisationId,
+      keys.map(() => newId()),
+      keys.map(({ hash }) => hash),
+      keys.map(({ hint }) => hint),
+      allScopes,
+    ],
   );
   return keys.map(({ value }) => value);
 }

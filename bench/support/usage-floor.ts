@@ -98,7 +98,8 @@ export async function insertBarely(pool: pg.Pool, round: FloorRound): Promise<Fl
     while (performance.now() - beganMs < durationMs) {
       const index = counts.sent++;
       const fresh = first + index;
-      const old = duplicates === null ? fresh : duplicates.stored.first + (index % duplicates.stored.count);
+      const old =
+        duplicates === null ? fresh : duplicates.stored.first + (index % duplicates.stored.count);
       const batch = batches[old % batches.length];
       assert(batch);
       const { organisationId, ids, columns } = batch;
@@ -109,7 +110,12 @@ export async function insertBarely(pool: pg.Pool, round: FloorRound): Promise<Fl
         writeId(ids, 1 + position * (idLength + 1), (isOld ? old : fresh) * batchSize + position);
       }
       const values = [organisationId, ids.toString("latin1"), ...columns];
-      const { rows } = await pool.query({ name: `insert_barely_${table}`, text, values, rowMode: "array" });
+      const { rows } = await pool.query({
+        name: `insert_barely_${table}`,
+        text,
+        values,
+        rowMode: "array",
+      });
       counts.created += rows.length;
       counts.events += events;
     }

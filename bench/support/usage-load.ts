@@ -99,7 +99,8 @@ function filler({ batches, first, duplicates }: UsageRound): (index: number) => 
   const bodies = batches.map(({ body }) => Buffer.from(body, "latin1"));
   return (index) => {
     const fresh = first + index;
-    const old = duplicates === null ? fresh : duplicates.stored.first + (index % duplicates.stored.count);
+    const old =
+      duplicates === null ? fresh : duplicates.stored.first + (index % duplicates.stored.count);
     const ofHundred = duplicates?.ofHundred ?? 0;
     const place = old % batches.length;
     const batch = batches[place];
@@ -138,7 +139,9 @@ async function makeLoad(round: UsageRound): Promise<UsageRoundResult> {
   const counts: Counts = { tookMs: [], failure: null, ...none };
   const fill = filler(round);
   const beganMs = performance.now();
-  await Promise.all(Array.from({ length: round.connections }, () => drive(round, beganMs, fill, counts)));
+  await Promise.all(
+    Array.from({ length: round.connections }, () => drive(round, beganMs, fill, counts)),
+  );
   const elapsedMs = performance.now() - beganMs;
   const { tookMs, sent, failures, failure, created, duplicates, resent } = counts;
   tookMs.sort((a, b) => a - b);
@@ -153,7 +156,12 @@ async function makeLoad(round: UsageRound): Promise<UsageRoundResult> {
 }
 
 /** Drives one connection until the time is over and its last request is answered. */
-function drive(round: UsageRound, beganMs: number, fill: (index: number) => Filled, counts: Counts): Promise<void> {
+function drive(
+  round: UsageRound,
+  beganMs: number,
+  fill: (index: number) => Filled,
+  counts: Counts,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { perSecond, durationMs } = round;
   const socket = connect({ host: "127.0.0.1", port: round.port, noDelay: true });
@@ -166,7 +174,8 @@ function drive(round: UsageRound, beganMs: number, fill: (index: number) => Fill
   const next = () => {
     // A free connection takes the earliest request that is still open. The wait of a request for a
     // free connection is part of its time.
-    fromMs = perSecond === null ? performance.now() : beganMs + (1_000 * counts.claimed++) / perSecond;
+    fromMs =
+      perSecond === null ? performance.now() : beganMs + (1_000 * counts.claimed++) / perSecond;
     if (fromMs - beganMs >= durationMs) {
       socket.end();
       return;
@@ -215,7 +224,8 @@ function write(socket: Socket, key: string, body: Buffer): void {
 }
 
 /** The counts precede the results. */
-const countsBegin = /^\{"object":"usage_event_batch","created":(\d+),"duplicates":(\d+),"rejected":(\d+),/;
+const countsBegin =
+  /^\{"object":"usage_event_batch","created":(\d+),"duplicates":(\d+),"rejected":(\d+),/;
 const countsLength = 120;
 
 /** Whether the answer is correct: every event is stored, now or before. */

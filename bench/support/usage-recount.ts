@@ -58,9 +58,13 @@ export async function requireBilledOnce(
 ): Promise<void> {
   await withClient(databaseUrl, async (client) => {
     // Reads the rows by another path than the billed sums did.
-    await client.query("SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off");
+    await client.query(
+      "SET enable_indexscan = off; SET enable_indexonlyscan = off; SET enable_bitmapscan = off",
+    );
     const sums = await client.query(sumsText, [organisationIds]);
-    assert.deepEqual(sums.rows, [{ stored: events, billed: events, missing: 0, invented: 0, different: 0 }]);
+    assert.deepEqual(sums.rows, [
+      { stored: events, billed: events, missing: 0, invented: 0, different: 0 },
+    ]);
     await client.query("RESET ALL");
     const amounts = await client.query(amountsText, [organisationIds]);
     assert.deepEqual(amounts.rows, [{ types: 4, mispriced: 0, misinvoiced: 0 }]);

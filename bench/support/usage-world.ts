@@ -77,11 +77,16 @@ interface Owner {
 export async function addUsageWorld(system: MeasuredSystem): Promise<UsageWorld> {
   const [measured, bare] = [await addOwners(system, "Measured"), await addOwners(system, "Floor")];
   const keys: (readonly string[])[] = [];
-  for (const { organisationId } of measured) keys.push(await system.addKeys(organisationId, keysOfEach));
+  for (const { organisationId } of measured)
+    keys.push(await system.addKeys(organisationId, keysOfEach));
   const reportsOf = (events: number) => (owner: Owner, index: number, from: number) =>
     batchOf(index, measuredEvents(owner.subscriptions, from, events));
   const floorsOf = (events: number) => (owner: Owner, _: number, from: number) =>
-    floorBatchOf(owner.organisationId, measuredEvents(owner.subscriptions, from, events), owner.meterIds);
+    floorBatchOf(
+      owner.organisationId,
+      measuredEvents(owner.subscriptions, from, events),
+      owner.meterIds,
+    );
   return {
     organisationIds: measured.map(({ organisationId }) => organisationId),
     keys,
@@ -95,7 +100,10 @@ export async function addUsageWorld(system: MeasuredSystem): Promise<UsageWorld>
   };
 }
 
-async function addOwners({ organisation, pool }: MeasuredSystem, kind: string): Promise<readonly Owner[]> {
+async function addOwners(
+  { organisation, pool }: MeasuredSystem,
+  kind: string,
+): Promise<readonly Owner[]> {
   const owners: Owner[] = [];
   for (let number = 0; number < organisations; number++) {
     const { organisationId } = await organisation(`${kind} ${number}`);
@@ -138,7 +146,11 @@ export async function requireStoredOnce(
         FROM (SELECT count(*) AS times FROM usage_events WHERE organisation_id = ANY ($1) GROUP BY organisation_id, event_id) ids`,
       [organisationIds],
     );
-    assert.deepEqual(rows, [{ stored: told, different: told }], "what was told as new is stored, each event once");
+    assert.deepEqual(
+      rows,
+      [{ stored: told, different: told }],
+      "what was told as new is stored, each event once",
+    );
   } finally {
     await client.end();
   }

@@ -37,7 +37,11 @@ export interface RefusalRow {
 }
 
 const notFound = { status: 404, type: "not_found", connect: "not_found" } as const;
-const invalid = { status: 422, type: "invalid_request_error", connect: "invalid_argument" } as const;
+const invalid = {
+  status: 422,
+  type: "invalid_request_error",
+  connect: "invalid_argument",
+} as const;
 const aborted = { status: 409, type: "conflict", connect: "aborted" } as const;
 const precondition = { status: 409, type: "conflict", connect: "failed_precondition" } as const;
 const badGateway = { status: 502, type: "api_error", connect: "unavailable" } as const;

@@ -9,7 +9,8 @@ import { type XeroConnection, type XeroOptions, xeroAmountPlaces } from "./xero/
 
 /** Each kind with the function that connects it. The conformance suite runs over this table. */
 export const ledgers = {
-  xero: (connection: XeroConnection, options?: XeroOptions): Ledger => createXeroLedger(connection, options),
+  xero: (connection: XeroConnection, options?: XeroOptions): Ledger =>
+    createXeroLedger(connection, options),
 } as const;
 
 /** A kind of ledger, as stored with a connection. */
@@ -37,5 +38,8 @@ export const ledgerWebhooks = {
   xero: { signatureHeader: xeroSignatureHeader, read: readXeroWebhook },
 } as const satisfies Record<
   LedgerKind,
-  { readonly signatureHeader: string; readonly read: (delivery: LedgerWebhookDelivery, key: string) => LedgerWebhook }
+  {
+    readonly signatureHeader: string;
+    readonly read: (delivery: LedgerWebhookDelivery, key: string) => LedgerWebhook;
+  }
 >;

@@ -97,7 +97,10 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   });
   const gate = createOperatorGate(createOperatorAccess(pool));
   const services = bindings.map(({ service }) => service);
-  const health = healthRoutes({ ...parts.readiness, services: services.map(({ typeName }) => typeName) });
+  const health = healthRoutes({
+    ...parts.readiness,
+    services: services.map(({ typeName }) => typeName),
+  });
   const open = config.api.grpcReflection ? [health, reflectionRoutes(services)] : [health];
   const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
   const rest = restHandler({
@@ -126,7 +129,8 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
       }),
       fallback: (request, response) => {
         const exchange = exchangeOf(request);
-        if (exchange !== undefined) void rest(request as HttpRequest, response as HttpResponse, exchange);
+        if (exchange !== undefined)
+          void rest(request as HttpRequest, response as HttpResponse, exchange);
       },
     }),
     openapi: null,
@@ -162,7 +166,14 @@ function consentAnswer(parts: AdminParts): Answer {
     const given = { state: query.get("state"), code: query.get("code"), error: query.get("error") };
     const { status, html } = consentPage(await takeConsent(parts, given, exchange.requestId));
     const headers = ["Request-Id", exchange.requestId, "Content-Type", "text/html; charset=utf-8"];
-    headers.push("Cache-Control", "no-store", "X-Content-Type-Options", "nosniff", "Referrer-Policy", "no-referrer");
+    headers.push(
+      "Cache-Control",
+      "no-store",
+      "X-Content-Type-Options",
+      "nosniff",
+      "Referrer-Policy",
+      "no-referrer",
+    );
     headers.push("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
     respond(request, response, status, headers, html);
   };
@@ -170,7 +181,12 @@ function consentAnswer(parts: AdminParts): Answer {
 
 function settingsOf({ ledger, webhooks }: Config) {
   const { callDeadlineMs, addresses: ledgerAddresses } = ledger;
-  return { amountPlaces: amountPlacesOf, callDeadlineMs, ledgerAddresses, webhookAddresses: webhooks.addresses };
+  return {
+    amountPlaces: amountPlacesOf,
+    callDeadlineMs,
+    ledgerAddresses,
+    webhookAddresses: webhooks.addresses,
+  };
 }
 
 /** This port has no REST, so every REST path is unknown and no request passes. */

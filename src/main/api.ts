@@ -57,14 +57,20 @@ const checkMs = 1_500;
 /** Starts the API: REST, Connect, gRPC-Web and gRPC on one port, and the admin API on another. */
 export async function startApi(config: Config, log: Log): Promise<Running> {
   const metrics = createMetrics();
-  const pool = createPool({ databaseUrl: config.database.url, size: config.database.poolSize, name: "api" }, (err) =>
-    log.warn({ err }, "a database connection was lost"),
+  const pool = createPool(
+    { databaseUrl: config.database.url, size: config.database.poolSize, name: "api" },
+    (err) => log.warn({ err }, "a database connection was lost"),
   );
   watchPool(metrics, pool);
-  const outcomes = createOutcomes(config.database.url, pool, (err) => log.warn({ err }, "outcomes: connection lost"));
+  const outcomes = createOutcomes(config.database.url, pool, (err) =>
+    log.warn({ err }, "outcomes: connection lost"),
+  );
   const temporal = connectTemporal();
   const work = createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
-    log.warn({ organisationId, err }, "the ledger workflow could not be woken; the dispatcher will"),
+    log.warn(
+      { organisationId, err },
+      "the ledger workflow could not be woken; the dispatcher will",
+    ),
   );
   const starts = createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
     log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
@@ -167,7 +173,9 @@ function ledgerWebhookEndpoints(
     addressOf,
     note: (hints: readonly LedgerNotification[]) => recordNotifications(pool, hints),
   };
-  return new Map([[xeroWebhookPath, ledgerWebhookAnswer({ ...parts, read: (delivery) => read(delivery, key) })]]);
+  return new Map([
+    [xeroWebhookPath, ledgerWebhookAnswer({ ...parts, read: (delivery) => read(delivery, key) })],
+  ]);
 }
 
 /** The least time between two warnings about addresses with too many connections. */
@@ -181,7 +189,10 @@ function warnOfConnections(log: Log): (address: string) => void {
   return (address) => {
     if (performance.now() < quietUntilMs) return;
     quietUntilMs = performance.now() + connectionWarningMs;
-    log.warn({ address }, "an address holds too many connections; name it in TRUSTED_PROXIES if it is a proxy");
+    log.warn(
+      { address },
+      "an address holds too many connections; name it in TRUSTED_PROXIES if it is a proxy",
+    );
   };
 }
 
@@ -197,7 +208,14 @@ function startAdmin(
   keys: IdempotencyStore,
   parts: Omit<
     Parameters<typeof startAdminPort>[0],
-    "config" | "pool" | "keys" | "metrics" | "log" | "logFailure" | "onPoolError" | "onConnectionLimit"
+    | "config"
+    | "pool"
+    | "keys"
+    | "metrics"
+    | "log"
+    | "logFailure"
+    | "onPoolError"
+    | "onConnectionLimit"
   >,
 ): Promise<AdminPort> {
   const logFailure = (err: unknown, requestId: string) => log.error({ requestId, err }, "failure");
@@ -230,7 +248,10 @@ function doors(
     onBatch: (size) => metrics.admissions.observe(size),
   });
   const tell = createReportError((err, requestId) => log.error({ requestId, err }, "failure"));
-  const gate = createGate({ access, permits: (operation, caller) => permits(operation.name, caller) });
+  const gate = createGate({
+    access,
+    permits: (operation, caller) => permits(operation.name, caller),
+  });
   const call = createCall({
     idempotency: createIdempotency(keys),
     observe: observeCall,
@@ -238,7 +259,10 @@ function doors(
     formats: textFormats,
   });
   const publicServices = bindings.map(({ service }) => service);
-  const health = healthRoutes({ ...readiness, services: publicServices.map(({ typeName }) => typeName) });
+  const health = healthRoutes({
+    ...readiness,
+    services: publicServices.map(({ typeName }) => typeName),
+  });
   const open = config.api.grpcReflection ? [health, reflectionRoutes(publicServices)] : [health];
   const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
   const findRoute = compileRoutes(jobsOf(publicServices));
@@ -247,11 +271,20 @@ function doors(
   return {
     rest,
     connect: connectNodeAdapter({
-      ...connectRoutes(bindings, { gate, call, tell, checkJson, recordOf: exchangeOf, shutdownSignal, open }),
+      ...connectRoutes(bindings, {
+        gate,
+        call,
+        tell,
+        checkJson,
+        recordOf: exchangeOf,
+        shutdownSignal,
+        open,
+      }),
       // An unknown procedure is answered like any other unknown path.
       fallback: (request, response) => {
         const exchange = exchangeOf(request);
-        if (exchange !== undefined) void rest(request as HttpRequest, response as HttpResponse, exchange);
+        if (exchange !== undefined)
+          void rest(request as HttpRequest, response as HttpResponse, exchange);
       },
     }),
   };

@@ -20,7 +20,8 @@ import type { Log } from "./log.ts";
 const callEndMs = 1_000;
 
 /** The log line for an authorisation that the ledger has ended. */
-export const disconnectedText = "the ledger has ended its authorisation: an owner must authorise it again";
+export const disconnectedText =
+  "the ledger has ended its authorisation: an owner must authorise it again";
 
 /** The dependencies of the adapters. */
 export interface AdapterParts {
@@ -40,9 +41,12 @@ export interface AdapterParts {
  * Writes a ledger's answer to the log. A warning is logged at `warn`, for operators. An error is
  * logged at `info`, for diagnosis.
  */
-export function logAnswer(log: Pick<Log, "warn" | "info">): NonNullable<AdapterParts["onAnswered"]> {
+export function logAnswer(
+  log: Pick<Log, "warn" | "info">,
+): NonNullable<AdapterParts["onAnswered"]> {
   return (organisationId, told) => {
-    if (told.warnings.length > 0) log.warn({ organisationId, ...told }, "the ledger warned of something that it took");
+    if (told.warnings.length > 0)
+      log.warn({ organisationId, ...told }, "the ledger warned of something that it took");
     else log.info({ organisationId, ...told }, "the ledger answered with an error");
   };
 }
@@ -115,8 +119,10 @@ function authorisationOf(
  */
 export function connectLedger(
   connection: LedgerConnection,
-  options: Required<Pick<XeroOptions, "connect">> & Pick<XeroOptions, "budget" | "authorisation" | "observeAnswer">,
+  options: Required<Pick<XeroOptions, "connect">> &
+    Pick<XeroOptions, "budget" | "authorisation" | "observeAnswer">,
 ): Ledger {
-  if (!isLedgerKind(connection.kind)) throw new Error(`there is no ledger of kind ${connection.kind}`);
+  if (!isLedgerKind(connection.kind))
+    throw new Error(`there is no ledger of kind ${connection.kind}`);
   return ledgers[connection.kind](connection, options);
 }

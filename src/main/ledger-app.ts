@@ -35,7 +35,10 @@ export function createLedgerApp(parts: {
       const keeper = createLedgerTokens(pool, sealing, organisationId);
       // Tokens of another app do not work with these credentials: the ledger would call them
       // invalid, and the tokens would be deleted here.
-      const tokens = createSharedTokenSource(agent, { app: settings.clientId === clientId ? settings : null, keeper });
+      const tokens = createSharedTokenSource(agent, {
+        app: settings.clientId === clientId ? settings : null,
+        keeper,
+      });
       const ask = async (
         rejected: string | null,
       ): Promise<readonly [string, LedgerAnswer<"ended" | "ended_before">]> => {

@@ -11,7 +11,10 @@ import { createConnect, type Lookup, lookupOf, NotSent } from "../webhooks/conne
  * Opens connections to ledgers. Each connection checks the address again. A name may resolve to
  * another host by then, and a connection may be older than the current setting.
  */
-export function createLedgerConnect(mode: AddressMode, lookup: Lookup = lookupOf(mode)): buildConnector.connector {
+export function createLedgerConnect(
+  mode: AddressMode,
+  lookup: Lookup = lookupOf(mode),
+): buildConnector.connector {
   const connect = createConnect({ mode, connectMs: xeroDefaults.connectTimeoutMs, lookup });
   return (target, callback) => {
     const { protocol, hostname, port } = target;

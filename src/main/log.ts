@@ -37,7 +37,11 @@ interface PublishFailure {
  * Creates the log of this process. `part` (`api`, `worker`) is in every line. `destination` is
  * standard output unless a test sets it.
  */
-export function createLog(part: string, level: LogLevel, destination?: { write(line: string): void }): Log {
+export function createLog(
+  part: string,
+  level: LogLevel,
+  destination?: { write(line: string): void },
+): Log {
   const options = {
     level,
     base: { part, pid: process.pid },
@@ -56,7 +60,11 @@ export function createLog(part: string, level: LogLevel, destination?: { write(l
 function reportFailure(error: unknown, depth = 0): PublishFailure {
   if (!(error instanceof Error)) return { type: typeof error, message: String(error) };
   const { name, message, stack, cause } = error;
-  const { code, constraint, table } = error as { code?: unknown; constraint?: unknown; table?: unknown };
+  const { code, constraint, table } = error as {
+    code?: unknown;
+    constraint?: unknown;
+    table?: unknown;
+  };
   return {
     type: name,
     message,

@@ -22,7 +22,9 @@ export interface Metrics {
 }
 
 /** From half a millisecond (a read) to 15 seconds, the longest wait for the ledger (POSTING-4). */
-const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15];
+const secondsBuckets = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15,
+];
 
 /** Connections of a pool, as pg counts them. */
 export interface PoolCounts {

@@ -7,7 +7,12 @@ import { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import { CustomerSchema } from "../gen/proto/billing/v1/customers_pb.ts";
 import { InvoiceSchema } from "../gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionSchema } from "../gen/proto/billing/v1/subscriptions_pb.ts";
-import { presentCreditNote, presentCustomer, presentInvoice, presentSubscription } from "../services/present.ts";
+import {
+  presentCreditNote,
+  presentCustomer,
+  presentInvoice,
+  presentSubscription,
+} from "../services/present.ts";
 import type { ShownObject } from "../store/events/publish-changes.ts";
 import { compileWriter } from "../transport/rest/write-json.ts";
 

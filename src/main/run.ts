@@ -19,7 +19,10 @@ export interface Running {
  * Runs one process until a signal or its own end, and does not return before. The exit code is 0
  * after a clean stop.
  */
-export async function run(part: string, start: (config: Config, log: Log) => Promise<Running>): Promise<void> {
+export async function run(
+  part: string,
+  start: (config: Config, log: Log) => Promise<Running>,
+): Promise<void> {
   assertNodeVersion(process.version);
   const config = settings();
   const log = createLog(part, config.logLevel);

@@ -10,16 +10,24 @@ export type StopTracing = () => Promise<void>;
 /**
  * Any of these enables the export. `OTEL_SDK_DISABLED=true` and an exporter of `none` disable it.
  */
-const asking = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_TRACES_EXPORTER"] as const;
+const asking = [
+  "OTEL_EXPORTER_OTLP_ENDPOINT",
+  "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+  "OTEL_TRACES_EXPORTER",
+] as const;
 
 /** Whether the environment enables traces, by OpenTelemetry's specification of its variables. */
 export function wantsTracing(env: NodeJS.ProcessEnv): boolean {
-  if (env.OTEL_SDK_DISABLED?.toLowerCase() === "true" || env.OTEL_TRACES_EXPORTER === "none") return false;
+  if (env.OTEL_SDK_DISABLED?.toLowerCase() === "true" || env.OTEL_TRACES_EXPORTER === "none")
+    return false;
   return asking.some((name) => Boolean(env[name]));
 }
 
 /** Starts the export of traces if the environment enables it. Call it before anything else. */
-export async function startTracing(env: NodeJS.ProcessEnv, serviceName: string): Promise<StopTracing> {
+export async function startTracing(
+  env: NodeJS.ProcessEnv,
+  serviceName: string,
+): Promise<StopTracing> {
   if (!wantsTracing(env)) return async () => undefined;
   const { NodeSDK } = await import("@opentelemetry/sdk-node");
   // OTEL_SERVICE_NAME takes precedence over this name. The SDK reads all other variables itself.

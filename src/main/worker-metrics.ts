@@ -63,7 +63,8 @@ type Address = NonNullable<Config["workerMetrics"]>;
 function listen(server: Server, { host, port }: Address): Promise<number> {
   return new Promise((done, fail) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === "EADDRINUSE" ? "is taken" : `failed (${cause.code ?? cause.message})`;
+      const why =
+        cause.code === "EADDRINUSE" ? "is taken" : `failed (${cause.code ?? cause.message})`;
       fail(new SettingError(`WORKER_METRICS_PORT=${port} on ${host} ${why}.`, { cause }));
     });
     server.listen(port, host, () => done((server.address() as AddressInfo).port));

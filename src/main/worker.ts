@@ -69,10 +69,13 @@ const webhookQueries = 3;
  */
 export async function startWorker(config: Config, log: Log): Promise<Running> {
   if (config.secretKey === null)
-    throw new SettingError("SECRET_KEY is not set: the worker needs it to open ledger credentials.");
+    throw new SettingError(
+      "SECRET_KEY is not set: the worker needs it to open ledger credentials.",
+    );
   const metrics = await serveWorkerMetrics(config);
-  const pool = createPool({ databaseUrl: config.database.url, size: config.database.poolSize, name: "worker" }, (err) =>
-    log.warn({ err }, "a database connection was lost"),
+  const pool = createPool(
+    { databaseUrl: config.database.url, size: config.database.poolSize, name: "worker" },
+    (err) => log.warn({ err }, "a database connection was lost"),
   );
   const temporal = connectTemporal();
   const sealing = createEncryption(config.secretKey, config.secretKeysBefore);
@@ -95,7 +98,10 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   const { callDeadlineMs, publicUrl } = config.ledger;
   const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
   const onParked = (organisationId: string, { subscriptionId, reason }: Parked) =>
-    log.warn({ organisationId, subscriptionId, reason }, "a subscription was set aside by the billing run");
+    log.warn(
+      { organisationId, subscriptionId, reason },
+      "a subscription was set aside by the billing run",
+    );
   const webhooks = openWebhooks(config, pool, sealing, log);
   const activities = {
     ...createPostingActivities({ ...parts, openScope: createPosting(pool, sealing) }),
@@ -113,9 +119,15 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...webhooks.activities,
     ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
   };
-  const settings = { taskQueue: config.taskQueue, activities, log, onSchedules: metrics.onSchedules };
+  const settings = {
+    taskQueue: config.taskQueue,
+    activities,
+    log,
+    onSchedules: metrics.onSchedules,
+  };
   const worker = await runWorker(temporal, settings).catch(asSetting);
-  const onUnknown = (kind: string) => log.warn({ kind }, "dispatcher: work of a kind that is not known here was left");
+  const onUnknown = (kind: string) =>
+    log.warn({ kind }, "dispatcher: work of a kind that is not known here was left");
   const dispatcher = startDispatcher(
     async (graceMs) => [
       ...(await findStaleJobs(pool, graceMs, onUnknown)),
@@ -124,7 +136,12 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     work,
     (err) => log.warn({ err }, "dispatcher: the database could not be asked"),
   );
-  const housekeepings = startHousekeepings(pool, sealing, { openLedger: adapters.open, callDeadlineMs }, log);
+  const housekeepings = startHousekeepings(
+    pool,
+    sealing,
+    { openLedger: adapters.open, callDeadlineMs },
+    log,
+  );
   return {
     port: metrics.port,
     done: worker.done,
@@ -145,7 +162,8 @@ function startHousekeepings(
   ledger: Pick<ReferenceDataDependencies, "openLedger" | "callDeadlineMs">,
   log: Log,
 ): Cleanup[] {
-  const onTrouble = (err: unknown) => log.warn({ err }, "housekeeping: the database could not be asked");
+  const onTrouble = (err: unknown) =>
+    log.warn({ err }, "housekeeping: the database could not be asked");
   const keys = createIdempotencyStore(pool, { onTrouble });
   const forgetting = [deleteExpiredConsents, deleteExpiredEvents].map(
     (forget) => (atMost: number) => forget(pool, atMost),
@@ -157,7 +175,12 @@ function startHousekeepings(
     log.warn({ organisationId, err }, "what a ledger offers could not be read");
   const offers = { store: createReferenceDataReading(pool, sealing), ...ledger, onError };
   // Twenty calls at once, which are the lists of five organisations.
-  housekeepings.push(startCleanup((atMost) => readDueReferenceData(offers, atMost), { batch: 20, onError: onTrouble }));
+  housekeepings.push(
+    startCleanup((atMost) => readDueReferenceData(offers, atMost), {
+      batch: 20,
+      onError: onTrouble,
+    }),
+  );
   return housekeepings;
 }
 
@@ -194,12 +217,17 @@ function openWebhooks(config: Config, pool: pg.Pool, sealing: Encryption, log: L
     firstPauseMs: config.webhooks.firstPauseMs,
     stopping: stopping.signal,
     onDisabled: (endpoint, reason) =>
-      log.warn({ ...endpoint, reason }, "a webhook endpoint is disabled by what came of its deliveries"),
-    onEncrypted: (endpoint, err) => log.warn({ ...endpoint, err }, "a webhook endpoint's secret cannot be opened"),
+      log.warn(
+        { ...endpoint, reason },
+        "a webhook endpoint is disabled by what came of its deliveries",
+      ),
+    onEncrypted: (endpoint, err) =>
+      log.warn({ ...endpoint, err }, "a webhook endpoint's secret cannot be opened"),
   });
   const resealing = startCleanup((atMost) => reencryptEndpoints(pool, sealing, atMost), {
     everyMs: reencryptEveryMs,
-    onError: (err) => log.warn({ err }, "the secrets of a webhook endpoint could not be sealed anew"),
+    onError: (err) =>
+      log.warn({ err }, "the secrets of a webhook endpoint could not be sealed anew"),
   });
   return {
     activities,

@@ -18,10 +18,17 @@ export function invoiceService({ store }: ServiceParts): Implementation<typeof I
 }
 
 /** Returns the implementation of CreditNoteService. Refuses `credit_note_not_found`. */
-export function creditNoteService({ store }: ServiceParts): Implementation<typeof CreditNoteService> {
+export function creditNoteService({
+  store,
+}: ServiceParts): Implementation<typeof CreditNoteService> {
   const get = getObject(store, ({ creditNotes }) => creditNotes, "credit_note_not_found");
   return {
-    listCreditNotes: listMethod(store, ({ creditNotes }) => creditNotes, filtersOf, presentCreditNote),
+    listCreditNotes: listMethod(
+      store,
+      ({ creditNotes }) => creditNotes,
+      filtersOf,
+      presentCreditNote,
+    ),
     getCreditNote: async ({ id }, call) => ({ creditNote: presentCreditNote(await get(id, call)) }),
   };
 }
@@ -36,6 +43,8 @@ function filtersOf(request: DocumentRequest): DocumentFilters {
   return {
     subscription: request.subscription ?? null,
     customer: request.customer ?? null,
-    statuses: request.status.map((value) => wordOf(documentStatuses, value)).filter((word) => word !== null),
+    statuses: request.status
+      .map((value) => wordOf(documentStatuses, value))
+      .filter((word) => word !== null),
   };
 }

@@ -8,7 +8,10 @@ import type {
   InvoiceType as InvoiceTypeWord,
   LineKind,
 } from "../domain/billing/invoice.ts";
-import type { CatalogueStatus as CatalogueStatusWord, PlanType as PlanTypeWord } from "../domain/catalogue/plan.ts";
+import type {
+  CatalogueStatus as CatalogueStatusWord,
+  PlanType as PlanTypeWord,
+} from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type {
   ChangeDocument as ChangeDocumentWord,
@@ -17,7 +20,11 @@ import type {
 import type { EndWhen as EndWhenWord } from "../domain/subscriptions/end.ts";
 import type { SubscriptionStatus as SubscriptionStatusWord } from "../domain/subscriptions/subscription.ts";
 import { PlanType } from "../gen/proto/billing/v1/catalogue_pb.ts";
-import { CatalogueStatus, DocumentStatus, LedgerSyncStatus } from "../gen/proto/billing/v1/common_pb.ts";
+import {
+  CatalogueStatus,
+  DocumentStatus,
+  LedgerSyncStatus,
+} from "../gen/proto/billing/v1/common_pb.ts";
 import { AllocationState, AllocationStatus } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import { CustomerStatus } from "../gen/proto/billing/v1/customers_pb.ts";
 import { InvoiceLineKind, InvoiceType } from "../gen/proto/billing/v1/invoices_pb.ts";

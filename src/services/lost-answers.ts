@@ -31,7 +31,8 @@ export async function untilKnown<T>(untilMs: number, write: () => Promise<T>): P
 
 /** The cause goes to the log. */
 function unknownOutcome(cause: unknown): Refusal {
-  const message = "The service lost its database, and the request may have been done or not; please retry it unchanged";
+  const message =
+    "The service lost its database, and the request may have been done or not; please retry it unchanged";
   const refusal = new Refusal("temporarily_unavailable", message, null, 1);
   refusal.cause = cause;
   return refusal;

@@ -7,10 +7,14 @@ import { presentOrganisation } from "./present.ts";
 /**
  * Returns the implementation of OrganisationService. It reads the organisation of the calling key.
  */
-export function organisationService({ store }: ServiceParts): Implementation<typeof OrganisationService> {
+export function organisationService({
+  store,
+}: ServiceParts): Implementation<typeof OrganisationService> {
   return {
     getOrganisation: async (_request, call) => ({
-      organisation: presentOrganisation(await store.organisation(call.caller.organisationId).settings()),
+      organisation: presentOrganisation(
+        await store.organisation(call.caller.organisationId).settings(),
+      ),
     }),
   };
 }

@@ -7,10 +7,14 @@ import type { Caller } from "../transport/rpc/caller.ts";
  */
 const rules: Readonly<Record<string, (caller: Caller) => string | null>> = {
   "billing.v1.CustomerService/CreateCustomer": ({ canCreateLedgerContacts }) =>
-    canCreateLedgerContacts ? null : "The organisation does not allow customers to be created through the API.",
+    canCreateLedgerContacts
+      ? null
+      : "The organisation does not allow customers to be created through the API.",
   "billing.v1.UsageService/ReportUsage": ({ usageAllowed, livemode }) => {
     if (usageAllowed) return null;
-    return livemode ? "The organisation has not allowed usage to be reported." : "A test key cannot report usage.";
+    return livemode
+      ? "The organisation has not allowed usage to be reported."
+      : "A test key cannot report usage.";
   },
 };
 

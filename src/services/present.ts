@@ -30,7 +30,9 @@ import {
 } from "./enums.ts";
 
 /** Returns the organisation's message (OBJECT-8). */
-export function presentOrganisation(organisation: OrganisationSettings): MessageInitShape<typeof OrganisationSchema> {
+export function presentOrganisation(
+  organisation: OrganisationSettings,
+): MessageInitShape<typeof OrganisationSchema> {
   return {
     id: organisation.id,
     object: "organisation",
@@ -228,6 +230,9 @@ function amount(value: Decimal | null): string | null {
 }
 
 /** Returns the member if it has a value. An unset field is `null` on the wire. */
-function given<Name extends string, Value>(name: Name, value: Value | null): { [N in Name]?: Value } {
+function given<Name extends string, Value>(
+  name: Name,
+  value: Value | null,
+): { [N in Name]?: Value } {
   return (value === null ? {} : { [name]: value }) as { [N in Name]?: Value };
 }

@@ -19,7 +19,10 @@ export const textFormats: TextFormats = new Map([
       must: "must be a day of the calendar, YYYY-MM-DD",
     },
   ],
-  [TextFormat.TIMEZONE, { holds: isTimezone, must: "must be the name of an IANA time zone, such as Europe/Paris" }],
+  [
+    TextFormat.TIMEZONE,
+    { holds: isTimezone, must: "must be the name of an IANA time zone, such as Europe/Paris" },
+  ],
   [
     TextFormat.TIMESTAMP,
     {

@@ -29,26 +29,40 @@ function reportUsage({ store }: ServiceParts): Method {
     const untilMs = Date.now() + answerBudgetMs;
     const { usage } = store.organisation(caller.organisationId);
     // If the first answer was lost, the events that it stored are found and reported as duplicates.
-    const verdicts = await untilKnown(untilMs, () => usage.report(events.map(readEvent), caller.now));
+    const verdicts = await untilKnown(untilMs, () =>
+      usage.report(events.map(readEvent), caller.now),
+    );
     crashPoint("usage_stored");
-    const count = (status: UsageVerdict["status"]) => verdicts.filter((verdict) => verdict.status === status).length;
+    const count = (status: UsageVerdict["status"]) =>
+      verdicts.filter((verdict) => verdict.status === status).length;
     return {
       object: "usage_event_batch",
       created: count("created"),
       duplicates: count("duplicate"),
       rejected: count("rejected"),
-      results: verdicts.map((verdict, index) => presentVerdict(events[index]?.eventId ?? "", verdict)),
+      results: verdicts.map((verdict, index) =>
+        presentVerdict(events[index]?.eventId ?? "", verdict),
+      ),
     };
   };
 }
 
 /** The form was validated with the rest of the request. */
-function readEvent({ eventId, subscription, meter, meterCode, quantity, timestamp }: UsageEvent): ReportedUsage {
+function readEvent({
+  eventId,
+  subscription,
+  meter,
+  meterCode,
+  quantity,
+  timestamp,
+}: UsageEvent): ReportedUsage {
   const read = readQuantity(quantity);
   const occurredAt = readTimestamp(timestamp);
   assert(read !== null && occurredAt !== null, "the request was validated");
   const named =
-    meter === undefined ? { by: "code" as const, value: meterCode ?? "" } : { by: "id" as const, value: meter };
+    meter === undefined
+      ? { by: "code" as const, value: meterCode ?? "" }
+      : { by: "id" as const, value: meter };
   return { eventId, subscription, meter: named, quantity: read, occurredAt };
 }
 
@@ -58,7 +72,10 @@ function presentVerdict(eventId: string, verdict: UsageVerdict) {
   return { eventId, status: UsageEventStatus.REJECTED, error: { code: codes[code], message } };
 }
 
-const statuses = { created: UsageEventStatus.CREATED, duplicate: UsageEventStatus.DUPLICATE } as const;
+const statuses = {
+  created: UsageEventStatus.CREATED,
+  duplicate: UsageEventStatus.DUPLICATE,
+} as const;
 
 const codes = {
   subscription_not_found: UsageEventErrorCode.SUBSCRIPTION_NOT_FOUND,

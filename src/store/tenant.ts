@@ -15,7 +15,12 @@ import type { Restoration, RestorationFacts } from "../domain/subscriptions/rest
 import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
 import { getOrganisation } from "./access/organisation-settings.ts";
 import { findUnsent } from "./billing/billing-state.ts";
-import { type CatalogueFilters, catalogueFilters, chargeListing, planListing } from "./catalogue/catalogue.ts";
+import {
+  type CatalogueFilters,
+  catalogueFilters,
+  chargeListing,
+  planListing,
+} from "./catalogue/catalogue.ts";
 import {
   type CustomerCreation,
   type CustomerFilters,
@@ -53,7 +58,11 @@ import {
   type TerminationOutcome,
   type TerminationRequest,
 } from "./subscriptions/end.ts";
-import { createRestoration, type RestorationOutcome, type RestorationRequest } from "./subscriptions/restore.ts";
+import {
+  createRestoration,
+  type RestorationOutcome,
+  type RestorationRequest,
+} from "./subscriptions/restore.ts";
 import {
   type PlannedSubscription,
   type SubscriptionFilters,
@@ -90,13 +99,19 @@ export interface Scope {
      * Bills what is due, then makes the change that `decide` returns, all under the lock of the
      * subscription. STATE-2.
      */
-    changeUnits(change: UnitsChangeOrder, decide: (state: BillingState) => UnitsDecision): Promise<UnitsChangeOutcome>;
+    changeUnits(
+      change: UnitsChangeOrder,
+      decide: (state: BillingState) => UnitsDecision,
+    ): Promise<UnitsChangeOutcome>;
     getUnitsChange(id: string): Promise<AppliedUnitsChange>;
     /**
      * Bills what is due, then ends the subscription as `decide` returns. If invoices must be
      * removed first, only starts the end. END-3, END-4.
      */
-    end(ending: TerminationRequest, decide: (facts: EndFacts) => EndDecision): Promise<TerminationOutcome>;
+    end(
+      ending: TerminationRequest,
+      decide: (facts: EndFacts) => EndDecision,
+    ): Promise<TerminationOutcome>;
     /** Records that a caller was notified that the ledger refused this end. */
     reportTermination(terminationId: string): Promise<void>;
     /** Bills what is due, then restores the subscription as `decide` returns. RESTORE-1. */
@@ -149,7 +164,8 @@ function openScope(pool: pg.Pool, storeUsage: StoreUsage, organisationId: string
       getUnitsChange: (id) => getUnitsChange(pool, organisationId, id),
       end: (ending, decide) => createTermination(pool, organisationId, ending, decide),
       reportTermination: (terminationId) => reportTermination(pool, organisationId, terminationId),
-      restore: (restoration, decide) => createRestoration(pool, organisationId, restoration, decide),
+      restore: (restoration, decide) =>
+        createRestoration(pool, organisationId, restoration, decide),
       findUnsent: (id) => findUnsent(pool, organisationId, id),
     },
     invoices: {
@@ -174,7 +190,11 @@ function collect<Row extends pg.QueryResultRow, T, Filters>(
   };
 }
 
-async function findFirst(pool: pg.Pool, organisationId: string, subscriptionId: string): Promise<InvoiceIds | null> {
+async function findFirst(
+  pool: pg.Pool,
+  organisationId: string,
+  subscriptionId: string,
+): Promise<InvoiceIds | null> {
   const { rows } = await pool.query<{ invoice_id: string; job_id: string }>({
     name: "find_first_invoice",
     text: `SELECT o.invoice_id, o.id AS job_id

@@ -24,10 +24,12 @@ const webhookExample = "https://hooks.example.com/billing";
 export function urlFault(url: string, mode: AddressMode, example = webhookExample): string | null {
   if (url.length > urlLength) return `must have ${urlLength} characters at most`;
   // Parsers differ over these characters. Node's would drop them or read them as slashes.
-  if (/[\s\p{Cc}\p{Cf}\\]/u.test(url)) return "must have no spaces, backslashes or control characters";
+  if (/[\s\p{Cc}\p{Cf}\\]/u.test(url))
+    return "must have no spaces, backslashes or control characters";
   const written = /^(https?):\/\/([^/?#]*)/i.exec(url);
   const scheme = written?.[1]?.toLowerCase();
-  if (scheme === undefined || (scheme === "http" && mode === "public")) return "must begin with https://";
+  if (scheme === undefined || (scheme === "http" && mode === "public"))
+    return "must begin with https://";
   if (written?.[2]?.includes("@")) return "must hold no user name or password";
   if (url.includes("#")) return "must have no fragment (#)";
   // With too many slashes the parser drops some and reads the path as the host.
@@ -48,12 +50,16 @@ const publicPorts: ReadonlySet<string> = new Set(["", "8443"]);
  */
 function hostFault(hostname: string, mode: AddressMode, example: string): string | null {
   const literal = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-  if (isIP(literal) !== 0) return isForbidden(literal, mode) ? "must be of the public network" : null;
+  if (isIP(literal) !== 0)
+    return isForbidden(literal, mode) ? "must be of the public network" : null;
   if (mode === "development" && hostname === "localhost") return null;
   const labels = hostname.split(".");
-  const isName = hostname.length <= 253 && labels.length > 1 && labels.every((label) => labelForm.test(label));
+  const isName =
+    hostname.length <= 253 && labels.length > 1 && labels.every((label) => labelForm.test(label));
   if (!isName) return `must name a host of the public network, such as ${example}`;
-  return privateNames.some((name) => `.${hostname}`.endsWith(`.${name}`)) ? "must be of the public network" : null;
+  return privateNames.some((name) => `.${hostname}`.endsWith(`.${name}`))
+    ? "must be of the public network"
+    : null;
 }
 
 const labelForm = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -90,7 +96,9 @@ export function isForbidden(address: string, mode: AddressMode): boolean {
   const type = family === 4 ? "ipv4" : "ipv6";
   if (mode === "development" && loopback.check(address, type)) return false;
   if (family === 4) return specialIpv4.check(address, "ipv4");
-  return !globalIpv6.check(address, "ipv6") || specialIpv6.check(address, "ipv6") || isIsatap(address);
+  return (
+    !globalIpv6.check(address, "ipv6") || specialIpv6.check(address, "ipv6") || isIsatap(address)
+  );
 }
 
 const loopback = blockListOf({ ipv4: ["127.0.0.0/8"], ipv6: ["::1/128"] });
@@ -163,6 +171,8 @@ function isIsatap(address: string): boolean {
   const first = head.split(":");
   const last = tail === undefined || tail === "" ? [] : tail.split(":");
   const groups =
-    tail === undefined ? first : [...first, ...Array<string>(8 - first.length - last.length).fill("0"), ...last];
+    tail === undefined
+      ? first
+      : [...first, ...Array<string>(8 - first.length - last.length).fill("0"), ...last];
   return groups[5] === "5efe" && (groups[4] === "0" || groups[4] === "200");
 }

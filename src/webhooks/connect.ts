@@ -37,12 +37,16 @@ export interface ConnectOptions {
  */
 export function lookupOf(mode: AddressMode, nameServers?: readonly string[]): Lookup {
   if (mode === "development") {
-    return async (hostname) => (await systemLookup(hostname, { all: true })).map((one) => one.address);
+    return async (hostname) =>
+      (await systemLookup(hostname, { all: true })).map((one) => one.address);
   }
   const resolver = new Resolver({ timeout: 2_500, tries: 2 });
   if (nameServers !== undefined) resolver.setServers(nameServers);
   return async (hostname) => {
-    const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    const [ipv4, ipv6] = await Promise.allSettled([
+      resolver.resolve4(hostname),
+      resolver.resolve6(hostname),
+    ]);
     if (ipv4.status === "rejected" && ipv6.status === "rejected") throw ipv4.reason;
     return [ipv4, ipv6].flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   };
@@ -61,7 +65,10 @@ export function createConnect(options: ConnectOptions): buildConnector.connector
   };
 }
 
-async function open(target: buildConnector.Options, { mode, connectMs, lookup }: ConnectOptions): Promise<Socket> {
+async function open(
+  target: buildConnector.Options,
+  { mode, connectMs, lookup }: ConnectOptions,
+): Promise<Socket> {
   const host = target.hostname.replace(/^\[|\]$/g, "");
   const tooLate = new AbortController();
   const timer = setTimeout(() => tooLate.abort(), connectMs);
@@ -69,19 +76,25 @@ async function open(target: buildConnector.Options, { mode, connectMs, lookup }:
   try {
     const { signal } = tooLate;
     const addresses = await unlessAborted(checkedAddresses(host, mode, lookup), signal);
-    socket = guarded(connectTcp({ host, port: portOf(target), lookup: answering(addresses), ...attempts }));
+    socket = guarded(
+      connectTcp({ host, port: portOf(target), lookup: answering(addresses), ...attempts }),
+    );
     await once(socket, "connect", { signal });
     const fault = peerFault(socket, host, mode);
     if (fault !== null) throw new NotSent(fault);
     socket.setNoDelay(true);
     if (target.protocol !== "https:") return socket;
-    socket = guarded(connectTls({ socket, host, servername: isIP(host) === 0 ? host : "", ...verified }));
+    socket = guarded(
+      connectTls({ socket, host, servername: isIP(host) === 0 ? host : "", ...verified }),
+    );
     await once(socket, "secureConnect", { signal });
     return socket;
   } catch (error) {
     socket?.destroy();
     if (!tooLate.signal.aborted) throw error;
-    throw new NotSent(`no connection to ${host} stood after ${connectMs / 1000} seconds`, { cause: error });
+    throw new NotSent(`no connection to ${host} stood after ${connectMs / 1000} seconds`, {
+      cause: error,
+    });
   } finally {
     clearTimeout(timer);
   }
@@ -121,7 +134,11 @@ const addressesTried = 6;
  * Returns the addresses to try. One address that is not public refuses all: a name must not choose
  * which of them is connected.
  */
-async function checkedAddresses(host: string, mode: AddressMode, lookup: Lookup): Promise<readonly string[]> {
+async function checkedAddresses(
+  host: string,
+  mode: AddressMode,
+  lookup: Lookup,
+): Promise<readonly string[]> {
   const addresses = isIP(host) === 0 ? await namedAddresses(host, lookup) : [host];
   const forbidden = addresses.find((address) => isForbidden(address, mode));
   if (forbidden !== undefined) throw new NotSent(notPublic(forbidden, host));
@@ -152,7 +169,9 @@ export function peerFault(
 }
 
 function notPublic(address: string, host: string): string {
-  return address === host ? `the address ${host} is not public` : `the address ${address} of ${host} is not public`;
+  return address === host
+    ? `the address ${host} is not public`
+    : `the address ${address} of ${host} is not public`;
 }
 
 function answering(addresses: readonly string[]): LookupFunction {

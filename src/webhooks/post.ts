@@ -122,10 +122,14 @@ async function send(
   const startedAt = performance.now();
   const latencyMs = () => Math.round(performance.now() - startedAt);
   const fault = urlFault(post.url, mode);
-  if (fault !== null) return { kind: "failed", error: `the address ${fault}`, latencyMs: latencyMs() };
+  if (fault !== null)
+    return { kind: "failed", error: `the address ${fault}`, latencyMs: latencyMs() };
   const stop = new AbortController();
   const timers = [
-    setTimeout(() => stop.abort(new NotSent(`no answer came within ${totalMs / 1000} seconds`)), totalMs),
+    setTimeout(
+      () => stop.abort(new NotSent(`no answer came within ${totalMs / 1000} seconds`)),
+      totalMs,
+    ),
   ];
   const onAbort = () => stop.abort(new NotSent("the request was stopped"));
   post.signal?.addEventListener("abort", onAbort);
@@ -201,7 +205,10 @@ const words: readonly (readonly [RegExp, string])[] = [
   [/^E(?:HOST|NET)UNREACH$/, "the host cannot be reached"],
   [/^(?:ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/, "the host did not answer"],
   [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, "the connection was closed before an answer came"],
-  [/^(?:HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES)/, "what answered does not speak HTTP as it should"],
+  [
+    /^(?:HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES)/,
+    "what answered does not speak HTTP as it should",
+  ],
   [/^ERR_TLS_CERT_ALTNAME_INVALID$/, "the certificate is another host's"],
   [/CERT|SELF_SIGNED|LEAF_SIGNATURE|^ISSUER|CRL/, "the certificate is not valid"],
   [/^(?:ERR_SSL|ERR_TLS|EPROTO)/, "no TLS connection could be made"],

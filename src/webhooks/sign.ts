@@ -24,7 +24,11 @@ export function newSecret(): string {
  * text. Each valid secret has its `v1`, in their order: two for 24 hours after a rotation
  * (WEBHOOK-1).
  */
-export function signatureHeader(secrets: readonly string[], body: string | Uint8Array, unixSeconds: number): string {
+export function signatureHeader(
+  secrets: readonly string[],
+  body: string | Uint8Array,
+  unixSeconds: number,
+): string {
   const members = secrets.map((secret) => `v1=${signature(secret, body, unixSeconds)}`);
   return [`t=${unixSeconds}`, ...members].join(",");
 }

@@ -40,7 +40,9 @@ export type WebhookFault =
   | "signature_wrong";
 
 /** The result of the verification. */
-export type WebhookVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: WebhookFault };
+export type WebhookVerdict =
+  | { readonly ok: true }
+  | { readonly ok: false; readonly reason: WebhookFault };
 
 const toleranceSeconds = 300;
 
@@ -55,7 +57,12 @@ const signaturesAtMost = 16;
  * rotation the header has several `v1`, and one must match. All are compared, in constant time. It
  * throws for nothing that was received.
  */
-export function verifyWebhook({ header, body, secret, now = Date.now() / 1000 }: ReceivedWebhook): WebhookVerdict {
+export function verifyWebhook({
+  header,
+  body,
+  secret,
+  now = Date.now() / 1000,
+}: ReceivedWebhook): WebhookVerdict {
   const read = readHeader(header);
   if (read === null) return { ok: false, reason: "header_invalid" };
   if (!/^whsec_[\w-]{32,}$/.test(secret)) return { ok: false, reason: "secret_invalid" };
@@ -63,7 +70,9 @@ export function verifyWebhook({ header, body, secret, now = Date.now() / 1000 }:
   if (!(age <= toleranceSeconds)) return { ok: false, reason: "too_old" };
   if (age < -toleranceSeconds) return { ok: false, reason: "too_new" };
   const expected = createHmac("sha256", secret).update(`${read.t}.`).update(body).digest();
-  const isSigned = read.signatures.map((signature) => timingSafeEqual(signature, expected)).includes(true);
+  const isSigned = read.signatures
+    .map((signature) => timingSafeEqual(signature, expected))
+    .includes(true);
   return isSigned ? { ok: true } : { ok: false, reason: "signature_wrong" };
 }
 
@@ -87,5 +96,7 @@ function readHeader(header: ReceivedWebhook["header"]): SignatureHeader | null {
   }
   const [t = "", ...others] = times;
   const isWhole = /^[1-9]\d{0,11}$/.test(t) && others.length === 0;
-  return isWhole && signatures.length > 0 && signatures.length <= signaturesAtMost ? { t, signatures } : null;
+  return isWhole && signatures.length > 0 && signatures.length <= signaturesAtMost
+    ? { t, signatures }
+    : null;
 }

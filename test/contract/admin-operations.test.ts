@@ -42,7 +42,9 @@ describe("the contract of the application's side", () => {
   });
 
   test("has no path of REST", () => {
-    expect(adminMethods.filter((method) => getOption(method, http).pattern.case !== undefined)).toEqual([]);
+    expect(
+      adminMethods.filter((method) => getOption(method, http).pattern.case !== undefined),
+    ).toEqual([]);
   });
 
   test("marks every value that is shown once or never", () => {

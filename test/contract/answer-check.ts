@@ -45,13 +45,20 @@ function headerFaults(response: Json, { headers, body }: Answer): string[] {
   const names = new Set(documented.map(([name]) => name.toLowerCase()));
   const code = at(body as Json, "error")?.code;
   const waits = typeof code === "string" && retriedCodes.has(code) ? ["Retry-After"] : [];
-  const required = [...documented.filter(([, header]) => header.required === true).map(([name]) => name), ...waits];
+  const required = [
+    ...documented.filter(([, header]) => header.required === true).map(([name]) => name),
+    ...waits,
+  ];
   return [
-    ...required.filter((name) => headers[name.toLowerCase()] === undefined).map((name) => `no header ${name}`),
+    ...required
+      .filter((name) => headers[name.toLowerCase()] === undefined)
+      .map((name) => `no header ${name}`),
     ...Object.keys(headers)
       .filter((name) => ownHeader.test(name) && !names.has(name))
       .map((name) => `the header ${name} is not documented here`),
-    ...documented.flatMap(([name, header]) => valueFaults(name, header, headers[name.toLowerCase()])),
+    ...documented.flatMap(([name, header]) =>
+      valueFaults(name, header, headers[name.toLowerCase()]),
+    ),
   ];
 }
 
@@ -80,7 +87,12 @@ function closedOnce(schema: Json): Json {
   return known;
 }
 
-const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, strictTypes: false });
+const ajv = new Ajv2020({
+  allErrors: true,
+  strict: true,
+  allowUnionTypes: true,
+  strictTypes: false,
+});
 addFormats.default(ajv);
 
 /** By the schema, and by its text: many answers have schemas of their own that say the same. */
@@ -107,10 +119,14 @@ function compile(schema: Json): ValidateFunction {
 /** The schema with every reference resolved and every object closed. No message of the contract holds itself. */
 export function closed(schema: Json): Json {
   if (typeof schema.$ref === "string") return closed(resolve(schema.$ref));
-  if (Array.isArray(schema.anyOf)) return { anyOf: schema.anyOf.map((part) => closed(part as Json)) };
+  if (Array.isArray(schema.anyOf))
+    return { anyOf: schema.anyOf.map((part) => closed(part as Json)) };
   if (schema.items !== undefined) return { ...schema, items: closed(schema.items as Json) };
   if (schema.properties === undefined) return schema;
-  const properties = Object.entries(schema.properties as Json).map(([name, member]) => [name, closed(member as Json)]);
+  const properties = Object.entries(schema.properties as Json).map(([name, member]) => [
+    name,
+    closed(member as Json),
+  ]);
   return { ...schema, properties: Object.fromEntries(properties), additionalProperties: false };
 }
 

@@ -24,12 +24,20 @@ test("buf build fails in a clean clone by the name of the command that it needs,
   const before = build();
   expect(before.status).not.toBe(0);
   expect(before.stderr.trim().split("\n")).toEqual([expect.stringContaining("npm-run-gen")]);
-  cpSync(join(root, "node_modules/protobufjs/google"), join(clone, "node_modules/protobufjs/google"), {
-    recursive: true,
-  });
-  cpSync(join(root, "node_modules/grpc-health-check/proto"), join(clone, "node_modules/grpc-health-check/proto"), {
-    recursive: true,
-  });
+  cpSync(
+    join(root, "node_modules/protobufjs/google"),
+    join(clone, "node_modules/protobufjs/google"),
+    {
+      recursive: true,
+    },
+  );
+  cpSync(
+    join(root, "node_modules/grpc-health-check/proto"),
+    join(clone, "node_modules/grpc-health-check/proto"),
+    {
+      recursive: true,
+    },
+  );
   layThirdPartyProtos(clone);
   expect(build()).toMatchObject({ status: 0, stderr: "" });
 });

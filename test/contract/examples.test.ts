@@ -23,7 +23,13 @@ function decided(): CreationDecision {
   const asked = request.charges as readonly { charge_code: string; quantity: number }[];
   return decideCreation(
     {
-      organisation: { ...organisation, timezone, defaultCurrency: currency, invoiceCreateDays: 0, dueDays: 14 },
+      organisation: {
+        ...organisation,
+        timezone,
+        defaultCurrency: currency,
+        invoiceCreateDays: 0,
+        dueDays: 14,
+      },
       customer: { ...customer, id: String(response.customer), code: String(request.customer_code) },
       plan: plans.find(({ code }) => code === request.plan_code) ?? null,
       charges: new Map(charges.map((charge) => [charge.code, charge])),
@@ -42,7 +48,11 @@ function decided(): CreationDecision {
       endAfterCycles: null,
       label: String(request.label),
       invoiceReference: String(request.invoice_reference),
-      charges: asked.map(({ charge_code, quantity }) => ({ chargeCode: charge_code, quantity, price: null })),
+      charges: asked.map(({ charge_code, quantity }) => ({
+        chargeCode: charge_code,
+        quantity,
+        price: null,
+      })),
     },
   );
 }
@@ -51,7 +61,10 @@ test("the example request has nothing that would be refused on another day, and 
   expect(Object.keys(request).sort()).toEqual(
     ["charges", "customer_code", "invoice_reference", "label", "plan_code", "units"].sort(),
   );
-  expect(Object.keys((request.charges as Json[])[0] ?? {}).sort()).toEqual(["charge_code", "quantity"]);
+  expect(Object.keys((request.charges as Json[])[0] ?? {}).sort()).toEqual([
+    "charge_code",
+    "quantity",
+  ]);
   expect(() => decided()).not.toThrow();
 });
 
@@ -108,7 +121,14 @@ test("the example answer's invoice has the lines, texts, prices and dates that t
 });
 
 test("a line's own example is the one of the example answer", () => {
-  const description = at(document, "components", "schemas", "InvoiceLine", "properties", "description");
+  const description = at(
+    document,
+    "components",
+    "schemas",
+    "InvoiceLine",
+    "properties",
+    "description",
+  );
   expect(description?.examples).toEqual([lines[0]?.description]);
 });
 
@@ -119,12 +139,21 @@ test("the example answer is dated by the day of its own time zone", () => {
 });
 
 test("the example of creating a customer does not import one at the same time", () => {
-  const content = at(document, "paths", "/v1/customers", "post", "requestBody", "content", "application/json");
+  const content = at(
+    document,
+    "paths",
+    "/v1/customers",
+    "post",
+    "requestBody",
+    "content",
+    "application/json",
+  );
   expect(at(content ?? {}, "example")).not.toHaveProperty("ledger_contact_id");
 });
 
 test("the manual tells of the refusals that a creation meets by its values alone", () => {
-  const properties = at(document, "components", "schemas", "CreateSubscriptionRequest", "properties") ?? {};
+  const properties =
+    at(document, "components", "schemas", "CreateSubscriptionRequest", "properties") ?? {};
   const words = (name: string) => at(properties, name)?.description;
   expect(words("units")).toMatch(/`plan_has_no_units`.*1,000,000,000,000,000.*`invalid_parameter`/);
   expect(words("minimum_units")).toContain("`plan_has_no_units`");
@@ -133,5 +162,7 @@ test("the manual tells of the refusals that a creation meets by its values alone
 
 test("the manual tells how to go on where the ledger's answer about a new customer was lost", () => {
   const words = at(document, "paths", "/v1/customers", "post")?.description;
-  expect(words).toMatch(/`502 ledger_unavailable`.*may still be made\. Retry with the same `Idempotency-Key`.*`code`/);
+  expect(words).toMatch(
+    /`502 ledger_unavailable`.*may still be made\. Retry with the same `Idempotency-Key`.*`code`/,
+  );
 });

@@ -9,7 +9,10 @@ import {
   SubscriptionSchema,
   SubscriptionService,
 } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { UsageEventResultSchema, UsageEventSchema } from "../../src/gen/proto/billing/v1/usage_pb.ts";
+import {
+  UsageEventResultSchema,
+  UsageEventSchema,
+} from "../../src/gen/proto/billing/v1/usage_pb.ts";
 import { Health } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import {
   allowsNumber,
@@ -35,7 +38,13 @@ function field(message: DescMessage, name: string): DescField {
 }
 
 test("an enum value is its name without the prefix, in lower case, and read back only in exactly that form", () => {
-  expect(enumJsonNames(PlanTypeSchema)).toEqual(["flat_fee", "per_unit", "tiered", "volume", "stairstep"]);
+  expect(enumJsonNames(PlanTypeSchema)).toEqual([
+    "flat_fee",
+    "per_unit",
+    "tiered",
+    "volume",
+    "stairstep",
+  ]);
   expect(enumFromJson(PlanTypeSchema, "per_unit")).toBe(PlanType.PER_UNIT);
   for (const wrong of ["PER_UNIT", "PLAN_TYPE_PER_UNIT", "unspecified", "2", ""]) {
     expect(enumFromJson(PlanTypeSchema, wrong)).toBeNull();
@@ -61,7 +70,10 @@ test("a nullable member has null among its types in the document, and no other m
   const properties = at(document, "components", "schemas", "Subscription", "properties") ?? {};
   for (const member of SubscriptionSchema.fields) {
     const type = at(properties, member.name)?.type;
-    expect([member.name, Array.isArray(type) && type.includes("null")]).toEqual([member.name, isNullable(member)]);
+    expect([member.name, Array.isArray(type) && type.includes("null")]).toEqual([
+      member.name,
+      isNullable(member),
+    ]);
   }
 });
 
@@ -77,7 +89,13 @@ test("the fields of a request travel in the path, the body or the query, each in
   const fields = requestFields(SubscriptionService.method.changeUnits, route);
   expect(fields.path.map(jsonName)).toEqual(["id"]);
   expect(fields.query).toEqual([]);
-  expect(fields.body.map(jsonName)).toEqual(["units", "prorate", "proration_behaviour", "effective_date", "document"]);
+  expect(fields.body.map(jsonName)).toEqual([
+    "units",
+    "prorate",
+    "proration_behaviour",
+    "effective_date",
+    "document",
+  ]);
 });
 
 test("a method of another's protocol is no operation", () => {

@@ -30,8 +30,12 @@ test("CreatedSubscription lists the members of Subscription and invoice, and kee
 test("no schema has a name that generators derive from an operation id", () => {
   expect(operationNames).toContain("CreateSubscription");
   const suffixes = ["Response", "Params", "JSONBody", "JSONRequestBody", "Data", "Error", "Errors"];
-  const made = new Set(operationNames.flatMap((name) => ["", ...suffixes].map((suffix) => `${name}${suffix}`)));
-  expect(Object.keys(schemas).filter((name) => made.has(name) || name.endsWith("Response"))).toEqual([]);
+  const made = new Set(
+    operationNames.flatMap((name) => ["", ...suffixes].map((suffix) => `${name}${suffix}`)),
+  );
+  expect(
+    Object.keys(schemas).filter((name) => made.has(name) || name.endsWith("Response")),
+  ).toEqual([]);
   expect(Object.keys(schemas)).toEqual(
     expect.arrayContaining(["InvoiceList", "CreatedSubscription", "UnitsChanged", "UsageReport"]),
   );
@@ -44,7 +48,9 @@ test("no schema has the name of a built-in type of a language", () => {
 });
 
 test("a type is one type or one type and null; any other choice is a oneOf", () => {
-  const lists = [...JSON.stringify(document).matchAll(/"type":\[([^\]]*)\]/g)].map(([, types = ""]) => types);
+  const lists = [...JSON.stringify(document).matchAll(/"type":\[([^\]]*)\]/g)].map(
+    ([, types = ""]) => types,
+  );
   expect(lists.length).toBeGreaterThan(0);
   for (const types of lists) expect(types).toMatch(/^"[a-z]+","null"$/);
 });
@@ -60,7 +66,12 @@ test("a quantity is a string by its rules or a number", () => {
 
 test("a usage event is one type that takes exactly one of meter and meter_code", () => {
   const event = at(schemas, "UsageEvent") ?? {};
-  const named = { event_id: "e", subscription: "s", quantity: 1, timestamp: "2026-03-05T10:15:00Z" };
+  const named = {
+    event_id: "e",
+    subscription: "s",
+    quantity: 1,
+    timestamp: "2026-03-05T10:15:00Z",
+  };
   expect(Object.keys(event)).not.toContain("oneOf");
   for (const right of [{ meter: "m" }, { meter_code: "c" }])
     expect(schemaFaults(event, { ...named, ...right })).toEqual([]);
@@ -70,9 +81,9 @@ test("a usage event is one type that takes exactly one of meter and meter_code",
 });
 
 test("a date or an instant has no limits of a text, which clients would apply to an object", () => {
-  const dates = [...JSON.stringify(document).matchAll(/\{[^{}]*"format":"date(?:-time)?"[^{}]*\}/g)].map(
-    ([text]) => text,
-  );
+  const dates = [
+    ...JSON.stringify(document).matchAll(/\{[^{}]*"format":"date(?:-time)?"[^{}]*\}/g),
+  ].map(([text]) => text);
   expect(dates.length).toBeGreaterThan(5);
   for (const text of dates) expect(text).not.toMatch(/"(pattern|minLength|maxLength)":/);
 });

@@ -3,7 +3,15 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import { answerFaults, at, closed, document, type Json, resolve, schemaFaults } from "./answer-check.ts";
+import {
+  answerFaults,
+  at,
+  closed,
+  document,
+  type Json,
+  resolve,
+  schemaFaults,
+} from "./answer-check.ts";
 import { methods } from "./methods.ts";
 
 interface Operation {
@@ -12,10 +20,13 @@ interface Operation {
   readonly object: Json;
 }
 
-const operations: readonly Operation[] = Object.entries(at(document, "paths") ?? {}).flatMap(([path, item]) =>
-  Object.entries(item as Json).map(([verb, object]) => ({ verb, path, object: object as Json })),
+const operations: readonly Operation[] = Object.entries(at(document, "paths") ?? {}).flatMap(
+  ([path, item]) =>
+    Object.entries(item as Json).map(([verb, object]) => ({ verb, path, object: object as Json })),
 );
-const named = operations.map((operation) => [`${operation.verb.toUpperCase()} ${operation.path}`, operation] as const);
+const named = operations.map(
+  (operation) => [`${operation.verb.toUpperCase()} ${operation.path}`, operation] as const,
+);
 
 describe("the OpenAPI document", () => {
   test("is a valid OpenAPI 3.1 document by an independent validator", async () => {
@@ -32,7 +43,9 @@ describe("the OpenAPI document", () => {
       .filter((shape) => shape !== null)
       .filter(({ planned }) => !planned)
       .map(({ http }) => `${http.verb} ${http.path}`);
-    expect(operations.map(({ verb, path }) => `${verb.toUpperCase()} ${path}`).sort()).toEqual(built.sort());
+    expect(operations.map(({ verb, path }) => `${verb.toUpperCase()} ${path}`).sort()).toEqual(
+      built.sort(),
+    );
   });
 
   test("gives every operation an id of its own", () => {
@@ -41,7 +54,9 @@ describe("the OpenAPI document", () => {
   });
 
   test("refers only to what it has", () => {
-    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, name = ""]) => name);
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(
+      ([, name = ""]) => name,
+    );
     expect(references.length).toBeGreaterThan(0);
     for (const reference of new Set(references)) expect(() => resolve(reference)).not.toThrow();
   });
@@ -68,13 +83,17 @@ describe.each(named)("%s", (_name, { verb, path, object }) => {
   test("has an example of its success that its own schema accepts, closed to unknown members", () => {
     for (const [status, response] of responses.filter(([code]) => code < "300")) {
       const body = at(response as Json, "content", "application/json")?.example;
-      expect(answerFaults(verb, path, { status: Number(status), headers: { "request-id": "r" }, body })).toEqual([]);
+      expect(
+        answerFaults(verb, path, { status: Number(status), headers: { "request-id": "r" }, body }),
+      ).toEqual([]);
     }
   });
 
   test("has examples of its failures that the error schema accepts, each under its own status", () => {
     const failures = responses.filter(([code]) => code >= "300");
-    expect(failures.map(([code]) => code)).toEqual(expect.arrayContaining(["401", "404", "422", "429", "500", "502"]));
+    expect(failures.map(([code]) => code)).toEqual(
+      expect.arrayContaining(["401", "404", "422", "429", "500", "502"]),
+    );
     for (const [status, response] of failures) {
       for (const [code, example] of Object.entries(
         at(response as Json, "content", "application/json", "examples") ?? {},
@@ -85,22 +104,31 @@ describe.each(named)("%s", (_name, { verb, path, object }) => {
         // Each of these headers is told, and is missed where it is not there.
         for (const name of Object.keys(headers)) {
           const { [name]: _, ...others } = headers;
-          const faults = answerFaults(verb, path, { status: Number(status), headers: others, body });
+          const faults = answerFaults(verb, path, {
+            status: Number(status),
+            headers: others,
+            body,
+          });
           expect(faults.map((fault) => fault.toLowerCase())).toEqual([`no header ${name}`]);
         }
         expect(refusals[code as keyof typeof refusals].status).toBe(Number(status));
-        expect(body).toMatchObject({ error: { code, type: refusals[code as keyof typeof refusals].type } });
+        expect(body).toMatchObject({
+          error: { code, type: refusals[code as keyof typeof refusals].type },
+        });
       }
     }
   });
 
   test("tells of a bad key, a full minute and an unreachable database with the header that the client needs", () => {
-    const headersAt = (status: string) => Object.keys(at(object, "responses", status, "headers") ?? {});
+    const headersAt = (status: string) =>
+      Object.keys(at(object, "responses", status, "headers") ?? {});
     expect(headersAt("401")).toEqual(["Request-Id", "WWW-Authenticate"]);
     for (const status of ["429", "502"]) expect(headersAt(status)).toContain("Retry-After");
     expect(at(object, "responses", "502")?.description).toContain("`temporarily_unavailable`");
     const others = ["403", "404", "422", "500"].flatMap(headersAt);
-    expect(others.filter((name) => name === "Retry-After" || name === "WWW-Authenticate")).toEqual([]);
+    expect(others.filter((name) => name === "Retry-After" || name === "WWW-Authenticate")).toEqual(
+      [],
+    );
   });
 
   test("has a request example that its schema accepts, and refuses an unknown member", () => {
@@ -140,5 +168,8 @@ function schemasIn(value: unknown, seen = new Set<string>()): Json[] {
   const target = typeof reference === "string" ? resolve(reference) : null;
   if (typeof reference === "string") seen.add(reference);
   const own = Array.isArray(object.examples) ? [object] : [];
-  return [...own, ...[...Object.values(object), target].flatMap((member) => schemasIn(member, seen))];
+  return [
+    ...own,
+    ...[...Object.values(object), target].flatMap((member) => schemasIn(member, seen)),
+  ];
 }

@@ -35,7 +35,10 @@ const shapes = methods.map((method) => ({ method, shape: describedOperation(meth
 
 describe("the contract", () => {
   test("has exactly the specification's operations, each with its scope", () => {
-    const actual = shapes.map(({ shape }) => [`${shape?.http.verb} ${shape?.http.path}`, shape?.scope]);
+    const actual = shapes.map(({ shape }) => [
+      `${shape?.http.verb} ${shape?.http.path}`,
+      shape?.scope,
+    ]);
     expect(Object.fromEntries(actual)).toEqual(specified);
   });
 
@@ -58,15 +61,23 @@ describe("the contract", () => {
   });
 
   test("answers 201 to creations, 200 to all else, and 207 to a batch of usage with rejected events", () => {
-    const created = shapes.filter(({ shape }) => shape?.successStatus === 201).map(({ shape }) => shape?.http.path);
-    const partial = shapes.filter(({ shape }) => shape?.partialStatus !== null).map(({ shape }) => shape?.http.path);
+    const created = shapes
+      .filter(({ shape }) => shape?.successStatus === 201)
+      .map(({ shape }) => shape?.http.path);
+    const partial = shapes
+      .filter(({ shape }) => shape?.partialStatus !== null)
+      .map(({ shape }) => shape?.http.path);
     expect(created).toEqual(["/v1/customers", "/v1/subscriptions"]);
     expect(partial).toEqual(["/v1/usage_events"]);
-    expect(shapes.every(({ shape }) => shape?.successStatus === 200 || shape?.successStatus === 201)).toBe(true);
+    expect(
+      shapes.every(({ shape }) => shape?.successStatus === 200 || shape?.successStatus === 201),
+    ).toBe(true);
   });
 
   test("takes an absent body as an empty one only when it restores", () => {
-    const optional = shapes.filter(({ shape }) => shape?.bodyOptional).map(({ method }) => method.name);
+    const optional = shapes
+      .filter(({ shape }) => shape?.bodyOptional)
+      .map(({ method }) => method.name);
     expect(optional).toEqual(["RestoreSubscription"]);
   });
 
@@ -79,6 +90,8 @@ describe("the contract", () => {
       return type.kind === "service" ? [type, ...type.methods] : [type];
     });
     expect(elements.length).toBeGreaterThan(100);
-    expect(elements.filter((element) => !getComments(element).leading?.trim()).map(String)).toEqual([]);
+    expect(elements.filter((element) => !getComments(element).leading?.trim()).map(String)).toEqual(
+      [],
+    );
   });
 });

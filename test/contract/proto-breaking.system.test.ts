@@ -56,7 +56,9 @@ interface Ended {
 
 /** Runs a program of the folder's own; `GIT_*` of an outer git must not lead it elsewhere. */
 function run(folder: string, program: string, args: readonly string[]): Promise<Ended> {
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_")));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_")),
+  );
   return new Promise((resolve) => {
     execFile(program, args, { cwd: folder, env }, (error, stdout, stderr) => {
       resolve({ status: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` });
@@ -70,7 +72,14 @@ async function git(folder: string, ...args: string[]): Promise<void> {
 }
 
 async function commit(folder: string): Promise<void> {
-  const author = ["-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"];
+  const author = [
+    "-c",
+    "user.name=test",
+    "-c",
+    "user.email=test@example.com",
+    "-c",
+    "commit.gpgsign=false",
+  ];
   await git(folder, "add", ".");
   await git(folder, ...author, "commit", "--quiet", "--message", "Change the contract");
 }
@@ -88,7 +97,9 @@ test.concurrent("a field removed in the working tree is reported by number and n
   const { status, output } = await check(folder);
   expect(status, output).toBe(1);
   expect(output).toContain(contract);
-  expect(output).toMatch(/Previously present field "18" with name "label" on message "Subscription" was deleted/);
+  expect(output).toMatch(
+    /Previously present field "18" with name "label" on message "Subscription" was deleted/,
+  );
   expect(output).toContain("clients break");
 });
 
@@ -98,7 +109,9 @@ test.concurrent("a changed type in main's last commit is reported against the co
   await commit(folder);
   const { status, output } = await check(folder);
   expect(status, output).toBe(1);
-  expect(output).toMatch(/Field "16" with name "cancel_at_period_end" .*changed type from "bool" to "string"/);
+  expect(output).toMatch(
+    /Field "16" with name "cancel_at_period_end" .*changed type from "bool" to "string"/,
+  );
 });
 
 test.concurrent("a break in any commit of a branch is reported against where it left main, and fails", async () => {
@@ -106,7 +119,11 @@ test.concurrent("a break in any commit of a branch is reported against where it 
   await git(folder, "checkout", "--quiet", "-b", "change");
   edit(folder, label, "");
   await commit(folder);
-  edit(folder, "\n  bool cancel_at_period_end = 16;", "\n  // Words alone.\n  bool cancel_at_period_end = 16;");
+  edit(
+    folder,
+    "\n  bool cancel_at_period_end = 16;",
+    "\n  // Words alone.\n  bool cancel_at_period_end = 16;",
+  );
   await commit(folder);
   const { status, output } = await check(folder);
   expect(status, output).toBe(1);
@@ -119,7 +136,9 @@ test.concurrent("a new field and other words break nobody", async () => {
   edit(
     folder,
     label,
-    (readFileSync(join(folder, contract), "utf8").match(label)?.[0] ?? "").concat("\n  bool added = 90;"),
+    (readFileSync(join(folder, contract), "utf8").match(label)?.[0] ?? "").concat(
+      "\n  bool added = 90;",
+    ),
   );
   const { status, output } = await check(folder);
   expect(status, output).toBe(0);

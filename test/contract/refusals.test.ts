@@ -15,11 +15,27 @@ const specified: readonly Row[] = [
   [401, "authentication_error", ["invalid_api_key"]],
   [403, "permission_error", ["insufficient_scope"]],
   [404, "not_found", ["unknown_endpoint"]],
-  [404, "not_found", ["subscription_not_found", "plan_not_found", "customer_not_found", "credit_note_not_found"]],
-  [409, "conflict", ["idempotency_conflict", "request_in_progress", "invalid_state", "ledger_accounts_not_mapped"]],
+  [
+    404,
+    "not_found",
+    ["subscription_not_found", "plan_not_found", "customer_not_found", "credit_note_not_found"],
+  ],
+  [
+    409,
+    "conflict",
+    ["idempotency_conflict", "request_in_progress", "invalid_state", "ledger_accounts_not_mapped"],
+  ],
   [422, "invalid_request_error", ["invalid_parameter", "idempotency_key_required"]],
-  [422, "invalid_request_error", ["setup_mode_on", "subscription_not_changeable", "plan_has_no_units"]],
-  [422, "invalid_request_error", ["units_below_minimum", "units_unchanged", "effective_date_required"]],
+  [
+    422,
+    "invalid_request_error",
+    ["setup_mode_on", "subscription_not_changeable", "plan_has_no_units"],
+  ],
+  [
+    422,
+    "invalid_request_error",
+    ["units_below_minimum", "units_unchanged", "effective_date_required"],
+  ],
   [422, "invalid_request_error", ["effective_date_out_of_period", "proration_required"]],
   [429, "rate_limit_error", ["rate_limited"]],
   [500, "api_error", ["internal_error"]],
@@ -30,10 +46,22 @@ const decided: readonly Row[] = [
   [404, "not_found", ["invoice_not_found", "charge_not_found"]],
   [409, "conflict", ["customer_code_taken", "ledger_contact_name_taken"]],
   [413, "invalid_request_error", ["request_too_large"]],
-  [422, "invalid_request_error", ["customer_not_active", "plan_not_active", "charge_not_active", "currency_mismatch"]],
-  [422, "invalid_request_error", ["price_override_not_allowed", "start_date_in_future", "units_above_maximum"]],
+  [
+    422,
+    "invalid_request_error",
+    ["customer_not_active", "plan_not_active", "charge_not_active", "currency_mismatch"],
+  ],
+  [
+    422,
+    "invalid_request_error",
+    ["price_override_not_allowed", "start_date_in_future", "units_above_maximum"],
+  ],
   [422, "invalid_request_error", ["proration_unavailable", "proration_not_applicable"]],
-  [422, "invalid_request_error", ["proration_behaviour_not_allowed", "document_required", "document_not_allowed"]],
+  [
+    422,
+    "invalid_request_error",
+    ["proration_behaviour_not_allowed", "document_required", "document_not_allowed"],
+  ],
   [422, "invalid_request_error", ["renewal_invoice_not_amendable", "first_invoice_not_amendable"]],
   [422, "invalid_request_error", ["invoice_option_not_allowed"]],
   [502, "api_error", ["ledger_unavailable", "temporarily_unavailable"]],
@@ -43,9 +71,26 @@ const decided: readonly Row[] = [
 const administrative: readonly Row[] = [
   [401, "authentication_error", ["invalid_operator_token"]],
   [403, "permission_error", ["insufficient_role"]],
-  [404, "not_found", ["organisation_not_found", "api_key_not_found", "operator_not_found", "operator_token_not_found"]],
-  [409, "conflict", ["plan_code_taken", "charge_code_taken", "meter_code_taken", "plan_in_use", "charge_in_use"]],
-  [404, "not_found", ["usage_event_not_found", "webhook_endpoint_not_found", "webhook_delivery_not_found"]],
+  [
+    404,
+    "not_found",
+    [
+      "organisation_not_found",
+      "api_key_not_found",
+      "operator_not_found",
+      "operator_token_not_found",
+    ],
+  ],
+  [
+    409,
+    "conflict",
+    ["plan_code_taken", "charge_code_taken", "meter_code_taken", "plan_in_use", "charge_in_use"],
+  ],
+  [
+    404,
+    "not_found",
+    ["usage_event_not_found", "webhook_endpoint_not_found", "webhook_delivery_not_found"],
+  ],
   [409, "conflict", ["ledger_not_connected"]],
   [422, "invalid_request_error", ["ledger_refused"]],
 ];
@@ -58,10 +103,12 @@ const ofMeters: readonly Row[] = [
 
 describe("the table of refusals", () => {
   test("has every code of the specification and the decisions with its status and type, and no other", () => {
-    const expected = [...specified, ...decided, ...administrative, ...ofMeters].flatMap(([status, type, codes]) =>
-      codes.map((code) => [code, { status, type }] as const),
+    const expected = [...specified, ...decided, ...administrative, ...ofMeters].flatMap(
+      ([status, type, codes]) => codes.map((code) => [code, { status, type }] as const),
     );
-    const actual = Object.entries(refusals).map(([code, { status, type }]) => [code, { status, type }] as const);
+    const actual = Object.entries(refusals).map(
+      ([code, { status, type }]) => [code, { status, type }] as const,
+    );
     expect(Object.fromEntries(actual)).toEqual(Object.fromEntries(expected));
     expect(actual).toHaveLength(expected.length);
   });

@@ -32,24 +32,38 @@ function importsOf(path: string, seen = new Set<string>()): Set<string> {
 
 function needsGenerated(command: string): boolean {
   const program = /\bnode (\S+\.ts)/.exec(command)?.[1];
-  if (program !== undefined && [...importsOf(program)].some((path) => path.startsWith("src/gen/"))) return true;
+  if (program !== undefined && [...importsOf(program)].some((path) => path.startsWith("src/gen/")))
+    return true;
   return readers.test(command);
 }
 
 test("every script that needs generated code makes it first", () => {
-  const needing = Object.entries(scripts).filter(([name, command]) => name !== "gen" && needsGenerated(command));
+  const needing = Object.entries(scripts).filter(
+    ([name, command]) => name !== "gen" && needsGenerated(command),
+  );
   expect(needing.map(([name]) => name)).toEqual(
-    expect.arrayContaining(["start", "api", "worker", "types", "proto:lint", "proto:breaking", "test:unit", "test"]),
+    expect.arrayContaining([
+      "start",
+      "api",
+      "worker",
+      "types",
+      "proto:lint",
+      "proto:breaking",
+      "test:unit",
+      "test",
+    ]),
   );
   expect(needing.filter(([, command]) => !makesIt.test(command))).toEqual([]);
 });
 
 test("a script that runs a server becomes it, so that a signal to npm ends the server", () => {
-  for (const name of ["start", "api", "worker", "demo-ledger"]) expect(scripts[name]).toMatch(/&& exec node \S+$/);
+  for (const name of ["start", "api", "worker", "demo-ledger"])
+    expect(scripts[name]).toMatch(/&& exec node \S+$/);
 });
 
 test("what `npm run verify` calls are scripts, each of which makes its own generated code", () => {
-  const callsOf = (command = "") => [...command.matchAll(/npm run --silent (\S+)/g)].map(([, name = ""]) => name);
+  const callsOf = (command = "") =>
+    [...command.matchAll(/npm run --silent (\S+)/g)].map(([, name = ""]) => name);
   expect(callsOf(scripts.verify)).toEqual(["check", "test:unit"]);
   const called = [...callsOf(scripts.check), "test:unit"];
   expect(called).toEqual(["types", "lint", "proto:lint", "proto:breaking", "test:unit"]);
@@ -58,7 +72,9 @@ test("what `npm run verify` calls are scripts, each of which makes its own gener
 
 test("code generation does nothing if no input changed, also after a new installation", () => {
   const stamps = () =>
-    readdirSync(join(root, "src/gen/.stamps")).map((name) => statSync(join(root, "src/gen/.stamps", name)).mtimeMs);
+    readdirSync(join(root, "src/gen/.stamps")).map(
+      (name) => statSync(join(root, "src/gen/.stamps", name)).mtimeMs,
+    );
   const generate = () => tryProgram(root, "node", ["tools/gen.ts"]);
   // Does nothing either after `npm run gen`, which every script of the tests runs first.
   generate();
@@ -67,15 +83,22 @@ test("code generation does nothing if no input changed, also after a new install
   const installed = join(root, "node_modules/prisma/package.json");
   utimesSync(installed, new Date(), new Date());
   const { status, stdout, stderr } = generate();
-  expect({ status, stdout: stdout.toString(), stderr }).toEqual({ status: 0, stdout: "", stderr: "" });
+  expect({ status, stdout: stdout.toString(), stderr }).toEqual({
+    status: 0,
+    stdout: "",
+    stderr: "",
+  });
   expect(stamps()).toEqual(before);
 });
 
 test("every source file behind the OpenAPI document is an input of its step", () => {
   const { inputs = [] } = steps.find(({ name }) => name === "OpenAPI document") ?? {};
-  const made = [...importsOf("tools/openapi/write.ts")].filter((path) => !path.startsWith("src/gen/"));
+  const made = [...importsOf("tools/openapi/write.ts")].filter(
+    (path) => !path.startsWith("src/gen/"),
+  );
   expect(made).toContain("src/domain/events/event.ts");
-  const isInput = (path: string) => inputs.some((input) => path === input || path.startsWith(`${input}/`));
+  const isInput = (path: string) =>
+    inputs.some((input) => path === input || path.startsWith(`${input}/`));
   expect(made.filter((path) => !isInput(path))).toEqual([]);
 });
 

@@ -16,7 +16,9 @@ test("counts passed and failed tests over all files", () => {
 
 test("counts a file that broke before its tests ran, and every skipped test, as a failure", () => {
   const broken = { testResults: [{ status: "failed", assertionResults: [] }] };
-  const skipped = { testResults: [{ status: "passed", assertionResults: [passed, { status: "pending" }] }] };
+  const skipped = {
+    testResults: [{ status: "passed", assertionResults: [passed, { status: "pending" }] }],
+  };
   expect(countTests(broken)).toEqual({ passed: 0, failed: 1 });
   expect(countTests(skipped)).toEqual({ passed: 1, failed: 1 });
 });

@@ -13,7 +13,14 @@ const registry = contractRegistry(join(import.meta.dirname, "../.."));
 function wire(fields: readonly DescField[]): unknown[] {
   return fields
     .toSorted((left, right) => left.number - right.number)
-    .map(({ name, number, proto, oneof }) => [name, number, proto.type, proto.typeName, proto.label, oneof?.name]);
+    .map(({ name, number, proto, oneof }) => [
+      name,
+      number,
+      proto.type,
+      proto.typeName,
+      proto.label,
+      oneof?.name,
+    ]);
 }
 
 test("the printed validate.proto has the fields of the package's descriptor, message by message", () => {
@@ -26,7 +33,9 @@ test("the printed validate.proto has the fields of the package's descriptor, mes
   }
   for (const descriptor of file_buf_validate_validate.enums) {
     const values = descriptor.values.map(({ name, number }) => [name, number]);
-    expect(registry.getEnum(descriptor.typeName)?.values.map(({ name, number }) => [name, number])).toEqual(values);
+    expect(
+      registry.getEnum(descriptor.typeName)?.values.map(({ name, number }) => [name, number]),
+    ).toEqual(values);
   }
 });
 
@@ -34,7 +43,9 @@ test("reflection has the names that clients ask for, old and new", () => {
   expect(ServerReflection.typeName).toBe("grpc.reflection.v1.ServerReflection");
   expect(ServerReflectionAlpha.typeName).toBe("grpc.reflection.v1alpha.ServerReflection");
   expect(ServerReflection.method.serverReflectionInfo.methodKind).toBe("bidi_streaming");
-  const numbers = ServerReflection.method.serverReflectionInfo.input.fields.map(({ name, number }) => [name, number]);
+  const numbers = ServerReflection.method.serverReflectionInfo.input.fields.map(
+    ({ name, number }) => [name, number],
+  );
   expect(numbers).toEqual([
     ["host", 1],
     ["file_by_filename", 3],

@@ -27,18 +27,25 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 /** Has the ledger wait before it writes to this invoice, which was looked at by then, and changes something in its books meanwhile. */
-async function meanwhile(own: MadeOrganisation, invoice: Json, work: () => Promise<unknown>): Promise<void> {
+async function meanwhile(
+  own: MadeOrganisation,
+  invoice: Json,
+  work: () => Promise<unknown>,
+): Promise<void> {
   const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
   await system.fault({ kind: "slow_before", match, tenantId: own.tenantId, delayMs: heldMs });
   await until("the write is on its way", async () => {
-    const { left } = (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as { readonly left: number };
+    const { left } = (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as {
+      readonly left: number;
+    };
     return left === 0;
   });
   await work();
   await system.clearFaults();
 }
 
-const pays = (own: MadeOrganisation, invoice: Json) => meanwhile(own, invoice, () => world.pay(own, invoice, "5.00"));
+const pays = (own: MadeOrganisation, invoice: Json) =>
+  meanwhile(own, invoice, () => world.pay(own, invoice, "5.00"));
 
 /** An organisation on 16 April, its subscription of 1 April and the invoices of it, newest first. */
 async function subscribed(settings: Record<string, unknown>) {
@@ -51,14 +58,30 @@ async function subscribed(settings: Record<string, unknown>) {
 // One after the other: each waits until no fault is left, and takes back all.
 describe("an amendment", () => {
   test("of an invoice that is paid meanwhile leaves it, and its charge is on one of its own", async () => {
-    const { own, id, invoices } = await subscribed({ invoice_create_days: 20, first_invoice_status: "approved" });
+    const { own, id, invoices } = await subscribed({
+      invoice_create_days: 20,
+      first_invoice_status: "approved",
+    });
     const [renewal] = invoices;
     const half = { prorate: true, effective_date: "2026-04-16", document: "amend" };
-    const [{ change }] = await Promise.all([world.changed(own, id, { units: 13, ...half }), pays(own, renewal)]);
-    expect(change.invoice).toMatchObject({ ...synced, type: "change", status: "approved", subtotal: "45.0000" });
+    const [{ change }] = await Promise.all([
+      world.changed(own, id, { units: 13, ...half }),
+      pays(own, renewal),
+    ]);
+    expect(change.invoice).toMatchObject({
+      ...synced,
+      type: "change",
+      status: "approved",
+      subtotal: "45.0000",
+    });
     await world.expectEqualBooks(own);
     const [, shown] = await world.invoices(own, id);
-    expect(shown).toMatchObject({ id: renewal.id, status: "approved", subtotal: "100.0000", amount_due: "115.0000" });
+    expect(shown).toMatchObject({
+      id: renewal.id,
+      status: "approved",
+      subtotal: "100.0000",
+      amount_due: "115.0000",
+    });
   });
 });
 
@@ -83,7 +106,9 @@ describe("a creation", () => {
         return (await system.pool.query(waiting)).rowCount === 1;
       });
       await operator.query("COMMIT");
-      expect(refusalOf(await created)).toEqual(refused(422, "customer_not_active", "customer_code"));
+      expect(refusalOf(await created)).toEqual(
+        refused(422, "customer_not_active", "customer_code"),
+      );
     } finally {
       operator.release(true);
     }
@@ -104,11 +129,15 @@ describe("a removal", () => {
   });
 
   test("of a draft that is approved meanwhile voids it", async () => {
-    const { own, id, invoices } = await subscribed({ invoice_create_days: 20, first_invoice_status: "draft" });
+    const { own, id, invoices } = await subscribed({
+      invoice_create_days: 20,
+      first_invoice_status: "draft",
+    });
     const [renewal] = invoices;
     const approve =
       "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = 'INV-0002'";
-    const approves = () => meanwhile(own, renewal, () => system.pool.query(approve, [own.tenantId]));
+    const approves = () =>
+      meanwhile(own, renewal, () => system.pool.query(approve, [own.tenantId]));
     const [ended] = await Promise.all([world.ended(own, id, now), approves()]);
     expect(ended.status).toBe("ended");
     expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided"]);
@@ -116,7 +145,10 @@ describe("a removal", () => {
   });
 
   test("of the renewal invoice that is paid meanwhile refuses the end", async () => {
-    const { own, id, invoices } = await subscribed({ invoice_create_days: 20, first_invoice_status: "approved" });
+    const { own, id, invoices } = await subscribed({
+      invoice_create_days: 20,
+      first_invoice_status: "approved",
+    });
     const [renewal] = invoices;
     const [answer] = await Promise.all([world.end(own, id, now), pays(own, renewal)]);
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));

@@ -28,7 +28,10 @@ afterAll(async () => {
 const monthsDue = 3;
 
 /** A sandbox with three subscriptions since April, all in the ledger, and a clock that then stands three months on. */
-async function missedMonths(): Promise<{ readonly organisation: MadeOrganisation; moveOn(): Promise<void> }> {
+async function missedMonths(): Promise<{
+  readonly organisation: MadeOrganisation;
+  moveOn(): Promise<void>;
+}> {
   const organisation = await system.organisation(
     { livemode: false, timezone: "UTC" },
     { test_clock: "2026-04-01T12:00:00Z" },
@@ -38,7 +41,10 @@ async function missedMonths(): Promise<{ readonly organisation: MadeOrganisation
   }
   await allSettled(system, organisation.organisationId);
   const text = "UPDATE organisations SET test_clock = '2026-07-10T12:00:00Z' WHERE id = $1";
-  return { organisation, moveOn: async () => void (await system.pool.query(text, [organisation.organisationId])) };
+  return {
+    organisation,
+    moveOn: async () => void (await system.pool.query(text, [organisation.organisationId])),
+  };
 }
 
 /** Every month of every subscription has one invoice, in order, which is in the ledger once, and nothing is set aside. */
@@ -51,10 +57,13 @@ async function expectEachMonthOnce({ organisationId, tenantId }: MadeOrganisatio
     [organisationId],
   );
   const starts = ["2026-04-01", "2026-05-01", "2026-06-01", "2026-07-01"];
-  expect(rows).toEqual(Array.from({ length: 3 }, () => ({ parked_until: null, renewal_date: "2026-08-01", starts })));
-  const ours = await system.pool.query("SELECT number FROM invoices WHERE organisation_id = $1 ORDER BY number", [
-    organisationId,
-  ]);
+  expect(rows).toEqual(
+    Array.from({ length: 3 }, () => ({ parked_until: null, renewal_date: "2026-08-01", starts })),
+  );
+  const ours = await system.pool.query(
+    "SELECT number FROM invoices WHERE organisation_id = $1 ORDER BY number",
+    [organisationId],
+  );
   const books = await system.ledgerInvoices(tenantId);
   expect(books).toEqual(ours.rows.map(({ number }) => ({ number, status: "DRAFT" })));
   expect(books).toHaveLength(3 * (1 + monthsDue));
@@ -77,16 +86,27 @@ describe("a worker killed at a step leaves nothing undone and nothing done twice
 
 test("a worker that is asked to end takes nothing new and finishes what it is at: the ledger's answer is saved", async () => {
   const { organisationId, tenantId, ...own } = await system.organisation();
-  await system.fault({ kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", tenantId, delayMs: 1_000 });
-  const created = postUntilCreated(system.baseUrl, subscriptionPost({ organisationId, tenantId, ...own }, "one"));
+  await system.fault({
+    kind: "slow_before",
+    match: "PUT /api.xro/2.0/Invoices",
+    tenantId,
+    delayMs: 1_000,
+  });
+  const created = postUntilCreated(
+    system.baseUrl,
+    subscriptionPost({ organisationId, tenantId, ...own }, "one"),
+  );
   const state = async () => {
-    const { rows } = await system.pool.query("SELECT state FROM ledger_jobs WHERE organisation_id = $1", [
-      organisationId,
-    ]);
+    const { rows } = await system.pool.query(
+      "SELECT state FROM ledger_jobs WHERE organisation_id = $1",
+      [organisationId],
+    );
     return rows[0]?.state;
   };
   // Or there already, where it was not looked at for so long.
-  await until("it is on its way to the ledger", async () => ["sending", "uncertain", "done"].includes(await state()));
+  await until("it is on its way to the ledger", async () =>
+    ["sending", "uncertain", "done"].includes(await state()),
+  );
   await system.worker.stop();
   // Whatever came of the call on a slow machine, it was written: by this worker, since there is no other.
   expect(await state()).not.toBe("sending");
@@ -106,7 +126,9 @@ test("a database that is away when something falls due is waited for", async () 
     await line.cut();
     await moveOn();
     await runs.start();
-    await until("the worker has noticed", async () => system.worker.output().includes("could not be asked"));
+    await until("the worker has noticed", async () =>
+      system.worker.output().includes("could not be asked"),
+    );
     expect(await countWaiting(system, organisation.organisationId)).toBe(3);
     await line.mend();
     await runs.untilDone(organisation.organisationId);
@@ -136,7 +158,10 @@ test("database connections cut under a long billing bill each period once and se
     );
     await addDueSubscriptions(system.pool, organisationId, 3_000);
     await runs.start();
-    await until("a connection is cut under it", async () => (await cut("AND wait_event_type = 'Lock'")) > 0);
+    await until(
+      "a connection is cut under it",
+      async () => (await cut("AND wait_event_type = 'Lock'")) > 0,
+    );
   });
   for (let left = 12; left > 0 && (await countWaiting(system, organisationId)) > 0; left--) {
     await cut();

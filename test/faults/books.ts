@@ -5,7 +5,11 @@ import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { type Post, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
 /** A creation of a subscription of the demo catalogue; `units` tells one from another. */
-export function subscriptionPost(organisation: MadeOrganisation, idempotencyKey: string, units = 10): Post {
+export function subscriptionPost(
+  organisation: MadeOrganisation,
+  idempotencyKey: string,
+  units = 10,
+): Post {
   const body = { customer_code: "ACME", plan_code: "team", units };
   return { path: "/v1/subscriptions", key: organisation.apiKey, idempotencyKey, body };
 }
@@ -51,11 +55,17 @@ export async function expectOneDocumentEach(
   subscriptions: number,
 ): Promise<void> {
   await allSettled(system, organisationId);
-  const { rows } = await system.pool.query<{ subscription_id: string; number: string; ledger_invoice_id: string }>(
+  const { rows } = await system.pool.query<{
+    subscription_id: string;
+    number: string;
+    ledger_invoice_id: string;
+  }>(
     "SELECT subscription_id, number, ledger_invoice_id FROM invoices WHERE organisation_id = $1 ORDER BY number",
     [organisationId],
   );
-  const made = await system.pool.query("SELECT id FROM subscriptions WHERE organisation_id = $1", [organisationId]);
+  const made = await system.pool.query("SELECT id FROM subscriptions WHERE organisation_id = $1", [
+    organisationId,
+  ]);
   expect(made.rows).toHaveLength(subscriptions);
   expect(new Set(rows.map((row) => row.subscription_id)).size).toBe(subscriptions);
   expect(rows).toHaveLength(subscriptions);
@@ -71,7 +81,8 @@ export async function expectOneDocumentEach(
 export async function createSynced(system: TestSystem, what: Post): Promise<Answered> {
   const began = performance.now();
   const created = await postUntilCreated(system.baseUrl, what);
-  if (performance.now() - began < promptAnswerMs) expect(created.json.invoice).toMatchObject(synced);
+  if (performance.now() - began < promptAnswerMs)
+    expect(created.json.invoice).toMatchObject(synced);
   return created;
 }
 
@@ -81,7 +92,9 @@ export async function shownInvoice(
   { apiKey }: MadeOrganisation,
   created: Answered,
 ): Promise<unknown> {
-  const answer = await system.ask("GET", `/v1/invoices/${created.json.invoice.id}`, { key: apiKey });
+  const answer = await system.ask("GET", `/v1/invoices/${created.json.invoice.id}`, {
+    key: apiKey,
+  });
   expect(answer.status, answer.text).toBe(200);
   return answer.json;
 }
@@ -92,5 +105,9 @@ export const synced = { status: "draft", ledger: { sync_status: "synced", sync_e
 /** What it shows while the ledger has not decided. decisions §4. */
 export const scheduled = {
   status: "scheduled",
-  ledger: { sync_status: "failed", sync_error: "The ledger could not be reached; it is retried", invoice_id: null },
+  ledger: {
+    sync_status: "failed",
+    sync_error: "The ledger could not be reached; it is retried",
+    invoice_id: null,
+  },
 };

@@ -32,7 +32,10 @@ const arrived = { state: "TEST_CLOCK_STATE_STANDING", now: target };
 async function spread(count: number): Promise<MadeOrganisation> {
   const own = await world.sandbox();
   const { id } = await world.subscribe(own, { start_date: "2026-03-03" });
-  await addMany(system, id, count, { days: [3, 28], zones: ["Europe/Paris", "Asia/Kolkata", "Pacific/Auckland"] });
+  await addMany(system, id, count, {
+    days: [3, 28],
+    zones: ["Europe/Paris", "Asia/Kolkata", "Pacific/Auckland"],
+  });
   return own;
 }
 
@@ -77,7 +80,10 @@ test("a worker killed in the middle is gone on for by the next one, from where t
     expect(left.now >= middle.now).toBe(true);
   });
   await system.worker.start();
-  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 900, invoicesRaised: 900 } });
+  expect(await world.arrived(own)).toMatchObject({
+    ...arrived,
+    advance: { performed: 900, invoicesRaised: 900 },
+  });
   await expectEachRenewed(system, own, 3);
 });
 
@@ -99,7 +105,9 @@ test("a second advance while one runs is refused, unless it goes to the same ins
   const { organisationId: organisation } = own;
   const advance = "TestClockService/AdvanceTestClock";
   const entry = await world.operator.lastEntry();
-  expect(await world.operator.refused(advance, { organisation, to: "2026-07-02T06:00:00.001Z" })).toBe("invalid_state");
+  expect(
+    await world.operator.refused(advance, { organisation, to: "2026-07-02T06:00:00.001Z" }),
+  ).toBe("invalid_state");
   expect(await world.operator.refused(advance, { organisation, months: 1 })).toBe("invalid_state");
   const joined = await world.advance(own, { to: "2026-07-02T08:00:00+02:00" });
   expect(joined).toEqual(await world.clock(own));
@@ -112,10 +120,13 @@ test("a second advance while one runs is refused, unless it goes to the same ins
 test("while a clock is on its way nobody else performs what is due there", async () => {
   const own = await spread(3);
   const { organisationId } = own;
-  const isFound = async () => (await findDueOrganisations(system.pool, null, 500)).includes(organisationId);
+  const isFound = async () =>
+    (await findDueOrganisations(system.pool, null, 500)).includes(organisationId);
   await system.worker.stop();
   // Also where the minute's run has just looked at them.
-  await system.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE organisation_id = $1", [organisationId]);
+  await system.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE organisation_id = $1", [
+    organisationId,
+  ]);
   expect(await isFound()).toBe(true);
   await world.advance(own, { to: target });
   expect(await isFound()).toBe(false);
@@ -138,14 +149,18 @@ test("what is on its way out is left to its end, and the clock goes past it", as
   // The end has an invoice to remove first, which the ledger does not answer to.
   const end = world.end(own, id, { when: "now" }, null);
   await until("the end has begun", async () => {
-    const { rows } = await system.pool.query("SELECT 1 FROM terminations WHERE organisation_id = $1", [
-      own.organisationId,
-    ]);
+    const { rows } = await system.pool.query(
+      "SELECT 1 FROM terminations WHERE organisation_id = $1",
+      [own.organisationId],
+    );
     return rows.length > 0;
   });
   const clock = await world.advanced(own, { to: "2026-06-10" });
   expect(clock.advance.setAside).toBeUndefined();
-  expect(await world.subscription(own, id)).toMatchObject({ status: "active", renewal_date: "2026-04-15" });
+  expect(await world.subscription(own, id)).toMatchObject({
+    status: "active",
+    renewal_date: "2026-04-15",
+  });
   expect(await world.subscription(own, other.id)).toMatchObject({ renewal_date: "2026-07-01" });
   await end;
   await system.startLedger();

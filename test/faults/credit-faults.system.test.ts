@@ -37,14 +37,25 @@ function addOrganisation(): Promise<MadeOrganisation> {
  */
 async function raiseAll({ organisationId }: MadeOrganisation): Promise<void> {
   const subscriptionId = await addSubscription(system.pool, organisationId);
-  for (const amount of ["10", "30"]) await raiseCredit(system.pool, organisationId, subscriptionId, amount);
+  for (const amount of ["10", "30"])
+    await raiseCredit(system.pool, organisationId, subscriptionId, amount);
   await raiseInvoice(system.pool, organisationId, subscriptionId, "90");
 }
 
 /** Both notes used up on the invoice, by one allocation each. */
 const applied: readonly Partial<CreditBook>[] = [
-  { number: "CN-0001", status: "PAID", remaining: "0.00", allocations: [{ invoice: "INV-0001", amount: "12.00" }] },
-  { number: "CN-0002", status: "PAID", remaining: "0.00", allocations: [{ invoice: "INV-0001", amount: "36.00" }] },
+  {
+    number: "CN-0001",
+    status: "PAID",
+    remaining: "0.00",
+    allocations: [{ invoice: "INV-0001", amount: "12.00" }],
+  },
+  {
+    number: "CN-0002",
+    status: "PAID",
+    remaining: "0.00",
+    allocations: [{ invoice: "INV-0001", amount: "36.00" }],
+  },
 ];
 
 async function expectApplied(organisation: MadeOrganisation): Promise<void> {
@@ -109,7 +120,11 @@ test("workers killed at each step, one after the other, make every note and ever
   // 8.00 was left of 108.00.
   const { notes } = await expectSameCredit(system.pool, paid);
   expect(notes).toMatchObject([
-    { status: "AUTHORISED", remaining: "4.00", allocations: [{ invoice: "INV-0001", amount: "8.00" }] },
+    {
+      status: "AUTHORISED",
+      remaining: "4.00",
+      allocations: [{ invoice: "INV-0001", amount: "8.00" }],
+    },
     { status: "AUTHORISED", remaining: "36.00", allocations: [] },
   ]);
 });
@@ -123,7 +138,10 @@ describe.concurrent("credit whose answers were lost is made and applied once:", 
     ["the note's answer was cut off", [{ kind: "drop_after", match: notes }]],
     ["the allocation's request never came", [{ kind: "drop_before", match: allocations }]],
     ["the allocation's answer was cut off", [{ kind: "drop_after", match: allocations }]],
-    ["the allocation was done after we had given up", [{ kind: "slow_before", match: allocations, delayMs: 2_500 }]],
+    [
+      "the allocation was done after we had given up",
+      [{ kind: "slow_before", match: allocations, delayMs: 2_500 }],
+    ],
     [
       "every first answer was cut off",
       ["Invoices", "CreditNotes?", "CreditNotes/"].map((name) => ({
@@ -141,16 +159,26 @@ describe.concurrent("credit whose answers were lost is made and applied once:", 
 
 test("a note whose answer was lost, and whose credit a bookkeeper used before it was found again, is credited once", async () => {
   // Every fault of the tests before has happened.
-  expect((await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as object).toEqual({ left: 0 });
+  expect((await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as object).toEqual({
+    left: 0,
+  });
   const organisation = await addOrganisation();
   const { organisationId, tenantId } = organisation;
   const subscriptionId = await addSubscription(system.pool, organisationId);
   await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
   await allSettled(system, organisationId);
   await system.fault({ kind: "drop_after", match: "PUT /api.xro/2.0/CreditNotes?", tenantId });
-  await system.fault({ kind: "drop_before", match: "GET /api.xro/2.0/CreditNotes/", times: 1_000, tenantId });
+  await system.fault({
+    kind: "drop_before",
+    match: "GET /api.xro/2.0/CreditNotes/",
+    times: 1_000,
+    tenantId,
+  });
   await raiseCredit(system.pool, organisationId, subscriptionId, "10");
-  await until("the ledger has the note", async () => (await bookedCredit(system.pool, organisation)).length > 0);
+  await until(
+    "the ledger has the note",
+    async () => (await bookedCredit(system.pool, organisation)).length > 0,
+  );
   await spendCredit(system.pool, organisation, "4", "INV-0001");
   await system.clearFaults();
   await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
@@ -180,7 +208,11 @@ test("a ledger that is down leaves notes and credit waiting, and both are done o
     return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
   });
   const shown = await system.ask("GET", "/v1/credit_notes", { key: organisation.apiKey });
-  expect(shown.json.data[0]).toMatchObject({ status: "scheduled", allocation_status: "unapplied", allocations: [] });
+  expect(shown.json.data[0]).toMatchObject({
+    status: "scheduled",
+    allocation_status: "unapplied",
+    allocations: [],
+  });
   await system.startLedger();
   await expectApplied(organisation);
 });

@@ -8,7 +8,14 @@ import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { endPause } from "./books.ts";
 import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "./ends.ts";
-import { dieOf, lateAnswerMs, post, postUntilDecided, promptAnswerMs, startApiProcess } from "./processes.ts";
+import {
+  dieOf,
+  lateAnswerMs,
+  post,
+  postUntilDecided,
+  promptAnswerMs,
+  startApiProcess,
+} from "./processes.ts";
 
 let system: TestSystem;
 let ends: EndsForTest;
@@ -53,11 +60,23 @@ describe.concurrent("an end removes each invoice once where", () => {
     ["a gateway answered 503 in HTML", { kind: "status", match: write, status: 503 }],
     ["it answered 500", { kind: "status", match: write, status: 500, body: "{}" }],
     ["the look before it failed", { kind: "drop_before", match: read, times: 2 }],
-    ["there was no such address for a while", { kind: "status", match: read, status: 404, body: "{}" }],
-    ["the look was refused for a while", { kind: "status", match: read, status: 405, body: "{}", times: 2 }],
-    ["it was changed at the same moment", { kind: "status", match: write, status: 412, body: "{}" }],
+    [
+      "there was no such address for a while",
+      { kind: "status", match: read, status: 404, body: "{}" },
+    ],
+    [
+      "the look was refused for a while",
+      { kind: "status", match: read, status: 405, body: "{}", times: 2 },
+    ],
+    [
+      "it was changed at the same moment",
+      { kind: "status", match: write, status: 412, body: "{}" },
+    ],
     ["a token was refused", { kind: "status", match: write, status: 401, body: "{}" }],
-    ["the ledger limited calls", { kind: "rate_limit", match: write, times: 2, retryAfterSeconds: 2 }],
+    [
+      "the ledger limited calls",
+      { kind: "rate_limit", match: write, times: 2, retryAfterSeconds: 2 },
+    ],
   ])("%s", async (_, fault) => {
     const endable = await ends.withThree();
     await system.fault({ ...fault, tenantId: endable.own.tenantId });
@@ -73,7 +92,9 @@ test("an end that the ledger is too slow for answers 502, goes on by itself, and
   await system.stopLedger();
   const { answer, tookMs } = await tryEnd(endable);
   expect(refusalOf(answer)).toEqual(unavailable);
-  expect(answer.json.error.message).toMatch(/goes on by itself: ask again with the same Idempotency-Key/);
+  expect(answer.json.error.message).toMatch(
+    /goes on by itself: ask again with the same Idempotency-Key/,
+  );
   expect(tookMs).toBeLessThan(lateAnswerMs);
   expect((await ends.world.subscription(own, id)).status).toBe("active");
   // Meanwhile: the same key is told so, and no other operation is let in.
@@ -84,9 +105,13 @@ test("an end that the ledger is too slow for answers 502, goes on by itself, and
   for (const body of [{ when: "now" }, { when: "period_end" }]) {
     const other = await ends.world.end(own, id, body);
     expect(refusalOf(other)).toEqual(conflict);
-    expect(other.json.error.message).toMatch(/still running: the subscription is being ended, 0 of 3 invoices removed/);
+    expect(other.json.error.message).toMatch(
+      /still running: the subscription is being ended, 0 of 3 invoices removed/,
+    );
   }
-  expect(refusalOf(await ends.world.change(own, id, { units: 20, document: "separate" }))).toEqual(conflict);
+  expect(refusalOf(await ends.world.change(own, id, { units: 20, document: "separate" }))).toEqual(
+    conflict,
+  );
   const otherBody = { ...endPost(endable, "the-key"), body: { when: "now" } };
   expect(refusalOf(await post(system.baseUrl, otherBody).then((one) => one ?? again))).toEqual(
     refused(409, "idempotency_conflict"),
@@ -107,10 +132,17 @@ test("an end that the ledger is too slow for answers 502, goes on by itself, and
 test("an end without a key is not told to ask again with one, where the ledger is too slow for it", async () => {
   const endable = await ends.withThree();
   await system.stopLedger();
-  const answer = await ends.world.end(endable.own, endable.id, { when: "now", delete_unsent_invoices: true }, null);
+  const answer = await ends.world.end(
+    endable.own,
+    endable.id,
+    { when: "now", delete_unsent_invoices: true },
+    null,
+  );
   await system.startLedger();
   expect(refusalOf(answer)).toEqual(unavailable);
-  expect(answer.json.error.message).toMatch(/The end goes on by itself: look the subscription up\.$/);
+  expect(answer.json.error.message).toMatch(
+    /The end goes on by itself: look the subscription up\.$/,
+  );
   expect(await decided(endable)).toBe("done");
   await ends.expectEnded(endable);
 });
@@ -118,12 +150,19 @@ test("an end without a key is not told to ask again with one, where the ledger i
 test("a limit beyond the answer's time is answered at once, and the end is done when it is over", async () => {
   const endable = await ends.withThree();
   const { tenantId, organisationId } = endable.own;
-  await system.fault({ kind: "rate_limit", match: read, problem: "day", retryAfterSeconds: 3_600, tenantId });
+  await system.fault({
+    kind: "rate_limit",
+    match: read,
+    problem: "day",
+    retryAfterSeconds: 3_600,
+    tenantId,
+  });
   const { answer, tookMs } = await tryEnd(endable);
   expect(refusalOf(answer)).toEqual(unavailable);
   expect(tookMs).toBeLessThan(promptAnswerMs);
   await until("the connection is paused", async () => {
-    const text = "SELECT 1 FROM ledger_connections WHERE organisation_id = $1 AND paused_until > now()";
+    const text =
+      "SELECT 1 FROM ledger_connections WHERE organisation_id = $1 AND paused_until > now()";
     return (await system.pool.query(text, [organisationId])).rows.length === 1;
   });
   await endPause(system, organisationId);
@@ -134,12 +173,19 @@ test("a limit beyond the answer's time is answered at once, and the end is done 
 test("a refusal that no caller was told is told to the repeat with its key, and the next one is a new end", async () => {
   const endable = await ends.withThree();
   const { own, id } = endable;
-  await system.fault({ kind: "refuse", match: write, tenantId: own.tenantId, messages: ["Locked."] });
+  await system.fault({
+    kind: "refuse",
+    match: write,
+    tenantId: own.tenantId,
+    messages: ["Locked."],
+  });
   await dieOf(system, "ledger_woken", endPost(endable, "the-key"));
   expect(await decided(endable)).toBe("refused");
   const told = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
   expect(refusalOf(told)).toEqual(refused(409, "invalid_state"));
-  expect(told.json.error.message).toMatch(/refused to remove invoice INV-0002.* The ledger says: Locked\.$/);
+  expect(told.json.error.message).toMatch(
+    /refused to remove invoice INV-0002.* The ledger says: Locked\.$/,
+  );
   expect((await ends.world.subscription(own, id)).status).toBe("active");
   const again = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
   expect([again.status, again.json.status]).toEqual([200, "ended"]);
@@ -151,13 +197,19 @@ test("a refusal that no caller was told is told to the repeat with its key, and 
 describe("an invoice that is on its way to the ledger", () => {
   test("is waited for, and then removed there", async () => {
     const own = await ends.world.sandbox();
-    const slow = { kind: "slow_after", match: "PUT /api.xro/2.0/Invoices", delayMs: 4_000, tenantId: own.tenantId };
+    const slow = {
+      kind: "slow_after",
+      match: "PUT /api.xro/2.0/Invoices",
+      delayMs: 4_000,
+      tenantId: own.tenantId,
+    };
     await system.fault(slow);
     const body = { customer_code: "ACME", plan_code: "team", units: 10 };
     const create = { path: "/v1/subscriptions", key: own.apiKey, idempotencyKey: "create", body };
     const created = postUntilDecided(system.baseUrl, create);
     const id = await until("it is being sent", async () => {
-      const text = "SELECT subscription_id AS id FROM ledger_jobs WHERE organisation_id = $1 AND state <> 'ready'";
+      const text =
+        "SELECT subscription_id AS id FROM ledger_jobs WHERE organisation_id = $1 AND state <> 'ready'";
       return (await system.pool.query<{ id: string }>(text, [own.organisationId])).rows[0]?.id;
     });
     const ended = await postUntilDecided(system.baseUrl, endPost({ own, id }, "the-key"));
@@ -188,7 +240,9 @@ describe("an invoice that is on its way to the ledger", () => {
 
 test("with Temporal out of reach an end answers 502 at once, and the dispatcher has it done", async () => {
   const endable = await ends.withThree();
-  const blind = await startApiProcess(system, { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
+  const blind = await startApiProcess(system, {
+    TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
+  });
   // The dispatcher could be there as soon as the answer.
   await system.worker.stop();
   try {

@@ -47,7 +47,11 @@ export function endsForTest(system: TestSystem): EndsForTest {
     withDeferred: async () => {
       const own = await sandbox({});
       const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-      await world.changed(own, id, { units: 12, ...half, proration_behaviour: "charge_on_renewal" });
+      await world.changed(own, id, {
+        units: 12,
+        ...half,
+        proration_behaviour: "charge_on_renewal",
+      });
       return { own, id };
     },
     removals: async ({ own, id }) =>
@@ -55,12 +59,19 @@ export function endsForTest(system: TestSystem): EndsForTest {
     expectEnded: async ({ own, id }) => {
       const { pool } = system;
       await world.expectEqualBooks(own);
-      expect(await world.subscription(own, id)).toMatchObject({ status: "ended", end_date: "2026-04-16" });
-      const { rows } = await pool.query("SELECT ended FROM terminations WHERE subscription_id = $1", [id]);
+      expect(await world.subscription(own, id)).toMatchObject({
+        status: "ended",
+        end_date: "2026-04-16",
+      });
+      const { rows } = await pool.query(
+        "SELECT ended FROM terminations WHERE subscription_id = $1",
+        [id],
+      );
       expect(rows).toEqual([{ ended: true }]);
-      const left = await pool.query("SELECT 1 FROM deferred_lines WHERE subscription_id = $1 AND invoice_id IS NULL", [
-        id,
-      ]);
+      const left = await pool.query(
+        "SELECT 1 FROM deferred_lines WHERE subscription_id = $1 AND invoice_id IS NULL",
+        [id],
+      );
       expect(left.rows).toEqual([]);
       const due = await pool.query("SELECT due_at FROM subscriptions WHERE id = $1", [id]);
       expect(due.rows).toEqual([{ due_at: null }]);
@@ -75,4 +86,8 @@ export function endPost({ own, id }: Endable, idempotencyKey: string): Post {
 }
 
 /** What the three invoices of `withThree` come to, in the order of their removal. */
-export const threeRemoved = ["INV-0002 removed deleted", "INV-0003 removed deleted", "INV-0001 removed deleted"];
+export const threeRemoved = [
+  "INV-0002 removed deleted",
+  "INV-0003 removed deleted",
+  "INV-0001 removed deleted",
+];

@@ -6,7 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { creationCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
+import {
+  customerPost,
+  expectOneDocumentEach,
+  shownInvoice,
+  subscriptionPost,
+  synced,
+} from "./books.ts";
 import { dieOf, type Post, post, postUntilCreated } from "./processes.ts";
 
 let system: TestSystem;
@@ -29,8 +35,12 @@ async function retried(what: Post): Promise<NonNullable<Awaited<ReturnType<typeo
   return created;
 }
 
-async function expectOneCustomer({ organisationId, tenantId, apiKey }: MadeOrganisation, id: string): Promise<void> {
-  const text = "SELECT c.id, c.ledger_contact_id FROM customers c WHERE c.organisation_id = $1 AND c.code = 'NEW-1'";
+async function expectOneCustomer(
+  { organisationId, tenantId, apiKey }: MadeOrganisation,
+  id: string,
+): Promise<void> {
+  const text =
+    "SELECT c.id, c.ledger_contact_id FROM customers c WHERE c.organisation_id = $1 AND c.code = 'NEW-1'";
   const ours = await system.pool.query(text, [organisationId]);
   const { rows } = await system.pool.query(
     "SELECT contact_id FROM demo_ledger.contacts WHERE tenant_id = $1 AND name = $2",
@@ -52,7 +62,9 @@ describe.concurrent("an API killed at a step leaves a key that works, and everyt
     expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
   });
 
-  test.each(ofApi.filter((point) => point !== "creation_loaded"))("create customer at %s", async (point) => {
+  test.each(
+    ofApi.filter((point) => point !== "creation_loaded"),
+  )("create customer at %s", async (point) => {
     const organisation = await system.organisation();
     const what = customerPost(organisation, "the-key");
     await dieOf(system, point, what);
@@ -72,7 +84,8 @@ test("workers killed at each step, one after the other, settle everything once a
     // Both wait before the worker starts, so that one round carries both.
     const begun = [subscription, customer].map((what) => post(system.baseUrl, what));
     await until("both wait", async () => {
-      const text = "SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1 AND state = 'ready'";
+      const text =
+        "SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1 AND state = 'ready'";
       const { rows } = await system.pool.query(text, [organisation.organisationId]);
       return rows[0].waiting === 2;
     });

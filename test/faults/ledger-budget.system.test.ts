@@ -7,7 +7,14 @@ import { xeroLimits } from "../../src/dev/demo-ledger/api/limits.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { allSettled, createSynced, expectOneDocumentEach, scheduled, subscriptionPost, synced } from "./books.ts";
+import {
+  allSettled,
+  createSynced,
+  expectOneDocumentEach,
+  scheduled,
+  subscriptionPost,
+  synced,
+} from "./books.ts";
 import { postUntilCreated, promptAnswerMs } from "./processes.ts";
 
 let system: TestSystem;
@@ -22,7 +29,12 @@ const create = (organisation: MadeOrganisation, key: string) =>
   postUntilCreated(system.baseUrl, subscriptionPost(organisation, key));
 
 /** Has so many calls of the organisation's minute been made, evenly between so many seconds ago and so many. */
-async function spend({ organisationId }: MadeOrganisation, count: number, from: number, to: number): Promise<void> {
+async function spend(
+  { organisationId }: MadeOrganisation,
+  count: number,
+  from: number,
+  to: number,
+): Promise<void> {
   await system.pool.query(
     `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at)
       SELECT $1, array_agg(now() - ($3::float8 - n * ($3 - $4::float8) / $2::int) * interval '1 second'), '{}', '{}', now() - $4::float8 * interval '1 second'
@@ -44,19 +56,24 @@ async function letMinutePass({ organisationId }: MadeOrganisation): Promise<void
 async function waiting({ organisationId }: MadeOrganisation): Promise<number> {
   const text =
     "SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')";
-  return (await system.pool.query<{ waiting: number }>(text, [organisationId])).rows[0]?.waiting ?? 0;
+  return (
+    (await system.pool.query<{ waiting: number }>(text, [organisationId])).rows[0]?.waiting ?? 0
+  );
 }
 
 async function pauseOf({ organisationId }: MadeOrganisation): Promise<unknown> {
   const text = "SELECT paused_until FROM ledger_connections WHERE organisation_id = $1";
-  return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]?.paused_until;
+  return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]
+    ?.paused_until;
 }
 
 describe("two hundred creations at once", () => {
   test("are settled without a call turned away", async () => {
     const organisation = await system.organisation();
     const began = performance.now();
-    const posts = Array.from({ length: 200 }, (_, index) => subscriptionPost(organisation, `key-${index}`));
+    const posts = Array.from({ length: 200 }, (_, index) =>
+      subscriptionPost(organisation, `key-${index}`),
+    );
     await Promise.all(posts.map((what) => createSynced(system, what)));
     await expectOneDocumentEach(system, organisation, 200);
     const { taken, turnedAway } = await system.ledgerCalls(organisation.tenantId);
@@ -70,7 +87,9 @@ describe("two hundred creations at once", () => {
     const { taken: before } = await system.ledgerCalls(organisation.tenantId);
     await spend(organisation, 31, 20, 1);
     const began = performance.now();
-    await Promise.all(Array.from({ length: 200 }, (_, index) => create(organisation, `key-${index}`)));
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) => create(organisation, `key-${index}`)),
+    );
     await expectOneDocumentEach(system, organisation, 200);
     const { taken, turnedAway } = await system.ledgerCalls(organisation.tenantId);
     expect(turnedAway).toBe(0);
@@ -86,7 +105,8 @@ test("what nobody waits for waits for the budget, and a caller's document goes a
   await spend(organisation, 58, 30, 16);
   await addReadyDocuments(system.pool, organisation, 120);
   await until("the budget was asked for the first of them", async () => {
-    const text = "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND reason LIKE 'our calls %' LIMIT 1";
+    const text =
+      "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND reason LIKE 'our calls %' LIMIT 1";
     return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
   });
   expect(await waiting(organisation)).toBe(120);
@@ -109,11 +129,17 @@ test("what nobody waits for waits for the budget, and a caller's document goes a
 test("a ledger that is slow is asked by several calls at once, and each document is made once", async () => {
   const organisation = await system.organisation();
   const { tenantId, organisationId } = organisation;
-  const slow = { kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", delayMs: 2_500, times: 1_000 };
+  const slow = {
+    kind: "slow_before",
+    match: "PUT /api.xro/2.0/Invoices",
+    delayMs: 2_500,
+    times: 1_000,
+  };
   await system.fault({ ...slow, tenantId });
   await addReadyDocuments(system.pool, organisation, 500);
   await until("several calls are on their way at once", async () => {
-    const text = "SELECT 1 FROM ledger_budgets WHERE organisation_id = $1 AND cardinality(flights) > 1";
+    const text =
+      "SELECT 1 FROM ledger_budgets WHERE organisation_id = $1 AND cardinality(flights) > 1";
     return (await system.pool.query(text, [organisationId])).rows.length > 0;
   });
   await allSettled(system, organisationId);

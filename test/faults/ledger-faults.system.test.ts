@@ -21,7 +21,11 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-async function create(organisation: MadeOrganisation, idempotencyKey = "first", units = 10): Promise<Answered> {
+async function create(
+  organisation: MadeOrganisation,
+  idempotencyKey = "first",
+  units = 10,
+): Promise<Answered> {
   return postUntilCreated(system.baseUrl, subscriptionPost(organisation, idempotencyKey, units));
 }
 
@@ -37,12 +41,30 @@ describe.concurrent("an invoice whose answer was lost is in the ledger once:", (
   test.each([
     ["the request never came", { kind: "drop_before", match: "PUT /api.xro/2.0/Invoices" }],
     ["the answer was cut off", { kind: "drop_after", match: "PUT /api.xro/2.0/Invoices" }],
-    ["the answer came too late", { kind: "slow_after", match: "PUT /api.xro/2.0/Invoices", delayMs: 3_000 }],
-    ["it was done after we had given up", { kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", delayMs: 2_500 }],
-    ["a gateway answered 503 in HTML", { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 503 }],
-    ["it answered 500", { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 500, body: "{}" }],
-    ["the look-up failed as well", { kind: "drop_after", match: "/api.xro/2.0/Invoices", times: 2 }],
-    ["its first token was refused", { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 401, body: "{}" }],
+    [
+      "the answer came too late",
+      { kind: "slow_after", match: "PUT /api.xro/2.0/Invoices", delayMs: 3_000 },
+    ],
+    [
+      "it was done after we had given up",
+      { kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", delayMs: 2_500 },
+    ],
+    [
+      "a gateway answered 503 in HTML",
+      { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 503 },
+    ],
+    [
+      "it answered 500",
+      { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 500, body: "{}" },
+    ],
+    [
+      "the look-up failed as well",
+      { kind: "drop_after", match: "/api.xro/2.0/Invoices", times: 2 },
+    ],
+    [
+      "its first token was refused",
+      { kind: "status", match: "PUT /api.xro/2.0/Invoices", status: 401, body: "{}" },
+    ],
   ])("%s", async (_, fault) => {
     const organisation = await system.organisation();
     await system.fault({ ...fault, tenantId: organisation.tenantId });
@@ -56,9 +78,10 @@ describe.concurrent("a refusal of the ledger is told with its reason:", () => {
   test("the number is taken by an invoice of somebody else", async () => {
     const organisation = await system.organisation();
     await create(organisation);
-    await system.pool.query("UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1", [
-      organisation.tenantId,
-    ]);
+    await system.pool.query(
+      "UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1",
+      [organisation.tenantId],
+    );
     const created = await create(organisation, "second", 11);
     const message = "The number INV-0002 is taken by another invoice in the ledger.";
     expect(created.json.invoice).toMatchObject({
@@ -71,9 +94,10 @@ describe.concurrent("a refusal of the ledger is told with its reason:", () => {
 
   test("the contact was archived", async () => {
     const organisation = await system.organisation();
-    await system.pool.query("UPDATE demo_ledger.contacts SET status = 'ARCHIVED' WHERE tenant_id = $1", [
-      organisation.tenantId,
-    ]);
+    await system.pool.query(
+      "UPDATE demo_ledger.contacts SET status = 'ARCHIVED' WHERE tenant_id = $1",
+      [organisation.tenantId],
+    );
     const created = await create(organisation);
     expect(created.json.invoice).toMatchObject({
       status: "not_in_external",
@@ -85,10 +109,17 @@ describe.concurrent("a refusal of the ledger is told with its reason:", () => {
 
 test("a limit of the ledger is waited for, without a call meanwhile, and then everything is settled", async () => {
   const organisation = await system.organisation();
-  const refusals = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", times: 2, retryAfterSeconds: 3 };
+  const refusals = {
+    kind: "rate_limit",
+    match: "PUT /api.xro/2.0/Invoices",
+    times: 2,
+    retryAfterSeconds: 3,
+  };
   await system.fault({ ...refusals, tenantId: organisation.tenantId });
   const started = performance.now();
-  const posts = Array.from({ length: 8 }, (_, index) => subscriptionPost(organisation, `key-${index}`));
+  const posts = Array.from({ length: 8 }, (_, index) =>
+    subscriptionPost(organisation, `key-${index}`),
+  );
   await Promise.all(posts.map((what) => createSynced(system, what)));
   // Two refusals of three seconds each, however many documents wait.
   expect(performance.now() - started).toBeGreaterThan(6_000);
@@ -98,7 +129,12 @@ test("a limit of the ledger is waited for, without a call meanwhile, and then ev
 
 test("a limit beyond the answer's time is answered at once, and settled when it is over", async () => {
   const organisation = await system.organisation();
-  const refusal = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", problem: "day", retryAfterSeconds: 3_600 };
+  const refusal = {
+    kind: "rate_limit",
+    match: "PUT /api.xro/2.0/Invoices",
+    problem: "day",
+    retryAfterSeconds: 3_600,
+  };
   await system.fault({ ...refusal, tenantId: organisation.tenantId });
   const started = performance.now();
   const [first, second] = [await create(organisation), await create(organisation, "second")];

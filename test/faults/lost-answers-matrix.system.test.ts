@@ -15,7 +15,14 @@ import {
   raiseCredit,
   raiseInvoice,
 } from "../worker/activities/issue-credit.ts";
-import { allSettled, customerPost, expectOneDocumentEach, shownInvoice, subscriptionPost, synced } from "./books.ts";
+import {
+  allSettled,
+  customerPost,
+  expectOneDocumentEach,
+  shownInvoice,
+  subscriptionPost,
+  synced,
+} from "./books.ts";
 import { postUntilCreated, postUntilDecided } from "./processes.ts";
 
 let system: TestSystem;
@@ -36,14 +43,27 @@ const puts = {
 // The system's calls to the ledger may take two seconds, and what was lost is looked for two seconds after that.
 const cutBefore = ["the request never came", { kind: "drop_before" }] as const;
 const cutAfter = ["the answer was cut off", { kind: "drop_after" }] as const;
-const tooLate = ["it was done after we had given up", { kind: "slow_before", delayMs: 2_500 }] as const;
-const muchTooLate = ["it was done after we had looked for it", { kind: "slow_before", delayMs: 6_000 }] as const;
-const internal = ["an internal error was remembered", { kind: "status", status: 500, body: "{}" }] as const;
+const tooLate = [
+  "it was done after we had given up",
+  { kind: "slow_before", delayMs: 2_500 },
+] as const;
+const muchTooLate = [
+  "it was done after we had looked for it",
+  { kind: "slow_before", delayMs: 6_000 },
+] as const;
+const internal = [
+  "an internal error was remembered",
+  { kind: "status", status: 500, body: "{}" },
+] as const;
 
 /** Has the first request lost, or its answer (`isDone`), and the first look-ups; something is done in the books before one succeeds. */
 async function whileLost<T>(
   own: MadeOrganisation,
-  { put, get, isDone = false }: { readonly put: string; readonly get: string; readonly isDone?: boolean },
+  {
+    put,
+    get,
+    isDone = false,
+  }: { readonly put: string; readonly get: string; readonly isDone?: boolean },
   send: () => Promise<T>,
   work: () => Promise<unknown>,
 ): Promise<T> {
@@ -63,7 +83,10 @@ async function whileLost<T>(
  * Waits until all is settled and the ledger has answered. What was sent first comes to the ledger with the same idempotency
  * key as what was sent since: it is given the answer of that, and does nothing.
  */
-async function lateOneDone({ organisationId, tenantId }: MadeOrganisation, kind: string): Promise<void> {
+async function lateOneDone(
+  { organisationId, tenantId }: MadeOrganisation,
+  kind: string,
+): Promise<void> {
   await allSettled(system, organisationId);
   await until("the ledger has answered", async () => {
     const text = `SELECT 1 FROM demo_ledger.idempotency k JOIN demo_ledger.tenants t USING (client_id)
@@ -74,13 +97,20 @@ async function lateOneDone({ organisationId, tenantId }: MadeOrganisation, kind:
 }
 
 /** Changes what stands in the ledger's books of an organisation, as somebody would there; one row. */
-async function alter({ tenantId }: MadeOrganisation, table: string, set: string, where: string): Promise<void> {
+async function alter(
+  { tenantId }: MadeOrganisation,
+  table: string,
+  set: string,
+  where: string,
+): Promise<void> {
   const text = `UPDATE demo_ledger.${table} SET ${set} WHERE tenant_id = $1 AND ${where}`;
   expect((await system.pool.query(text, [tenantId])).rowCount).toBe(1);
 }
 
 /** The contacts with the code of `customerPost`. */
-async function contactsOf({ tenantId }: MadeOrganisation): Promise<readonly Record<string, unknown>[]> {
+async function contactsOf({
+  tenantId,
+}: MadeOrganisation): Promise<readonly Record<string, unknown>[]> {
   const { rows } = await system.pool.query<Record<string, unknown>>(
     "SELECT contact_id, name, status FROM demo_ledger.contacts WHERE tenant_id = $1 AND contact_number = 'NEW-1'",
     [tenantId],
@@ -110,7 +140,9 @@ async function expectCredited(fault: object, lateKind: string | null): Promise<v
   await allSettled(system, organisationId);
   const { notes, invoices } = await expectSameCredit(system.pool, own);
   const allocations = [{ invoice: "INV-0001", amount: "12.00" }];
-  expect(notes).toEqual([{ number: "CN-0001", status: "PAID", total: "12.00", remaining: "0.00", allocations }]);
+  expect(notes).toEqual([
+    { number: "CN-0001", status: "PAID", total: "12.00", remaining: "0.00", allocations },
+  ]);
   expect(invoices).toEqual([{ number: "INV-0001", status: "AUTHORISED", due: "48.00" }]);
 }
 
@@ -120,7 +152,11 @@ describe.concurrent("a new contact is there once, and its customer leads to it, 
     await system.fault({ ...fault, match: puts.contact, tenantId: own.tenantId });
     const { json: customer } = await postUntilCreated(system.baseUrl, customerPost(own, "first"));
     if (what === muchTooLate[0]) await lateOneDone(own, "create_contact");
-    const contact = { contact_id: customer.ledger_contact_id, name: "New and Sons", status: "ACTIVE" };
+    const contact = {
+      contact_id: customer.ledger_contact_id,
+      name: "New and Sons",
+      status: "ACTIVE",
+    };
     expect(await contactsOf(own)).toEqual([contact]);
   });
 });
@@ -136,11 +172,17 @@ describe.concurrent("in the ledger once is", () => {
   });
 
   test.each([tooLate, muchTooLate, internal])("a credit note, where %s", async (what, fault) => {
-    await expectCredited({ ...fault, match: puts.note }, what === muchTooLate[0] ? "create_credit_note" : null);
+    await expectCredited(
+      { ...fault, match: puts.note },
+      what === muchTooLate[0] ? "create_credit_note" : null,
+    );
   });
 
   test.each([muchTooLate, internal])("its credit on an invoice, where %s", async (what, fault) => {
-    await expectCredited({ ...fault, match: puts.allocation }, what === muchTooLate[0] ? "allocate_credit" : null);
+    await expectCredited(
+      { ...fault, match: puts.allocation },
+      what === muchTooLate[0] ? "allocate_credit" : null,
+    );
   });
 });
 
@@ -148,16 +190,20 @@ describe.concurrent("between a lost answer and the look for it", () => {
   const contactLost = { put: puts.contact, get: "GET /api.xro/2.0/Contacts/" };
   const invoiceLost = { put: puts.invoice, get: "GET /api.xro/2.0/Invoices?" };
   const noteLost = { put: puts.note, get: "GET /api.xro/2.0/CreditNotes/" };
-  const createCustomer = (own: MadeOrganisation) => postUntilDecided(system.baseUrl, customerPost(own, "first"));
+  const createCustomer = (own: MadeOrganisation) =>
+    postUntilDecided(system.baseUrl, customerPost(own, "first"));
   const archive = (own: MadeOrganisation, code = "ACME") =>
     alter(own, "contacts", "status = 'ARCHIVED'", `contact_number = '${code}'`);
 
   test("somebody's contact takes the customer's code: there is no customer, and no contact of ours", async () => {
     const own = await system.organisation();
-    const take = () => alter(own, "contacts", "contact_number = 'NEW-1'", "contact_number = 'ACME'");
+    const take = () =>
+      alter(own, "contacts", "contact_number = 'NEW-1'", "contact_number = 'ACME'");
     const answer = await whileLost(own, contactLost, () => createCustomer(own), take);
     expect(refusalOf(answer)).toEqual(refused(409, "customer_code_taken", "code"));
-    expect(await contactsOf(own)).toMatchObject([{ name: expect.not.stringContaining("New and Sons") }]);
+    expect(await contactsOf(own)).toMatchObject([
+      { name: expect.not.stringContaining("New and Sons") },
+    ]);
     expect(await customersOf(own)).toBe(0);
   });
 
@@ -199,20 +245,27 @@ describe.concurrent("between a lost answer and the look for it", () => {
     const create = () => postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
     const created = await whileLost(own, invoiceLost, create, () => archive(own));
     const ledger = { sync_status: "failed", sync_error: expect.stringMatching(/archived/) };
-    expect(await shownInvoice(system, own, created)).toMatchObject({ status: "not_in_external", ledger });
+    expect(await shownInvoice(system, own, created)).toMatchObject({
+      status: "not_in_external",
+      ledger,
+    });
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
 
     const { organisationId } = credited;
     const subscriptionId = await addSubscription(system.pool, organisationId);
     const raise = () => raiseCredit(system.pool, organisationId, subscriptionId, "10");
     await whileLost(credited, noteLost, raise, () => archive(credited));
-    expect(await ourCredit(system.pool, credited)).toMatchObject([{ status: "NOT_IN_EXTERNAL", allocations: [] }]);
+    expect(await ourCredit(system.pool, credited)).toMatchObject([
+      { status: "NOT_IN_EXTERNAL", allocations: [] },
+    ]);
     expect(await bookedCredit(system.pool, credited)).toEqual([]);
   });
 });
 
 async function faultsLeft(): Promise<number> {
-  return ((await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as { readonly left: number }).left;
+  return (
+    (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as { readonly left: number }
+  ).left;
 }
 
 test("everything that was ordered to go wrong has gone wrong", async () => {

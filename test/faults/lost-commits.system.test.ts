@@ -9,7 +9,13 @@ import { type CutLine, openLine } from "../scenario/cut-line.ts";
 import { addMeter, usageEvent } from "../scenario/usage-world.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { allSettled, customerPost, subscriptionPost } from "./books.ts";
-import { type ApiProcess, type Post, post, postUntilDecided, startApiProcess } from "./processes.ts";
+import {
+  type ApiProcess,
+  type Post,
+  post,
+  postUntilDecided,
+  startApiProcess,
+} from "./processes.ts";
 
 let system: TestSystem;
 let line: CutLine;
@@ -48,7 +54,12 @@ async function countOf(table: string, { organisationId }: MadeOrganisation): Pro
 async function subscribed(own: MadeOrganisation) {
   const { json } = await postUntilDecided(api.baseUrl, subscriptionPost(own, "first"));
   await allSettled(system, own.organisationId);
-  return { key: own.apiKey, path: `/v1/subscriptions/${json.id}`, startDate: json.start_date, id: json.id };
+  return {
+    key: own.apiKey,
+    path: `/v1/subscriptions/${json.id}`,
+    startDate: json.start_date,
+    id: json.id,
+  };
 }
 
 describe("a write whose connection is lost as it is committed", () => {
@@ -56,7 +67,10 @@ describe("a write whose connection is lost as it is committed", () => {
     const own = await system.organisation();
     const answer = await losing("save_creation", subscriptionPost(own, "once"));
     expect(answer?.status).toBe(201);
-    expect(answer?.json.invoice).toMatchObject({ number: "INV-0001", ledger: { sync_status: "synced" } });
+    expect(answer?.json.invoice).toMatchObject({
+      number: "INV-0001",
+      ledger: { sync_status: "synced" },
+    });
     expect([await countOf("subscriptions", own), await countOf("invoices", own)]).toEqual([1, 1]);
   });
 
@@ -76,7 +90,10 @@ describe("a write whose connection is lost as it is committed", () => {
     const body = { units: 12, prorate: true, effective_date: startDate };
     const answer = await losing("COMMIT", { key, path: `${path}/units`, body });
     expect(answer?.status).toBe(200);
-    expect(answer?.json).toMatchObject({ units: 12, change: { units: 12, invoice: { number: "INV-0001" } } });
+    expect(answer?.json).toMatchObject({
+      units: 12,
+      change: { units: 12, invoice: { number: "INV-0001" } },
+    });
     expect(await countOf("unit_changes", own)).toBe(1);
   });
 
@@ -115,7 +132,10 @@ describe("a write whose connection is lost as it is committed", () => {
     await line.cut();
     const answer = await answering;
     expect(answer?.status).toBe(502);
-    expect(answer?.json.error).toMatchObject({ type: "api_error", code: "temporarily_unavailable" });
+    expect(answer?.json.error).toMatchObject({
+      type: "api_error",
+      code: "temporarily_unavailable",
+    });
     await line.mend();
     const found = await postUntilDecided(api.baseUrl, what);
     expect(found.json).toMatchObject({ units: 12, change: { units: 12 } });

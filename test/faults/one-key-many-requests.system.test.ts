@@ -6,7 +6,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
 import { expectOneDocumentEach, subscriptionPost } from "./books.ts";
-import { type ApiProcess, post, postUntilCreated, postUntilDecided, startApiProcess } from "./processes.ts";
+import {
+  type ApiProcess,
+  post,
+  postUntilCreated,
+  postUntilDecided,
+  startApiProcess,
+} from "./processes.ts";
 
 let system: TestSystem;
 let second: ApiProcess;
@@ -42,7 +48,10 @@ async function trial(
     Array.from({ length: width }, async (_, index) => {
       // Two doors and two bodies, each body at each door.
       const sent = isMixed && index % 2 === 1 ? otherUnits : units;
-      const [door, what] = [doors[(index >> 1) % 2] ?? "", subscriptionPost(organisation, name, sent)];
+      const [door, what] = [
+        doors[(index >> 1) % 2] ?? "",
+        subscriptionPost(organisation, name, sent),
+      ];
       const answer = await post(door, what);
       // For so many at once a connection to the database may not be had in time where the machine is busy: such a one comes again.
       const isUnheard = answer?.status === 500 || answer?.status === 502;
@@ -59,21 +68,37 @@ async function trial(
   for (const { sent, answer } of answers) {
     if (answer?.status === 201 && sent === winner) continue;
     const code = answer?.status === 409 ? answer.json.error.code : `status ${answer?.status}`;
-    if (sent === winner && code === "request_in_progress" && answer?.headers.get("retry-after") === "2") continue;
+    if (
+      sent === winner &&
+      code === "request_in_progress" &&
+      answer?.headers.get("retry-after") === "2"
+    )
+      continue;
     if (sent !== winner && code === "idempotency_conflict") continue;
-    if (isDisturbed && (code === "idempotency_conflict" || code === "request_in_progress")) continue;
+    if (isDisturbed && (code === "idempotency_conflict" || code === "request_in_progress"))
+      continue;
     faults.push(`${name}: ${sent} units of ${winner}: ${code}`);
   }
   if (winner === null) return `${name}: nobody was answered 201`;
-  const replay = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name, winner));
-  const bodies = new Set([replay, ...created.map(({ answer }) => answer as Answered)].map(({ text }) => text));
+  const replay = await postUntilCreated(
+    system.baseUrl,
+    subscriptionPost(organisation, name, winner),
+  );
+  const bodies = new Set(
+    [replay, ...created.map(({ answer }) => answer as Answered)].map(({ text }) => text),
+  );
   if (bodies.size !== 1) faults.push(`${name}: ${bodies.size} different answers`);
-  if (replay.headers.get("idempotent-replayed") !== "true") faults.push(`${name}: the repeat was not replayed`);
+  if (replay.headers.get("idempotent-replayed") !== "true")
+    faults.push(`${name}: the repeat was not replayed`);
   return faults.length === 0 ? null : faults.join("; ");
 }
 
 /** Runs all trials of a width, so many at a time. */
-async function runTrials(organisation: MadeOrganisation, width: number, atOnce: number): Promise<(string | null)[]> {
+async function runTrials(
+  organisation: MadeOrganisation,
+  width: number,
+  atOnce: number,
+): Promise<(string | null)[]> {
   const names = Array.from({ length: trials }, (_, index) => `${width}-wide-${index}`);
   const faults: (string | null)[] = [];
   const runner = async (): Promise<void> => {
@@ -89,7 +114,10 @@ test.each([
   { width: 2, atOnce: 24 },
   { width: 10, atOnce: 8 },
   { width: 100, atOnce: 2 },
-])("$width requests at once with one key make one subscription and one document", async ({ width, atOnce }) => {
+])("$width requests at once with one key make one subscription and one document", async ({
+  width,
+  atOnce,
+}) => {
   const organisation = await system.organisation();
   const faults = await runTrials(organisation, width, atOnce);
   expect(faults).toHaveLength(trials);

@@ -48,7 +48,9 @@ beforeAll(async () => {
   endpoints = (
     await Promise.all(
       organisations.map(async (own) => {
-        const made = Array.from({ length: endpointCount / 25 }, () => rows.endpoint(own, receiver.url("/silent")));
+        const made = Array.from({ length: endpointCount / 25 }, () =>
+          rows.endpoint(own, receiver.url("/silent")),
+        );
         const all = await Promise.all(made);
         await rows.events(all, 4);
         return all;
@@ -87,7 +89,8 @@ test("no task of a delivery stands in the queue of the others", async () => {
   await until("they wait for a worker", async () => {
     return (await backlog(webhookQueue(defaultTaskQueue), workflowTasks)) === endpointCount;
   });
-  for (const kind of [workflowTasks, activityTasks]) expect(await backlog(defaultTaskQueue, kind)).toBe(0);
+  for (const kind of [workflowTasks, activityTasks])
+    expect(await backlog(defaultTaskQueue, kind)).toBe(0);
 });
 
 test("a creation, an amendment and an end are answered while all places of deliveries are taken and hundreds wait", async () => {
@@ -102,7 +105,8 @@ test("a creation, an amendment and an end are answered while all places of deliv
   const { path, body } = endPost(endable, "beside");
   const ended = await system.ask("POST", path, { key: own.apiKey, idempotencyKey: "beside", body });
   expect(ended.status, ended.text).toBe(200);
-  const text = "SELECT count(*)::int AS waiting FROM webhook_deliveries WHERE state = 'pending' AND attempts = 0";
+  const text =
+    "SELECT count(*)::int AS waiting FROM webhook_deliveries WHERE state = 'pending' AND attempts = 0";
   const { rows: counts } = await system.pool.query<{ waiting: number }>(text);
   expect(counts[0]?.waiting).toBeGreaterThan(200);
   await ends.expectEnded(endable);

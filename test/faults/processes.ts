@@ -44,7 +44,8 @@ export async function startApiProcess(
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => (output += String(chunk)));
   const exited = new Promise<string>((resolve) =>
     child.once("exit", (code, signal) => resolve(signal ?? String(code))),
   );
@@ -66,10 +67,18 @@ export async function startApiProcess(
 }
 
 // The tests' own limits must not be what is measured: no pipelining, no time-out before an answer's own fifteen seconds.
-const agent = new Agent({ pipelining: 1, connections: 128, headersTimeout: 60_000, keepAliveTimeout: 10_000 });
+const agent = new Agent({
+  pipelining: 1,
+  connections: 128,
+  headersTimeout: 60_000,
+  keepAliveTimeout: 10_000,
+});
 
 /** Sends a POST once; null where the connection broke before the answer had come. */
-export async function post(baseUrl: string, { path, key, idempotencyKey, body }: Post): Promise<Answered | null> {
+export async function post(
+  baseUrl: string,
+  { path, key, idempotencyKey, body }: Post,
+): Promise<Answered | null> {
   try {
     const answer = await request(`${baseUrl}${path}`, {
       dispatcher: agent,
@@ -117,7 +126,11 @@ function isUndecided({ status, json }: Answered): boolean {
 export async function dieOf(system: TestSystem, point: string, what: Post): Promise<void> {
   const doomed = await startApiProcess(system, { BILLING_CRASH_AT: point });
   let answer = await post(doomed.baseUrl, what);
-  for (const end = performance.now() + patienceMs; answer !== null; answer = await post(doomed.baseUrl, what)) {
+  for (
+    const end = performance.now() + patienceMs;
+    answer !== null;
+    answer = await post(doomed.baseUrl, what)
+  ) {
     if (!isUndecided(answer) || performance.now() > end) {
       await doomed.stop();
       throw new Error(`it lives on at ${point}: ${answer.status} ${answer.text}`);

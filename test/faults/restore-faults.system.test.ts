@@ -56,9 +56,16 @@ async function expectRestoredOnce({ own, id }: Endable): Promise<void> {
   await world.expectEqualBooks(own);
   expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
   const standing = await world.standing(own, id);
-  expect(standing.map(([name]) => name)).toEqual(["INV-0004 first", "INV-0005 change", "INV-0006 renewal"]);
+  expect(standing.map(([name]) => name)).toEqual([
+    "INV-0004 first",
+    "INV-0005 change",
+    "INV-0006 renewal",
+  ]);
   expect(await world.invoices(own, id)).toHaveLength(6);
-  const { rows } = await system.pool.query("SELECT 1 FROM restorations WHERE subscription_id = $1", [id]);
+  const { rows } = await system.pool.query(
+    "SELECT 1 FROM restorations WHERE subscription_id = $1",
+    [id],
+  );
   expect(rows).toHaveLength(1);
 }
 
@@ -112,11 +119,16 @@ describe.concurrent("a restoration raises each invoice once where", () => {
     ["an answer was cut off", { kind: "drop_after", match: write }],
     ["an answer came too late", { kind: "slow_after", match: write, delayMs: 3_000 }],
     ["it answered 500", { kind: "status", match: write, status: 500, body: "{}" }],
-    ["the ledger limited calls", { kind: "rate_limit", match: write, times: 2, retryAfterSeconds: 2 }],
+    [
+      "the ledger limited calls",
+      { kind: "rate_limit", match: write, times: 2, retryAfterSeconds: 2 },
+    ],
   ])("%s", async (_, fault) => {
     const endable = await endedWithThree();
     await system.fault({ ...fault, tenantId: endable.own.tenantId });
-    expect((await postUntilDecided(system.baseUrl, restorePost(endable, "the-key"))).status).toBe(200);
+    expect((await postUntilDecided(system.baseUrl, restorePost(endable, "the-key"))).status).toBe(
+      200,
+    );
     await expectRestoredOnce(endable);
   });
 });
@@ -152,7 +164,8 @@ describe("restorations at the same time", () => {
       const answers = await atOnce(keys.map((key) => restorePost(endable, key)));
       const lost = answers.filter(({ status }) => status !== 200);
       expect(lost.map(refusalOf)).toEqual(Array.from({ length: 5 }, () => conflict));
-      for (const { json } of lost) expect(json.error.message).toMatch(/neither ended nor set to end/);
+      for (const { json } of lost)
+        expect(json.error.message).toMatch(/neither ended nor set to end/);
       await expectRestoredOnce(endable);
     });
   });
@@ -160,10 +173,13 @@ describe("restorations at the same time", () => {
   test("with one key: one is made, and every answer but `request_in_progress` is the same", async () => {
     await inTrials(async () => {
       const endable = await endedWithThree();
-      const answers = await atOnce(Array.from({ length: 6 }, () => restorePost(endable, "the-key")));
+      const answers = await atOnce(
+        Array.from({ length: 6 }, () => restorePost(endable, "the-key")),
+      );
       const last = await postUntilDecided(second.baseUrl, restorePost(endable, "the-key"));
       for (const answer of answers) {
-        if (answer.status === 409) expect(refusalOf(answer)).toEqual(refused(409, "request_in_progress"));
+        if (answer.status === 409)
+          expect(refusalOf(answer)).toEqual(refused(409, "request_in_progress"));
         else expect(answer.text).toBe(last.text);
       }
       await expectRestoredOnce(endable);
@@ -188,18 +204,23 @@ describe("a restoration against an end", () => {
       const { own, id } = endable;
       await world.ended(own, id, { when: "period_end" });
       const pair = [restorePost(endable, "restore"), endPost(endable, "end")];
-      const [restore, end] = trial % 2 === 0 ? await atOnce(pair) : (await atOnce(pair.toReversed())).toReversed();
+      const [restore, end] =
+        trial % 2 === 0 ? await atOnce(pair) : (await atOnce(pair.toReversed())).toReversed();
       if (restore === undefined || end === undefined) throw new Error("two answers");
       expect(end.status, end.text).toBe(200);
       if (restore.status !== 200) {
         expect(refusalOf(restore)).toEqual(conflict);
-        expect(restore.json.error.message).toMatch(/still running: the subscription is being ended/);
+        expect(restore.json.error.message).toMatch(
+          /still running: the subscription is being ended/,
+        );
       }
       const { status } = await world.subscription(own, id);
       const last = await lastOf(endable);
       expect(status).toBe(last === "restored" ? "active" : "ended");
       await world.expectEqualBooks(own);
-      const standing = (await world.standing(own, id)).map(([name = ""]) => name.replace(/^\S+ /, ""));
+      const standing = (await world.standing(own, id)).map(([name = ""]) =>
+        name.replace(/^\S+ /, ""),
+      );
       // A credit note is on the change: it reverses what the change billed of the next period.
       expect(standing).toEqual(status === "ended" ? ["change"] : ["first", "change", "renewal"]);
       // Whatever came first, the other can follow.
@@ -214,16 +235,24 @@ describe("a restoration against an end", () => {
   test("while the ledger has not decided on the end, is refused and says so; afterwards it is made", async () => {
     const endable = await ends.withThree();
     const { own, id } = endable;
-    const slow = { kind: "slow_after", match: "POST /api.xro/2.0/Invoices/", delayMs: 1_500, times: 3 };
+    const slow = {
+      kind: "slow_after",
+      match: "POST /api.xro/2.0/Invoices/",
+      delayMs: 1_500,
+      times: 3,
+    };
     await system.fault({ ...slow, tenantId: own.tenantId });
     const ended = postUntilDecided(system.baseUrl, endPost(endable, "end"));
     await until("the end runs", async () => {
-      const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
+      const text =
+        "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
       return (await system.pool.query(text, [id])).rows.length === 1;
     });
     const early = await world.restore(own, id, "the-key");
     expect(refusalOf(early)).toEqual(conflict);
-    expect(early.json.error.message).toMatch(/still running: the subscription is being ended, \d of 3 invoices/);
+    expect(early.json.error.message).toMatch(
+      /still running: the subscription is being ended, \d of 3 invoices/,
+    );
     expect((await ended).json.status).toBe("ended");
     // The refused key is free again.
     await retried(endable);
@@ -233,7 +262,9 @@ describe("a restoration against an end", () => {
 
 test("with Temporal out of reach a restoration is made at once, and the dispatcher has its invoices sent", async () => {
   const endable = await endedWithThree();
-  const blind = await startApiProcess(system, { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
+  const blind = await startApiProcess(system, {
+    TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
+  });
   try {
     const started = performance.now();
     const answer = await post(blind.baseUrl, restorePost(endable, "the-key"));

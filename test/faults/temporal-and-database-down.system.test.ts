@@ -3,7 +3,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
-import { expectOneDocumentEach, scheduled, shownInvoice, subscriptionPost, synced } from "./books.ts";
+import {
+  expectOneDocumentEach,
+  scheduled,
+  shownInvoice,
+  subscriptionPost,
+  synced,
+} from "./books.ts";
 import { lateAnswerMs, postUntilCreated, promptAnswerMs, startApiProcess } from "./processes.ts";
 
 let system: TestSystem;
@@ -16,7 +22,9 @@ afterAll(() => system?.stop());
 
 test("with Temporal out of reach a subscription is created at once, and the dispatcher has it settled", async () => {
   const organisation = await system.organisation();
-  const blind = await startApiProcess(system, { TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
+  const blind = await startApiProcess(system, {
+    TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
+  });
   // The dispatcher could be there as soon as the answer.
   await system.worker.stop();
   try {

@@ -20,7 +20,9 @@ async function inGroups<T>(work: () => Promise<T>, groups = 1): Promise<T> {
   await system.worker.stop();
   const answers = work();
   await until("all of them wait", async () => {
-    const { rows } = await system.pool.query("SELECT count(*)::int AS n FROM ledger_jobs WHERE state = 'ready'");
+    const { rows } = await system.pool.query(
+      "SELECT count(*)::int AS n FROM ledger_jobs WHERE state = 'ready'",
+    );
     return rows[0].n >= size * groups;
   });
   await system.worker.start();
@@ -31,7 +33,11 @@ function create(organisation: MadeOrganisation, count: number): Promise<Answered
   const body = { customer_code: "ACME", plan_code: "team", units: 10 };
   return Promise.all(
     Array.from({ length: count }, (_, index) =>
-      system.ask("POST", "/v1/subscriptions", { key: organisation.apiKey, idempotencyKey: `n-${index}`, body }),
+      system.ask("POST", "/v1/subscriptions", {
+        key: organisation.apiKey,
+        idempotencyKey: `n-${index}`,
+        body,
+      }),
     ),
   );
 }
@@ -46,16 +52,32 @@ async function statuses(organisation: MadeOrganisation): Promise<Record<string, 
 
 test("an invoice that the ledger always fails on does not keep the others of its group, and a 404 or 413 to a whole call is final for none", async () => {
   const failing = await system.organisation();
-  const fault = { kind: "status", match: invoicesPut, status: 500, body: "{}", element: "INV-0002", times: 1_000 };
+  const fault = {
+    kind: "status",
+    match: invoicesPut,
+    status: 500,
+    body: "{}",
+    element: "INV-0002",
+    times: 1_000,
+  };
   await system.fault({ ...fault, tenantId: failing.tenantId });
   const denied: MadeOrganisation[] = [];
   for (const status of [404, 413]) {
     const organisation = await system.organisation();
-    await system.fault({ kind: "status", match: invoicesPut, status, tenantId: organisation.tenantId, times: 2 });
+    await system.fault({
+      kind: "status",
+      match: invoicesPut,
+      status,
+      tenantId: organisation.tenantId,
+      times: 2,
+    });
     denied.push(organisation);
   }
   const all = [failing, ...denied];
-  await inGroups(() => Promise.all(all.map((organisation) => create(organisation, size))), all.length);
+  await inGroups(
+    () => Promise.all(all.map((organisation) => create(organisation, size))),
+    all.length,
+  );
   for (const organisation of denied) {
     await until("all are settled", async () => (await statuses(organisation)).draft === size);
     expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(size);
@@ -92,16 +114,20 @@ test("of two imports of one contact at once, one is made and the other told, and
   );
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 201, 422]);
   const refused = answers.find(({ status }) => status === 422);
-  expect(refused?.json.error).toMatchObject({ code: "invalid_parameter", param: "ledger_contact_id" });
+  expect(refused?.json.error).toMatchObject({
+    code: "invalid_parameter",
+    param: "ledger_contact_id",
+  });
 });
 
 test("an invoice that was in the ledger before is never taken for ours, however alike", async () => {
   const organisation = await system.organisation();
   const [first] = await create(organisation, 1);
   // As if somebody had made the very same invoice by hand, under the number that comes next.
-  await system.pool.query("UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1", [
-    organisation.tenantId,
-  ]);
+  await system.pool.query(
+    "UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1",
+    [organisation.tenantId],
+  );
   const body = { customer_code: "ACME", plan_code: "team", units: 10 };
   const second = await system.ask("POST", "/v1/subscriptions", {
     key: organisation.apiKey,
@@ -109,12 +135,20 @@ test("an invoice that was in the ledger before is never taken for ours, however 
     body,
   });
   expect(first?.json.invoice.subtotal).toBe(second.json.invoice.subtotal);
-  expect(second.json.invoice).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed" } });
+  expect(second.json.invoice).toMatchObject({
+    status: "not_in_external",
+    ledger: { sync_status: "failed" },
+  });
 });
 
 test("a paused connection is left alone until its time, and longer pauses are not made by waiting", async () => {
   const organisation = await system.organisation();
-  await system.fault({ kind: "rate_limit", match: invoicesPut, tenantId: organisation.tenantId, retryAfterSeconds: 4 });
+  await system.fault({
+    kind: "rate_limit",
+    match: invoicesPut,
+    tenantId: organisation.tenantId,
+    retryAfterSeconds: 4,
+  });
   const created = create(organisation, 1);
   const first = await until("the connection is paused", () => pauseOf(organisation));
   const [answer] = await created;
@@ -129,5 +163,6 @@ test("a paused connection is left alone until its time, and longer pauses are no
 
 async function pauseOf({ organisationId }: MadeOrganisation): Promise<Date | null | undefined> {
   const text = "SELECT paused_until FROM ledger_connections WHERE organisation_id = $1";
-  return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]?.paused_until;
+  return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]
+    ?.paused_until;
 }

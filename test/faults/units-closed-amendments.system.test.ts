@@ -33,8 +33,15 @@ interface Prepared {
 }
 
 /** An organisation of its own on 16 April, with a subscription of ten units inside its invoice window, or one still to begin. */
-async function prepared(body: object = {}, changes: Record<string, unknown> = {}): Promise<Prepared> {
-  const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved", ...changes });
+async function prepared(
+  body: object = {},
+  changes: Record<string, unknown> = {},
+): Promise<Prepared> {
+  const own = await world.sandbox({
+    invoice_create_days: 20,
+    first_invoice_status: "approved",
+    ...changes,
+  });
   await addBands(system, own);
   await world.setClock(own, "2026-04-16");
   const { id } = await world.subscribe(own, { start_date: "2026-04-01", ...body });
@@ -43,7 +50,11 @@ async function prepared(body: object = {}, changes: Record<string, unknown> = {}
 }
 
 /** Changes an invoice in the ledger's books, as a person would there. */
-async function alterBooks({ tenantId }: MadeOrganisation, { number }: Json, set: string): Promise<void> {
+async function alterBooks(
+  { tenantId }: MadeOrganisation,
+  { number }: Json,
+  set: string,
+): Promise<void> {
   const text = `UPDATE demo_ledger.invoices SET ${set} WHERE tenant_id = $1 AND number = $2`;
   expect((await system.pool.query(text, [tenantId, number])).rowCount).toBe(1);
 }
@@ -63,8 +74,17 @@ describe.concurrent("an increase by amend, where the renewal invoice was meanwhi
     await alterBooks(own, renewal, set);
     const { change, ...after } = await world.changed(own, id, { units: 13, ...half, ...amend });
     expect(after).toMatchObject({ units: 13, renewal_value: "130.0000" });
-    expect(change).toMatchObject({ renewal_invoice: null, credit_note: null, deferred_to_renewal: false });
-    expect(change.invoice).toMatchObject({ ...synced, type: "change", status: "approved", subtotal: "45.0000" });
+    expect(change).toMatchObject({
+      renewal_invoice: null,
+      credit_note: null,
+      deferred_to_renewal: false,
+    });
+    expect(change.invoice).toMatchObject({
+      ...synced,
+      type: "change",
+      status: "approved",
+      subtotal: "45.0000",
+    });
     expect(amounts(change.invoice)).toEqual([
       ["proration", "15.0000"],
       ["proration", "30.0000"],
@@ -72,7 +92,12 @@ describe.concurrent("an increase by amend, where the renewal invoice was meanwhi
     await world.expectEqualBooks(own);
     const [newest, shown] = await world.invoices(own, id);
     expect(newest).toEqual(change.invoice);
-    expect(shown).toMatchObject({ id: renewal.id, status, subtotal: "100.0000", lines: renewal.lines });
+    expect(shown).toMatchObject({
+      id: renewal.id,
+      status,
+      subtotal: "100.0000",
+      lines: renewal.lines,
+    });
     expect(shown.ledger).toEqual(renewal.ledger);
   });
 
@@ -83,7 +108,11 @@ describe.concurrent("an increase by amend, where the renewal invoice was meanwhi
     const { change } = await world.changed(own, id, { units: 13, ...half, ...amend });
     expect(change.invoice).toMatchObject({ ...synced, status: "approved", subtotal: "45.0000" });
     const [, shown] = await world.invoices(own, id);
-    expect(shown).toMatchObject({ id: renewal.id, status: "not_in_external", subtotal: "100.0000" });
+    expect(shown).toMatchObject({
+      id: renewal.id,
+      status: "not_in_external",
+      subtotal: "100.0000",
+    });
   });
 
   test("paid, is measured from that invoice by the next changes, and amends nothing more", async () => {
@@ -122,15 +151,26 @@ test("a decrease by amend of a renewal invoice that was paid is shown as refused
   await world.expectEqualBooks(own);
   const [shown] = await world.invoices(own, id);
   expect(shown).toMatchObject({ id: renewal.id, status: "paid", lines: renewal.lines });
-  expect(shown.ledger).toMatchObject({ sync_status: "failed", sync_error: expect.stringContaining("paid") });
+  expect(shown.ledger).toMatchObject({
+    sync_status: "failed",
+    sync_error: expect.stringContaining("paid"),
+  });
 
   const organisation = own.organisationId;
-  const { data } = await admin.done("DocumentService/ListDocuments", { organisation, state: "DOCUMENT_STATE_FAILED" });
-  expect(data).toMatchObject([{ id: renewal.id, operation: "DOCUMENT_OPERATION_AMENDMENT", reason: "wrong_status" }]);
+  const { data } = await admin.done("DocumentService/ListDocuments", {
+    organisation,
+    state: "DOCUMENT_STATE_FAILED",
+  });
+  expect(data).toMatchObject([
+    { id: renewal.id, operation: "DOCUMENT_OPERATION_AMENDMENT", reason: "wrong_status" },
+  ]);
   await admin.done("DocumentService/RetryDocument", { organisation, id: renewal.id });
   // There is nothing to change any more.
   await world.settled(own);
-  expect((await world.invoices(own, id))[0]).toMatchObject({ id: renewal.id, ledger: renewal.ledger });
+  expect((await world.invoices(own, id))[0]).toMatchObject({
+    id: renewal.id,
+    ledger: renewal.ledger,
+  });
 
   // The renewal invoice bills ten units.
   const { change: again } = await world.changed(own, id, { units: 10, ...half, ...separate });
@@ -145,7 +185,12 @@ describe.concurrent("while pending, where the first invoice was paid meanwhile,"
     const { own, id, invoice: first } = await prepared(pending);
     await alterBooks(own, first, paid);
     const { change } = await world.changed(own, id, { units: 13 });
-    expect(change.invoice).toMatchObject({ ...synced, type: "change", status: "approved", subtotal: "30.0000" });
+    expect(change.invoice).toMatchObject({
+      ...synced,
+      type: "change",
+      status: "approved",
+      subtotal: "30.0000",
+    });
     expect(change.invoice).toMatchObject({ issue_date: "2026-05-10", period: first.period });
     await world.expectEqualBooks(own);
     const again = await world.change(own, id, { units: 14 });
@@ -155,9 +200,16 @@ describe.concurrent("while pending, where the first invoice was paid meanwhile,"
   test("a decrease bills nothing, and its first period stays billed for what that invoice bills", async () => {
     const { own, id, invoice: first } = await prepared(pending);
     await alterBooks(own, first, paid);
-    expect((await world.changed(own, id, { units: 6 })).change).toMatchObject({ units: 6, invoice: null });
+    expect((await world.changed(own, id, { units: 6 })).change).toMatchObject({
+      units: 6,
+      invoice: null,
+    });
     await world.setClock(own, "2026-05-10");
-    const { change } = await world.changed(own, id, { units: 10, prorate: true, effective_date: "2026-05-10" });
+    const { change } = await world.changed(own, id, {
+      units: 10,
+      prorate: true,
+      effective_date: "2026-05-10",
+    });
     expect(change.invoice).toBeNull();
     await world.expectEqualBooks(own);
   });
@@ -165,7 +217,9 @@ describe.concurrent("while pending, where the first invoice was paid meanwhile,"
 
 describe.concurrent("an invoice of which it is not known which line in the ledger is the plan's", () => {
   const forget = (invoice: Json) =>
-    system.pool.query("UPDATE invoice_lines SET ledger_line_id = NULL WHERE invoice_id = $1", [invoice.id]);
+    system.pool.query("UPDATE invoice_lines SET ledger_line_id = NULL WHERE invoice_id = $1", [
+      invoice.id,
+    ]);
 
   test("is not re-priced, and the refusal says so; billed separately the change goes on", async () => {
     const { own, id, invoice } = await prepared();
@@ -185,7 +239,10 @@ describe.concurrent("an invoice of which it is not known which line in the ledge
   });
 
   test("is joined by a charge all the same", async () => {
-    const { own, id, invoice } = await prepared({}, { invoice_create_days: 0, first_invoice_status: "draft" });
+    const { own, id, invoice } = await prepared(
+      {},
+      { invoice_create_days: 0, first_invoice_status: "draft" },
+    );
     await forget(invoice);
     const { change } = await world.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ ...synced, id: invoice.id, subtotal: "115.0000" });

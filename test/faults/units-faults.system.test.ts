@@ -4,7 +4,11 @@
  * documents are those of `credit-faults` and `kill-at-every-step`. Spec: Idempotency.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { amendmentCrashPoints, postingCrashPoints, unitsCrashPoints } from "../../src/crash-points.ts";
+import {
+  amendmentCrashPoints,
+  postingCrashPoints,
+  unitsCrashPoints,
+} from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
@@ -43,7 +47,13 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 const ahead = { invoice_create_days: 20, first_invoice_status: "approved" };
 
 const cases = {
-  join: { settings: {}, plan: "team", body: { units: 13, ...half }, invoices: ["115.0000"], notes: [] },
+  join: {
+    settings: {},
+    plan: "team",
+    body: { units: 13, ...half },
+    invoices: ["115.0000"],
+    notes: [],
+  },
   amend: {
     settings: ahead,
     plan: "team",
@@ -69,7 +79,12 @@ async function prepared({ settings, plan, body }: Case) {
   await addBands(system, own);
   await world.setClock(own, "2026-04-16");
   const { id } = await world.subscribe(own, { start_date: "2026-04-01", plan_code: plan });
-  const what: Post = { path: `/v1/subscriptions/${id}/units`, key: own.apiKey, idempotencyKey: "the-key", body };
+  const what: Post = {
+    path: `/v1/subscriptions/${id}/units`,
+    key: own.apiKey,
+    idempotencyKey: "the-key",
+    body,
+  };
   return { own, id, what };
 }
 
@@ -82,9 +97,17 @@ async function retried(what: Post): Promise<Answered> {
 }
 
 /** Holds that the change was made once: one row, its documents, and nothing else, here and in the ledger. */
-async function expectMadeOnce(own: MadeOrganisation, id: string, expected: Case, { json }: Answered): Promise<void> {
+async function expectMadeOnce(
+  own: MadeOrganisation,
+  id: string,
+  expected: Case,
+  { json }: Answered,
+): Promise<void> {
   await world.expectEqualBooks(own);
-  const { rows } = await system.pool.query("SELECT to_units FROM unit_changes WHERE subscription_id = $1", [id]);
+  const { rows } = await system.pool.query(
+    "SELECT to_units FROM unit_changes WHERE subscription_id = $1",
+    [id],
+  );
   expect(rows).toEqual([{ to_units: json.change.units }]);
   expect((await world.subscription(own, id)).units).toBe(json.change.units);
   const subtotals = (documents: readonly Json[]) => documents.map(({ subtotal }) => subtotal);
@@ -93,15 +116,19 @@ async function expectMadeOnce(own: MadeOrganisation, id: string, expected: Case,
   const { invoice, renewal_invoice, credit_note } = json.change;
   expect((invoice ?? renewal_invoice).id).toBe(invoices[0]?.id);
   expect(credit_note).toBe(notes[0]?.id ?? null);
-  const booked = "SELECT sub_total::text AS subtotal FROM demo_ledger.credit_notes WHERE tenant_id = $1";
+  const booked =
+    "SELECT sub_total::text AS subtotal FROM demo_ledger.credit_notes WHERE tenant_id = $1";
   const inBooks = await system.pool.query<{ subtotal: string }>(booked, [own.tenantId]);
   expect(inBooks.rows.map(({ subtotal }) => `${subtotal}00`)).toEqual(expected.notes);
-  for (const document of [...invoices, ...notes]) expect(document.ledger).toMatchObject({ sync_status: "synced" });
+  for (const document of [...invoices, ...notes])
+    expect(document.ledger).toMatchObject({ sync_status: "synced" });
 }
 
 describe.concurrent("an API killed at a step leaves a key that works, and the change made once:", () => {
   const each = ofApi.flatMap((point) =>
-    begun.filter((name) => name === "join" || !unwritten.includes(point)).map((name) => [point, name] as const),
+    begun
+      .filter((name) => name === "join" || !unwritten.includes(point))
+      .map((name) => [point, name] as const),
   );
   test.each(each)("%s, %s", async (point, name) => {
     const { own, id, what } = await prepared(cases[name]);
@@ -115,7 +142,9 @@ test("workers killed at each step, one after the other, settle everything of the
   for (const point of amendmentCrashPoints) {
     rounds.push({
       point,
-      changes: await Promise.all(names.map(async (name) => ({ name, ...(await prepared(cases[name])) }))),
+      changes: await Promise.all(
+        names.map(async (name) => ({ name, ...(await prepared(cases[name])) })),
+      ),
     });
   }
   await system.worker.stop();
@@ -125,7 +154,9 @@ test("workers killed at each step, one after the other, settle everything of the
     answers.push(Promise.all(changes.map(({ what }) => retried(what))));
     await until("all of them wait", async () => {
       const text = `SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = ANY ($1) AND state = 'ready'`;
-      const { rows } = await system.pool.query(text, [changes.map(({ own }) => own.organisationId)]);
+      const { rows } = await system.pool.query(text, [
+        changes.map(({ own }) => own.organisationId),
+      ]);
       return rows[0].waiting === 4;
     });
     // It may die before it has told that it is ready: the start itself is not waited for.

@@ -71,7 +71,10 @@ describe.concurrent("a charge that joins a draft is one line of it, also where",
 
 describe.concurrent("a renewal invoice is amended once, also where", () => {
   test.each(lost)("%s", async (_, fault) => {
-    const { own, id } = await prepared({ invoice_create_days: 20, first_invoice_status: "approved" });
+    const { own, id } = await prepared({
+      invoice_create_days: 20,
+      first_invoice_status: "approved",
+    });
     await system.fault({ ...fault, match: amendments, tenantId: own.tenantId });
     await world.changed(own, id, { units: 13, ...half, document: "amend" });
     await world.expectEqualBooks(own);
@@ -97,21 +100,40 @@ describe("with the ledger away", () => {
     ]);
     expect(performance.now() - started).toBeLessThan(lateAnswerMs);
     // In the ledger without its new line: shown as what it is, wherever it is read.
-    const ledger = { ...joining.first.ledger, sync_status: "failed", sync_error: scheduled.ledger.sync_error };
-    expect(joined.change).toMatchObject({ units: 13, invoice: { subtotal: "115.0000", status: "draft", ledger } });
+    const ledger = {
+      ...joining.first.ledger,
+      sync_status: "failed",
+      sync_error: scheduled.ledger.sync_error,
+    };
+    expect(joined.change).toMatchObject({
+      units: 13,
+      invoice: { subtotal: "115.0000", status: "draft", ledger },
+    });
     expect(await world.invoices(joining.own, joining.id)).toEqual([joined.change.invoice]);
     expect(raised.change).toMatchObject({ units: 13, invoice: { ...scheduled, total: "15.0000" } });
     expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([
-      { id: credited.change.credit_note, status: "scheduled", ledger: { sync_status: "failed", credit_note_id: null } },
+      {
+        id: credited.change.credit_note,
+        status: "scheduled",
+        ledger: { sync_status: "failed", credit_note_id: null },
+      },
     ]);
     // What needs no ledger goes on.
     await world.changed(separate.own, separate.id, { units: 4 });
     await system.startLedger();
     for (const { own } of [joining, separate, credit]) await world.expectEqualBooks(own);
-    expect(await world.invoices(joining.own, joining.id)).toMatchObject([{ ...synced, total: "138.0000" }]);
+    expect(await world.invoices(joining.own, joining.id)).toMatchObject([
+      { ...synced, total: "138.0000" },
+    ]);
     const shown = await world.invoices(separate.own, separate.id);
-    expect(shown[0]).toMatchObject({ id: raised.change.invoice.id, status: "approved", total: "18.0000" });
-    expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([{ status: "approved", total: "7.2000" }]);
+    expect(shown[0]).toMatchObject({
+      id: raised.change.invoice.id,
+      status: "approved",
+      total: "18.0000",
+    });
+    expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([
+      { status: "approved", total: "7.2000" },
+    ]);
   });
 });
 
@@ -131,7 +153,12 @@ describe.concurrent("where somebody has changed the invoice in the ledger meanwh
     const [first] = await world.invoices(own, id);
     await alterBooks(own, first.number, `status = '${status}'`);
     const { change } = await world.changed(own, id, { units: 13, ...half });
-    expect(change.invoice).toMatchObject({ ...synced, type: "change", subtotal: "15.0000", total: "18.0000" });
+    expect(change.invoice).toMatchObject({
+      ...synced,
+      type: "change",
+      subtotal: "15.0000",
+      total: "18.0000",
+    });
     expect(change.invoice.id).not.toBe(first.id);
     await world.expectEqualBooks(own);
     const [newest, before] = await world.invoices(own, id);
@@ -157,7 +184,11 @@ describe.concurrent("where somebody has changed the invoice in the ledger meanwh
       lineAmount: "7.00",
     };
     const added = JSON.stringify([hand]);
-    await alterBooks(own, first.number, `lines = lines || '${added}', sub_total = 107, total = 127`);
+    await alterBooks(
+      own,
+      first.number,
+      `lines = lines || '${added}', sub_total = 107, total = 127`,
+    );
     const { change } = await world.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ ...synced, subtotal: "115.0000", total: "145.0000" });
     const [booked] = await world.booked(own);
@@ -166,7 +197,12 @@ describe.concurrent("where somebody has changed the invoice in the ledger meanwh
 
   test("an invoice of its own that the ledger refuses is told with its reason, and the change stands", async () => {
     const { own, id } = await prepared({ first_invoice_status: "approved" });
-    await system.fault({ kind: "refuse", match: creations, tenantId: own.tenantId, messages: ["No more today."] });
+    await system.fault({
+      kind: "refuse",
+      match: creations,
+      tenantId: own.tenantId,
+      messages: ["No more today."],
+    });
     const { change, ...after } = await world.changed(own, id, { units: 13, ...half });
     expect(after.units).toBe(13);
     expect(change.invoice).toMatchObject({
@@ -179,8 +215,16 @@ describe.concurrent("where somebody has changed the invoice in the ledger meanwh
   });
 
   test("a credit note that the ledger refuses is told with its reason", async () => {
-    const { own, id } = await prepared({ first_invoice_status: "approved" }, { plan_code: "bands" });
-    await system.fault({ kind: "refuse", match: notes, tenantId: own.tenantId, messages: ["No credit."] });
+    const { own, id } = await prepared(
+      { first_invoice_status: "approved" },
+      { plan_code: "bands" },
+    );
+    await system.fault({
+      kind: "refuse",
+      match: notes,
+      tenantId: own.tenantId,
+      messages: ["No credit."],
+    });
     const { change } = await world.changed(own, id, { units: 11, ...half });
     expect(await world.creditNotes(own, id)).toMatchObject([
       {
@@ -209,5 +253,8 @@ test("an answer whose time is over while the amendment waits is given all the sa
   await world.expectEqualBooks(own);
   const again = await world.change(own, id, { units: 13, ...half }, "waits");
   expect([again.text, again.headers.get("Idempotent-Replayed")]).toEqual([first.text, "true"]);
-  await until("the invoice shows it", async () => (await world.invoices(own, id))[0]?.total === "138.0000");
+  await until(
+    "the invoice shows it",
+    async () => (await world.invoices(own, id))[0]?.total === "138.0000",
+  );
 });

@@ -8,7 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type EmbeddedPostgres, startPostgres } from "../../src/dev/local-stack/postgres/postgres.ts";
+import {
+  type EmbeddedPostgres,
+  startPostgres,
+} from "../../src/dev/local-stack/postgres/postgres.ts";
 import { migrate } from "../../src/store/database/migrate.ts";
 import { addApiKey } from "../scenario/rows.ts";
 import { addMeter } from "../scenario/usage-world.ts";
@@ -37,7 +40,12 @@ let keys: readonly string[] = [];
 let subscriptions: readonly string[] = [];
 
 const start = () =>
-  startPostgres({ dataFolder: join(folder, "data"), port, database: "billing", log: () => undefined });
+  startPostgres({
+    dataFolder: join(folder, "data"),
+    port,
+    database: "billing",
+    log: () => undefined,
+  });
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "usage-kills-"));
@@ -47,9 +55,13 @@ beforeAll(async () => {
   world = await billingWorld({ url: postgres.url, drop: async () => undefined });
   const id = await world.sandbox("2026-04-20", { usage_allowed: true });
   await addMeter(world.pool, id);
-  subscriptions = await Promise.all(Array.from({ length: 5 }, () => world.subscribe(id, { startDate: "2026-04-01" })));
+  subscriptions = await Promise.all(
+    Array.from({ length: 5 }, () => world.subscribe(id, { startDate: "2026-04-01" })),
+  );
   const added = await Promise.all(
-    Array.from({ length: 4 }, () => addApiKey(world.pool, id, ["usage:write"], { livemode: false })),
+    Array.from({ length: 4 }, () =>
+      addApiKey(world.pool, id, ["usage:write"], { livemode: false }),
+    ),
   );
   keys = added.map(({ value }) => value);
   const parts = { databaseUrl: postgres.url, temporal: await temporalForTest() };
@@ -67,8 +79,12 @@ afterAll(async () => {
 function killAll({ pid }: EmbeddedPostgres): void {
   // One that it started between the look and the kill would keep the next server out.
   process.kill(pid, "SIGSTOP");
-  const rows = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n");
-  const children = rows.map((row) => row.trim().split(/\s+/).map(Number)).filter(([, parent]) => parent === pid);
+  const rows = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
+    .trim()
+    .split("\n");
+  const children = rows
+    .map((row) => row.trim().split(/\s+/).map(Number))
+    .filter(([, parent]) => parent === pid);
   expect(children.length, "the server has processes").toBeGreaterThan(5);
   for (const one of [pid, ...children.map(([child]) => child ?? pid)]) {
     try {
@@ -86,15 +102,29 @@ function eventOf(index: number) {
   const quantity = `${1 + (index % 900)}.${String(index % 10_000).padStart(4, "0")}`;
   const instant = new Date(Date.UTC(2026, 3, 2) + index * 1009).toISOString();
   const timestamp = instant.replace("Z", `${String(index % 1000).padStart(3, "0")}Z`);
-  const sent = { event_id: `event-${index}`, subscription, meter_code: "api-calls", quantity, timestamp };
+  const sent = {
+    event_id: `event-${index}`,
+    subscription,
+    meter_code: "api-calls",
+    quantity,
+    timestamp,
+  };
   return { sent, row: `event-${index} ${subscription} ${quantity} ${timestamp}` };
 }
 
 /** The batch with this number: every second one has a key of its own, so that a repeat may be answered from what is stored. */
 function batchOf(index: number): Post {
-  const events = Array.from({ length: batchSize }, (_, offset) => eventOf(index * step + offset).sent);
+  const events = Array.from(
+    { length: batchSize },
+    (_, offset) => eventOf(index * step + offset).sent,
+  );
   const own = index % 2 === 0 ? {} : { idempotencyKey: `batch-${index}` };
-  return { path: "/v1/usage_events", key: keys[index % keys.length] ?? "", body: { events }, ...own };
+  return {
+    path: "/v1/usage_events",
+    key: keys[index % keys.length] ?? "",
+    body: { events },
+    ...own,
+  };
 }
 
 /** Clients that report one batch after the other until they are stopped, each again until it is answered. */
@@ -136,14 +166,25 @@ test("whatever was told of an event before the server was killed holds afterward
   load.isOver = true;
   await done;
 
-  expect(answers.map(({ status, text }) => (status === 200 ? "" : text)).filter((text) => text !== "")).toEqual([]);
-  const results = answers.flatMap(({ json }) => json.results as { event_id: string; status: string }[]);
+  expect(
+    answers.map(({ status, text }) => (status === 200 ? "" : text)).filter((text) => text !== ""),
+  ).toEqual([]);
+  const results = answers.flatMap(
+    ({ json }) => json.results as { event_id: string; status: string }[],
+  );
   expect(results).toHaveLength(load.sent * batchSize);
-  const created = results.filter(({ status }) => status === "created").map(({ event_id }) => event_id);
-  expect(results.filter(({ status }) => status !== "created" && status !== "duplicate")).toEqual([]);
+  const created = results
+    .filter(({ status }) => status === "created")
+    .map(({ event_id }) => event_id);
+  expect(results.filter(({ status }) => status !== "created" && status !== "duplicate")).toEqual(
+    [],
+  );
   // Told twice: what the first was told of was lost and stored once more.
   expect(created.filter((id, index) => created.indexOf(id) !== index)).toEqual([]);
-  const expected = Array.from({ length: load.sent * step + step }, (_, index) => eventOf(index).row);
+  const expected = Array.from(
+    { length: load.sent * step + step },
+    (_, index) => eventOf(index).row,
+  );
   const { rows } = await world.pool.query<{ row: string }>(
     `SELECT concat_ws(' ', e.event_id, e.subscription_id, e.quantity,
         to_char(e.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) AS row

@@ -37,17 +37,29 @@ afterAll(async () => {
 async function metered(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
   const own = await world.sandbox({ usage_allowed: true, ...changes });
   await addMeter(system.pool, own.organisationId);
-  const bands = { type: "volume", tiers: [[10, "10", null] as const, [null, "8", null] as const] } as const;
-  await addMeter(system.pool, own.organisationId, { code: "storage", name: "Storage", unitLabel: "GB", ...bands });
+  const bands = {
+    type: "volume",
+    tiers: [[10, "10", null] as const, [null, "8", null] as const],
+  } as const;
+  await addMeter(system.pool, own.organisationId, {
+    code: "storage",
+    name: "Storage",
+    unitLabel: "GB",
+    ...bands,
+  });
   return own;
 }
 
-const calls = (id: string, timestamp: string, quantity: string) => usageEvent(id, timestamp, { quantity });
+const calls = (id: string, timestamp: string, quantity: string) =>
+  usageEvent(id, timestamp, { quantity });
 const storage = (id: string, timestamp: string, quantity: string) =>
   usageEvent(id, timestamp, { quantity, meter_code: "storage" });
 
 /** An invoice as its type and its lines. */
-const told = ({ type, lines }: Json) => [type, ...lines.map(({ kind, amount }: Json) => `${kind} ${amount}`)];
+const told = ({ type, lines }: Json) => [
+  type,
+  ...lines.map(({ kind, amount }: Json) => `${kind} ${amount}`),
+];
 
 describe.concurrent("an API killed at a step of a report leaves every event stored once:", () => {
   let own: MadeOrganisation;
@@ -109,7 +121,12 @@ async function dueOnEachKind() {
 }
 
 /** Holds that all of it is billed, each once, here and in the ledger's books. */
-async function expectBilled({ own, late, joining, ending }: Awaited<ReturnType<typeof dueOnEachKind>>): Promise<void> {
+async function expectBilled({
+  own,
+  late,
+  joining,
+  ending,
+}: Awaited<ReturnType<typeof dueOnEachKind>>): Promise<void> {
   await world.expectEqualBooks(own);
   await expectUsageBilledOnce(system, own);
   const sums = await usageSums(system, own);
@@ -180,7 +197,8 @@ const lost = [
 test("answers that the ledger loses leave each line of usage on its draft once, and a draft that somebody approved is left alone", async () => {
   const own = await metered({ invoice_create_days: 5 });
   const ids: string[] = [];
-  for (const _ of [...lost, "approved"]) ids.push((await world.subscribe(own, { start_date: "2026-04-01" })).id);
+  for (const _ of [...lost, "approved"])
+    ids.push((await world.subscribe(own, { start_date: "2026-04-01" })).id);
   const quantities = ids.map((_, index) => String(2 * index + 2));
   await world.setClock(own, "2026-04-27");
   await usage.stored(
@@ -193,9 +211,14 @@ test("answers that the ledger loses leave each line of usage on its draft once, 
     const [{ number, ledger }] = (await world.invoices(own, id)) as [Json];
     const fault = lost[index];
     if (fault !== undefined)
-      await system.fault({ ...fault, match: amendments + ledger.invoice_id, tenantId: own.tenantId });
+      await system.fault({
+        ...fault,
+        match: amendments + ledger.invoice_id,
+        tenantId: own.tenantId,
+      });
     else {
-      const text = "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
+      const text =
+        "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
       expect((await system.pool.query(text, [own.tenantId, number])).rowCount).toBe(1);
     }
   }
@@ -245,7 +268,9 @@ async function reportOn(
       const seed = load.sent++;
       const index = place % ids.length;
       const started = Date.UTC(2026, 3, 2 + index);
-      const timestamp = new Date(Math.max(started, load.now.getTime() - (seed % 35) * 86_400_000)).toISOString();
+      const timestamp = new Date(
+        Math.max(started, load.now.getTime() - (seed % 35) * 86_400_000),
+      ).toISOString();
       const report = place % 5 === 0 ? storage : calls;
       return report(ids[index] ?? "", timestamp, String(1 + (seed % 7)));
     });
@@ -268,11 +293,17 @@ async function reportOn(
 test("what two processes take while periods end beside them is on a bill or still open at every moment, and all of it is billed", async () => {
   const own = await metered({ invoice_create_days: 5, test_clock: "2026-04-06T12:00:00Z" });
   const ids: string[] = [];
-  for (let day = 1; day <= 6; day += 1) ids.push((await world.subscribe(own, { start_date: `2026-04-0${day}` })).id);
+  for (let day = 1; day <= 6; day += 1)
+    ids.push((await world.subscribe(own, { start_date: `2026-04-0${day}` })).id);
   const [ended = "", completing = ""] = ids;
   await world.ended(own, completing, { when: "period_end" });
   const second = await startApiProcess(system);
-  const load: Load = { now: new Date("2026-04-26T00:00:00Z"), isOver: false, sent: 0, stored: new Map() };
+  const load: Load = {
+    now: new Date("2026-04-26T00:00:00Z"),
+    isOver: false,
+    sent: 0,
+    stored: new Map(),
+  };
   await world.setClock(own, load.now.toISOString());
   const urls = [system.baseUrl, second.baseUrl];
   const clients = Array.from({ length: 8 }, (_, index) =>
@@ -310,7 +341,9 @@ test("what two processes take while periods end beside them is on a bill or stil
   const sums = await usageSums(system, own);
   expect(sums).toHaveLength(12);
   for (const { subscription_id: id, code, stored, billed, amount } of sums) {
-    const told = [...load.stored.values()].filter((one) => one.subscription === id && one.meter_code === code);
+    const told = [...load.stored.values()].filter(
+      (one) => one.subscription === id && one.meter_code === code,
+    );
     expect(Number(stored)).toBe(told.reduce((sum, { quantity }) => sum + Number(quantity), 0));
     expect(billed).toBe(stored);
     if (code === "api-calls") expect(Number(amount)).toBe(Number(stored) / 2);

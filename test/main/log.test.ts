@@ -27,7 +27,10 @@ const request = {
 
 test("secrets are hidden wherever they stand", () => {
   const [line] = logged((log) =>
-    log.info({ authorization: "Bearer x", ledger: { clientSecret: "hunter2" }, password: "hunter2" }, "hello"),
+    log.info(
+      { authorization: "Bearer x", ledger: { clientSecret: "hunter2" }, password: "hunter2" },
+      "hello",
+    ),
   );
   expect(JSON.stringify(line)).not.toMatch(/hunter2|Bearer/);
 });
@@ -68,7 +71,9 @@ test("a request is one line and one sample, with its outcome", async () => {
     { outcome: "client_gone" },
   ]);
   const { text } = await metrics.text();
-  expect(text).toMatch(/billing_request_duration_seconds_count\{[^}]*outcome="invalid_state"[^}]*\} 1/);
+  expect(text).toMatch(
+    /billing_request_duration_seconds_count\{[^}]*outcome="invalid_state"[^}]*\} 1/,
+  );
   expect(text).toContain('billing_database_connections{state="in_use"} 2');
 });
 

@@ -37,7 +37,10 @@ async function file(name: string, text: string): Promise<string> {
 }
 
 /** Runs a program until it ends by itself: its exit code, and what it wrote to standard error. */
-async function run(script: string, env: Record<string, string>): Promise<{ code: number | null; told: string }> {
+async function run(
+  script: string,
+  env: Record<string, string>,
+): Promise<{ code: number | null; told: string }> {
   const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
   const child = spawn(process.execPath, [path], {
     env: { ...process.env, DATABASE_URL: nowhere, API_PORT: "0", ADMIN_PORT: "0", ...env },
@@ -57,7 +60,9 @@ describe("a port that is taken names its setting", () => {
     ["the admin port", "server.ts", "ADMIN_PORT"],
   ])("of %s", async (_, script, setting) => {
     const { code, told } = await run(script, { [setting]: takenPort });
-    expect(told).toBe(`Port ${takenPort} on 127.0.0.1 is taken by another process: set ${setting} to a free one\n`);
+    expect(told).toBe(
+      `Port ${takenPort} on 127.0.0.1 is taken by another process: set ${setting} to a free one\n`,
+    );
     expect(code).toBe(1);
   });
 });
@@ -72,7 +77,12 @@ test("a host that is none of this machine's names its setting", async () => {
 describe("a pair of PEM files names the one at fault and shows no key", () => {
   const pairs = async () => {
     const other = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
-    const locked = { type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "hunter2" } as const;
+    const locked = {
+      type: "pkcs8",
+      format: "pem",
+      cipher: "aes-256-cbc",
+      passphrase: "hunter2",
+    } as const;
     return {
       cert: await file("cert.pem", certificate.cert),
       key: await file("key.pem", certificate.key),
@@ -90,7 +100,9 @@ describe("a pair of PEM files names the one at fault and shows no key", () => {
     expect(read(text, key)).toThrow(`TLS_CERT_FILE=${text} is no certificate in PEM.`);
     expect(read(key, key)).toThrow(`TLS_CERT_FILE=${key} is no certificate in PEM.`);
     for (const wrong of [text, cert, locked]) {
-      expect(read(cert, wrong)).toThrow(`TLS_KEY_FILE=${wrong} is no private key in PEM without a passphrase.`);
+      expect(read(cert, wrong)).toThrow(
+        `TLS_KEY_FILE=${wrong} is no private key in PEM without a passphrase.`,
+      );
     }
     const unequal = `TLS_KEY_FILE=${other} is not the key of the first certificate in TLS_CERT_FILE=${cert}.`;
     expect(read(cert, other)).toThrow(unequal);

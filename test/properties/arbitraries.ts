@@ -23,7 +23,9 @@ export const somePrice: fc.Arbitrary<Decimal> = fc
 export const someDiscount: fc.Arbitrary<Decimal> = fc.oneof(
   fc.constant(ZERO),
   fc.integer({ min: 0, max: 100 }).map(decimalOf),
-  fc.integer({ min: 0, max: 1_000_000 }).map((unscaled) => ({ unscaled: BigInt(unscaled), scale: 4 })),
+  fc
+    .integer({ min: 0, max: 1_000_000 })
+    .map((unscaled) => ({ unscaled: BigInt(unscaled), scale: 4 })),
 );
 
 /** One to five tiers whose bounds rise, the last with an end or without, and whatever prices. */
@@ -66,10 +68,16 @@ export function somePlan(type: PlanType): fc.Arbitrary<Plan> {
 
 /** Volume plans whose every band is cheaper a unit than the one before: changes of them are charges and credits. */
 export const cheaperPlan: fc.Arbitrary<Plan> = somePlan("volume").map((plan) => {
-  const prices = plan.tiers.flatMap(({ unitPrice }) => unitPrice ?? []).sort((left, right) => compare(right, left));
+  const prices = plan.tiers
+    .flatMap(({ unitPrice }) => unitPrice ?? [])
+    .sort((left, right) => compare(right, left));
   return {
     ...plan,
-    tiers: plan.tiers.map((tier, index) => ({ ...tier, unitPrice: prices[index] ?? ZERO, flatPrice: null })),
+    tiers: plan.tiers.map((tier, index) => ({
+      ...tier,
+      unitPrice: prices[index] ?? ZERO,
+      flatPrice: null,
+    })),
   };
 });
 

@@ -26,7 +26,10 @@ const utc = (date: CivilDate) => Date.parse(`${date}T00:00:00Z`);
 const ofUtc = (instant: number) => new Date(instant).toISOString().slice(0, 10);
 
 const anyDate = fc
-  .integer({ min: utc(civilDate("0001-01-01")) / msPerDay, max: utc(civilDate("9999-12-31")) / msPerDay })
+  .integer({
+    min: utc(civilDate("0001-01-01")) / msPerDay,
+    max: utc(civilDate("9999-12-31")) / msPerDay,
+  })
   .map((day) => civilDate(ofUtc(day * msPerDay)));
 
 describe("the calendar", () => {
@@ -37,7 +40,8 @@ describe("the calendar", () => {
         const text = `${pad(y, 4)}-${pad(m, 2)}-${pad(d, 2)}`;
         const instant = new Date(0);
         instant.setUTCFullYear(y, m - 1, d);
-        const real = y >= 1 && instant.getUTCFullYear() === y && instant.toISOString().slice(0, 10) === text;
+        const real =
+          y >= 1 && instant.getUTCFullYear() === y && instant.toISOString().slice(0, 10) === text;
         expect(parseCivilDate(text)).toBe(real ? text : null);
       }),
     );
@@ -80,7 +84,9 @@ describe("zones", () => {
     const instants = fc.integer({ min: 0, max: 4_102_444_800_000 });
     fc.assert(
       fc.property(someZone, instants, (timeZone, instant) => {
-        const shown = new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" }).format(instant);
+        const shown = new Intl.DateTimeFormat("en-CA", { timeZone, dateStyle: "short" }).format(
+          instant,
+        );
         expect(todayIn(timeZone, new Date(instant))).toBe(shown);
       }),
     );
@@ -99,8 +105,12 @@ describe("zones", () => {
   it("days follow each other by 23 to 25 hours, but where a zone crossed the date line", () => {
     fc.assert(
       fc.property(someZone, someDate, (zone, date) => {
-        const hours = (startOfDay(zone, addDays(date, 1)).getTime() - startOfDay(zone, date).getTime()) / 3_600_000;
-        expect(hours === 0 || hours === 48 || (hours >= 21 && hours <= 27), `${hours} hours`).toBe(true);
+        const hours =
+          (startOfDay(zone, addDays(date, 1)).getTime() - startOfDay(zone, date).getTime()) /
+          3_600_000;
+        expect(hours === 0 || hours === 48 || (hours >= 21 && hours <= 27), `${hours} hours`).toBe(
+          true,
+        );
       }),
     );
   });

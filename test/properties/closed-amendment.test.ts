@@ -4,18 +4,41 @@ import { describe, expect, it } from "vitest";
 import type { InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
 import type { Plan } from "../../src/domain/catalogue/plan.ts";
 import { lineAmount } from "../../src/domain/catalogue/pricing/index.ts";
-import { add, type Decimal, decimalOf, formatDecimal, subtract, sum, ZERO } from "../../src/domain/money/decimal.ts";
-import { billClosedAmendment, type ChargedUnits } from "../../src/domain/subscriptions/abandoned-amendment.ts";
+import {
+  add,
+  type Decimal,
+  decimalOf,
+  formatDecimal,
+  subtract,
+  sum,
+  ZERO,
+} from "../../src/domain/money/decimal.ts";
+import {
+  billClosedAmendment,
+  type ChargedUnits,
+} from "../../src/domain/subscriptions/abandoned-amendment.ts";
 import type { BillingState } from "../../src/domain/subscriptions/billing-state.ts";
-import { decideUnitsChange, type UnitsDecision } from "../../src/domain/subscriptions/change-units.ts";
+import {
+  decideUnitsChange,
+  type UnitsDecision,
+} from "../../src/domain/subscriptions/change-units.ts";
 import { planOf, tiersOf } from "../domain/catalogue/catalogue.ts";
-import { afterChange, changeTo, raised, refusalOf, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
+import {
+  afterChange,
+  changeTo,
+  raised,
+  refusalOf,
+  stateOf,
+} from "../domain/subscriptions/billing-state-builder.ts";
 
 const price = fc.integer({ min: 0, max: 20 }).map(String);
 
 /** Plans whose prices rise and fall from band to band, in whole units of the currency, so that nothing is ever rounded. */
 const somePlan: fc.Arbitrary<Plan> = fc
-  .record({ type: fc.constantFrom("per_unit", "volume", "tiered"), prices: fc.tuple(price, price, price) })
+  .record({
+    type: fc.constantFrom("per_unit", "volume", "tiered"),
+    prices: fc.tuple(price, price, price),
+  })
   .map(({ type, prices: [one, two, three] }) =>
     type === "per_unit"
       ? planOf("per_unit", { price: decimalOf(Number(one)) })
@@ -39,7 +62,8 @@ type Outcome = Step["outcome"];
 const requestOf = ({ period }: BillingState, { units, document, prorate }: Omit<Step, "outcome">) =>
   changeTo(units, { document, ...(prorate && { from: period.start }) });
 
-const amounts = (lines: readonly { readonly amount: Decimal }[]) => sum(lines.map(({ amount }) => amount));
+const amounts = (lines: readonly { readonly amount: Decimal }[]) =>
+  sum(lines.map(({ amount }) => amount));
 
 /** A subscription inside its invoice window, its renewal invoice in the ledger, and all that its other documents bill. */
 interface World {
@@ -82,7 +106,8 @@ function make(world: World, step: Step): void {
 
 function amend(world: World, { planLine, added }: NonNullable<UnitsDecision["amended"]>): void {
   if (planLine?.units == null) throw new Error("a renewal invoice's plan line has units");
-  if (planLine.units !== world.ours.units) world.from ??= world.state.nextPeriod?.billedUnits ?? null;
+  if (planLine.units !== world.ours.units)
+    world.from ??= world.state.nextPeriod?.billedUnits ?? null;
   world.ours = { units: planLine.units, amount: planLine.amount };
   world.added = [...world.added, ...added];
   world.isWaiting = true;
@@ -103,17 +128,28 @@ function close(world: World): void {
   const { nextPeriod } = state;
   if (nextPeriod === null) throw new Error("there is no next period");
   const repricing = from === null ? null : { fromUnits: from, toUnits: ours.units, charged };
-  const closed = { period: nextPeriod, added: added.length === 0 ? null : amounts(added), isUsage: false, repricing };
+  const closed = {
+    period: nextPeriod,
+    added: added.length === 0 ? null : amounts(added),
+    isUsage: false,
+    repricing,
+  };
   const { period, invoice, creditNote } = billClosedAmendment(state, closed);
-  world.billed = subtract(add(world.billed, invoice?.subtotal ?? ZERO), creditNote?.subtotal ?? ZERO);
+  world.billed = subtract(
+    add(world.billed, invoice?.subtotal ?? ZERO),
+    creditNote?.subtotal ?? ZERO,
+  );
   world.ours = world.inLedger;
-  const invoices = state.invoices.map((one) => (one.type === "renewal" ? { ...one, status: "paid" as const } : one));
+  const invoices = state.invoices.map((one) =>
+    one.type === "renewal" ? { ...one, status: "paid" as const } : one,
+  );
   world.state = { ...state, nextPeriod: period, invoices };
 }
 
 /** What both periods should have been billed by their billed units, beside what the current one had been before. */
 function owed({ plan, subscription, period, nextPeriod }: BillingState, before: number): string {
-  const value = (units: number | null | undefined) => lineAmount(plan, { ...subscription, units: units ?? 0 });
+  const value = (units: number | null | undefined) =>
+    lineAmount(plan, { ...subscription, units: units ?? 0 });
   const current = subtract(value(period.billedUnits), value(before));
   return formatDecimal(add(current, value(nextPeriod?.billedUnits)));
 }
@@ -122,17 +158,24 @@ describe("changes of units while the ledger takes, puts off or closes amendments
   it("bill each unit of both periods once, whatever comes of them in the end", () => {
     let closings = 0;
     fc.assert(
-      fc.property(someState, fc.array(someStep, { maxLength: 8 }), outcome, (start, steps, last) => {
-        const world = begin(start);
-        for (const step of steps) make(world, step);
-        if (last === "closed" && world.isWaiting) closings += 1;
-        settle(world, last === "refused" ? "done" : last);
-        expect(formatDecimal(add(world.billed, world.inLedger.amount))).toBe(
-          owed(world.state, start.subscription.units),
-        );
-        const { units } = world.state.subscription;
-        expect(world.state.nextPeriod?.billedUnits).toBeGreaterThanOrEqual(Math.min(units, world.ours.units));
-      }),
+      fc.property(
+        someState,
+        fc.array(someStep, { maxLength: 8 }),
+        outcome,
+        (start, steps, last) => {
+          const world = begin(start);
+          for (const step of steps) make(world, step);
+          if (last === "closed" && world.isWaiting) closings += 1;
+          settle(world, last === "refused" ? "done" : last);
+          expect(formatDecimal(add(world.billed, world.inLedger.amount))).toBe(
+            owed(world.state, start.subscription.units),
+          );
+          const { units } = world.state.subscription;
+          expect(world.state.nextPeriod?.billedUnits).toBeGreaterThanOrEqual(
+            Math.min(units, world.ours.units),
+          );
+        },
+      ),
       { numRuns: 3000 },
     );
     expect(closings).toBeGreaterThan(50);
@@ -146,12 +189,17 @@ describe("changes of units while the ledger takes, puts off or closes amendments
           requestOf(state, { ...step, document }),
         );
         if (amend === undefined || separate === undefined) throw new Error("two requests");
-        if (refusalOf(state, amend)[0] !== "accepted" || refusalOf(state, separate)[0] !== "accepted") return;
+        if (
+          refusalOf(state, amend)[0] !== "accepted" ||
+          refusalOf(state, separate)[0] !== "accepted"
+        )
+          return;
         compared += 1;
         const tried = decideUnitsChange(state, amend);
         const after = afterChange(state, tried);
         const { nextPeriod } = after;
-        if (nextPeriod === null || tried.amended === null) throw new Error("an amendment of the next period's invoice");
+        if (nextPeriod === null || tried.amended === null)
+          throw new Error("an amendment of the next period's invoice");
         const added = tried.amended.added;
         const closed = billClosedAmendment(after, {
           period: nextPeriod,

@@ -7,7 +7,12 @@ import { equals, formatDecimal, sum } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { type CreationDecision, decideCreation } from "../../src/domain/subscriptions/create.ts";
 import { renewalValue } from "../../src/domain/subscriptions/subscription.ts";
-import { factsOf, organisation, requestOf, setupCharge } from "../domain/subscriptions/creation-builder.ts";
+import {
+  factsOf,
+  organisation,
+  requestOf,
+  setupCharge,
+} from "../domain/subscriptions/creation-builder.ts";
 import { planTypes, someDate, someDiscount, somePlan, somePrice } from "./arbitraries.ts";
 
 const seldom = <T>(value: fc.Arbitrary<T>) => fc.option(value, { freq: 1 });
@@ -18,7 +23,9 @@ const someFacts = fc
     setupMode: fc.boolean(),
     invoiceCreateDays: fc.integer({ min: 0, max: 400 }),
     dueDays: fc.integer({ min: 0, max: 90 }),
-    now: fc.integer({ min: 0, max: 86_400_000 * 3 }).map((ms) => new Date(Date.UTC(2027, 1, 27) + ms)),
+    now: fc
+      .integer({ min: 0, max: 86_400_000 * 3 })
+      .map((ms) => new Date(Date.UTC(2027, 1, 27) + ms)),
   })
   .map(({ plan, now, ...settings }) =>
     factsOf({
@@ -34,7 +41,15 @@ const someRequest = fc
     units: fc.option(fc.integer({ min: 0, max: 30 }), { freq: 4 }),
     discountPercent: fc.option(someDiscount),
     startDate: fc.oneof(
-      fc.constantFrom(null, "2027-02-01", "2027-02-14", "2027-02-28", "2027-03-31", "2026-04-30", "2028-02-29"),
+      fc.constantFrom(
+        null,
+        "2027-02-01",
+        "2027-02-14",
+        "2027-02-28",
+        "2027-03-31",
+        "2026-04-30",
+        "2028-02-29",
+      ),
       someDate,
     ),
     timezone: fc.constantFrom(null, "UTC", "Pacific/Kiritimati", "America/New_York"),
@@ -53,7 +68,9 @@ const someRequest = fc
   })
   .map(requestOf);
 
-function decisionOf(...[facts, request]: Parameters<typeof decideCreation>): CreationDecision | null {
+function decisionOf(
+  ...[facts, request]: Parameters<typeof decideCreation>
+): CreationDecision | null {
   try {
     return decideCreation(facts, request);
   } catch (error) {
@@ -73,11 +90,15 @@ it("periods, status, dates and amounts of a decision agree", () => {
       const today = todayIn(subscription.timezone, facts.now);
       const { setupMode } = facts.organisation;
 
-      expect([firstPeriod.start, firstPeriod.end]).toEqual([subscription.startDate, subscription.renewalDate]);
+      expect([firstPeriod.start, firstPeriod.end]).toEqual([
+        subscription.startDate,
+        subscription.renewalDate,
+      ]);
       expect(today < firstPeriod.end).toBe(true);
       expect(subscription.status).toBe(subscription.startDate > today ? "pending" : "active");
       expect(subscription.endDate === null).toBe(request.endAfterCycles === null);
-      if (setupMode) expect([subscription.status, invoice, renewalInvoice]).toEqual(["active", null, null]);
+      if (setupMode)
+        expect([subscription.status, invoice, renewalInvoice]).toEqual(["active", null, null]);
       else expect(invoice?.lines).toHaveLength(1 + request.charges.length);
       expect(renewalPeriod === null).toBe(renewalInvoice === null);
       if (renewalPeriod) {
@@ -87,7 +108,9 @@ it("periods, status, dates and amounts of a decision agree", () => {
 
       for (const raised of [invoice, renewalInvoice]) {
         if (!raised) continue;
-        expect(raised.issueDate).toBe(subscription.startDate > today ? subscription.startDate : today);
+        expect(raised.issueDate).toBe(
+          subscription.startDate > today ? subscription.startDate : today,
+        );
         expect(equals(raised.subtotal, sum(raised.lines.map(({ amount }) => amount)))).toBe(true);
         for (const { amount } of raised.lines) {
           expect(amount.scale).toBe(minorUnitDigits(plan.currency));

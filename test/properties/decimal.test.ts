@@ -18,7 +18,10 @@ import {
 } from "../../src/domain/money/decimal.ts";
 
 const someDecimal: fc.Arbitrary<Decimal> = fc.record({
-  unscaled: fc.oneof(fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }), fc.bigInt({ min: -20n, max: 20n })),
+  unscaled: fc.oneof(
+    fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n }),
+    fc.bigInt({ min: -20n, max: 20n }),
+  ),
   scale: fc.integer({ min: 0, max: 12 }),
 });
 const somePlaces = fc.integer({ min: 0, max: 4 });
@@ -28,8 +31,12 @@ interface Fraction {
   readonly over: bigint;
   readonly under: bigint;
 }
-const fraction = ({ unscaled, scale }: Decimal): Fraction => ({ over: unscaled, under: 10n ** BigInt(scale) });
-const same = (left: Fraction, right: Fraction) => left.over * right.under === right.over * left.under;
+const fraction = ({ unscaled, scale }: Decimal): Fraction => ({
+  over: unscaled,
+  under: 10n ** BigInt(scale),
+});
+const same = (left: Fraction, right: Fraction) =>
+  left.over * right.under === right.over * left.under;
 const absolute = (value: bigint) => (value < 0n ? -value : value);
 
 describe("exact arithmetic", () => {
@@ -38,8 +45,15 @@ describe("exact arithmetic", () => {
       fc.property(someDecimal, someDecimal, (left, right) => {
         const [a, b] = [fraction(left), fraction(right)];
         const under = a.under * b.under;
-        expect(same(fraction(add(left, right)), { over: a.over * b.under + b.over * a.under, under })).toBe(true);
-        expect(same(fraction(subtract(left, right)), { over: a.over * b.under - b.over * a.under, under })).toBe(true);
+        expect(
+          same(fraction(add(left, right)), { over: a.over * b.under + b.over * a.under, under }),
+        ).toBe(true);
+        expect(
+          same(fraction(subtract(left, right)), {
+            over: a.over * b.under - b.over * a.under,
+            under,
+          }),
+        ).toBe(true);
         expect(same(fraction(multiply(left, right)), { over: a.over * b.over, under })).toBe(true);
       }),
     );
@@ -73,7 +87,9 @@ describe("rounding a quotient", () => {
         const error = 2n * (rounded.unscaled * exact.under - exact.over * unit);
         expect(absolute(error)).toBeLessThanOrEqual(absolute(exact.under));
         if (absolute(error) === absolute(exact.under)) {
-          expect(absolute(rounded.unscaled * exact.under)).toBeGreaterThan(absolute(exact.over * unit));
+          expect(absolute(rounded.unscaled * exact.under)).toBeGreaterThan(
+            absolute(exact.over * unit),
+          );
         }
       }),
     );

@@ -38,7 +38,8 @@ const someStart: fc.Arbitrary<BillingState> = fc
   .map(({ plan, count, date, billingDay, before, cycles, createDays }) => {
     const interval = { unit: "month", count } as const;
     const startDate = onBillingDay(date, billingDay);
-    const endDate = cycles === null ? null : periodAt({ start: startDate, billingDay }, interval, cycles - 1).end;
+    const endDate =
+      cycles === null ? null : periodAt({ start: startDate, billingDay }, interval, cycles - 1).end;
     return stateOf({
       plan: { ...plan, interval },
       startDate,
@@ -77,7 +78,11 @@ function performed(way: Way, today: CivilDate): Way {
     periods = [...periods.filter(({ index }) => !written.has(index)), ...due.periods];
     billed = [
       ...billed,
-      ...due.invoices.map(({ draft: { type, periodIndex, lines } }) => ({ type, index: periodIndex, lines })),
+      ...due.invoices.map(({ draft: { type, periodIndex, lines } }) => ({
+        type,
+        index: periodIndex,
+        lines,
+      })),
     ];
   }
   return { state, periods, billed };
@@ -96,7 +101,9 @@ function changed(way: Way, units: number, kind: number): Way {
   ];
   const turned = [...forms.slice(kind), ...forms.slice(0, kind)];
   const request = turned.find((form) => refusalOf(state, form)[0] === "accepted");
-  return request === undefined ? way : { ...way, state: afterChange(state, decideUnitsChange(state, request)) };
+  return request === undefined
+    ? way
+    : { ...way, state: afterChange(state, decideUnitsChange(state, request)) };
 }
 
 const someChanges = fc.array(
@@ -135,31 +142,40 @@ describe("what is due", () => {
 
   it("is each period once, one beginning where the other ends, with one invoice each after the first", () => {
     fc.assert(
-      fc.property(someStart, fc.array(fc.integer({ min: 0, max: 200 }), { maxLength: 12 }), (start, gaps) => {
-        let [way, day] = [beginning(start), start.today];
-        for (const gap of gaps) {
-          day = addDays(day, gap);
-          way = performed(way, day);
-          const { subscription, period, nextPeriod } = way.state;
-          const anchor = { start: subscription.startDate, billingDay: subscription.billingDay };
-          expect(way.periods.map(({ index }) => index)).toEqual(way.periods.map((_, index) => index));
-          for (const { index, start: from, end } of way.periods) {
-            expect({ index, start: from, end }).toEqual(periodAt(anchor, subscription.interval, index));
+      fc.property(
+        someStart,
+        fc.array(fc.integer({ min: 0, max: 200 }), { maxLength: 12 }),
+        (start, gaps) => {
+          let [way, day] = [beginning(start), start.today];
+          for (const gap of gaps) {
+            day = addDays(day, gap);
+            way = performed(way, day);
+            const { subscription, period, nextPeriod } = way.state;
+            const anchor = { start: subscription.startDate, billingDay: subscription.billingDay };
+            expect(way.periods.map(({ index }) => index)).toEqual(
+              way.periods.map((_, index) => index),
+            );
+            for (const { index, start: from, end } of way.periods) {
+              expect({ index, start: from, end }).toEqual(
+                periodAt(anchor, subscription.interval, index),
+              );
+            }
+            expect(way.billed.map(({ type, index }) => [type, index])).toEqual(
+              way.periods.slice(1).map(({ index }) => ["renewal", index]),
+            );
+            expect(period.end).toBe(subscription.renewalDate);
+            expect(way.periods.at(-1)).toEqual(nextPeriod ?? period);
+            if (subscription.status === "pending")
+              expect(compareDates(day, subscription.startDate)).toBe(-1);
+            else expect(compareDates(period.start, day)).toBeLessThanOrEqual(0);
+            if (subscription.status === "active") expect(compareDates(day, period.end)).toBe(-1);
+            if (subscription.status === "complete") {
+              expect(subscription.endDate).toBe(period.end);
+              expect(way.periods).toHaveLength(subscription.endAfterCycles ?? -1);
+            }
           }
-          expect(way.billed.map(({ type, index }) => [type, index])).toEqual(
-            way.periods.slice(1).map(({ index }) => ["renewal", index]),
-          );
-          expect(period.end).toBe(subscription.renewalDate);
-          expect(way.periods.at(-1)).toEqual(nextPeriod ?? period);
-          if (subscription.status === "pending") expect(compareDates(day, subscription.startDate)).toBe(-1);
-          else expect(compareDates(period.start, day)).toBeLessThanOrEqual(0);
-          if (subscription.status === "active") expect(compareDates(day, period.end)).toBe(-1);
-          if (subscription.status === "complete") {
-            expect(subscription.endDate).toBe(period.end);
-            expect(way.periods).toHaveLength(subscription.endAfterCycles ?? -1);
-          }
-        }
-      }),
+        },
+      ),
     );
   });
 
@@ -173,13 +189,19 @@ describe("what is due", () => {
           day = addDays(day, after);
           const before = performed(way, day);
           way = changed(before, units, 0);
-          for (const { description, amount } of way.state.deferred.slice(before.state.deferred.length)) {
+          for (const { description, amount } of way.state.deferred.slice(
+            before.state.deferred.length,
+          )) {
             waiting.push(`${amount.unscaled}: ${description}`);
           }
         }
         way = performed(way, addDays(day, 800));
-        const lines = way.billed.flatMap((invoice) => invoice.lines.filter(({ kind }) => kind === "proration"));
-        expect(lines.map(({ amount, description }) => `${amount.unscaled}: ${description}`)).toEqual(waiting);
+        const lines = way.billed.flatMap((invoice) =>
+          invoice.lines.filter(({ kind }) => kind === "proration"),
+        );
+        expect(
+          lines.map(({ amount, description }) => `${amount.unscaled}: ${description}`),
+        ).toEqual(waiting);
         expect(way.state.deferred).toEqual([]);
         deferred += waiting.length;
       }),
@@ -191,22 +213,35 @@ describe("what is due", () => {
   it("loses nothing where Setup Mode comes and goes: what it did not bill is only what began during it, and was not billed before", () => {
     let begunAfterBilled = 0;
     fc.assert(
-      fc.property(someStart, fc.array(fc.tuple(fc.nat(90), fc.boolean()), { maxLength: 10 }), (start, turns) => {
-        let [way, day] = [beginning(start), start.today];
-        const issuedAhead = new Set<number>();
-        for (const [gap, setupMode] of turns) {
-          day = addDays(day, gap);
-          way = performed(way, day);
-          if (way.state.nextPeriod !== null) issuedAhead.add(way.state.nextPeriod.index);
-          way = { ...way, state: { ...way.state, organisation: { ...way.state.organisation, setupMode } } };
-        }
-        const begun = way.periods.slice(1);
-        expect(way.periods.map(({ index }) => index)).toEqual(way.periods.map((_, index) => index));
-        expect(way.billed.map(({ index }) => index)).toEqual(
-          begun.filter(({ index, setupMode }) => !setupMode || issuedAhead.has(index)).map(({ index }) => index),
-        );
-        begunAfterBilled += begun.filter(({ index, setupMode }) => setupMode && issuedAhead.has(index)).length;
-      }),
+      fc.property(
+        someStart,
+        fc.array(fc.tuple(fc.nat(90), fc.boolean()), { maxLength: 10 }),
+        (start, turns) => {
+          let [way, day] = [beginning(start), start.today];
+          const issuedAhead = new Set<number>();
+          for (const [gap, setupMode] of turns) {
+            day = addDays(day, gap);
+            way = performed(way, day);
+            if (way.state.nextPeriod !== null) issuedAhead.add(way.state.nextPeriod.index);
+            way = {
+              ...way,
+              state: { ...way.state, organisation: { ...way.state.organisation, setupMode } },
+            };
+          }
+          const begun = way.periods.slice(1);
+          expect(way.periods.map(({ index }) => index)).toEqual(
+            way.periods.map((_, index) => index),
+          );
+          expect(way.billed.map(({ index }) => index)).toEqual(
+            begun
+              .filter(({ index, setupMode }) => !setupMode || issuedAhead.has(index))
+              .map(({ index }) => index),
+          );
+          begunAfterBilled += begun.filter(
+            ({ index, setupMode }) => setupMode && issuedAhead.has(index),
+          ).length;
+        },
+      ),
       { numRuns: 300 },
     );
     expect(begunAfterBilled).toBeGreaterThan(0);

@@ -4,7 +4,12 @@ import { expect, it } from "vitest";
 import { decimalOf, ZERO } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { hasMoney } from "../../src/domain/subscriptions/billing-state.ts";
-import { decideEnd, decideEnded, type EndRequest, type OpenInvoice } from "../../src/domain/subscriptions/end.ts";
+import {
+  decideEnd,
+  decideEnded,
+  type EndRequest,
+  type OpenInvoice,
+} from "../../src/domain/subscriptions/end.ts";
 import { willRenew } from "../../src/domain/subscriptions/subscription.ts";
 import { raised, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 
@@ -12,7 +17,14 @@ const someInvoice = fc
   .record({
     type: fc.constantFrom("first", "renewal", "change", "usage" as const),
     periodIndex: fc.integer({ min: 0, max: 5 }),
-    status: fc.constantFrom("draft", "awaiting_approval", "approved", "paid", "scheduled", "not_in_external" as const),
+    status: fc.constantFrom(
+      "draft",
+      "awaiting_approval",
+      "approved",
+      "paid",
+      "scheduled",
+      "not_in_external" as const,
+    ),
     sent: fc.boolean(),
     total: fc.integer({ min: 0, max: 3 }),
     due: fc.integer({ min: 0, max: 3 }),
@@ -26,17 +38,23 @@ const someInvoice = fc
 /** An invoice of each kind, numbered from the newest to the oldest; the newest is the renewal invoice where one was raised ahead. */
 const someInvoices = fc
   .record({ others: fc.array(someInvoice, { maxLength: 12 }), ahead: fc.option(someInvoice) })
-  .map(({ others, ahead }): { readonly invoices: readonly OpenInvoice[]; readonly isAhead: boolean } => {
-    const renewal = ahead === null ? [] : [{ ...ahead, type: "renewal" as const, periodIndex: 6 }];
-    const all = [...renewal, ...others];
-    const invoices = all.map((invoice, n) => ({
-      ...raised(invoice),
-      sent: invoice.sent,
-      id: `${100 + n}`,
-      number: `${n}`,
-    }));
-    return { invoices, isAhead: ahead !== null };
-  });
+  .map(
+    ({
+      others,
+      ahead,
+    }): { readonly invoices: readonly OpenInvoice[]; readonly isAhead: boolean } => {
+      const renewal =
+        ahead === null ? [] : [{ ...ahead, type: "renewal" as const, periodIndex: 6 }];
+      const all = [...renewal, ...others];
+      const invoices = all.map((invoice, n) => ({
+        ...raised(invoice),
+        sent: invoice.sent,
+        id: `${100 + n}`,
+        number: `${n}`,
+      }));
+      return { invoices, isAhead: ahead !== null };
+    },
+  );
 
 const someRequest: fc.Arbitrary<EndRequest> = fc.record({
   when: fc.constantFrom("now", "period_end" as const),
@@ -59,7 +77,10 @@ it("removes the renewal invoice first, then what is asked for, newest first, onc
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         const isOption = request.deleteUnsentInvoices || request.voidApprovedInvoices;
-        const code = request.when === "period_end" && isOption ? "invoice_option_not_allowed" : "invalid_state";
+        const code =
+          request.when === "period_end" && isOption
+            ? "invoice_option_not_allowed"
+            : "invalid_state";
         expect(error.code).toBe(code);
         if (code === "invalid_state") expect(renewal && hasMoney(renewal)).toBe(true);
         return;
@@ -72,27 +93,39 @@ it("removes the renewal invoice first, then what is asked for, newest first, onc
       expect(removed.filter(hasMoney)).toEqual([]);
       const asked = removed.filter((invoice) => invoice !== renewal);
       if (!request.deleteUnsentInvoices) {
-        expect(asked.filter(({ status }) => status === "draft" || status === "awaiting_approval")).toEqual([]);
+        expect(
+          asked.filter(({ status }) => status === "draft" || status === "awaiting_approval"),
+        ).toEqual([]);
       }
-      if (!request.voidApprovedInvoices) expect(asked.filter(({ status }) => status === "approved")).toEqual([]);
-      expect(asked.filter(({ status }) => status === "paid" || status === "not_in_external")).toEqual([]);
+      if (!request.voidApprovedInvoices)
+        expect(asked.filter(({ status }) => status === "approved")).toEqual([]);
+      expect(
+        asked.filter(({ status }) => status === "paid" || status === "not_in_external"),
+      ).toEqual([]);
     }),
     { numRuns: 500 },
   );
 });
 
 it("leaves nothing to renew, and gives every end its date", () => {
-  const someDay = fc.integer({ min: 1, max: 30 }).map((day) => `2026-06-${String(day).padStart(2, "0")}`);
+  const someDay = fc
+    .integer({ min: 1, max: 30 })
+    .map((day) => `2026-06-${String(day).padStart(2, "0")}`);
   fc.assert(
-    fc.property(someDay, fc.constantFrom("now", "period_end" as const), fc.boolean(), (today, when, isSet) => {
-      const order = isSet ? { endAfterCycles: 12 } : {};
-      const state = stateOf({ today, subscription: order });
-      const { subscription, dueDate, invoices } = decideEnded(state, when);
-      expect(willRenew(subscription)).toBe(false);
-      expect(subscription.endDate).toBe(when === "now" ? today : "2026-07-01");
-      expect(dueDate).toBe(when === "now" ? null : "2026-07-01");
-      expect(invoices).toEqual([]);
-    }),
+    fc.property(
+      someDay,
+      fc.constantFrom("now", "period_end" as const),
+      fc.boolean(),
+      (today, when, isSet) => {
+        const order = isSet ? { endAfterCycles: 12 } : {};
+        const state = stateOf({ today, subscription: order });
+        const { subscription, dueDate, invoices } = decideEnded(state, when);
+        expect(willRenew(subscription)).toBe(false);
+        expect(subscription.endDate).toBe(when === "now" ? today : "2026-07-01");
+        expect(dueDate).toBe(when === "now" ? null : "2026-07-01");
+        expect(invoices).toEqual([]);
+      },
+    ),
   );
 });
 

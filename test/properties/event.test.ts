@@ -1,7 +1,12 @@
 /** Whatever happens to an object within a window, what is told of it is what a model says that sees every step. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type ChangeMark, decideEvents, type ObjectKind, objectKinds } from "../../src/domain/events/event.ts";
+import {
+  type ChangeMark,
+  decideEvents,
+  type ObjectKind,
+  objectKinds,
+} from "../../src/domain/events/event.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -38,7 +43,10 @@ const someWindow = fc.constantFrom(...objectKinds).chain((kind) =>
     kind: fc.constant(kind),
     isNew: fc.boolean(),
     wasTold: fc.boolean(),
-    states: fc.array(fc.tuple(someMembers, fc.constantFrom(...statuses[kind])), { minLength: 1, maxLength: 6 }),
+    states: fc.array(fc.tuple(someMembers, fc.constantFrom(...statuses[kind])), {
+      minLength: 1,
+      maxLength: 6,
+    }),
   }),
 );
 
@@ -52,7 +60,9 @@ function markOf(kind: ObjectKind, from: Members, to: Members): ChangeMark | null
 test("events of a window", () => {
   fc.assert(
     fc.property(someWindow, ({ kind, isNew, wasTold, states }) => {
-      const [first = {}, ...later] = states.map(([members, status]): Members => ({ id: "1", ...members, status }));
+      const [first = {}, ...later] = states.map(
+        ([members, status]): Members => ({ id: "1", ...members, status }),
+      );
       const seen = [first, ...later];
       const marks: ChangeMark[] = isNew ? ["created"] : [];
       for (const [place, to] of later.entries()) {
@@ -74,7 +84,9 @@ test("events of a window", () => {
       const expected: string[] = isNew ? ["created"] : [];
       if (became !== null && marks.includes(became)) expected.push(became);
       const hasHappened =
-        before === null || JSON.stringify(before) !== JSON.stringify(last) || marks.some((m) => m !== "updated");
+        before === null ||
+        JSON.stringify(before) !== JSON.stringify(last) ||
+        marks.some((m) => m !== "updated");
       if (expected.length === 0 && hasHappened) expected.push("updated");
       expect(events.map(({ type }) => type)).toEqual(expected.map((word) => `${kind}.${word}`));
 
@@ -84,7 +96,8 @@ test("events of a window", () => {
         else {
           const previous = JSON.parse(previousAttributes ?? "") as Members;
           expect({ ...last, ...previous }).toEqual(before ?? last);
-          for (const [name, value] of Object.entries(previous)) expect(value).not.toEqual(last[name]);
+          for (const [name, value] of Object.entries(previous))
+            expect(value).not.toEqual(last[name]);
         }
       }
     }),

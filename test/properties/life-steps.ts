@@ -7,7 +7,12 @@ import type { UnitsChangeRequest } from "../../src/domain/subscriptions/change-u
 import { decideCreation } from "../../src/domain/subscriptions/create.ts";
 import type { EndRequest } from "../../src/domain/subscriptions/end.ts";
 import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
-import { factsOf, organisation, requestOf, setupCharge } from "../domain/subscriptions/creation-builder.ts";
+import {
+  factsOf,
+  organisation,
+  requestOf,
+  setupCharge,
+} from "../domain/subscriptions/creation-builder.ts";
 import { cheaperPlan, planTypes, somePlan, someTerms } from "./arbitraries.ts";
 import { begun, type Life, stateIn } from "./life.ts";
 
@@ -36,7 +41,11 @@ const endStep = (when: EndRequest["when"], deletes: boolean, removable: number):
 });
 /** An end whose removals the ledger refuses after so many. */
 export const someEnd: fc.Arbitrary<Step> = fc
-  .tuple(fc.constantFrom("now", "period_end"), fc.boolean(), fc.constantFrom(0, 1, 2, 99, 99, 99, 99))
+  .tuple(
+    fc.constantFrom("now", "period_end"),
+    fc.boolean(),
+    fc.constantFrom(0, 1, 2, 99, 99, 99, 99),
+  )
   .map((drawn) => endStep(...drawn));
 const someChange: fc.Arbitrary<Step> = fc.record({
   kind: fc.constant("change" as const),
@@ -47,8 +56,13 @@ const someChange: fc.Arbitrary<Step> = fc.record({
   day: fc.nat(400),
   document: fc.constantFrom("amend" as const, "separate" as const),
 });
-const somePass: fc.Arbitrary<Step> = fc.record({ kind: fc.constant("pass" as const), days: fc.nat(20) });
-const someNear: fc.Arbitrary<Step> = fc.integer({ min: 1, max: 7 }).map((days) => ({ kind: "near", days }));
+const somePass: fc.Arbitrary<Step> = fc.record({
+  kind: fc.constant("pass" as const),
+  days: fc.nat(20),
+});
+const someNear: fc.Arbitrary<Step> = fc
+  .integer({ min: 1, max: 7 })
+  .map((days) => ({ kind: "near", days }));
 const restoreStep: Step = { kind: "restore" };
 const someStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 3, arbitrary: somePass },
@@ -58,12 +72,25 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: someChange },
 );
 
-const rise = (change: Step, differs: object): Step => ({ ...change, isRise: true, ...differs }) as Step;
+const rise = (change: Step, differs: object): Step =>
+  ({ ...change, isRise: true, ...differs }) as Step;
 
 /** What rarely comes about by itself: a charge that is deferred, billed ahead, and then taken back in one way or another. */
 const someDeferral: fc.Arbitrary<readonly Step[]> = fc
-  .tuple(someChange, fc.oneof(somePass, someNear), someChange, someEnd, somePass, someChange, someEnd)
-  .map(([change, ...steps]) => [rise(change, { prorate: true, onRenewal: true }), ...steps, restoreStep]);
+  .tuple(
+    someChange,
+    fc.oneof(somePass, someNear),
+    someChange,
+    someEnd,
+    somePass,
+    someChange,
+    someEnd,
+  )
+  .map(([change, ...steps]) => [
+    rise(change, { prorate: true, onRenewal: true }),
+    ...steps,
+    restoreStep,
+  ]);
 
 /** So too a change that is billed separately, before units rise further between an end and a restoration. */
 const someSeparate: fc.Arbitrary<readonly Step[]> = fc
@@ -81,7 +108,15 @@ const someSeparate: fc.Arbitrary<readonly Step[]> = fc
 
 /** And an end that is refused after the renewal invoice was removed: the subscription goes on. */
 const someRefusal: fc.Arbitrary<readonly Step[]> = fc
-  .tuple(someChange, someNear, someChange, fc.integer({ min: 1, max: 3 }), someChange, somePass, someEnd)
+  .tuple(
+    someChange,
+    someNear,
+    someChange,
+    fc.integer({ min: 1, max: 3 }),
+    someChange,
+    somePass,
+    someEnd,
+  )
   .map(([first, near, second, removable, third, ...steps]) => [
     rise(first, {}),
     near,
@@ -122,7 +157,11 @@ export const someLife: fc.Arbitrary<Life> = fc
     someTerms(plan).map(({ units, priceOverride: price, discountPercent }) => {
       const settings = { ...organisation, invoiceCreateDays };
       const charge = { ...setupCharge, currency: plan.currency };
-      const facts = factsOf({ organisation: settings, plan, charges: new Map([[charge.code, charge]]) });
+      const facts = factsOf({
+        organisation: settings,
+        plan,
+        charges: new Map([[charge.code, charge]]),
+      });
       const request = requestOf({
         units: plan.type === "flat_fee" ? null : units,
         price,
@@ -141,11 +180,16 @@ export function requestIn(
   { units, isRise, prorate: isProrated, onRenewal, day, document }: Step & { kind: "change" },
 ): UnitsChangeRequest {
   const { plan, period, nextPeriod, subscription, invoices } = stateIn(life);
-  const isAhead = nextPeriod !== null && invoices.some(({ periodIndex }) => periodIndex === nextPeriod.index);
+  const isAhead =
+    nextPeriod !== null && invoices.some(({ periodIndex }) => periodIndex === nextPeriod.index);
   const [most, risen] = [mostUnits(plan), subscription.units + 1 + (units % 6)];
   return changeTo(isRise && risen <= most ? risen : units % (most + 1), {
-    ...(isProrated && subscription.status === "active" && { from: addDays(period.start, day % daysInPeriod(period)) }),
-    behaviour: isProrated && onRenewal && subscription.status === "active" ? "charge_on_renewal" : null,
+    ...(isProrated &&
+      subscription.status === "active" && {
+        from: addDays(period.start, day % daysInPeriod(period)),
+      }),
+    behaviour:
+      isProrated && onRenewal && subscription.status === "active" ? "charge_on_renewal" : null,
     document: isAhead ? document : null,
   });
 }

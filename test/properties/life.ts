@@ -30,7 +30,11 @@ import {
   type Reissued,
   type RemovedInvoice,
 } from "../../src/domain/subscriptions/restore.ts";
-import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "../../src/domain/subscriptions/reversal.ts";
+import {
+  decideReversal,
+  type NextPeriodLines,
+  noNextPeriodLines,
+} from "../../src/domain/subscriptions/reversal.ts";
 import type { Subscription } from "../../src/domain/subscriptions/subscription.ts";
 
 /** An invoice in the books, or one that was removed from them. */
@@ -72,7 +76,11 @@ export interface Life {
 }
 
 /** The life of what was just created. */
-export function begun(organisation: OrganisationSettings, decision: CreationDecision, today: CivilDate): Life {
+export function begun(
+  organisation: OrganisationSettings,
+  decision: CreationDecision,
+  today: CivilDate,
+): Life {
   const { plan, subscription, firstPeriod, renewalPeriod, invoice, renewalInvoice } = decision;
   const marks = { setupMode: false, prorationClosed: false, billedSeparately: false };
   const life: Life = {
@@ -81,7 +89,9 @@ export function begun(organisation: OrganisationSettings, decision: CreationDeci
     subscription: { ...subscription, id: "subscription" },
     today,
     current: 0,
-    periods: [firstPeriod, renewalPeriod].flatMap((period) => (period === null ? [] : [{ ...period, ...marks }])),
+    periods: [firstPeriod, renewalPeriod].flatMap((period) =>
+      period === null ? [] : [{ ...period, ...marks }],
+    ),
     papers: [],
     credits: [],
     deferred: [],
@@ -116,7 +126,10 @@ export function stateIn(life: Life): BillingState {
 }
 
 /** A paper that a credit reverses counts as credited. */
-function openIn({ papers, credits }: Life): readonly (IssuedInvoice & { readonly sent: boolean })[] {
+function openIn({
+  papers,
+  credits,
+}: Life): readonly (IssuedInvoice & { readonly sent: boolean })[] {
   const open = papers
     .filter(({ isRemoved }) => !isRemoved)
     .map(({ id, type, periodIndex, lines }) => {
@@ -146,21 +159,35 @@ export function pass(life: Life, days: number): Life {
   const due = decideDue(stateIn(later));
   if (due === null) return later;
   const { subscription, currentPeriod: current, periods, invoices } = due;
-  return invoices.reduce(raise, { ...later, subscription, current, periods: written(later, periods) });
+  return invoices.reduce(raise, {
+    ...later,
+    subscription,
+    current,
+    periods: written(later, periods),
+  });
 }
 
 /** What a change of units leaves, and what was decided; null where it is refused. */
-export function change(life: Life, request: UnitsChangeRequest): { life: Life; decision: UnitsDecision } | null {
+export function change(
+  life: Life,
+  request: UnitsChangeRequest,
+): { life: Life; decision: UnitsDecision } | null {
   const state = stateIn(life);
   const decision = unlessRefused(() => decideUnitsChange(state, request));
   if (decision === null) return null;
   const { units, periods, invoice, joined, amended, deferred, creditNote } = decision;
-  let after: Life = { ...life, subscription: { ...life.subscription, units }, periods: written(life, periods) };
-  for (const amendment of [joined, amended]) if (amendment !== null) after = amend(after, amendment);
+  let after: Life = {
+    ...life,
+    subscription: { ...life.subscription, units },
+    periods: written(life, periods),
+  };
+  for (const amendment of [joined, amended])
+    if (amendment !== null) after = amend(after, amendment);
   for (const line of amended?.added ?? []) after = defer(after, line, amended?.invoiceId ?? null);
   if (invoice !== null) after = raise(after, { draft: invoice, deferredIds: [], usage: [] });
   if (creditNote !== null) after = creditIn(after, creditNote);
-  if (deferred !== null) after = defer(after, prorationLine(life.plan, deferred, life.organisation), null);
+  if (deferred !== null)
+    after = defer(after, prorationLine(life.plan, deferred, life.organisation), null);
   return { life: after, decision };
 }
 
@@ -176,8 +203,16 @@ export function end(life: Life, request: EndRequest, removable: number): Life | 
     return isRenewalAhead(now, id) ? reverse(removed, removals.slice(index + 1)) : removed;
   }, life);
   if (removable < removals.length) return goOn(after, gone);
-  const { subscription, invoices, creditNotes } = decideEnded(stateIn(after), request.when, nextIn(after, []));
-  const over = invoices.reduce(raise, { ...after, subscription, removed: [...after.removed, ...gone] });
+  const { subscription, invoices, creditNotes } = decideEnded(
+    stateIn(after),
+    request.when,
+    nextIn(after, []),
+  );
+  const over = invoices.reduce(raise, {
+    ...after,
+    subscription,
+    removed: [...after.removed, ...gone],
+  });
   return marked(
     creditNotes.reduce((now, { draft }) => creditIn(now, draft), over),
     [],
@@ -188,10 +223,13 @@ export function end(life: Life, request: EndRequest, removable: number): Life | 
 function nextIn(life: Life, waiting: readonly string[]): NextPeriodLines {
   const period = life.periods[life.current + 1];
   if (period === undefined) return noNextPeriodLines;
-  const isOf = (day: CivilDate) => compareDates(period.start, day) <= 0 && compareDates(day, period.end) < 0;
+  const isOf = (day: CivilDate) =>
+    compareDates(period.start, day) <= 0 && compareDates(day, period.end) < 0;
   const lines = standingBeside(life, waiting).flatMap((paper) =>
     paper.lines.flatMap((line) =>
-      line.period !== null && isOf(line.period.start) ? [{ ...line, invoiceId: paper.id, number: paper.id }] : [],
+      line.period !== null && isOf(line.period.start)
+        ? [{ ...line, invoiceId: paper.id, number: paper.id }]
+        : [],
     ),
   );
   const credits = life.credits.flatMap((line, index) =>
@@ -199,14 +237,19 @@ function nextIn(life: Life, waiting: readonly string[]): NextPeriodLines {
       ? [{ ...line, amount: negate(line.amount), invoiceId: null, number: `credit ${index}` }]
       : [],
   );
-  const renewal = life.papers.findLast(({ type, periodIndex }) => type === "renewal" && periodIndex === period.index);
+  const renewal = life.papers.findLast(
+    ({ type, periodIndex }) => type === "renewal" && periodIndex === period.index,
+  );
   const renewalUnits = renewal?.lines.find(({ kind }) => kind === "plan")?.units ?? null;
   return { lines: [...lines, ...credits], renewalUnits };
 }
 
 function standingBeside({ papers, current }: Life, waiting: readonly string[]): readonly Paper[] {
-  const isRenewal = ({ type, periodIndex }: Paper) => type === "renewal" && periodIndex === current + 1;
-  return papers.filter((paper) => !paper.isRemoved && !isRenewal(paper) && !waiting.includes(paper.id));
+  const isRenewal = ({ type, periodIndex }: Paper) =>
+    type === "renewal" && periodIndex === current + 1;
+  return papers.filter(
+    (paper) => !paper.isRemoved && !isRenewal(paper) && !waiting.includes(paper.id),
+  );
 }
 
 /** The next period is reversed; what is `waiting` to be removed is left out. */
@@ -236,24 +279,37 @@ function isRenewalAhead({ papers, current }: Life, id: string): boolean {
 export function restore(life: Life): Life | null {
   const removed = removedIn(life, life.removed);
   const restoration = unlessRefused(() =>
-    decideRestoration({ state: stateIn(life), customerStatus: "active", removed, next: nextIn(life, []) }),
+    decideRestoration({
+      state: stateIn(life),
+      customerStatus: "active",
+      removed,
+      next: nextIn(life, []),
+    }),
   );
   if (restoration === null) return null;
-  return reissueInvoices({ ...life, subscription: restoration.subscription, removed: [] }, restoration);
+  return reissueInvoices(
+    { ...life, subscription: restoration.subscription, removed: [] },
+    restoration,
+  );
 }
 
 /** What was refused after these were removed: what the subscription goes on to is billed again. */
 function goOn(life: Life, gone: readonly string[]): Life {
   const { subscription } = life;
   const again = decideGoingOn(stateIn(life), removedIn(life, gone), nextIn(life, []));
-  const lost = gone.filter((id) => id !== again?.of).map((id) => ({ id, until: subscription.renewalDate }));
+  const lost = gone
+    .filter((id) => id !== again?.of)
+    .map((id) => ({ id, until: subscription.renewalDate }));
   const after = { ...life, lost: [...life.lost, ...lost] };
   if (again === null) return after;
   const raised = reissueInvoices(after, again);
   return again.periods.length === 0 ? raised : marked(raised, []);
 }
 
-function removedIn({ current, papers, deferred }: Life, ids: readonly string[]): readonly RemovedInvoice[] {
+function removedIn(
+  { current, papers, deferred }: Life,
+  ids: readonly string[],
+): readonly RemovedInvoice[] {
   return papers
     .filter(({ id, periodIndex }) => ids.includes(id) && periodIndex >= current - 1)
     .map((paper) => ({
@@ -300,7 +356,11 @@ function raise(life: Life, { draft, deferredIds }: DueInvoice): Life {
     if (one.paperId !== null) throw new Error(`${one.line.id} is billed already`);
     return { ...one, paperId: id };
   });
-  return { ...life, papers: [...life.papers, { id, type, periodIndex, lines, isRemoved: false }], deferred };
+  return {
+    ...life,
+    papers: [...life.papers, { id, type, periodIndex, lines, isRemoved: false }],
+    deferred,
+  };
 }
 
 function amend(life: Life, { invoiceId, planLine, added }: InvoiceAmendment): Life {
@@ -310,7 +370,9 @@ function amend(life: Life, { invoiceId, planLine, added }: InvoiceAmendment): Li
   ];
   return {
     ...life,
-    papers: life.papers.map((paper) => (paper.id === invoiceId ? { ...paper, lines: lines(paper) } : paper)),
+    papers: life.papers.map((paper) =>
+      paper.id === invoiceId ? { ...paper, lines: lines(paper) } : paper,
+    ),
   };
 }
 
@@ -320,7 +382,14 @@ function defer(
   paperId: string | null,
 ): Life {
   if (period === null || proration === null) throw new Error("what is deferred is a proration");
-  const line = { id: `deferred ${life.deferred.length}`, name, description, amount, period, ...proration };
+  const line = {
+    id: `deferred ${life.deferred.length}`,
+    name,
+    description,
+    amount,
+    period,
+    ...proration,
+  };
   return { ...life, deferred: [...life.deferred, { line, paperId }] };
 }
 
@@ -330,8 +399,14 @@ function creditIn(life: Life, { lines }: CreditNoteDraft): Life {
 
 /** What a renewal invoice that was raised ahead had deferred to it waits again. */
 function remove(life: Life, id: string): Life {
-  const papers = life.papers.map((paper) => (paper.id === id ? { ...paper, isRemoved: true } : paper));
-  const isAhead = papers.some((one) => one.id === id && one.type === "renewal" && one.periodIndex > life.current);
-  const deferred = life.deferred.map((one) => (isAhead && one.paperId === id ? { ...one, paperId: null } : one));
+  const papers = life.papers.map((paper) =>
+    paper.id === id ? { ...paper, isRemoved: true } : paper,
+  );
+  const isAhead = papers.some(
+    (one) => one.id === id && one.type === "renewal" && one.periodIndex > life.current,
+  );
+  const deferred = life.deferred.map((one) =>
+    isAhead && one.paperId === id ? { ...one, paperId: null } : one,
+  );
   return { ...life, papers, deferred };
 }

@@ -2,7 +2,12 @@
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addDays, calendarDay, compareDates, daysInMonth } from "../../src/domain/calendar/civil-date.ts";
+import {
+  addDays,
+  calendarDay,
+  compareDates,
+  daysInMonth,
+} from "../../src/domain/calendar/civil-date.ts";
 import {
   type Anchor,
   daysInPeriod,
@@ -16,7 +21,9 @@ import { someDate } from "./arbitraries.ts";
 const someAnchor: fc.Arbitrary<Anchor> = fc
   .tuple(someDate, fc.integer({ min: 1, max: 31 }))
   .map(([date, billingDay]) => ({ start: onBillingDay(date, billingDay), billingDay }));
-const someInterval = fc.integer({ min: 1, max: 24 }).map((count) => ({ unit: "month" as const, count }));
+const someInterval = fc
+  .integer({ min: 1, max: 24 })
+  .map((count) => ({ unit: "month" as const, count }));
 const someIndex = fc.integer({ min: 0, max: 400 });
 const monthly = { unit: "month", count: 1 } as const;
 
@@ -44,7 +51,9 @@ describe("periods", () => {
   it("of twelve months in a row have 365 or 366 days together, as many as one of a year", () => {
     fc.assert(
       fc.property(someAnchor, fc.integer({ min: 0, max: 30 }), (anchor, year) => {
-        const months = Array.from({ length: 12 }, (_, month) => periodAt(anchor, monthly, year * 12 + month));
+        const months = Array.from({ length: 12 }, (_, month) =>
+          periodAt(anchor, monthly, year * 12 + month),
+        );
         const days = months.reduce((total, period) => total + daysInPeriod(period), 0);
         expect([365, 366]).toContain(days);
         expect(daysInPeriod(periodAt(anchor, { unit: "month", count: 12 }, year))).toBe(days);
@@ -54,14 +63,19 @@ describe("periods", () => {
 
   it("each day from the anchor on falls in exactly one", () => {
     fc.assert(
-      fc.property(someAnchor, someInterval, fc.integer({ min: 0, max: 20_000 }), (anchor, interval, days) => {
-        const date = addDays(anchor.start, days);
-        const period = periodContaining(anchor, interval, date);
-        if (!period) throw new Error("in no period");
-        expect(period).toEqual(periodAt(anchor, interval, period.index));
-        expect(compareDates(period.start, date)).toBeLessThanOrEqual(0);
-        expect(compareDates(date, period.end)).toBe(-1);
-      }),
+      fc.property(
+        someAnchor,
+        someInterval,
+        fc.integer({ min: 0, max: 20_000 }),
+        (anchor, interval, days) => {
+          const date = addDays(anchor.start, days);
+          const period = periodContaining(anchor, interval, date);
+          if (!period) throw new Error("in no period");
+          expect(period).toEqual(periodAt(anchor, interval, period.index));
+          expect(compareDates(period.start, date)).toBeLessThanOrEqual(0);
+          expect(compareDates(date, period.end)).toBe(-1);
+        },
+      ),
     );
   });
 });
@@ -69,10 +83,15 @@ describe("periods", () => {
 describe("the invoice window", () => {
   it("is the create days before the renewal date, no day more", () => {
     fc.assert(
-      fc.property(someDate, fc.integer({ min: 0, max: 60 }), fc.integer({ min: 1, max: 80 }), (date, days, before) => {
-        expect(isInvoiceWindow(date, days, addDays(date, -before))).toBe(before <= days);
-        expect(isInvoiceWindow(date, days, addDays(date, before - 1))).toBe(false);
-      }),
+      fc.property(
+        someDate,
+        fc.integer({ min: 0, max: 60 }),
+        fc.integer({ min: 1, max: 80 }),
+        (date, days, before) => {
+          expect(isInvoiceWindow(date, days, addDays(date, -before))).toBe(before <= days);
+          expect(isInvoiceWindow(date, days, addDays(date, before - 1))).toBe(false);
+        },
+      ),
     );
   });
 });
@@ -89,10 +108,14 @@ describe("the process's own zone", () => {
       console.log(start, end, addDays(start, 55), begins.toISOString(), todayIn("America/New_York", begins));
     }`;
   const printedIn = (zone: string) => {
-    const run = spawnSync(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
-      env: { ...process.env, TZ: zone },
-      encoding: "utf8",
-    });
+    const run = spawnSync(
+      process.execPath,
+      ["--no-warnings", "--input-type=module", "-e", program],
+      {
+        env: { ...process.env, TZ: zone },
+        encoding: "utf8",
+      },
+    );
     expect(run.stderr).toBe("");
     return run.stdout;
   };

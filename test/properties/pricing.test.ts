@@ -2,7 +2,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { prorate, shareOfDays } from "../../src/domain/billing/proration.ts";
-import { checkPlanPrices, type Plan, type PlanType, type Tier } from "../../src/domain/catalogue/plan.ts";
+import {
+  checkPlanPrices,
+  type Plan,
+  type PlanType,
+  type Tier,
+} from "../../src/domain/catalogue/plan.ts";
 import {
   describePrice,
   lineAmount,
@@ -36,7 +41,10 @@ const counted: Record<PlanType, (plan: Plan, price: Decimal, units: number) => D
   per_unit: (_, price, units) => sum(Array.from({ length: units }, () => price)),
   tiered(plan, _, units) {
     const reached = plan.tiers.filter((_, index) => units > (plan.tiers[index - 1]?.upTo ?? 0));
-    const each = Array.from({ length: units }, (_, unit) => tierOf(plan, unit + 1).unitPrice ?? ZERO);
+    const each = Array.from(
+      { length: units },
+      (_, unit) => tierOf(plan, unit + 1).unitPrice ?? ZERO,
+    );
     return sum([...each, ...reached.map(({ flatPrice }) => flatPrice ?? ZERO)]);
   },
   volume(plan, _, units) {
@@ -53,7 +61,8 @@ function tierOf(plan: Plan, unit: number): Tier {
   return tier;
 }
 
-const planAndTerms = (type: PlanType) => somePlan(type).chain((plan) => fc.tuple(fc.constant(plan), someTerms(plan)));
+const planAndTerms = (type: PlanType) =>
+  somePlan(type).chain((plan) => fc.tuple(fc.constant(plan), someTerms(plan)));
 const hundred = decimalOf(100);
 
 describe.each(planTypes)("%s", (type) => {
@@ -75,7 +84,8 @@ describe.each(planTypes)("%s", (type) => {
     fc.assert(
       fc.property(planAndTerms(type), ([plan, terms]) => {
         expect(isNegative(planValue(plan, terms))).toBe(false);
-        if (hasUnits) expect(isZero(planValue(plan, { ...terms, units: plan.freeUnits }))).toBe(true);
+        if (hasUnits)
+          expect(isZero(planValue(plan, { ...terms, units: plan.freeUnits }))).toBe(true);
       }),
     );
   });
@@ -98,8 +108,14 @@ describe.each(planTypes)("%s", (type) => {
   it("free units only shift the count", () => {
     fc.assert(
       fc.property(planAndTerms(type), fc.integer({ min: 0, max: 9 }), ([plan, terms], more) => {
-        const [shifted, units] = [{ ...plan, freeUnits: plan.freeUnits + more }, terms.units + more];
-        if (hasUnits) expect(equals(planValue(shifted, { ...terms, units }), planValue(plan, terms))).toBe(true);
+        const [shifted, units] = [
+          { ...plan, freeUnits: plan.freeUnits + more },
+          terms.units + more,
+        ];
+        if (hasUnits)
+          expect(equals(planValue(shifted, { ...terms, units }), planValue(plan, terms))).toBe(
+            true,
+          );
       }),
     );
   });
@@ -118,23 +134,39 @@ describe.each(planTypes)("%s", (type) => {
   it("a proration is the difference in value by days, and turned around its own opposite", () => {
     const someDays = fc.integer({ min: 1, max: 31 });
     fc.assert(
-      fc.property(planAndTerms(type), fc.integer({ min: 0, max: 20 }), someDays, ([plan, terms], toUnits, days) => {
-        const [fromUnits, to] = [terms.units, Math.min(toUnits, maximumUnits(plan) ?? toUnits)];
-        const period = { start: "2026-05-01", end: "2026-06-01" } as Parameters<typeof prorate>[2]["period"];
-        const effectiveDate = `2026-05-${String(32 - days).padStart(2, "0")}` as (typeof period)["start"];
-        const there = prorate(plan, terms, { fromUnits, toUnits: to, period, effectiveDate });
-        const back = prorate(plan, terms, { fromUnits: to, toUnits: fromUnits, period, effectiveDate });
-        expect(there).toMatchObject({ daysRemaining: days, daysInPeriod: 31 });
-        expect(back.amount).toEqual(negate(there.amount));
-        const difference = subtract(planValue(plan, { ...terms, units: to }), planValue(plan, terms));
-        // Within half a minor unit of difference × days ÷ 31, both sides multiplied by 62.
-        const error = subtract(
-          multiply(there.amount, decimalOf(62)),
-          multiply(multiply(difference, decimalOf(days)), decimalOf(2)),
-        );
-        const bound = { unscaled: 31n, scale: minorUnitDigits(plan.currency) };
-        expect(compare(error, bound) <= 0 && compare(error, negate(bound)) >= 0).toBe(true);
-      }),
+      fc.property(
+        planAndTerms(type),
+        fc.integer({ min: 0, max: 20 }),
+        someDays,
+        ([plan, terms], toUnits, days) => {
+          const [fromUnits, to] = [terms.units, Math.min(toUnits, maximumUnits(plan) ?? toUnits)];
+          const period = { start: "2026-05-01", end: "2026-06-01" } as Parameters<
+            typeof prorate
+          >[2]["period"];
+          const effectiveDate =
+            `2026-05-${String(32 - days).padStart(2, "0")}` as (typeof period)["start"];
+          const there = prorate(plan, terms, { fromUnits, toUnits: to, period, effectiveDate });
+          const back = prorate(plan, terms, {
+            fromUnits: to,
+            toUnits: fromUnits,
+            period,
+            effectiveDate,
+          });
+          expect(there).toMatchObject({ daysRemaining: days, daysInPeriod: 31 });
+          expect(back.amount).toEqual(negate(there.amount));
+          const difference = subtract(
+            planValue(plan, { ...terms, units: to }),
+            planValue(plan, terms),
+          );
+          // Within half a minor unit of difference × days ÷ 31, both sides multiplied by 62.
+          const error = subtract(
+            multiply(there.amount, decimalOf(62)),
+            multiply(multiply(difference, decimalOf(days)), decimalOf(2)),
+          );
+          const bound = { unscaled: 31n, scale: minorUnitDigits(plan.currency) };
+          expect(compare(error, bound) <= 0 && compare(error, negate(bound)) >= 0).toBe(true);
+        },
+      ),
     );
   });
 });
@@ -144,7 +176,9 @@ describe("more units", () => {
     fc.assert(
       fc.property(planAndTerms(type), fc.integer({ min: 0, max: 60 }), ([plan, terms], units) => {
         const fewer = Math.min(units, terms.units);
-        expect(compare(planValue(plan, { ...terms, units: fewer }), planValue(plan, terms))).toBeLessThanOrEqual(0);
+        expect(
+          compare(planValue(plan, { ...terms, units: fewer }), planValue(plan, terms)),
+        ).toBeLessThanOrEqual(0);
       }),
     );
   });
@@ -162,7 +196,9 @@ describe("more units", () => {
     fc.assert(
       fc.property(both, fc.integer({ min: 0, max: 60 }), ([plan, terms], units) => {
         const fewer = Math.min(units, terms.units);
-        expect(compare(planValue(plan, { ...terms, units: fewer }), planValue(plan, terms))).toBeLessThanOrEqual(0);
+        expect(
+          compare(planValue(plan, { ...terms, units: fewer }), planValue(plan, terms)),
+        ).toBeLessThanOrEqual(0);
       }),
     );
   });
@@ -170,11 +206,17 @@ describe("more units", () => {
 
 it("the shares of a period's parts add up to the whole", () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 366 }), fc.nat(), fc.integer({ min: -9999, max: 9999 }), (all, cut, each) => {
-      // A value of whole units a day, so that no share needs rounding.
-      const [value, part] = [decimalOf(each * all), cut % (all + 1)];
-      const share = (days: number) => shareOfDays(value, { daysRemaining: days, daysInPeriod: all }, "JPY");
-      expect(equals(add(share(part), share(all - part)), value)).toBe(true);
-    }),
+    fc.property(
+      fc.integer({ min: 1, max: 366 }),
+      fc.nat(),
+      fc.integer({ min: -9999, max: 9999 }),
+      (all, cut, each) => {
+        // A value of whole units a day, so that no share needs rounding.
+        const [value, part] = [decimalOf(each * all), cut % (all + 1)];
+        const share = (days: number) =>
+          shareOfDays(value, { daysRemaining: days, daysInPeriod: all }, "JPY");
+        expect(equals(add(share(part), share(all - part)), value)).toBe(true);
+      },
+    ),
   );
 });

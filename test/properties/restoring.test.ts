@@ -13,7 +13,11 @@ import { requestIn, type Step, someEnd, someLife, someSteps } from "./life-steps
 /** What a period is to be billed for: whole at so many units, then for each rise from a day on. */
 interface DueCharges {
   readonly units: number | null;
-  readonly moves: readonly { readonly from: number; readonly to: number; readonly day: CivilDate }[];
+  readonly moves: readonly {
+    readonly from: number;
+    readonly to: number;
+    readonly day: CivilDate;
+  }[];
 }
 
 /** The model: what each period is to be billed for, by its index. */
@@ -27,7 +31,8 @@ function changed(before: Life, after: Life, model: Model, request: UnitsChangeRe
     const [was, is] = [before.periods[index], after.periods[index]];
     if (is === undefined || was === undefined || index < before.current) return owed;
     const isWhole =
-      before.subscription.status === "pending" || (index > before.current && request.document === "amend");
+      before.subscription.status === "pending" ||
+      (index > before.current && request.document === "amend");
     if (isWhole) return whole(is.billedUnits);
     const [from, to] = [was.billedUnits ?? 0, is.billedUnits ?? 0];
     if (from === to) return owed;
@@ -49,17 +54,28 @@ function isRenewalOf({ type, periodIndex }: Life["papers"][number], index: numbe
   return type === "renewal" && periodIndex === index;
 }
 
-function amountOf(life: Life, index: number, { from, to, day }: DueCharges["moves"][number]): Decimal {
+function amountOf(
+  life: Life,
+  index: number,
+  { from, to, day }: DueCharges["moves"][number],
+): Decimal {
   const period = life.periods[index];
   if (period === undefined) throw new Error(`no period ${index}`);
-  return prorate(life.plan, life.subscription, { fromUnits: from, toUnits: to, period, effectiveDate: day }).amount;
+  return prorate(life.plan, life.subscription, {
+    fromUnits: from,
+    toUnits: to,
+    period,
+    effectiveDate: day,
+  }).amount;
 }
 
 /** What the model says is billed for a period, as a list of texts in order. */
 function owedIn(life: Life, model: Model, index: number): readonly string[] {
   const { units, moves } = model[index] ?? whole(null);
   const plan = `plan ${formatDecimal(lineAmount(life.plan, { ...life.subscription, units: units ?? 0 }))}`;
-  const rises = moves.map((move) => `from ${move.day} ${formatDecimal(amountOf(life, index, move))}`);
+  const rises = moves.map(
+    (move) => `from ${move.day} ${formatDecimal(amountOf(life, index, move))}`,
+  );
   return [plan, ...rises, ...(index === 0 ? ["charge"] : [])].sort();
 }
 
@@ -67,7 +83,8 @@ function owedIn(life: Life, model: Model, index: number): readonly string[] {
 function billedIn(life: Life, index: number): readonly string[] {
   const period = life.periods[index];
   if (period === undefined) return [];
-  const isOf = (day: CivilDate) => compareDates(period.start, day) <= 0 && compareDates(day, period.end) < 0;
+  const isOf = (day: CivilDate) =>
+    compareDates(period.start, day) <= 0 && compareDates(day, period.end) < 0;
   const reversed = life.reversed.find((one) => one.index === index);
   // What a refused end removed stays removed, and counts as billed.
   const untilOf = ({ id, isRemoved }: Life["papers"][number]) =>
@@ -79,17 +96,25 @@ function billedIn(life: Life, index: number): readonly string[] {
       if (kind === "charge") return paper.type === "first" && index === 0 ? ["charge"] : [];
       if (of === null || !isOf(of.start) || of.start >= until) return [];
       if (!paper.isRemoved && reversed?.papers.includes(paper.id)) return [];
-      return [kind === "plan" ? `plan ${formatDecimal(amount)}` : `from ${of.start} ${formatDecimal(amount)}`];
+      return [
+        kind === "plan"
+          ? `plan ${formatDecimal(amount)}`
+          : `from ${of.start} ${formatDecimal(amount)}`,
+      ];
     }),
   );
-  const waiting = life.deferred.filter(({ line, paperId }) => paperId === null && isOf(line.period.start));
+  const waiting = life.deferred.filter(
+    ({ line, paperId }) => paperId === null && isOf(line.period.start),
+  );
   const credits = life.credits.filter(
     ({ effectiveDate }, place) => isOf(effectiveDate) && !reversed?.credits.includes(place),
   );
   return [
     ...lines,
     ...waiting.map(({ line }) => `from ${line.period.start} ${formatDecimal(line.amount)}`),
-    ...credits.map(({ amount, effectiveDate }) => `from ${effectiveDate} ${formatDecimal(negate(amount))}`),
+    ...credits.map(
+      ({ amount, effectiveDate }) => `from ${effectiveDate} ${formatDecimal(negate(amount))}`,
+    ),
   ].sort();
 }
 
@@ -102,8 +127,12 @@ function amountsFrom(
   const standing = papers.filter((paper) => !paper.isRemoved && isMeant(paper));
   const lines = standing.flatMap((paper) => paper.lines);
   return [
-    ...lines.flatMap(({ period, amount }) => (period !== null && compareDates(day, period.start) <= 0 ? [amount] : [])),
-    ...credits.flatMap((one) => (compareDates(day, one.effectiveDate) <= 0 ? [negate(one.amount)] : [])),
+    ...lines.flatMap(({ period, amount }) =>
+      period !== null && compareDates(day, period.start) <= 0 ? [amount] : [],
+    ),
+    ...credits.flatMap((one) =>
+      compareDates(day, one.effectiveDate) <= 0 ? [negate(one.amount)] : [],
+    ),
   ];
 }
 
@@ -111,9 +140,11 @@ function amountsFrom(
 function expectDeferredBilled({ deferred, papers, current, lost }: Life): void {
   for (const { line, paperId } of deferred) {
     const paper = papers.find(({ id }) => id === paperId);
-    if (paper === undefined || paper.periodIndex < current || lost.some(({ id }) => id === paperId)) continue;
+    if (paper === undefined || paper.periodIndex < current || lost.some(({ id }) => id === paperId))
+      continue;
     const isThere = paper.lines.some(
-      ({ description, period }) => description === line.description && period?.start === line.period.start,
+      ({ description, period }) =>
+        description === line.description && period?.start === line.period.start,
     );
     expect([paper.isRemoved, isThere]).toEqual([false, true]);
   }
@@ -130,7 +161,11 @@ function isWithin(some: readonly string[], all: readonly string[]): boolean {
 }
 
 /** One step of both; the step's name where it was accepted. */
-function take(life: Life, model: Model, step: Step): { life: Life; model: Model; done: string | null } {
+function take(
+  life: Life,
+  model: Model,
+  step: Step,
+): { life: Life; model: Model; done: string | null } {
   const opened = (after: Life, known: Model): Model =>
     after.periods.map((period, index) => known[index] ?? whole(period.billedUnits));
   switch (step.kind) {
@@ -145,9 +180,14 @@ function take(life: Life, model: Model, step: Step): { life: Life; model: Model;
       const after = end(life, step.request, step.removable);
       if (after === null) return { life, model, done: null };
       // Refused half-way: the renewal invoice comes back as by a restoration.
-      const isRaisedAgain = after.subscription === life.subscription && after.papers.length > life.papers.length;
+      const isRaisedAgain =
+        after.subscription === life.subscription && after.papers.length > life.papers.length;
       const known = isRaisedAgain ? opened(after, restored(life, after, model)) : model;
-      return { life: after, model: known, done: isRaisedAgain ? "go on" : `end ${step.request.when}` };
+      return {
+        life: after,
+        model: known,
+        done: isRaisedAgain ? "go on" : `end ${step.request.when}`,
+      };
     }
     case "restore": {
       const after = restore(life);
@@ -213,14 +253,20 @@ describe("whatever changes, ends, refused removals, restorations and days follow
           if (done === "restore") {
             restorations += 1;
             if (life.papers.length > before.papers.length) reissued += 1;
-            expect([status === "active" || status === "pending", cancelAtPeriodEnd]).toEqual([true, false]);
+            expect([status === "active" || status === "pending", cancelAtPeriodEnd]).toEqual([
+              true,
+              false,
+            ]);
             expectDeferredBilled(life);
           }
           const runs = (status === "active" || status === "pending") && !cancelAtPeriodEnd;
           if (!runs || life.removed.length > 0) return;
           for (const index of [life.current, life.current + 1]) {
             if (life.periods[index] === undefined) continue;
-            expect({ index, billed: billedIn(life, index) }).toEqual({ index, billed: owedIn(life, model, index) });
+            expect({ index, billed: billedIn(life, index) }).toEqual({
+              index,
+              billed: owedIn(life, model, index),
+            });
           }
         });
       }),
@@ -241,10 +287,16 @@ describe("whatever changes, ends, refused removals, restorations and days follow
           const period = life.periods[index];
           if (period === undefined) return;
           const left = sum(amountsFrom(life, period.start));
-          expect({ done, index, left: formatDecimal(left) }).toEqual({ done, index, left: "0.0000" });
-          const raised = life.papers.length - before.papers.length + life.credits.length - before.credits.length;
+          expect({ done, index, left: formatDecimal(left) }).toEqual({
+            done,
+            index,
+            left: "0.0000",
+          });
+          const raised =
+            life.papers.length - before.papers.length + life.credits.length - before.credits.length;
           const others = amountsFrom(before, period.start, (one) => !isRenewalOf(one, index));
-          const kind = others.length === 0 ? "nothing" : raised === 0 ? "reversed before" : "reversed";
+          const kind =
+            others.length === 0 ? "nothing" : raised === 0 ? "reversed before" : "reversed";
           seen.set(kind, (seen.get(kind) ?? 0) + 1);
         });
       }),
@@ -262,7 +314,13 @@ describe("whatever changes, ends, refused removals, restorations and days follow
         walk(start, steps, (life) => {
           if (last.kind !== "end") return;
           const { status, cancelAtPeriodEnd } = life.subscription;
-          if (status === "ended" || status === "complete" || cancelAtPeriodEnd || life.removed.length > 0) return;
+          if (
+            status === "ended" ||
+            status === "complete" ||
+            cancelAtPeriodEnd ||
+            life.removed.length > 0
+          )
+            return;
           const over = end(life, last.request, 99);
           const again = over && restore(over);
           if (!again) return;
@@ -273,10 +331,13 @@ describe("whatever changes, ends, refused removals, restorations and days follow
               ...period,
               billedSeparately: false,
               // A renewal invoice is made anew, at the units of now.
-              ...(index > life.current && period.billedUnits !== null ? { billedUnits: life.subscription.units } : {}),
+              ...(index > life.current && period.billedUnits !== null
+                ? { billedUnits: life.subscription.units }
+                : {}),
             })),
           );
-          for (const index of [life.current]) expect(billedIn(again, index)).toEqual(billedIn(life, index));
+          for (const index of [life.current])
+            expect(billedIn(again, index)).toEqual(billedIn(life, index));
         });
       }),
       { numRuns: 300 },
@@ -290,7 +351,8 @@ describe("whatever changes, ends, refused removals, restorations and days follow
         walk(start, steps, (life, _, done) => {
           if (done === "restore") expect(restore(life)).toBeNull();
           const later = { ...life, today: life.subscription.renewalDate };
-          if (done.startsWith("end") && life.subscription.status === "ended") expect(restore(later)).toBeNull();
+          if (done.startsWith("end") && life.subscription.status === "ended")
+            expect(restore(later)).toBeNull();
         });
       }),
     );

@@ -2,7 +2,12 @@
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addDays, type CivilDate, compareDates, daysBetween } from "../../src/domain/calendar/civil-date.ts";
+import {
+  addDays,
+  type CivilDate,
+  compareDates,
+  daysBetween,
+} from "../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod, onBillingDay } from "../../src/domain/calendar/period.ts";
 import type { Plan } from "../../src/domain/catalogue/plan.ts";
 import { minorUnitDigits } from "../../src/domain/money/currency.ts";
@@ -13,7 +18,12 @@ import {
   type UnitsChangeRequest,
   type UnitsDecision,
 } from "../../src/domain/subscriptions/change-units.ts";
-import { afterChange, changeTo, refusalOf, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
+import {
+  afterChange,
+  changeTo,
+  refusalOf,
+  stateOf,
+} from "../domain/subscriptions/billing-state-builder.ts";
 import { cheaperPlan, planTypes, someDate, somePlan, someTerms } from "./arbitraries.ts";
 
 /** A change as it is drawn: what of it counts depends on the state that it meets. */
@@ -42,7 +52,10 @@ const mostUnits = (plan: Plan) => (plan.tiers.at(-1)?.upTo ?? 60) + plan.freeUni
 /** An active subscription in any of its periods, outside its invoice window or inside it. */
 const someState: fc.Arbitrary<BillingState> = fc
   .record({
-    plan: fc.oneof(fc.constantFrom(...planTypes.filter((type) => type !== "flat_fee")).chain(somePlan), cheaperPlan),
+    plan: fc.oneof(
+      fc.constantFrom(...planTypes.filter((type) => type !== "flat_fee")).chain(somePlan),
+      cheaperPlan,
+    ),
     date: someDate,
     billingDay: fc.integer({ min: 1, max: 31 }),
     index: fc.nat(30),
@@ -57,7 +70,10 @@ const someState: fc.Arbitrary<BillingState> = fc
     }),
   );
 
-function requestOf({ plan, subscription, period, nextPeriod }: BillingState, step: Step): UnitsChangeRequest {
+function requestOf(
+  { plan, subscription, period, nextPeriod }: BillingState,
+  step: Step,
+): UnitsChangeRequest {
   const { prorate, onRenewal, day, document } = step;
   const [most, risen] = [mostUnits(plan), subscription.units + 1 + (step.units % 6)];
   return changeTo(step.isRise && risen <= most ? risen : step.units % (most + 1), {
@@ -69,20 +85,26 @@ function requestOf({ plan, subscription, period, nextPeriod }: BillingState, ste
 
 /** V(units) of the model, in 10⁻¹⁰ of the currency: tiers counted unit by unit, four places of price and of percent. */
 function costOf({ plan, subscription }: BillingState, units: number): bigint {
-  const places = (decimal: Decimal | null) => (decimal ? decimal.unscaled * 10n ** BigInt(4 - decimal.scale) : 0n);
+  const places = (decimal: Decimal | null) =>
+    decimal ? decimal.unscaled * 10n ** BigInt(4 - decimal.scale) : 0n;
   const count = Math.max(0, units - plan.freeUnits);
-  const tierOf = (unit: number) => plan.tiers.findIndex(({ upTo }) => upTo === null || unit <= upTo);
+  const tierOf = (unit: number) =>
+    plan.tiers.findIndex(({ upTo }) => upTo === null || unit <= upTo);
   const reached = plan.tiers[tierOf(count)];
   const tiered = () => {
     let price = 0n;
-    for (let unit = 1; unit <= count; unit += 1) price += places(plan.tiers[tierOf(unit)]?.unitPrice ?? null);
-    return plan.tiers.slice(0, tierOf(count) + 1).reduce((total, { flatPrice }) => total + places(flatPrice), price);
+    for (let unit = 1; unit <= count; unit += 1)
+      price += places(plan.tiers[tierOf(unit)]?.unitPrice ?? null);
+    return plan.tiers
+      .slice(0, tierOf(count) + 1)
+      .reduce((total, { flatPrice }) => total + places(flatPrice), price);
   };
   const list = {
     flat_fee: () => 0n,
     per_unit: () => BigInt(count) * places(subscription.priceOverride ?? plan.price),
     tiered,
-    volume: () => BigInt(count) * places(reached?.unitPrice ?? null) + places(reached?.flatPrice ?? null),
+    volume: () =>
+      BigInt(count) * places(reached?.unitPrice ?? null) + places(reached?.flatPrice ?? null),
     stairstep: () => places(reached?.flatPrice ?? null),
   }[plan.type];
   return (count === 0 ? 0n : list()) * (1_000_000n - places(subscription.discountPercent));
@@ -113,13 +135,17 @@ function modelled(state: BillingState, request: UnitsChangeRequest, before: Mode
   const difference = (billed: number) => costOf(state, to) - costOf(state, billed);
   const isAbove = to > from && to > before.billed;
   const days = effectiveDate === null ? 0 : daysBetween(effectiveDate, period.end);
-  const current = isAbove ? minor(state, difference(before.billed), days, daysInPeriod(period)) : 0n;
+  const current = isAbove
+    ? minor(state, difference(before.billed), days, daysInPeriod(period))
+    : 0n;
   const isFixed = before.next !== null || current < 0n;
   if (request.behaviour === "charge_on_renewal" && isFixed) return null;
-  if (effectiveDate === null && isAbove && minor(state, difference(before.billed)) < 0n) return null;
+  if (effectiveDate === null && isAbove && minor(state, difference(before.billed)) < 0n)
+    return null;
   if (current > 0n && before.closed) return null;
   if (document === "amend" && before.separately) return null;
-  const isNextAbove = document === "separate" && before.next !== null && to > from && to > before.next;
+  const isNextAbove =
+    document === "separate" && before.next !== null && to > from && to > before.next;
   const next = isNextAbove ? minor(state, difference(before.next)) : 0n;
   const isChargeOnly = before.closed && isAbove && minor(state, difference(before.billed)) > 0n;
   if (effectiveDate === null && next < 0n && !isChargeOnly) return null;
@@ -145,20 +171,26 @@ const modelOf = ({ period, nextPeriod }: BillingState): Model => ({
 function chargedBy({ period }: BillingState, decision: UnitsDecision): Model["charged"] {
   const { invoice, joined, amended, deferred, creditNote } = decision;
   const lines = [...(invoice?.lines ?? []), ...(joined?.added ?? []), ...(amended?.added ?? [])];
-  const all = [...(deferred ? [deferred] : []), ...lines.map(({ amount, period: of }) => ({ amount, period: of }))].map(
-    ({ amount, period: of }) => ({ units: amount.unscaled, isNext: of?.start === period.end }),
-  );
+  const all = [
+    ...(deferred ? [deferred] : []),
+    ...lines.map(({ amount, period: of }) => ({ amount, period: of })),
+  ].map(({ amount, period: of }) => ({ units: amount.unscaled, isNext: of?.start === period.end }));
   const credits = (creditNote?.lines ?? []).map(({ amount, effectiveDate }) => ({
     units: -amount.unscaled,
     isNext: compareDates(effectiveDate, period.end) >= 0,
   }));
   const total = (isNext: boolean) =>
-    [...all, ...credits].filter((one) => one.isNext === isNext).reduce((billed, one) => billed + one.units, 0n);
+    [...all, ...credits]
+      .filter((one) => one.isNext === isNext)
+      .reduce((billed, one) => billed + one.units, 0n);
   return [total(false), total(true), amended?.planLine?.amount.unscaled ?? null];
 }
 
 /** What each step leaves behind, from a state on; null where it is refused, and the state stays. */
-function walk(start: BillingState, steps: readonly Step[]): { state: BillingState; decision: UnitsDecision | null }[] {
+function walk(
+  start: BillingState,
+  steps: readonly Step[],
+): { state: BillingState; decision: UnitsDecision | null }[] {
   let state = start;
   return steps.map((step) => {
     const request = requestOf(state, step);
@@ -218,9 +250,12 @@ describe("a sequence of changes", () => {
           start,
           steps.map((step) => ({ ...step, day: 0 })),
         );
-        const charged = walked.flatMap(({ decision }) => (decision ? [chargedBy(start, decision)[0]] : []));
+        const charged = walked.flatMap(({ decision }) =>
+          decision ? [chargedBy(start, decision)[0]] : [],
+        );
         const end = walked.at(-1)?.state ?? start;
-        const moved = costOf(start, end.period.billedUnits ?? 0) - costOf(start, start.period.billedUnits ?? 0);
+        const moved =
+          costOf(start, end.period.billedUnits ?? 0) - costOf(start, start.period.billedUnits ?? 0);
         const unit = 10n ** BigInt(10 - minorUnitDigits(start.plan.currency));
         const error = charged.reduce((total, one) => total + one, 0n) * unit - moved;
         const documents = BigInt(charged.filter((one) => one !== 0n).length);
@@ -239,10 +274,19 @@ describe("a sequence of changes", () => {
           for (const document of [invoice, creditNote]) {
             if (document === null) continue;
             expect(document.lines.length).toBeGreaterThan(0);
-            expect(equals(document.subtotal, sum(document.lines.map(({ amount }) => amount)))).toBe(true);
+            expect(equals(document.subtotal, sum(document.lines.map(({ amount }) => amount)))).toBe(
+              true,
+            );
           }
-          const billed = [invoice, joined && { lines: joined.added }, amended && { lines: amended.added }, creditNote];
-          const amounts = billed.flatMap((one): Decimal[] => (one?.lines ?? []).map(({ amount }) => amount));
+          const billed = [
+            invoice,
+            joined && { lines: joined.added },
+            amended && { lines: amended.added },
+            creditNote,
+          ];
+          const amounts = billed.flatMap((one): Decimal[] =>
+            (one?.lines ?? []).map(({ amount }) => amount),
+          );
           for (const amount of [...amounts, ...(deferred ? [deferred.amount] : [])]) {
             expect(amount.scale).toBe(digits);
             expect(isNegative(amount) || isZero(amount)).toBe(false);
@@ -258,14 +302,17 @@ describe("a sequence of changes", () => {
   it("never comes to where a number of units is impossible: some request is accepted for each", () => {
     const forms = (state: BillingState, units: number): UnitsChangeRequest[] =>
       [{}, { from: state.period.start }].flatMap((prorated) =>
-        ([null, "amend", "separate"] as const).map((document) => changeTo(units, { ...prorated, document })),
+        ([null, "amend", "separate"] as const).map((document) =>
+          changeTo(units, { ...prorated, document }),
+        ),
       );
     fc.assert(
       fc.property(someState, someSteps, fc.nat(1000), (start, steps, drawn) => {
         const state = walk(start, steps).at(-1)?.state ?? start;
         const units = drawn % (mostUnits(state.plan) + 1);
         const codes = forms(state, units).map((request) => refusalOf(state, request)[0]);
-        if (units === state.subscription.units) expect(new Set(codes)).toEqual(new Set(["units_unchanged"]));
+        if (units === state.subscription.units)
+          expect(new Set(codes)).toEqual(new Set(["units_unchanged"]));
         else expect(codes).toContain("accepted");
       }),
     );
@@ -313,14 +360,22 @@ describe("one change", () => {
         const whole = charge(start, high, first).charged;
         expect(whole).toBe(minor(state, costOf(state, high) - costOf(state, low)));
         let rest = whole < 0n ? -whole : whole;
-        for (let day = first; compareDates(day, end) < 0; day = addDays(day, daysInPeriod(state.period) > 31 ? 7 : 1)) {
+        for (
+          let day = first;
+          compareDates(day, end) < 0;
+          day = addDays(day, daysInPeriod(state.period) > 31 ? 7 : 1)
+        ) {
           const { charged } = charge(start, high, day);
           const size = charged < 0n ? -charged : charged;
           expect(size <= rest).toBe(true);
           rest = size;
         }
-        expect(refusalOf(start, changeTo(high, { from: end }))[0]).toBe("effective_date_out_of_period");
-        expect(refusalOf(start, changeTo(high, { from: addDays(first, -1) }))[0]).toBe("effective_date_out_of_period");
+        expect(refusalOf(start, changeTo(high, { from: end }))[0]).toBe(
+          "effective_date_out_of_period",
+        );
+        expect(refusalOf(start, changeTo(high, { from: addDays(first, -1) }))[0]).toBe(
+          "effective_date_out_of_period",
+        );
       }),
       { numRuns: 60 },
     );
@@ -361,10 +416,14 @@ describe("the process's own zone", () => {
       print([due.told, decision, state.period]);
     }`;
   const printedIn = (zone: string) => {
-    const run = spawnSync(process.execPath, ["--no-warnings", "--input-type=module", "-e", program], {
-      env: { ...process.env, TZ: zone },
-      encoding: "utf8",
-    });
+    const run = spawnSync(
+      process.execPath,
+      ["--no-warnings", "--input-type=module", "-e", program],
+      {
+        env: { ...process.env, TZ: zone },
+        encoding: "utf8",
+      },
+    );
     expect(run.stderr).toBe("");
     return run.stdout;
   };
@@ -372,6 +431,7 @@ describe("the process's own zone", () => {
   it("changes nothing", () => {
     const printed = printedIn("UTC");
     expect(printed.trim().split("\n")).toHaveLength(6);
-    for (const zone of ["America/New_York", "Pacific/Kiritimati"]) expect(printedIn(zone)).toBe(printed);
+    for (const zone of ["America/New_York", "Pacific/Kiritimati"])
+      expect(printedIn(zone)).toBe(printed);
   });
 });

@@ -53,7 +53,8 @@ function disturb(text: string, below: (end: number) => number): string {
 }
 
 function isDigits(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) if (text.charCodeAt(at) < 48 || text.charCodeAt(at) > 57) return false;
+  for (let at = 0; at < text.length; at += 1)
+    if (text.charCodeAt(at) < 48 || text.charCodeAt(at) > 57) return false;
   return text !== "";
 }
 
@@ -105,7 +106,12 @@ function ownTimestamp(text: string): bigint | null {
   const offset = text.slice(at);
   let offsetMinutes = 0;
   if (offset !== "Z" && offset !== "z") {
-    if ((!offset.startsWith("+") && !offset.startsWith("-")) || offset[3] !== ":" || offset.length !== 6) return null;
+    if (
+      (!offset.startsWith("+") && !offset.startsWith("-")) ||
+      offset[3] !== ":" ||
+      offset.length !== 6
+    )
+      return null;
     if (!isDigits(offset.slice(1, 3)) || !isDigits(offset.slice(4))) return null;
     const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(4))];
     if (hours >= 24 || minutes >= 60) return null;
@@ -124,7 +130,11 @@ function ownTimestamp(text: string): bigint | null {
 }
 
 /** Holds two readings of every text against each other, and says how many texts were good: neither all nor none. */
-function compareReadings<T>(texts: () => string, read: (text: string) => T, own: (text: string) => T): number {
+function compareReadings<T>(
+  texts: () => string,
+  read: (text: string) => T,
+  own: (text: string) => T,
+): number {
   let good = 0;
   for (let index = 0; index < count; index += 1) {
     const text = texts();
@@ -166,8 +176,12 @@ describe("a million of each:", () => {
       const year = String(below(3) === 0 ? below(10_000) : 1890 + below(220)).padStart(4, "0");
       const date = `${year}-${two(13)}-${below(4) === 0 ? "29" : two(below(20) === 0 ? 33 : 29)}`;
       const time = `${two(below(20) === 0 ? 26 : 24)}:${two(below(20) === 0 ? 62 : 60)}:${two(below(20) === 0 ? 62 : 60)}`;
-      const fraction = below(2) === 0 ? "" : `.${digits(below(20) === 0 ? below(12) : 1 + below(9), below)}`;
-      const offset = below(2) === 0 ? "Z" : `${below(2) === 0 ? "+" : "-"}${two(below(20) === 0 ? 26 : 24)}:${two(60)}`;
+      const fraction =
+        below(2) === 0 ? "" : `.${digits(below(20) === 0 ? below(12) : 1 + below(9), below)}`;
+      const offset =
+        below(2) === 0
+          ? "Z"
+          : `${below(2) === 0 ? "+" : "-"}${two(below(20) === 0 ? 26 : 24)}:${two(60)}`;
       return disturb(`${date}${below(10) === 0 ? "t" : "T"}${time}${fraction}${offset}`, below);
     };
     const good = compareReadings(texts, readTimestamp, ownTimestamp);
@@ -176,7 +190,12 @@ describe("a million of each:", () => {
     for (let index = 0; index < 10_000; index += 1) {
       const instant = readTimestamp(texts());
       // Years before 1 and beyond 9999 are reached by offsets alone.
-      if (instant === null || instant < -62_135_596_800_000_000n || instant >= 253_402_300_800_000_000n) continue;
+      if (
+        instant === null ||
+        instant < -62_135_596_800_000_000n ||
+        instant >= 253_402_300_800_000_000n
+      )
+        continue;
       expect(ownTimestamp(formatInstant(instant))).toBe(instant);
     }
   });

@@ -22,11 +22,13 @@ const someQuantity = fc.oneof(
   fc.integer({ min: 1, max: 30_000 }).map(BigInt),
   fc.integer({ min: 1, max: 40 }).map((whole) => BigInt(whole) * 10_000n),
 );
-const someReport = fc.tuple(fc.constantFrom(...meters), someQuantity, fc.constantFrom(0, 0, 0, -1, 1, 12, 33, 70)).map(
-  ([meter, quantity, daysAgo]): Step =>
-    (life) =>
-      report(life, meter, quantity, daysAgo),
-);
+const someReport = fc
+  .tuple(fc.constantFrom(...meters), someQuantity, fc.constantFrom(0, 0, 0, -1, 1, 12, 33, 70))
+  .map(
+    ([meter, quantity, daysAgo]): Step =>
+      (life) =>
+        report(life, meter, quantity, daysAgo),
+  );
 const somePause = fc.constantFrom(1, 5, 13, 17, 31, 64).map(
   (days): Step =>
     (life) =>
@@ -69,8 +71,14 @@ it("every event is on exactly one bill, each period and meter once on each bill,
   fc.assert(
     fc.property(someLife, someSteps, (order, steps) => {
       const { billed, events } = lived(order, steps);
-      const bills = Map.groupBy(billed, ({ usage: { bill, period, meter } }) => `${bill} ${period.index} ${meter.id}`);
-      const stored = Map.groupBy(events, ({ bill, period, meter }) => `${bill} ${period} ${meter.id}`);
+      const bills = Map.groupBy(
+        billed,
+        ({ usage: { bill, period, meter } }) => `${bill} ${period.index} ${meter.id}`,
+      );
+      const stored = Map.groupBy(
+        events,
+        ({ bill, period, meter }) => `${bill} ${period} ${meter.id}`,
+      );
       expect([...bills.keys()].toSorted()).toEqual([...stored.keys()].toSorted());
       for (const [key, group] of stored) {
         const [one, ...others] = bills.get(key) ?? [];
@@ -88,7 +96,10 @@ it("what a period and meter are billed comes to the price of their whole sum, bu
   fc.assert(
     fc.property(someLife, someSteps, (order, steps) => {
       const { billed, setupPeriods } = lived(order, steps);
-      const groups = Map.groupBy(billed, ({ usage: { period, meter } }) => `${period.index} ${meter.id}`);
+      const groups = Map.groupBy(
+        billed,
+        ({ usage: { period, meter } }) => `${period.index} ${meter.id}`,
+      );
       for (const group of groups.values()) {
         const [first] = group;
         if (first === undefined) continue;
@@ -115,7 +126,10 @@ it("each bill goes on from the one before it: what was before is what earlier bi
       for (const { usage, amount, priced } of lived(order, steps).billed) {
         const key = `${usage.period.index} ${usage.meter.id}`;
         const known = reached.get(key) ?? { before: 0n, priced: 0n };
-        expect([scaled(usage.before, 4), scaled(usage.priced, 4)]).toEqual([known.before, known.priced]);
+        expect([scaled(usage.before, 4), scaled(usage.priced, 4)]).toEqual([
+          known.before,
+          known.priced,
+        ]);
         const before = known.before + scaled(usage.quantity, 4);
         expect(scaled(priced, 4)).toBe(amount.unscaled === 0n ? known.priced : before);
         expect(amount.unscaled === 0n && !equals(priced, usage.priced)).toBe(false);
@@ -128,7 +142,10 @@ it("each bill goes on from the one before it: what was before is what earlier bi
 
 it("a look on every day in between changes nothing of what periods come to", () => {
   const amounts = ({ billed }: UsedLife) => {
-    const groups = Map.groupBy(billed, ({ usage: { period, meter } }) => `${period.index} ${meter.id}`);
+    const groups = Map.groupBy(
+      billed,
+      ({ usage: { period, meter } }) => `${period.index} ${meter.id}`,
+    );
     const totals = [...groups].map(([key, group]) => [
       key,
       group.reduce((whole, one) => whole + scaled(one.amount, 8), 0n),
@@ -138,8 +155,14 @@ it("a look on every day in between changes nothing of what periods come to", () 
   const inOnePeriod = fc.array(someReport, { minLength: 1, maxLength: 12 });
   fc.assert(
     fc.property(someLife, fc.array(inOnePeriod, { maxLength: 4 }), (order, months) => {
-      const daily: Step[] = months.flatMap((reports) => [...reports, ...Array<Step>(31).fill((life) => pass(life, 1))]);
-      const seldom: Step[] = months.flatMap((reports) => [...reports, (life: UsedLife) => pass(life, 31)]);
+      const daily: Step[] = months.flatMap((reports) => [
+        ...reports,
+        ...Array<Step>(31).fill((life) => pass(life, 1)),
+      ]);
+      const seldom: Step[] = months.flatMap((reports) => [
+        ...reports,
+        (life: UsedLife) => pass(life, 31),
+      ]);
       expect(amounts(lived(order, daily))).toEqual(amounts(lived(order, seldom)));
     }),
     { numRuns: 60 },

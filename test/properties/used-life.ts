@@ -45,7 +45,12 @@ export const meters: readonly PricedMeter[] = [
     price: zero,
     tiers: tiersOf([10, "0.5"], [50, "0.0449", "3"], [null, "0.0002"]),
   }),
-  meterOf({ id: "volume", type: "volume", price: zero, tiers: tiersOf([20, "0.75", "1"], [null, "0.1"]) }),
+  meterOf({
+    id: "volume",
+    type: "volume",
+    price: zero,
+    tiers: tiersOf([20, "0.75", "1"], [null, "0.1"]),
+  }),
   meterOf({
     id: "stairstep",
     type: "stairstep",
@@ -76,7 +81,9 @@ export function valueOfMeter(meter: string, quantity: bigint): bigint {
 
 /** A decimal in units of this many places; it has no more. */
 export function scaled({ unscaled, scale }: Decimal, places: number): bigint {
-  return scale > places ? unscaled / 10n ** BigInt(scale - places) : unscaled * 10n ** BigInt(places - scale);
+  return scale > places
+    ? unscaled / 10n ** BigInt(scale - places)
+    : unscaled * 10n ** BigInt(places - scale);
 }
 
 /** Where invoices begin and how early they are raised. */
@@ -87,7 +94,11 @@ export interface LifeOrder {
 }
 
 /** One that began on 1 January 2026, on that day. */
-export function beginLife({ firstInvoiceStatus, invoiceCreateDays, endAfterCycles }: LifeOrder): UsedLife {
+export function beginLife({
+  firstInvoiceStatus,
+  invoiceCreateDays,
+  endAfterCycles,
+}: LifeOrder): UsedLife {
   const anchor = { start: "2026-01-01" as CivilDate, billingDay: 1 };
   const month = { unit: "month", count: 1 } as const;
   const endDate = endAfterCycles === null ? null : periodAt(anchor, month, endAfterCycles - 1).end;
@@ -111,7 +122,9 @@ function openOf({ state, setupPeriods, events, billed }: UsedLife): readonly Ope
     const [first] = group;
     if (first === undefined) return [];
     const { bill, period, meter } = first;
-    const earlier = billed.filter(({ usage }) => usage.period.index === period && usage.meter.id === meter.id);
+    const earlier = billed.filter(
+      ({ usage }) => usage.period.index === period && usage.meter.id === meter.id,
+    );
     return [
       {
         bill,
@@ -119,7 +132,10 @@ function openOf({ state, setupPeriods, events, billed }: UsedLife): readonly Ope
         setupMode: setupPeriods.has(period),
         meter,
         events: BigInt(group.length),
-        quantity: { unscaled: group.reduce((whole, { quantity }) => whole + quantity, 0n), scale: 4 },
+        quantity: {
+          unscaled: group.reduce((whole, { quantity }) => whole + quantity, 0n),
+          scale: 4,
+        },
         before: sum(earlier.map(({ usage }) => usage.quantity)),
         priced: earlier.at(-1)?.priced ?? zero,
       },
@@ -129,7 +145,10 @@ function openOf({ state, setupPeriods, events, billed }: UsedLife): readonly Ope
 
 /** Performs what is due on a later day, as the billing run does. */
 export function pass(life: UsedLife, days: number): UsedLife {
-  let after: UsedLife = { ...life, state: { ...life.state, today: addDays(life.state.today, days) } };
+  let after: UsedLife = {
+    ...life,
+    state: { ...life.state, today: addDays(life.state.today, days) },
+  };
   for (;;) {
     const state = { ...after.state, usage: openOf(after) };
     const due = decideDue(state);
@@ -144,11 +163,17 @@ export function pass(life: UsedLife, days: number): UsedLife {
 }
 
 /** Reports an event of so many days ago, or of tomorrow by a clock that is ahead; as it was where it is not of the subscription. */
-export function report(life: UsedLife, meter: PricedMeter, quantity: bigint, daysAgo: number): UsedLife {
+export function report(
+  life: UsedLife,
+  meter: PricedMeter,
+  quantity: bigint,
+  daysAgo: number,
+): UsedLife {
   const { subscription, period, usageBills, today } = life.state;
   const { status, endDate, startDate, billingDay, interval } = subscription;
   const day = addDays(today, -daysAgo);
-  const isAfterEnd = endDate !== null && compareDates(day, status === "ended" ? addDays(endDate, 1) : endDate) >= 0;
+  const isAfterEnd =
+    endDate !== null && compareDates(day, status === "ended" ? addDays(endDate, 1) : endDate) >= 0;
   const own = periodContaining({ start: startDate, billingDay }, interval, day);
   if (own === null || isAfterEnd) return life;
   const bill = usageBills.open + Math.max(0, own.index - period.index);
@@ -165,7 +190,10 @@ export function end(life: UsedLife, when: EndWhen): UsedLife {
     const invoices = state.invoices.filter(({ id }) => !decision.removals.includes(id));
     const ended = decideEnded({ ...state, invoices }, when);
     const { subscription, usageBills } = ended;
-    return { ...take(life, ended), state: { ...state, invoices, subscription, usageBills, usage: null } };
+    return {
+      ...take(life, ended),
+      state: { ...state, invoices, subscription, usageBills, usage: null },
+    };
   } catch (error) {
     if (error instanceof Refusal) return life;
     throw error;
@@ -175,7 +203,11 @@ export function end(life: UsedLife, when: EndWhen): UsedLife {
 /** Restores it; as it was where that is refused. */
 export function restore(life: UsedLife): UsedLife {
   try {
-    const { subscription } = decideRestoration({ state: life.state, customerStatus: "active", removed: [] });
+    const { subscription } = decideRestoration({
+      state: life.state,
+      customerStatus: "active",
+      removed: [],
+    });
     return { ...life, state: { ...life.state, subscription } };
   } catch (error) {
     if (error instanceof Refusal) return life;
@@ -191,12 +223,18 @@ export function setUp(life: UsedLife, setupMode: boolean): UsedLife {
 
 /** Has the ledger approve what stands, so that usage can join it no more. */
 export function approve(life: UsedLife): UsedLife {
-  const invoices = life.state.invoices.map((invoice) => ({ ...invoice, status: "approved" as const }));
+  const invoices = life.state.invoices.map((invoice) => ({
+    ...invoice,
+    status: "approved" as const,
+  }));
   return { ...life, state: { ...life.state, invoices } };
 }
 
 /** What a close takes, with what every document bills held against what it is noted for. */
-function take(life: UsedLife, closed: ClosedUsage & { readonly invoices: readonly DueInvoice[] }): UsedLife {
+function take(
+  life: UsedLife,
+  closed: ClosedUsage & { readonly invoices: readonly DueInvoice[] },
+): UsedLife {
   const { invoices, joined, creditNotes, unbilled } = closed;
   const amountsOf = (usage: readonly BilledUsage[]) => sum(usage.map(({ amount }) => amount));
   for (const { draft, usage } of invoices) {
@@ -206,15 +244,23 @@ function take(life: UsedLife, closed: ClosedUsage & { readonly invoices: readonl
     );
     expect(draft.type === "usage" && draft.subtotal.unscaled === 0n).toBe(false);
   }
-  for (const { draft, usage } of creditNotes) expect(equals(draft.subtotal, negate(amountsOf(usage)))).toBe(true);
+  for (const { draft, usage } of creditNotes)
+    expect(equals(draft.subtotal, negate(amountsOf(usage)))).toBe(true);
   expect(joined === null || joined.amendment.added.length === joined.usage.length).toBe(true);
   expect(amountsOf(unbilled).unscaled).toBe(0n);
-  const taken = [...invoices.flatMap(({ usage }) => usage), ...creditNotes.flatMap(({ usage }) => usage), ...unbilled];
+  const taken = [
+    ...invoices.flatMap(({ usage }) => usage),
+    ...creditNotes.flatMap(({ usage }) => usage),
+    ...unbilled,
+  ];
   const all = [...taken, ...(joined?.usage ?? [])];
   for (const { usage } of all) {
     expect(usage.bill).toBeGreaterThanOrEqual(life.state.usageBills.billed);
     expect(usage.bill).toBeLessThan(closed.usageBills.billed);
   }
   // In the order in which their quantities were added up.
-  return { ...life, billed: [...life.billed, ...all.toSorted((left, right) => left.usage.bill - right.usage.bill)] };
+  return {
+    ...life,
+    billed: [...life.billed, ...all.toSorted((left, right) => left.usage.bill - right.usage.bill)],
+  };
 }

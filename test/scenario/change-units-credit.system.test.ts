@@ -30,7 +30,12 @@ async function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrgan
 const april = { start_date: "2026-04-01", plan_code: "bands" };
 const half = { prorate: true, effective_date: "2026-04-16" };
 const whole = { prorate: true, effective_date: "2026-04-01" };
-const nothing = { invoice: null, renewal_invoice: null, deferred_to_renewal: false, credit_note: null };
+const nothing = {
+  invoice: null,
+  renewal_invoice: null,
+  deferred_to_renewal: false,
+  credit_note: null,
+};
 
 /** A credit note as the API shows it. */
 async function note({ apiKey }: MadeOrganisation, id: string): Promise<Json> {
@@ -51,10 +56,17 @@ async function bookedNotes({ tenantId }: MadeOrganisation): Promise<readonly obj
 
 test("an increase that crosses into a cheaper band is a prorated credit note, here and in the ledger's books", async () => {
   const made = await sandbox();
-  const { invoice: first, ...before } = await world.subscribe(made, { ...april, invoice_reference: "PO-7" });
+  const { invoice: first, ...before } = await world.subscribe(made, {
+    ...april,
+    invoice_reference: "PO-7",
+  });
   const { change, ...after } = await world.changed(made, before.id, { units: 11, ...half });
   expect(after).toEqual({ ...before, units: 11, renewal_value: "88.0000" });
-  expect(change).toEqual({ ...nothing, units: 11, credit_note: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+  expect(change).toEqual({
+    ...nothing,
+    units: 11,
+    credit_note: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  });
   expect(await world.invoices(made, before.id)).toEqual([first]);
   const credited = await note(made, change.credit_note);
   expect(credited).toEqual({
@@ -142,7 +154,8 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
   for (const [units, how, expected] of steps) {
     const { status, json } = await world.change(own, id, { units, ...how });
     const raised = async () => {
-      if (json.change.credit_note !== null) return `credit ${(await note(own, json.change.credit_note)).subtotal}`;
+      if (json.change.credit_note !== null)
+        return `credit ${(await note(own, json.change.credit_note)).subtotal}`;
       return json.change.invoice === null ? null : `charge ${json.change.invoice.subtotal}`;
     };
     expect([units, status === 200 ? await raised() : json.error.code]).toEqual([units, expected]);
@@ -154,7 +167,10 @@ describe("inside the invoice window", () => {
     const made = await sandbox({ invoice_create_days: 20 });
     const { id } = await world.subscribe(made, april);
     const { change } = await world.changed(made, id, { units: 11, ...half, document: "amend" });
-    expect(change).toMatchObject({ invoice: null, renewal_invoice: { subtotal: "88.0000", total: "105.6000" } });
+    expect(change).toMatchObject({
+      invoice: null,
+      renewal_invoice: { subtotal: "88.0000", total: "105.6000" },
+    });
     expect(change.renewal_invoice.lines).toHaveLength(1);
     expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
     await world.expectEqualBooks(made);
@@ -167,7 +183,10 @@ describe("inside the invoice window", () => {
     const { change } = await world.changed(made, id, { units: 11, ...half, document: "separate" });
     expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
     const { lines, subtotal } = await note(made, change.credit_note);
-    expect([subtotal, lines.map(({ amount }: Json) => amount)]).toEqual(["18.0000", ["6.0000", "12.0000"]]);
+    expect([subtotal, lines.map(({ amount }: Json) => amount)]).toEqual([
+      "18.0000",
+      ["6.0000", "12.0000"],
+    ]);
     expect(await world.invoices(made, id)).toEqual(before);
     const answer = await world.change(made, id, { units: 9, document: "amend" });
     expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
@@ -183,7 +202,10 @@ test("a credit of the current period and a charge of the next are a note and an 
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "38.0000", total: "45.6000" });
   expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
   await world.expectEqualBooks(made);
-  expect(await note(made, change.credit_note)).toMatchObject({ remaining_credit: "7.2000", allocations: [] });
+  expect(await note(made, change.credit_note)).toMatchObject({
+    remaining_credit: "7.2000",
+    allocations: [],
+  });
 });
 
 describe("held credit", () => {
@@ -203,11 +225,21 @@ describe("held credit", () => {
       total: "14.4000",
       remaining_credit: "9.6000",
       allocation_status: "partially_applied",
-      allocations: [{ invoice: second.invoice.id, amount: "4.8000", status: "active", ledger_sync_status: "synced" }],
+      allocations: [
+        {
+          invoice: second.invoice.id,
+          amount: "4.8000",
+          status: "active",
+          ledger_sync_status: "synced",
+        },
+      ],
     });
     await world.setClock(made, "2026-05-01");
     await world.change(made, id, { units: 12 });
-    await until("all of it is used", async () => (await note(made, change.credit_note)).remaining_credit === "0.0000");
+    await until(
+      "all of it is used",
+      async () => (await note(made, change.credit_note)).remaining_credit === "0.0000",
+    );
     const [renewal, charged, unchanged] = await world.invoices(made, id);
     expect(await note(made, change.credit_note)).toMatchObject({
       allocation_status: "applied",
@@ -217,10 +249,16 @@ describe("held credit", () => {
       ],
     });
     // 12 × 8 and 20 % tax, less 9.60.
-    expect(renewal).toMatchObject({ subtotal: "96.0000", total: "115.2000", amount_due: "105.6000" });
+    expect(renewal).toMatchObject({
+      subtotal: "96.0000",
+      total: "115.2000",
+      amount_due: "105.6000",
+    });
     expect([charged.amount_due, charged.status]).toEqual(["0.0000", "paid"]);
     expect(unchanged).toEqual(first);
-    expect(await bookedNotes(made)).toEqual([expect.objectContaining({ status: "PAID", applied: "14.40" })]);
+    expect(await bookedNotes(made)).toEqual([
+      expect.objectContaining({ status: "PAID", applied: "14.40" }),
+    ]);
     await world.expectEqualBooks(made);
   });
 
@@ -229,9 +267,10 @@ describe("held credit", () => {
     const { id } = await world.subscribe(made, april);
     const { change } = await world.changed(made, id, { units: 11, ...half });
     await world.subscribe(made, { start_date: "2026-04-16" });
-    await system.pool.query("UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1", [
-      made.organisationId,
-    ]);
+    await system.pool.query(
+      "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
+      [made.organisationId],
+    );
     const { change: later } = await world.changed(made, id, { units: 20, ...half });
     expect(later.invoice).toMatchObject({ status: "draft", amount_due: later.invoice.total });
     await world.settled(made);
@@ -244,9 +283,16 @@ describe("held credit", () => {
     const { id } = await world.subscribe(made, april);
     await world.changed(made, id, { units: 11, ...half });
     // Done in the ledger at once, and told late.
-    const late = { match: "/Allocations", kind: "slow_after", delayMs: 1_500, tenantId: made.tenantId };
+    const late = {
+      match: "/Allocations",
+      kind: "slow_after",
+      delayMs: 1_500,
+      tenantId: made.tenantId,
+    };
     await system.fault(late);
-    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [made.organisationId]);
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
+      made.organisationId,
+    ]);
     expect(refusalOf(await world.change(made, id, { units: 9 })).code).toBe("document_required");
     await until("the ledger is asked to put the credit on the renewal invoice", async () => {
       // Or it was, already, where this machine had no time to look.
@@ -276,7 +322,9 @@ describe("credit notes are listed", () => {
     for (const customer_code of ["ACME", "GLOBEX", "ACME"]) {
       const subscription = await world.subscribe(made, { ...april, customer_code });
       subscriptions.push(subscription);
-      notes.unshift((await world.changed(made, subscription.id, { units: 11, ...half })).change.credit_note);
+      notes.unshift(
+        (await world.changed(made, subscription.id, { units: 11, ...half })).change.credit_note,
+      );
     }
     const ids = ({ data }: Json) => data.map(({ id }: Json) => id);
     const [first, second] = subscriptions;

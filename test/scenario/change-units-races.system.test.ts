@@ -62,18 +62,27 @@ async function changeAt(
 }
 
 /** So many changes at once over both processes; the body by its number. */
-function atOnce(own: MadeOrganisation, id: string, count: number, bodyOf: (n: number) => object): Promise<Answered[]> {
+function atOnce(
+  own: MadeOrganisation,
+  id: string,
+  count: number,
+  bodyOf: (n: number) => object,
+): Promise<Answered[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => changeAt(n, own, id, bodyOf(n))));
 }
 
 /** `200`, or the code of the refusal. */
-const outcomeOf = ({ status, json }: Answered): string => (status === 200 ? "200" : json.error.code);
+const outcomeOf = ({ status, json }: Answered): string =>
+  status === 200 ? "200" : json.error.code;
 
 /** The amounts of all proration lines of a subscription's invoices, in hundredths. */
 async function prorated(own: MadeOrganisation, id: string): Promise<number> {
   const lines = (await world.invoices(own, id)).flatMap((invoice) => invoice.lines);
   const charges = lines.filter(({ kind }: Json) => kind === "proration");
-  return charges.reduce((sum: number, { amount }: Json) => sum + Math.round(Number(amount) * 100), 0);
+  return charges.reduce(
+    (sum: number, { amount }: Json) => sum + Math.round(Number(amount) * 100),
+    0,
+  );
 }
 
 describe.each([2, 10])("%i changes at once", (count) => {
@@ -92,7 +101,8 @@ describe.each([2, 10])("%i changes at once", (count) => {
     const answers = await atOnce(drafts, id, count, () => ({ units: 13, ...half }));
     const outcomes = answers.map(outcomeOf);
     expect(outcomes.filter((outcome) => outcome === "200")).toHaveLength(1);
-    for (const outcome of outcomes) expect(["200", "invalid_state", "units_unchanged"]).toContain(outcome);
+    for (const outcome of outcomes)
+      expect(["200", "invalid_state", "units_unchanged"]).toContain(outcome);
     expect(await prorated(drafts, id)).toBe(15_00);
     await world.expectEqualBooks(drafts);
   });
@@ -100,7 +110,8 @@ describe.each([2, 10])("%i changes at once", (count) => {
   test("to different totals, each on an invoice of its own: all the units of the highest are billed, once each", async () => {
     const { id } = await world.subscribe(approved, april);
     const answers = await atOnce(approved, id, count, (n) => ({ units: 11 + n, ...half }));
-    for (const outcome of answers.map(outcomeOf)) expect(["200", "proration_not_applicable"]).toContain(outcome);
+    for (const outcome of answers.map(outcomeOf))
+      expect(["200", "proration_not_applicable"]).toContain(outcome);
     expect((await world.subscription(approved, id)).units).toBe(10 + count);
     expect(await prorated(approved, id)).toBe(count * 5_00);
     const made = answers.filter(({ status }) => status === 200);
@@ -113,7 +124,9 @@ describe.each([2, 10])("%i changes at once", (count) => {
     const answers = await atOnce(drafts, id, count, (n) => ({ units: 11 + n, ...half }));
     const allowed = ["200", "invalid_state", "proration_not_applicable"];
     for (const outcome of answers.map(outcomeOf)) expect(allowed).toContain(outcome);
-    const made = answers.filter(({ status }) => status === 200).map(({ json }) => json.change.units);
+    const made = answers
+      .filter(({ status }) => status === 200)
+      .map(({ json }) => json.change.units);
     expect(made.length).toBeGreaterThan(0);
     expect((await world.subscription(drafts, id)).units).toBe(Math.max(...made));
     expect(await prorated(drafts, id)).toBe((Math.max(...made) - 10) * 5_00);
@@ -121,7 +134,10 @@ describe.each([2, 10])("%i changes at once", (count) => {
   });
 
   test("amending a renewal invoice: it bills the units that the last one asked for", async () => {
-    const ahead = await world.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
+    const ahead = await world.sandbox({
+      first_invoice_status: "approved",
+      invoice_create_days: 20,
+    });
     await world.setClock(ahead, "2026-04-16");
     const { id } = await world.subscribe(ahead, april);
     const answers = await atOnce(ahead, id, count, (n) => ({ units: 20 - n, document: "amend" }));
@@ -137,7 +153,11 @@ describe.each([2, 10])("%i changes at once", (count) => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     await addBands(system, own);
     const { id } = await world.subscribe(own, { ...april, plan_code: "bands" });
-    const answers = await atOnce(own, id, count, () => ({ units: 11, prorate: true, effective_date: "2026-04-01" }));
+    const answers = await atOnce(own, id, count, () => ({
+      units: 11,
+      prorate: true,
+      effective_date: "2026-04-01",
+    }));
     expect(answers.map(outcomeOf).filter((outcome) => outcome === "200")).toHaveLength(1);
     expect((await world.creditNotes(own, id)).map(({ subtotal }) => subtotal)).toEqual(["12.0000"]);
   });
@@ -148,7 +168,8 @@ describe.each([2, 10])("%i changes at once", (count) => {
     await world.setClock(own, "2026-06-01");
     const from = { prorate: true, effective_date: "2026-06-01" };
     const answers = await atOnce(own, id, count, (n) => ({ units: 11 + n, ...from }));
-    for (const outcome of answers.map(outcomeOf)) expect(["200", "proration_not_applicable"]).toContain(outcome);
+    for (const outcome of answers.map(outcomeOf))
+      expect(["200", "proration_not_applicable"]).toContain(outcome);
     await world.expectEqualBooks(own);
     const shown = await world.invoices(own, id);
     const renewals = shown
@@ -165,7 +186,9 @@ describe.each([2, 10])("%i changes at once", (count) => {
 test("changes of many subscriptions at once, with creations between them, hold each other up in no way", async () => {
   const own = await world.sandbox();
   await world.setClock(own, "2026-04-16");
-  const subscriptions = await Promise.all(Array.from({ length: 8 }, () => world.subscribe(own, april)));
+  const subscriptions = await Promise.all(
+    Array.from({ length: 8 }, () => world.subscribe(own, april)),
+  );
   const changes = [...subscriptions, ...subscriptions].map(({ id }, n) =>
     changeAt(n, own, id, n < 8 ? { units: 13, ...half } : { units: 5 }),
   );
@@ -189,7 +212,8 @@ describe("an Idempotency-Key", () => {
       ),
     );
     const made = answers.filter(({ status }) => status === 200);
-    for (const outcome of answers.map(outcomeOf)) expect(["200", "request_in_progress"]).toContain(outcome);
+    for (const outcome of answers.map(outcomeOf))
+      expect(["200", "request_in_progress"]).toContain(outcome);
     const again = await world.change(drafts, id, body, "hundred");
     expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
     expect(new Set([...made, again].map(({ text }) => text)).size).toBe(1);
@@ -212,18 +236,31 @@ describe("an Idempotency-Key", () => {
       idempotencyKey: "replayed",
       body: ` {"effective_date":"2026-04-16", "prorate":true,"units":13}`,
     });
-    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([200, first.text, "true"]);
+    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([
+      200,
+      first.text,
+      "true",
+    ]);
     expect((await world.subscription(approved, id)).units).toBe(7);
-    expect(refusalOf(await world.change(approved, id, { units: 7 }))).toEqual(refused(422, "units_unchanged", "units"));
+    expect(refusalOf(await world.change(approved, id, { units: 7 }))).toEqual(
+      refused(422, "units_unchanged", "units"),
+    );
   });
 
   test("of another body, another subscription or another operation is a conflict; a refused one is free again", async () => {
-    const [one, other] = await Promise.all([world.subscribe(approved, april), world.subscribe(approved, april)]);
+    const [one, other] = await Promise.all([
+      world.subscribe(approved, april),
+      world.subscribe(approved, april),
+    ]);
     expect((await world.change(approved, one.id, { units: 10 }, "free")).status).toBe(422);
     expect((await world.change(approved, one.id, { units: 11 }, "free")).status).toBe(200);
     const conflict = refused(409, "idempotency_conflict", "Idempotency-Key");
-    expect(refusalOf(await world.change(approved, one.id, { units: 12 }, "free"))).toEqual(conflict);
-    expect(refusalOf(await world.change(approved, other.id, { units: 11 }, "free"))).toEqual(conflict);
+    expect(refusalOf(await world.change(approved, one.id, { units: 12 }, "free"))).toEqual(
+      conflict,
+    );
+    expect(refusalOf(await world.change(approved, other.id, { units: 11 }, "free"))).toEqual(
+      conflict,
+    );
     const creation = { customer_code: "ACME", plan_code: "team", units: 11 };
     const asked = { key: approved.apiKey, idempotencyKey: "free", body: creation };
     expect(refusalOf(await ask("POST", "/v1/subscriptions", asked))).toEqual(conflict);
@@ -269,7 +306,10 @@ test("while an amendment is on its way any further change is 409, and the messag
     expect(answer.json.error.message).toContain(`invoice ${invoice.number} is being amended`);
   }
   await system.clearFaults();
-  expect((await first).json.change.invoice).toMatchObject({ subtotal: "115.0000", total: "138.0000" });
+  expect((await first).json.change.invoice).toMatchObject({
+    subtotal: "115.0000",
+    total: "138.0000",
+  });
   await world.changed(drafts, id, { units: 5 });
 });
 
@@ -277,7 +317,9 @@ test("what was due is told to the ledger at once, also where the change is refus
   const own = await world.sandbox({ setup_mode: true });
   // Nothing is raised in Setup Mode, so that nothing has started the organisation's workflow yet.
   const { id } = await world.subscribe(own, april);
-  await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [own.organisationId]);
+  await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
+    own.organisationId,
+  ]);
   const connection = await Connection.connect({ address: system.temporal.address });
   const client = new Client({ connection, namespace: system.temporal.namespace });
   const isStarted = async () =>

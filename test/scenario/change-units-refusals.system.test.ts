@@ -39,20 +39,32 @@ async function subscribed(organisation: MadeOrganisation, body: object = {}): Pr
 
 /** Everything of an organisation that a change could write, as text. */
 async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
-  const tables = ["subscriptions", "periods", "invoices", "invoice_lines", "credit_notes", "deferred_lines"];
+  const tables = [
+    "subscriptions",
+    "periods",
+    "invoices",
+    "invoice_lines",
+    "credit_notes",
+    "deferred_lines",
+  ];
   const kept = [...tables, "unit_changes", "ledger_jobs", "document_counters"];
   const rows = await Promise.all(
     kept.map((table) =>
-      system.pool.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`, [
-        organisationId,
-      ]),
+      system.pool.query(
+        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
+        [organisationId],
+      ),
     ),
   );
   return JSON.stringify(rows.map((one) => one.rows));
 }
 
 /** The refusal of a change that leaves everything as it was. */
-async function refusal(organisation: MadeOrganisation, id: string, body: unknown): Promise<Refused> {
+async function refusal(
+  organisation: MadeOrganisation,
+  id: string,
+  body: unknown,
+): Promise<Refused> {
   const before = await rowsOf(organisation);
   const answer = await world.change(organisation, id, body);
   expect(await rowsOf(organisation)).toBe(before);
@@ -87,7 +99,11 @@ describe("a body that is no request of this shape", () => {
     ["prorate as text", '{"units":12,"prorate":"true"}', "prorate"],
     ["prorate 1", '{"units":12,"prorate":1}', "prorate"],
     ["prorate null", '{"units":12,"prorate":null}', "prorate"],
-    ["effective_date without prorate", '{"units":12,"effective_date":"2026-04-16"}', "effective_date"],
+    [
+      "effective_date without prorate",
+      '{"units":12,"effective_date":"2026-04-16"}',
+      "effective_date",
+    ],
     [
       "effective_date with prorate false",
       '{"units":12,"prorate":false,"effective_date":"2026-04-16"}',
@@ -103,22 +119,51 @@ describe("a body that is no request of this shape", () => {
       '{"units":12,"prorate":false,"proration_behaviour":"charge_on_renewal"}',
       "proration_behaviour",
     ],
-    ["a day that is none", '{"units":12,"prorate":true,"effective_date":"2026-02-30"}', "effective_date"],
-    ["a day in another form", '{"units":12,"prorate":true,"effective_date":"2026-4-16"}', "effective_date"],
-    ["a time", '{"units":12,"prorate":true,"effective_date":"2026-04-16T00:00:00Z"}', "effective_date"],
-    ["a day in other digits", '{"units":12,"prorate":true,"effective_date":"２０２６-04-16"}', "effective_date"],
+    [
+      "a day that is none",
+      '{"units":12,"prorate":true,"effective_date":"2026-02-30"}',
+      "effective_date",
+    ],
+    [
+      "a day in another form",
+      '{"units":12,"prorate":true,"effective_date":"2026-4-16"}',
+      "effective_date",
+    ],
+    [
+      "a time",
+      '{"units":12,"prorate":true,"effective_date":"2026-04-16T00:00:00Z"}',
+      "effective_date",
+    ],
+    [
+      "a day in other digits",
+      '{"units":12,"prorate":true,"effective_date":"２０２６-04-16"}',
+      "effective_date",
+    ],
     ["a day that is empty", '{"units":12,"prorate":true,"effective_date":""}', "effective_date"],
     ["a day that is null", '{"units":12,"prorate":true,"effective_date":null}', "effective_date"],
-    ["another behaviour", '{"units":12,"prorate":true,"proration_behaviour":"later"}', "proration_behaviour"],
-    ["a behaviour null", '{"units":12,"prorate":true,"proration_behaviour":null}', "proration_behaviour"],
-    ["a behaviour's number", '{"units":12,"prorate":true,"proration_behaviour":1}', "proration_behaviour"],
+    [
+      "another behaviour",
+      '{"units":12,"prorate":true,"proration_behaviour":"later"}',
+      "proration_behaviour",
+    ],
+    [
+      "a behaviour null",
+      '{"units":12,"prorate":true,"proration_behaviour":null}',
+      "proration_behaviour",
+    ],
+    [
+      "a behaviour's number",
+      '{"units":12,"prorate":true,"proration_behaviour":1}',
+      "proration_behaviour",
+    ],
     ["another document", '{"units":12,"document":"both"}', "document"],
     ["a document in capitals", '{"units":12,"document":"AMEND"}', "document"],
     ["a document null", '{"units":12,"document":null}', "document"],
     ["an unspecified document", '{"units":12,"document":"unspecified"}', "document"],
   ])("%s", async (_, body, param) => {
     const { id } =
-      (await ask("GET", "/v1/subscriptions?limit=1", { key: own.apiKey })).json.data[0] ?? (await subscribed(own));
+      (await ask("GET", "/v1/subscriptions?limit=1", { key: own.apiKey })).json.data[0] ??
+      (await subscribed(own));
     expect(await refusal(own, id, body)).toEqual(invalid(param));
   });
 
@@ -127,10 +172,12 @@ describe("a body that is no request of this shape", () => {
     const asked = { key: own.apiKey, body: { units: "5" } };
     expect(refusalOf(await ask("POST", path, asked))).toEqual(invalid("units"));
     expect(refusalOf(await ask("POST", `${path}?dry=1`, asked))).toEqual(invalid("dry"));
-    expect(refusalOf(await ask("POST", path, { ...asked, idempotencyKey: "a b" }))).toEqual(invalid("Idempotency-Key"));
-    expect(refusalOf(await ask("POST", path, { ...asked, headers: { "Content-Type": "text/plain" } }))).toEqual(
-      invalid(null),
+    expect(refusalOf(await ask("POST", path, { ...asked, idempotencyKey: "a b" }))).toEqual(
+      invalid("Idempotency-Key"),
     );
+    expect(
+      refusalOf(await ask("POST", path, { ...asked, headers: { "Content-Type": "text/plain" } })),
+    ).toEqual(invalid(null));
   });
 });
 
@@ -148,7 +195,10 @@ describe("an id that names no subscription of the organisation", () => {
       ours.id.replaceAll("-", ""),
     ];
     for (const id of others) {
-      expect([id, await refusal(own, id, { units: 12 })]).toEqual([id, refused(404, "subscription_not_found")]);
+      expect([id, await refusal(own, id, { units: 12 })]).toEqual([
+        id,
+        refused(404, "subscription_not_found"),
+      ]);
     }
     // The digits of a UUID are read in any case.
     expect((await world.changed(own, ours.id.toUpperCase(), { units: 12 })).id).toBe(ours.id);
@@ -156,7 +206,9 @@ describe("an id that names no subscription of the organisation", () => {
 
   test("is told also in Setup Mode; the path is exact, and takes POST alone", async () => {
     const mirror = await world.sandbox({ setup_mode: true });
-    expect(await refusal(mirror, randomUUID(), { units: 12 })).toEqual(refused(404, "subscription_not_found"));
+    expect(await refusal(mirror, randomUUID(), { units: 12 })).toEqual(
+      refused(404, "subscription_not_found"),
+    );
     const path = `/v1/subscriptions/${randomUUID()}/units`;
     for (const [verb, address] of [
       ["GET", path],
@@ -164,8 +216,15 @@ describe("an id that names no subscription of the organisation", () => {
       ["POST", `${path}/`],
       ["POST", path.replace("units", "Units")],
     ] as const) {
-      const answer = await ask(verb, address, { key: own.apiKey, ...(verb === "GET" ? {} : { body: { units: 1 } }) });
-      expect([verb, address, refusalOf(answer)]).toEqual([verb, address, refused(404, "unknown_endpoint")]);
+      const answer = await ask(verb, address, {
+        key: own.apiKey,
+        ...(verb === "GET" ? {} : { body: { units: 1 } }),
+      });
+      expect([verb, address, refusalOf(answer)]).toEqual([
+        verb,
+        address,
+        refused(404, "unknown_endpoint"),
+      ]);
     }
   });
 });
@@ -174,39 +233,61 @@ test("a key without the scope may not change units, and one of another organisat
   const { id } = await subscribed(own);
   const scopes = ["subscriptions:read", "invoices:read", "customers:write", "usage:write"];
   const reader = await addApiKey(system.pool, own.organisationId, scopes, { livemode: false });
-  const answer = await ask("POST", `/v1/subscriptions/${id}/units`, { key: reader.value, body: { units: "x" } });
+  const answer = await ask("POST", `/v1/subscriptions/${id}/units`, {
+    key: reader.value,
+    body: { units: "x" },
+  });
   expect(refusalOf(answer)).toEqual(refused(403, "insufficient_scope"));
-  expect(refusalOf(await ask("POST", `/v1/subscriptions/${id}/units`, { body: { units: 12 } }))).toEqual(
-    refused(401, "invalid_api_key"),
-  );
+  expect(
+    refusalOf(await ask("POST", `/v1/subscriptions/${id}/units`, { body: { units: 12 } })),
+  ).toEqual(refused(401, "invalid_api_key"));
 });
 
 describe("the subscription, its plan and its units", () => {
   test("setup_mode_on comes before every other reason", async () => {
     const mirror = await world.sandbox({ setup_mode: true });
     const { id } = await world.subscribe(mirror, { ...april, plan_code: "site", units: undefined });
-    await alter(id, "status = 'ended', end_date = '2026-04-01', ended_at = '2026-04-01T12:00:00Z', due_at = NULL");
-    expect(await refusal(mirror, id, { units: 0, prorate: true })).toEqual(unprocessable("setup_mode_on"));
+    await alter(
+      id,
+      "status = 'ended', end_date = '2026-04-01', ended_at = '2026-04-01T12:00:00Z', due_at = NULL",
+    );
+    expect(await refusal(mirror, id, { units: 0, prorate: true })).toEqual(
+      unprocessable("setup_mode_on"),
+    );
   });
 
-  test.each(["ended", "complete"])("an %s subscription is not changeable, whatever is wrong beside", async (status) => {
+  test.each([
+    "ended",
+    "complete",
+  ])("an %s subscription is not changeable, whatever is wrong beside", async (status) => {
     const { id } = await subscribed(own, { minimum_units: 5 });
     const endedAt = status === "ended" ? "'2026-04-01T12:00:00Z'" : "NULL";
-    await alter(id, `status = '${status}', end_date = renewal_date, ended_at = ${endedAt}, due_at = NULL`);
-    expect(await refusal(own, id, { units: 0, prorate: true })).toEqual(unprocessable("subscription_not_changeable"));
+    await alter(
+      id,
+      `status = '${status}', end_date = renewal_date, ended_at = ${endedAt}, due_at = NULL`,
+    );
+    expect(await refusal(own, id, { units: 0, prorate: true })).toEqual(
+      unprocessable("subscription_not_changeable"),
+    );
   });
 
   test("a flat fee has no units, also not those that it shows", async () => {
     const { id } = await subscribed(own, { plan_code: "site", units: undefined });
     for (const units of [0, 1]) {
-      expect(await refusal(own, id, { units, prorate: true })).toEqual(unprocessable("plan_has_no_units", "units"));
+      expect(await refusal(own, id, { units, prorate: true })).toEqual(
+        unprocessable("plan_has_no_units", "units"),
+      );
     }
   });
 
   test("units below the minimum, above the maximum, more than an invoice can hold, unchanged", async () => {
     const { id } = await subscribed(own, { minimum_units: 5 });
-    expect(await refusal(own, id, { units: 4, prorate: true })).toEqual(unprocessable("units_below_minimum", "units"));
-    expect(await refusal(own, id, { units: 10, prorate: true })).toEqual(unprocessable("units_unchanged", "units"));
+    expect(await refusal(own, id, { units: 4, prorate: true })).toEqual(
+      unprocessable("units_below_minimum", "units"),
+    );
+    expect(await refusal(own, id, { units: 10, prorate: true })).toEqual(
+      unprocessable("units_unchanged", "units"),
+    );
     const dear = await subscribed(own, { price: "999999999.9999", units: 1 });
     expect(await refusal(own, dear.id, { units: 1_000_000_000 })).toEqual(invalid("units"));
     const text = `UPDATE plan_tiers SET up_to = 20 WHERE up_to IS NULL AND plan_id =
@@ -227,7 +308,9 @@ describe("prorate and its members", () => {
     const from = (effective_date: string) => ({ units: 9, prorate: true, effective_date });
     const behaviour = { units: 12, prorate: true, proration_behaviour: "charge_on_renewal" };
     for (const body of [behaviour, { units: 9, prorate: true }]) {
-      expect(await refusal(own, id, body)).toEqual(unprocessable("effective_date_required", "effective_date"));
+      expect(await refusal(own, id, body)).toEqual(
+        unprocessable("effective_date_required", "effective_date"),
+      );
     }
     for (const day of ["2026-03-31", "2026-05-01", "0001-01-01", "9999-12-31"]) {
       expect(await refusal(own, id, from(day))).toEqual(
@@ -235,7 +318,9 @@ describe("prorate and its members", () => {
       );
     }
     for (const day of ["2026-04-01", "2026-04-30"]) {
-      expect(await refusal(own, id, from(day))).toEqual(unprocessable("proration_not_applicable", "prorate"));
+      expect(await refusal(own, id, from(day))).toEqual(
+        unprocessable("proration_not_applicable", "prorate"),
+      );
     }
   });
 
@@ -244,7 +329,9 @@ describe("prorate and its members", () => {
     expect(await refusal(ahead, id, { units: 9, ...half })).toEqual(
       unprocessable("proration_not_applicable", "prorate"),
     );
-    expect(await refusal(ahead, id, { units: 9 })).toEqual(unprocessable("document_required", "document"));
+    expect(await refusal(ahead, id, { units: 9 })).toEqual(
+      unprocessable("document_required", "document"),
+    );
   });
 
   test("charge_on_renewal is refused in the final period, once the next period is invoiced, and for a credit", async () => {
@@ -265,7 +352,9 @@ describe("prorate and its members", () => {
   test("an increase on a volume plan that costs less needs prorate; one that costs more, or goes down, does not", async () => {
     const { id } = await subscribed(own, { plan_code: "bands" });
     for (const units of [11, 12]) {
-      expect(await refusal(own, id, { units })).toEqual(unprocessable("proration_required", "prorate"));
+      expect(await refusal(own, id, { units })).toEqual(
+        unprocessable("proration_required", "prorate"),
+      );
       expect(await refusal(own, id, { units, document: "amend" })).toEqual(
         unprocessable("document_not_allowed", "document"),
       );
@@ -277,7 +366,9 @@ describe("prorate and its members", () => {
   test("after an increase without proration a charge is not prorated until the renewal", async () => {
     const { id } = await subscribed(own);
     await world.changed(own, id, { units: 11 });
-    expect(await refusal(own, id, { units: 12, ...half })).toEqual(unprocessable("proration_unavailable", "prorate"));
+    expect(await refusal(own, id, { units: 12, ...half })).toEqual(
+      unprocessable("proration_unavailable", "prorate"),
+    );
   });
 });
 
@@ -296,7 +387,9 @@ describe("document", () => {
   test("is required inside it, before any other fault of the proration is told", async () => {
     const { id } = await subscribed(ahead, { plan_code: "bands" });
     for (const body of [{ units: 12, ...half }, { units: 12 }, { units: 9 }]) {
-      expect(await refusal(ahead, id, body)).toEqual(unprocessable("document_required", "document"));
+      expect(await refusal(ahead, id, body)).toEqual(
+        unprocessable("document_required", "document"),
+      );
     }
   });
 
@@ -310,12 +403,18 @@ describe("document", () => {
       Array.from({ length: 5 }, () => subscribed(ahead)),
     );
     const alterRenewal = (id: string, set: string) =>
-      system.pool.query(`UPDATE invoices SET ${set} WHERE subscription_id = $1 AND type = 'renewal'`, [id]);
+      system.pool.query(
+        `UPDATE invoices SET ${set} WHERE subscription_id = $1 AND type = 'renewal'`,
+        [id],
+      );
     await alterRenewal(paid.id, "status = 'paid', amount_due = 0");
     expect(await why(paid.id)).toMatch(/invoice INV-\d+ is paid/);
     await alterRenewal(credited.id, "amount_due = 60");
     expect(await why(credited.id)).toMatch(/invoice INV-\d+ has a payment or credit on it/);
-    await alterRenewal(refusedOne.id, "status = 'not_in_external', ledger_invoice_id = null, sync_error = 'No'");
+    await alterRenewal(
+      refusedOne.id,
+      "status = 'not_in_external', ledger_invoice_id = null, sync_error = 'No'",
+    );
     expect(await why(refusedOne.id)).toMatch(/invoice INV-\d+ is not in the ledger/);
     await alterRenewal(scheduled.id, "status = 'scheduled', ledger_invoice_id = null");
     expect(await why(scheduled.id)).toMatch(/invoice INV-\d+ is still to be sent to the ledger/);
@@ -332,7 +431,9 @@ describe("a pending subscription", () => {
   test("is not prorated and takes no document", async () => {
     const { id } = await world.subscribe(own, may);
     const prorated = { units: 12, prorate: true, effective_date: "2026-05-10" };
-    expect(await refusal(own, id, prorated)).toEqual(unprocessable("proration_not_applicable", "prorate"));
+    expect(await refusal(own, id, prorated)).toEqual(
+      unprocessable("proration_not_applicable", "prorate"),
+    );
     expect(await refusal(own, id, { ...prorated, effective_date: "2026-04-16" })).toEqual(
       unprocessable("effective_date_out_of_period", "effective_date"),
     );
@@ -344,12 +445,17 @@ describe("a pending subscription", () => {
   test.each([
     ["paid", "status = 'paid', amount_due = 0"],
     ["voided", "status = 'voided'"],
-    ["not in the ledger", "status = 'not_in_external', ledger_invoice_id = null, sync_error = 'No'"],
+    [
+      "not in the ledger",
+      "status = 'not_in_external', ledger_invoice_id = null, sync_error = 'No'",
+    ],
   ])("whose first invoice is %s keeps its units", async (_, set) => {
     const { id, invoice } = await world.subscribe(own, may);
     await system.pool.query(`UPDATE invoices SET ${set} WHERE id = $1`, [invoice.id]);
     for (const units of [9, 12]) {
-      expect(await refusal(own, id, { units })).toEqual(unprocessable("first_invoice_not_amendable"));
+      expect(await refusal(own, id, { units })).toEqual(
+        unprocessable("first_invoice_not_amendable"),
+      );
     }
   });
 });
@@ -357,14 +463,17 @@ describe("a pending subscription", () => {
 test("with no revenue account mapped no change is made, up or down, and nothing is written", async () => {
   const unmapped = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
   const { id } = await subscribed(unmapped);
-  await system.pool.query("UPDATE organisations SET revenue_account = NULL WHERE id = $1", [unmapped.organisationId]);
+  await system.pool.query("UPDATE organisations SET revenue_account = NULL WHERE id = $1", [
+    unmapped.organisationId,
+  ]);
   for (const body of [{ units: 12, ...half }, { units: 12 }, { units: 9 }]) {
     expect(await refusal(unmapped, id, body)).toEqual(refused(409, "ledger_accounts_not_mapped"));
   }
   expect(await refusal(unmapped, id, { units: 12, document: "amend" })).toEqual(
     unprocessable("document_not_allowed", "document"),
   );
-  const plans = "UPDATE plans SET revenue_account = '200' WHERE organisation_id = $1 AND code = 'team'";
+  const plans =
+    "UPDATE plans SET revenue_account = '200' WHERE organisation_id = $1 AND code = 'team'";
   await system.pool.query(plans, [unmapped.organisationId]);
   await world.changed(unmapped, id, { units: 9 });
 });
@@ -377,15 +486,26 @@ describe("what is due is performed before a change is judged", () => {
     const last = await world.subscribe(moved, { ...april, end_after_cycles: 1 });
     await world.setClock(moved, "2026-06-27");
     const answers = await Promise.all(
-      [running, pending, last].map(({ id }) => world.change(moved, id, { units: 12, prorate: true })),
+      [running, pending, last].map(({ id }) =>
+        world.change(moved, id, { units: 12, prorate: true }),
+      ),
     );
     expect(answers.map((answer) => refusalOf(answer).code)).toEqual([
       "effective_date_required",
       "effective_date_required",
       "subscription_not_changeable",
     ]);
-    const shown = await Promise.all([running, pending, last].map(({ id }) => world.subscription(moved, id)));
-    expect(shown.map(({ status, renewal_date, end_date, units }) => [status, renewal_date, end_date, units])).toEqual([
+    const shown = await Promise.all(
+      [running, pending, last].map(({ id }) => world.subscription(moved, id)),
+    );
+    expect(
+      shown.map(({ status, renewal_date, end_date, units }) => [
+        status,
+        renewal_date,
+        end_date,
+        units,
+      ]),
+    ).toEqual([
       ["active", "2026-07-01", null, 10],
       ["active", "2026-07-10", null, 10],
       ["complete", "2026-05-01", "2026-05-01", 10],

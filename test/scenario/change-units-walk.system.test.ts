@@ -61,7 +61,10 @@ function anyDocument(pick: Pick): string {
 }
 
 /** The amounts that are due and the credit that is left, where ours are not the ledger's. */
-async function differences({ organisationId, tenantId }: MadeOrganisation): Promise<readonly object[]> {
+async function differences({
+  organisationId,
+  tenantId,
+}: MadeOrganisation): Promise<readonly object[]> {
   const { rows } = await system.pool.query(
     `SELECT i.number, i.amount_due AS ours, b.total - b.amount_paid - b.amount_credited AS theirs
       FROM invoices i JOIN demo_ledger.invoices b ON b.tenant_id = $2 AND b.number = i.number
@@ -107,7 +110,9 @@ describe.concurrent("whatever is asked in whatever order, the books tell the sam
       if (answer.json.error?.code === "document_required") {
         answer = await world.change(own, id, { ...body, document: anyDocument(pick) });
       }
-      expect(answers, answer.text).toContain(answer.status === 200 ? "200" : answer.json.error.code);
+      expect(answers, answer.text).toContain(
+        answer.status === 200 ? "200" : answer.json.error.code,
+      );
       if (answer.status === 200) made += 1;
     }
     expect(made).toBeGreaterThan(0);
@@ -116,7 +121,10 @@ describe.concurrent("whatever is asked in whatever order, the books tell the sam
     const invoices = await world.invoices(own, id);
     for (const document of [...invoices, ...(await world.creditNotes(own, id))]) {
       expect(document.ledger).toMatchObject({ sync_status: "synced", sync_error: null });
-      const sum = document.lines.reduce((total: number, { amount }: Json) => total + hundredths(amount), 0);
+      const sum = document.lines.reduce(
+        (total: number, { amount }: Json) => total + hundredths(amount),
+        0,
+      );
       expect([document.number, hundredths(document.subtotal)]).toEqual([document.number, sum]);
     }
   });

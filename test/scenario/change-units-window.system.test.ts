@@ -20,24 +20,37 @@ beforeAll(async () => {
   world = unitsWorld(system, checkedAsk(system));
   drafts = await world.sandbox({ invoice_create_days: 20 });
   approved = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
-  submitted = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "awaiting_approval" });
+  submitted = await world.sandbox({
+    invoice_create_days: 20,
+    first_invoice_status: "awaiting_approval",
+  });
   for (const own of [drafts, approved, submitted]) await world.setClock(own, "2026-04-16");
 });
 
 const april = { start_date: "2026-04-01" };
 const half = { prorate: true, effective_date: "2026-04-16" };
 const may = { start: "2026-05-01", end: "2026-06-01" };
-const nothing = { invoice: null, renewal_invoice: null, deferred_to_renewal: false, credit_note: null };
+const nothing = {
+  invoice: null,
+  renewal_invoice: null,
+  deferred_to_renewal: false,
+  credit_note: null,
+};
 
 /** A subscription with its first and its renewal invoice, as they are before any change. */
 async function inWindow(own: MadeOrganisation, body: object = {}): Promise<Json> {
   const { id } = await world.subscribe(own, { ...april, ...body });
   const [renewal, first] = await world.invoices(own, id);
-  expect(renewal).toMatchObject({ type: "renewal", period: may, ledger: { sync_status: "synced" } });
+  expect(renewal).toMatchObject({
+    type: "renewal",
+    period: may,
+    ledger: { sync_status: "synced" },
+  });
   return { id, renewal, first };
 }
 
-const amounts = ({ lines }: Json) => lines.map(({ kind, units, amount }: Json) => [kind, units, amount]);
+const amounts = ({ lines }: Json) =>
+  lines.map(({ kind, units, amount }: Json) => [kind, units, amount]);
 
 describe.each([
   ["a draft", "draft", () => drafts],
@@ -47,8 +60,16 @@ describe.each([
   test("re-prices its plan line and adds the current period's charge, here and in the ledger's books", async () => {
     const own = organisation();
     const { id, renewal, first } = await inWindow(own);
-    const { change, ...after } = await world.changed(own, id, { units: 13, ...half, document: "amend" });
-    expect(after).toMatchObject({ units: 13, renewal_value: "130.0000", renewal_date: "2026-05-01" });
+    const { change, ...after } = await world.changed(own, id, {
+      units: 13,
+      ...half,
+      document: "amend",
+    });
+    expect(after).toMatchObject({
+      units: 13,
+      renewal_value: "130.0000",
+      renewal_date: "2026-05-01",
+    });
     const [plan] = renewal.lines;
     expect(change).toEqual({
       ...nothing,
@@ -120,14 +141,22 @@ test("the request that finds the window open has the renewal invoice raised, and
   const { id } = await world.subscribe(own, april);
   await world.setClock(own, "2026-04-26");
   const { change } = await world.changed(own, id, { units: 12, document: "amend" });
-  expect(change.renewal_invoice).toMatchObject({ type: "renewal", subtotal: "120.0000", total: "144.0000" });
+  expect(change.renewal_invoice).toMatchObject({
+    type: "renewal",
+    subtotal: "120.0000",
+    total: "144.0000",
+  });
   await world.expectEqualBooks(own);
 });
 
 describe("separate", () => {
   test("bills the current period's charge and the next one's difference, and leaves the renewal invoice", async () => {
     const { id, renewal, first } = await inWindow(drafts);
-    const { change, ...after } = await world.changed(drafts, id, { units: 13, ...half, document: "separate" });
+    const { change, ...after } = await world.changed(drafts, id, {
+      units: 13,
+      ...half,
+      document: "separate",
+    });
     expect(after).toMatchObject({ units: 13, renewal_value: "130.0000" });
     expect(change).toMatchObject({
       ...nothing,
@@ -174,7 +203,9 @@ describe("separate", () => {
     expect(change).toEqual({ ...nothing, units: 4 });
     expect(await world.invoices(approved, id)).toEqual([renewal, first]);
     // What is billed already for both periods is billed no second time.
-    expect((await world.changed(approved, id, { units: 10, ...half, document: "separate" })).change).toEqual({
+    expect(
+      (await world.changed(approved, id, { units: 10, ...half, document: "separate" })).change,
+    ).toEqual({
       ...nothing,
       units: 10,
     });
@@ -185,14 +216,23 @@ describe("separate", () => {
   test("after an amendment is measured from what the renewal invoice bills then", async () => {
     const { id } = await inWindow(approved);
     await world.changed(approved, id, { units: 12, ...half, document: "amend" });
-    const { change } = await world.changed(approved, id, { units: 15, ...half, document: "separate" });
-    expect(change.invoice.lines.map(({ amount, proration }: Json) => [amount, proration.from_units])).toEqual([
+    const { change } = await world.changed(approved, id, {
+      units: 15,
+      ...half,
+      document: "separate",
+    });
+    expect(
+      change.invoice.lines.map(({ amount, proration }: Json) => [amount, proration.from_units]),
+    ).toEqual([
       ["15.0000", 12],
       ["30.0000", 12],
     ]);
     await world.changed(approved, id, { units: 7, document: "separate" });
     const again = await world.changed(approved, id, { units: 16, ...half, document: "separate" });
-    expect(again.change.invoice.lines.map(({ amount }: Json) => amount)).toEqual(["5.0000", "10.0000"]);
+    expect(again.change.invoice.lines.map(({ amount }: Json) => amount)).toEqual([
+      "5.0000",
+      "10.0000",
+    ]);
   });
 });
 
@@ -201,7 +241,12 @@ test("over a renewal nothing is billed twice, whichever way the window's changes
   await world.setClock(own, "2026-04-05");
   const { id } = await world.subscribe(own, april);
   // Before the window: deferred to the renewal invoice that comes with it.
-  const later = { units: 11, prorate: true, effective_date: "2026-04-16", proration_behaviour: "charge_on_renewal" };
+  const later = {
+    units: 11,
+    prorate: true,
+    effective_date: "2026-04-16",
+    proration_behaviour: "charge_on_renewal",
+  };
   expect((await world.changed(own, id, later)).change.deferred_to_renewal).toBe(true);
   await world.setClock(own, "2026-04-11");
   await world.change(own, id, { units: 11 });
@@ -214,7 +259,9 @@ test("over a renewal nothing is billed twice, whichever way the window's changes
   const all = { units: 14, prorate: true, effective_date: "2026-05-01" };
   expect((await world.changed(own, id, all)).change).toEqual({ ...nothing, units: 14 });
   await world.setClock(own, "2026-05-12");
-  expect(refusalOf(await world.change(own, id, { units: 13 }))).toEqual(refused(422, "document_required", "document"));
+  expect(refusalOf(await world.change(own, id, { units: 13 }))).toEqual(
+    refused(422, "document_required", "document"),
+  );
   await world.expectEqualBooks(own);
   const shown = await world.invoices(own, id);
   expect(shown.map(({ type, period, subtotal }) => [type, period.start, subtotal])).toEqual([
@@ -237,14 +284,19 @@ test("after a gap of years every period is billed once, in order, and the change
   const own = await world.sandbox({ first_invoice_status: "approved" });
   const { id } = await world.subscribe(own, april);
   await world.setClock(own, "2029-04-16");
-  const { change, ...after } = await world.changed(own, id, { units: 13, prorate: true, effective_date: "2029-04-16" });
+  const { change, ...after } = await world.changed(own, id, {
+    units: 13,
+    prorate: true,
+    effective_date: "2029-04-16",
+  });
   expect(after.renewal_date).toBe("2029-05-01");
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "15.0000" });
   await world.expectEqualBooks(own);
   const shown = (await world.invoices(own, id)).filter(({ type }) => type !== "change");
   const months = Array.from(
     { length: 37 },
-    (_, k) => `${2026 + Math.floor((3 + k) / 12)}-${String(((3 + k) % 12) + 1).padStart(2, "0")}-01`,
+    (_, k) =>
+      `${2026 + Math.floor((3 + k) / 12)}-${String(((3 + k) % 12) + 1).padStart(2, "0")}-01`,
   );
   expect(shown.map(({ period }) => period.start)).toEqual(months.reverse());
 });
@@ -270,7 +322,10 @@ describe("while the subscription is pending", () => {
   ])("its first invoice, %s, is re-priced, up and down, and the charges on it stay", async (_, organisation) => {
     const own = organisation();
     const charges = [{ charge_code: "onboarding" }];
-    const { id, invoice: first } = await world.subscribe(own, { start_date: "2026-05-10", charges });
+    const { id, invoice: first } = await world.subscribe(own, {
+      start_date: "2026-05-10",
+      charges,
+    });
     expect(first.subtotal).toBe("350.0000");
     const up = await world.changed(own, id, { units: 12 });
     expect(up).toMatchObject({ status: "pending", units: 12, renewal_value: "120.0000" });
@@ -300,6 +355,8 @@ describe("while the subscription is pending", () => {
     const from = { prorate: true, effective_date: "2026-04-10" };
     expect((await world.changed(own, id, { units: 11 })).status).toBe("active");
     expect((await world.changed(own, id, { units: 12, ...from })).change.invoice).toBeNull();
-    expect((await world.changed(own, id, { units: 13, ...from })).change.invoice.subtotal).toBe("10.0000");
+    expect((await world.changed(own, id, { units: 13, ...from })).change.invoice.subtotal).toBe(
+      "10.0000",
+    );
   });
 });

@@ -25,7 +25,12 @@ beforeAll(async () => {
 const april = { start_date: "2026-04-01" };
 const half = { prorate: true, effective_date: "2026-04-16" };
 
-const nothing = { invoice: null, renewal_invoice: null, deferred_to_renewal: false, credit_note: null };
+const nothing = {
+  invoice: null,
+  renewal_invoice: null,
+  deferred_to_renewal: false,
+  credit_note: null,
+};
 
 /** A line of a proration of the plan Team, 15 of 30 days. */
 function halfLine(from: number, to: number, amount: string, arithmetic: string): object {
@@ -82,7 +87,11 @@ describe("an increase with prorate and charge_immediately", () => {
     const { id } = await world.subscribe(drafts, april);
     await world.changed(drafts, id, { units: 11, ...half });
     await world.changed(drafts, id, { units: 12, ...half });
-    const { change } = await world.changed(drafts, id, { units: 15, prorate: true, effective_date: "2026-04-30" });
+    const { change } = await world.changed(drafts, id, {
+      units: 15,
+      prorate: true,
+      effective_date: "2026-04-30",
+    });
     expect(amounts(change.invoice)).toEqual([
       ["plan", "100.0000"],
       ["proration", "5.0000"],
@@ -144,24 +153,42 @@ describe("an increase with prorate and charge_immediately", () => {
     [{ price: "10" }, "2026-04-30", "0.3300"],
   ])("is the difference in value × days remaining ÷ days, rounded once: %o from %s on is %s", async (body, day, amount) => {
     const { id } = await world.subscribe(approved, { ...april, ...body });
-    const { change } = await world.changed(approved, id, { units: 11, prorate: true, effective_date: day });
+    const { change } = await world.changed(approved, id, {
+      units: 11,
+      prorate: true,
+      effective_date: day,
+    });
     expect(change.invoice.subtotal).toBe(amount);
   });
 
   test("what rounds to nothing raises no document and leaves what was billed, so that nothing is lost", async () => {
     const { id } = await world.subscribe(approved, { ...april, price: "0.01" });
     const last = { prorate: true, effective_date: "2026-04-30" };
-    expect((await world.changed(approved, id, { units: 11, ...last })).change).toEqual({ ...nothing, units: 11 });
+    expect((await world.changed(approved, id, { units: 11, ...last })).change).toEqual({
+      ...nothing,
+      units: 11,
+    });
     const { change } = await world.changed(approved, id, { units: 30, ...half });
     // From the 10 that were billed: 20 × 0.01 × 15 ÷ 30.
-    expect(change.invoice.lines[0]).toMatchObject({ amount: "0.1000", proration: { from_units: 10, to_units: 30 } });
+    expect(change.invoice.lines[0]).toMatchObject({
+      amount: "0.1000",
+      proration: { from_units: 10, to_units: 30 },
+    });
   });
 
   test("the yen has no smaller unit, and the periods are those of the billing day", async () => {
     const yen = await world.sandbox({ first_invoice_status: "approved" }, "JPY");
     await world.setClock(yen, "2026-03-10");
-    const { id } = await world.subscribe(yen, { start_date: "2026-02-28", billing_day: 31, price: "25" });
-    const { change } = await world.changed(yen, id, { units: 11, prorate: true, effective_date: "2026-03-15" });
+    const { id } = await world.subscribe(yen, {
+      start_date: "2026-02-28",
+      billing_day: 31,
+      price: "25",
+    });
+    const { change } = await world.changed(yen, id, {
+      units: 11,
+      prorate: true,
+      effective_date: "2026-03-15",
+    });
     // 28 February to 31 March: 31 days, 16 of them left. 25 × 16 ÷ 31 = 12.9.
     expect(change.invoice.lines[0]).toMatchObject({
       amount: "13.0000",
@@ -192,16 +219,29 @@ describe("an increase with prorate and charge_immediately", () => {
     const { id } = await world.subscribe(approved, { ...april, plan_code: "steps", units: 5 });
     expect((await world.changed(approved, id, { units: 10, ...half })).change.invoice).toBeNull();
     const { change } = await world.changed(approved, id, { units: 11, ...half });
-    expect(change.invoice.lines[0]).toMatchObject({ amount: "25.0000", proration: { from_units: 5, to_units: 11 } });
+    expect(change.invoice.lines[0]).toMatchObject({
+      amount: "25.0000",
+      proration: { from_units: 5, to_units: 11 },
+    });
   });
 
   test("today is the day in the subscription's own zone", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
-    const { id } = await world.subscribe(own, { ...april, timezone: "Pacific/Auckland", units: 10 });
+    const { id } = await world.subscribe(own, {
+      ...april,
+      timezone: "Pacific/Auckland",
+      units: 10,
+    });
     // 1 May, 00:30 in Auckland; still 30 April in UTC and in the organisation's own zone.
     await world.setClock(own, "2026-04-30T12:30:00Z");
-    const answer = await world.change(own, id, { units: 11, prorate: true, effective_date: "2026-04-30" });
-    expect(refusalOf(answer)).toEqual(refused(422, "effective_date_out_of_period", "effective_date"));
+    const answer = await world.change(own, id, {
+      units: 11,
+      prorate: true,
+      effective_date: "2026-04-30",
+    });
+    expect(refusalOf(answer)).toEqual(
+      refused(422, "effective_date_out_of_period", "effective_date"),
+    );
     const { change, ...after } = await world.changed(own, id, {
       units: 11,
       prorate: true,
@@ -227,7 +267,9 @@ describe("an increase with prorate and charge_on_renewal", () => {
     expect(await world.invoices(own, id)).toEqual([first]);
     await world.setClock(own, "2026-05-01");
     // Any operation performs what is due; this one is refused.
-    expect(refusalOf(await world.change(own, id, { units: 14 }))).toEqual(refused(422, "units_unchanged", "units"));
+    expect(refusalOf(await world.change(own, id, { units: 14 }))).toEqual(
+      refused(422, "units_unchanged", "units"),
+    );
     await world.expectEqualBooks(own);
     const [renewal, ...others] = await world.invoices(own, id);
     expect(others).toEqual([first]);
@@ -255,9 +297,16 @@ describe("an increase with prorate and charge_on_renewal", () => {
 
   test("counts as billed: going down and up again, or further at once, is measured from it", async () => {
     const { id } = await world.subscribe(approved, april);
-    await world.changed(approved, id, { units: 15, ...half, proration_behaviour: "charge_on_renewal" });
+    await world.changed(approved, id, {
+      units: 15,
+      ...half,
+      proration_behaviour: "charge_on_renewal",
+    });
     await world.changed(approved, id, { units: 12 });
-    expect((await world.changed(approved, id, { units: 15, ...half })).change).toEqual({ ...nothing, units: 15 });
+    expect((await world.changed(approved, id, { units: 15, ...half })).change).toEqual({
+      ...nothing,
+      units: 15,
+    });
     const { change } = await world.changed(approved, id, { units: 16, ...half });
     expect(change.invoice).toMatchObject({ subtotal: "5.0000" });
   });
@@ -292,7 +341,10 @@ describe("an increase without proration", () => {
     await world.setClock(own, "2026-05-01");
     await world.change(own, id, { units: 13 });
     await world.expectEqualBooks(own);
-    expect((await world.invoices(own, id)).map(({ subtotal }) => subtotal)).toEqual(["130.0000", "100.0000"]);
+    expect((await world.invoices(own, id)).map(({ subtotal }) => subtotal)).toEqual([
+      "130.0000",
+      "100.0000",
+    ]);
   });
 
   test("closes proration until the next renewal, also above it; another one without it stays possible", async () => {
@@ -300,10 +352,14 @@ describe("an increase without proration", () => {
     const { id } = await world.subscribe(own, april);
     await world.changed(own, id, { units: 11, prorate: false });
     const again = { units: 13, prorate: true, effective_date: "2026-04-01" };
-    expect(refusalOf(await world.change(own, id, again))).toEqual(refused(422, "proration_unavailable", "prorate"));
+    expect(refusalOf(await world.change(own, id, again))).toEqual(
+      refused(422, "proration_unavailable", "prorate"),
+    );
     await world.changed(own, id, { units: 12 });
     await world.changed(own, id, { units: 5 });
-    expect(refusalOf(await world.change(own, id, again))).toEqual(refused(422, "proration_unavailable", "prorate"));
+    expect(refusalOf(await world.change(own, id, again))).toEqual(
+      refused(422, "proration_unavailable", "prorate"),
+    );
     // Within what was billed nothing would be charged.
     await world.changed(own, id, { ...again, units: 10 });
     await world.setClock(own, "2026-05-01");
@@ -315,7 +371,9 @@ describe("an increase without proration", () => {
     const { id } = await world.subscribe(approved, april);
     await world.changed(approved, id, { units: 8 });
     await world.changed(approved, id, { units: 9 });
-    expect((await world.changed(approved, id, { units: 12, ...half })).change.invoice.subtotal).toBe("10.0000");
+    expect(
+      (await world.changed(approved, id, { units: 12, ...half })).change.invoice.subtotal,
+    ).toBe("10.0000");
   });
 });
 
@@ -329,10 +387,16 @@ describe("a decrease", () => {
     expect(await world.invoices(own, id)).toEqual([first]);
     await world.setClock(own, "2026-05-03");
     // The renewal bills 4; from there 6 are an increase.
-    const { change: next } = await world.changed(own, id, { units: 6, prorate: true, effective_date: "2026-05-01" });
+    const { change: next } = await world.changed(own, id, {
+      units: 6,
+      prorate: true,
+      effective_date: "2026-05-01",
+    });
     expect(next.invoice).toMatchObject({ subtotal: "20.0000" });
     await world.expectEqualBooks(own);
-    expect((await world.invoices(own, id)).map(({ type, subtotal }) => [type, subtotal]).slice(-2)).toEqual([
+    expect(
+      (await world.invoices(own, id)).map(({ type, subtotal }) => [type, subtotal]).slice(-2),
+    ).toEqual([
       ["renewal", expect.any(String)],
       ["first", "100.0000"],
     ]);
@@ -341,7 +405,10 @@ describe("a decrease", () => {
   test("and back is never charged twice: 10 to 8 to 10 bills nothing more, 8 to 12 bills two", async () => {
     const { id } = await world.subscribe(approved, april);
     await world.changed(approved, id, { units: 8 });
-    expect((await world.changed(approved, id, { units: 10, ...half })).change).toEqual({ ...nothing, units: 10 });
+    expect((await world.changed(approved, id, { units: 10, ...half })).change).toEqual({
+      ...nothing,
+      units: 10,
+    });
     await world.changed(approved, id, { units: 8 });
     const { change } = await world.changed(approved, id, { units: 12, ...half });
     expect(change.invoice.lines).toEqual([halfLine(10, 12, "10.0000", "120 − 100")]);

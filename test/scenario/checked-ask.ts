@@ -38,7 +38,8 @@ export function checkedAsk(system: TestSystem, seen: Seen = new Set()): Ask {
 }
 
 /** Whether a request was not begun, because the service could not reach its database in time. decisions §1. */
-export const isToldToComeBack = ({ json }: Answered): boolean => json?.error?.code === "temporarily_unavailable";
+export const isToldToComeBack = ({ json }: Answered): boolean =>
+  json?.error?.code === "temporarily_unavailable";
 
 /** What an answer refuses, for comparison with `refused`; fails where it refuses nothing. */
 export function refusalOf({ status, json, text }: Answered): Refused {
@@ -80,7 +81,8 @@ function assertAnswer(verb: string, path: string, answer: Answered, seen: Seen):
     expect(json.error.type, what).toBe(types[status]);
   }
   if (status === 429) expect(headers.get("Retry-After"), what).toMatch(/^[1-9]\d*$/);
-  const isUncounted = status === 401 || json?.error?.code === "unknown_endpoint" || /openapi\.json$/.test(path);
+  const isUncounted =
+    status === 401 || json?.error?.code === "unknown_endpoint" || /openapi\.json$/.test(path);
   for (const name of ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]) {
     // Where nothing can be asked, nothing can be counted either.
     if (json?.error?.code === "temporarily_unavailable") break;
@@ -89,8 +91,12 @@ function assertAnswer(verb: string, path: string, answer: Answered, seen: Seen):
   }
   const bare = path.replace(/[?#].*$/s, "");
   const template = templates.find(({ expression }) => expression.test(bare))?.template;
-  if (template === undefined || (document.paths as Record<string, object>)[template] === undefined) return;
-  if (!Object.hasOwn((document.paths as Record<string, object>)[template] ?? {}, verb.toLowerCase())) return;
+  if (template === undefined || (document.paths as Record<string, object>)[template] === undefined)
+    return;
+  if (
+    !Object.hasOwn((document.paths as Record<string, object>)[template] ?? {}, verb.toLowerCase())
+  )
+    return;
   seen.add(`${verb} ${template} ${status}`);
   const recorded = { status, headers: Object.fromEntries(headers), body: json };
   expect(answerFaults(verb, template, recorded), what).toEqual([]);

@@ -23,11 +23,36 @@ beforeAll(async () => {
  * 2028.
  */
 const zones = [
-  ["Europe/Paris", "2027-02-27T23:00:00.000Z", "2027-03-30T22:00:00.000Z", "2028-02-28T23:00:00.000Z"],
-  ["America/New_York", "2027-02-28T05:00:00.000Z", "2027-03-31T04:00:00.000Z", "2028-02-29T05:00:00.000Z"],
-  ["Pacific/Auckland", "2027-02-27T11:00:00.000Z", "2027-03-30T11:00:00.000Z", "2028-02-28T11:00:00.000Z"],
-  ["America/Santiago", "2027-02-28T03:00:00.000Z", "2027-03-31T03:00:00.000Z", "2028-02-29T03:00:00.000Z"],
-  ["Asia/Kolkata", "2027-02-27T18:30:00.000Z", "2027-03-30T18:30:00.000Z", "2028-02-28T18:30:00.000Z"],
+  [
+    "Europe/Paris",
+    "2027-02-27T23:00:00.000Z",
+    "2027-03-30T22:00:00.000Z",
+    "2028-02-28T23:00:00.000Z",
+  ],
+  [
+    "America/New_York",
+    "2027-02-28T05:00:00.000Z",
+    "2027-03-31T04:00:00.000Z",
+    "2028-02-29T05:00:00.000Z",
+  ],
+  [
+    "Pacific/Auckland",
+    "2027-02-27T11:00:00.000Z",
+    "2027-03-30T11:00:00.000Z",
+    "2028-02-28T11:00:00.000Z",
+  ],
+  [
+    "America/Santiago",
+    "2027-02-28T03:00:00.000Z",
+    "2027-03-31T03:00:00.000Z",
+    "2028-02-29T03:00:00.000Z",
+  ],
+  [
+    "Asia/Kolkata",
+    "2027-02-27T18:30:00.000Z",
+    "2027-03-30T18:30:00.000Z",
+    "2028-02-28T18:30:00.000Z",
+  ],
 ] as const;
 
 /** The month ends of January 2027 to March 2028, as a subscription of the 31st has them. */
@@ -68,14 +93,20 @@ describe.concurrent("month ends", () => {
       await world.advanced(own, { to: `2027-01-${day}` });
       made.push(await world.subscribe(own, { timezone }));
     }
-    expect(made.map(({ start_date, created }) => [start_date, created <= `${start_date}T23:59:59Z`])).toEqual(
-      anchors.map((day) => [`2027-01-${day}`, true]),
-    );
+    expect(
+      made.map(({ start_date, created }) => [start_date, created <= `${start_date}T23:59:59Z`]),
+    ).toEqual(anchors.map((day) => [`2027-01-${day}`, true]));
     // To the last instant of a period, and on to the first of the next one.
     await world.advanced(own, { to: new Date(Date.parse(leapDay) - 1).toISOString() });
-    expect(await world.subscription(own, made[2].id)).toMatchObject({ renewal_date: "2028-02-29", status: "active" });
+    expect(await world.subscription(own, made[2].id)).toMatchObject({
+      renewal_date: "2028-02-29",
+      status: "active",
+    });
     await world.advanced(own, { to: leapDay });
-    expect(await world.subscription(own, made[2].id)).toMatchObject({ renewal_date: "2028-03-31", status: "active" });
+    expect(await world.subscription(own, made[2].id)).toMatchObject({
+      renewal_date: "2028-03-31",
+      status: "active",
+    });
     await world.advanced(own, { to: "2028-04-01" });
     for (const [index, day] of anchors.entries()) {
       const invoices = (await world.invoices(own, made[index].id)).toReversed();
@@ -89,7 +120,11 @@ describe.concurrent("month ends", () => {
       });
     }
     const ofTheLast = (await world.invoices(own, made[2].id)).toReversed();
-    expect([1, 2, 13].map((period) => ofTheLast[period].created)).toEqual([february, march, leapDay]);
+    expect([1, 2, 13].map((period) => ofTheLast[period].created)).toEqual([
+      february,
+      march,
+      leapDay,
+    ]);
     await world.expectEqualBooks(own);
   });
 });

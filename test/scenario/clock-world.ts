@@ -30,9 +30,15 @@ const [lookMs, longMs, laterMs] = [100, 3_000, 500];
 export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWorld> {
   const operator = askWith(system, await system.operator("admin"));
   const clock: ClockWorld["clock"] = async ({ organisationId }) =>
-    (await operator.done("TestClockService/GetTestClock", { organisation: organisationId })).testClock;
+    (await operator.done("TestClockService/GetTestClock", { organisation: organisationId }))
+      .testClock;
   const advance: ClockWorld["advance"] = async ({ organisationId }, by) =>
-    (await operator.done("TestClockService/AdvanceTestClock", { organisation: organisationId, ...by })).testClock;
+    (
+      await operator.done("TestClockService/AdvanceTestClock", {
+        organisation: organisationId,
+        ...by,
+      })
+    ).testClock;
   const arrived: ClockWorld["arrived"] = async (organisation) => {
     let shown = await clock(organisation);
     const began = performance.now();

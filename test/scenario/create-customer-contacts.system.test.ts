@@ -12,7 +12,8 @@ beforeAll(async () => {
   organisation = await system.organisation();
 });
 
-const create = (body: object) => system.ask("POST", "/v1/customers", { key: organisation.apiKey, body });
+const create = (body: object) =>
+  system.ask("POST", "/v1/customers", { key: organisation.apiKey, body });
 
 test("a code of a hundred characters is taken, and billed", async () => {
   const code = "c".repeat(100);
@@ -50,5 +51,7 @@ test("the demo ledger shows what was raised without a token", async () => {
   const books = await fetch(`${system.demoUrl}/demo/invoices`);
   const { invoices } = (await books.json()) as { readonly invoices: readonly unknown[] };
   // Those of others stand beside it, the newest first.
-  expect(invoices).toContainEqual(expect.objectContaining({ organisation: "Northwind", contact: "Long Code Ltd" }));
+  expect(invoices).toContainEqual(
+    expect.objectContaining({ organisation: "Northwind", contact: "Long Code Ltd" }),
+  );
 });

@@ -42,7 +42,11 @@ async function contactsNamed(name: string): Promise<readonly Contact[]> {
 }
 
 /** A contact that is in the ledger and no customer. */
-async function addContact(name: string, number: string | null = null, status = "ACTIVE"): Promise<string> {
+async function addContact(
+  name: string,
+  number: string | null = null,
+  status = "ACTIVE",
+): Promise<string> {
   const id = randomUUID();
   await system.pool.query(
     `INSERT INTO demo_ledger.contacts (contact_id, tenant_id, name, contact_number, email, status)
@@ -53,7 +57,8 @@ async function addContact(name: string, number: string | null = null, status = "
 }
 
 async function customersWithCode(code: string) {
-  return (await ask("GET", `/v1/customers?code=${encodeURIComponent(code)}`, { key: own.apiKey })).json.data;
+  return (await ask("GET", `/v1/customers?code=${encodeURIComponent(code)}`, { key: own.apiKey }))
+    .json.data;
 }
 
 test("a customer is made with its contact in the ledger, and is read as it was answered", async () => {
@@ -82,15 +87,27 @@ test("a customer is made with its contact in the ledger, and is read as it was a
     last_name: "Abernathy",
     email: body.email,
   });
-  expect((await ask("GET", `/v1/customers/${answer.json.id}`, { key: own.apiKey })).text).toBe(answer.text);
+  expect((await ask("GET", `/v1/customers/${answer.json.id}`, { key: own.apiKey })).text).toBe(
+    answer.text,
+  );
   const subscription = { customer_code: body.code, plan_code: "site" };
-  const made = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: "umb", body: subscription });
-  expect(made.json).toMatchObject({ customer: answer.json.id, invoice: { ledger: { sync_status: "synced" } } });
+  const made = await ask("POST", "/v1/subscriptions", {
+    key: own.apiKey,
+    idempotencyKey: "umb",
+    body: subscription,
+  });
+  expect(made.json).toMatchObject({
+    customer: answer.json.id,
+    invoice: { ledger: { sync_status: "synced" } },
+  });
 });
 
 test.each([
   ["left out", {}],
-  ["null", { code: null, company_name: null, first_name: null, last_name: null, ledger_contact_id: null }],
+  [
+    "null",
+    { code: null, company_name: null, first_name: null, last_name: null, ledger_contact_id: null },
+  ],
 ])("with its optional members %s the code is made, and is the contact's number", async (said, members) => {
   const name = `Members ${said}`;
   const { status, json, text } = await create({ name, email: "a@b.example", ...members });
@@ -100,13 +117,20 @@ test.each([
     company_name: null,
     first_name: null,
   });
-  expect(await contactsNamed(name)).toMatchObject([{ contact_number: json.code, first_name: null }]);
+  expect(await contactsNamed(name)).toMatchObject([
+    { contact_number: json.code, first_name: null },
+  ]);
 });
 
 describe("an existing contact", () => {
   test("is imported, and none is made", async () => {
     const id = await addContact("Stark Industries", "S-1");
-    const body = { code: "STARK", name: "Stark Industries", email: "tony@stark.example", ledger_contact_id: id };
+    const body = {
+      code: "STARK",
+      name: "Stark Industries",
+      email: "tony@stark.example",
+      ledger_contact_id: id,
+    };
     const answer = await create(body);
     expect(answer.status, answer.text).toBe(201);
     expect(answer.json).toMatchObject(body);
@@ -118,7 +142,12 @@ describe("an existing contact", () => {
     const { json } = await ask("GET", "/v1/customers?code=ACME", { key: own.apiKey });
     const taken: string = json.data[0].ledger_contact_id;
     for (const id of [taken, taken.toUpperCase()]) {
-      const answer = await create({ code: "TWICE", name: "Acme Ltd", email: "a@b.example", ledger_contact_id: id });
+      const answer = await create({
+        code: "TWICE",
+        name: "Acme Ltd",
+        email: "a@b.example",
+        ledger_contact_id: id,
+      });
       expect(refusalOf(answer)).toEqual(invalid("ledger_contact_id"));
     }
     expect(await customersWithCode("TWICE")).toEqual([]);
@@ -173,14 +202,18 @@ describe("what is taken", () => {
 
   test("by requests at once: one of each code and one of each name is made", async () => {
     const sameCode = await Promise.all(
-      Array.from({ length: 6 }, (_, index) => create({ code: "ONCE", name: `Once ${index}`, email })),
+      Array.from({ length: 6 }, (_, index) =>
+        create({ code: "ONCE", name: `Once ${index}`, email }),
+      ),
     );
     expect(sameCode.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
     for (const answer of sameCode.filter(({ status }) => status === 409)) {
       expect(refusalOf(answer).code).toBe("customer_code_taken");
     }
     const sameName = await Promise.all(
-      Array.from({ length: 6 }, (_, index) => create({ code: `N${index}`, name: "One Name", email })),
+      Array.from({ length: 6 }, (_, index) =>
+        create({ code: `N${index}`, name: "One Name", email }),
+      ),
     );
     expect(sameName.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
     for (const answer of sameName.filter(({ status }) => status === 409)) {
@@ -196,16 +229,24 @@ describe("an Idempotency-Key", () => {
     const first = await create(body, { idempotencyKey: "one" });
     const again = await create(body, { idempotencyKey: "one" });
     expect([first.status, first.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
-    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([201, first.text, "true"]);
+    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([
+      201,
+      first.text,
+      "true",
+    ]);
     expect(await contactsNamed(body.name)).toHaveLength(1);
     const other = await create({ ...body, email: "c@d.example" }, { idempotencyKey: "one" });
     expect(refusalOf(other).code).toBe("idempotency_conflict");
-    expect(refusalOf(await create(body))).toEqual(refused(409, "ledger_contact_name_taken", "name"));
+    expect(refusalOf(await create(body))).toEqual(
+      refused(409, "ledger_contact_name_taken", "name"),
+    );
   });
 
   test("sent by many at once makes one customer", async () => {
     const body = { name: "At Once Ltd", email: "a@b.example" };
-    const answers = await Promise.all(Array.from({ length: 10 }, () => create(body, { idempotencyKey: "many" })));
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => create(body, { idempotencyKey: "many" })),
+    );
     const made = answers.filter(({ status }) => status === 201);
     expect(new Set(made.map(({ text }) => text)).size).toBe(1);
     for (const answer of answers.filter(({ status }) => status !== 201)) {
@@ -217,13 +258,19 @@ describe("an Idempotency-Key", () => {
 
   test("of a refused request is free again", async () => {
     const idempotencyKey = "refused";
-    expect((await create({ name: "Acme Ltd", email: "a@b.example" }, { idempotencyKey })).status).toBe(409);
-    expect((await create({ name: "Mended Ltd", email: "a@b.example" }, { idempotencyKey })).status).toBe(201);
+    expect(
+      (await create({ name: "Acme Ltd", email: "a@b.example" }, { idempotencyKey })).status,
+    ).toBe(409);
+    expect(
+      (await create({ name: "Mended Ltd", email: "a@b.example" }, { idempotencyKey })).status,
+    ).toBe(201);
   });
 
   test("may be left out, but not malformed", async () => {
     const body = { name: "Malformed Ltd", email: "a@b.example" };
-    expect(refusalOf(await create(body, { idempotencyKey: "a b" }))).toEqual(invalid("Idempotency-Key"));
+    expect(refusalOf(await create(body, { idempotencyKey: "a b" }))).toEqual(
+      invalid("Idempotency-Key"),
+    );
   });
 });
 
@@ -274,15 +321,26 @@ describe("a member that is wrong", () => {
 test("a creation that the ledger may still carry out names the key to retry with only if one was sent", async () => {
   // Longer than an answer waits: what was sent is not decided by then.
   const contacts = "PUT /api.xro/2.0/Contacts";
-  await system.fault({ kind: "slow_before", match: contacts, tenantId: own.tenantId, delayMs: 60_000, times: 2 });
+  await system.fault({
+    kind: "slow_before",
+    match: contacts,
+    tenantId: own.tenantId,
+    delayMs: 60_000,
+    times: 2,
+  });
   const [keyed, keyless] = await Promise.all([
     create({ name: "Slow Ltd", email: "a@b.example" }, { idempotencyKey: "slow" }),
     create({ name: "Slower Ltd", email: "a@b.example" }),
   ]);
   await system.clearFaults();
-  for (const answer of [keyed, keyless]) expect(refusalOf(answer)).toEqual(refused(502, "ledger_unavailable"));
-  expect(keyed.json.error.message).toContain("may still be made; retry with the same Idempotency-Key");
-  expect(keyless.json.error.message).toContain("may still be made; look it up before you create it again");
+  for (const answer of [keyed, keyless])
+    expect(refusalOf(answer)).toEqual(refused(502, "ledger_unavailable"));
+  expect(keyed.json.error.message).toContain(
+    "may still be made; retry with the same Idempotency-Key",
+  );
+  expect(keyless.json.error.message).toContain(
+    "may still be made; look it up before you create it again",
+  );
 });
 
 test("with the ledger away nothing is made and nothing shown, and a retry with the key works once it is back", async () => {
@@ -292,7 +350,8 @@ test("with the ledger away nothing is made and nothing shown, and a retry with t
     create(body, { idempotencyKey: "later" }),
     create({ ...body, code: "LATER-2", ledger_contact_id: randomUUID() }),
   ]);
-  for (const answer of [made, imported]) expect(refusalOf(answer)).toEqual(refused(502, "ledger_unavailable"));
+  for (const answer of [made, imported])
+    expect(refusalOf(answer)).toEqual(refused(502, "ledger_unavailable"));
   expect(await customersWithCode("LATER")).toEqual([]);
   await system.startLedger();
   const retried = await create(body, { idempotencyKey: "later" });

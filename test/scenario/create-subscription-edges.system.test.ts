@@ -31,7 +31,11 @@ function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisatio
 let keys = 0;
 
 function create(body: object, { apiKey } = shared, idempotencyKey = `key-${++keys}`) {
-  return ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey, body: { customer_code: "ACME", ...body } });
+  return ask("POST", "/v1/subscriptions", {
+    key: apiKey,
+    idempotencyKey,
+    body: { customer_code: "ACME", ...body },
+  });
 }
 
 async function created(body: object, organisation = shared) {
@@ -45,8 +49,18 @@ describe("periods are counted from the anchor", () => {
     ["from the 31st to the end of February", "site", { start_date: "2027-01-31" }, "2027-02-28"],
     ["from the 31st to a leap day", "site", { start_date: "2028-01-31" }, "2028-02-29"],
     ["from the 30th to the end of February", "site", { start_date: "2027-01-30" }, "2027-02-28"],
-    ["from a clamped day back to its billing day", "site", { start_date: "2027-02-28", billing_day: 31 }, "2027-03-31"],
-    ["from a clamped day without one to the same day", "site", { start_date: "2027-02-28" }, "2027-03-28"],
+    [
+      "from a clamped day back to its billing day",
+      "site",
+      { start_date: "2027-02-28", billing_day: 31 },
+      "2027-03-31",
+    ],
+    [
+      "from a clamped day without one to the same day",
+      "site",
+      { start_date: "2027-02-28" },
+      "2027-03-28",
+    ],
     ["over a year's end", "site", { start_date: "2026-12-15" }, "2027-01-15"],
     ["two months on", "two-months", { start_date: "2026-12-31" }, "2027-02-28"],
     ["a quarter on", "quarter", { start_date: "2026-11-30" }, "2027-02-28"],
@@ -93,7 +107,11 @@ describe("the largest amounts", () => {
 
   test("are exact, in the answer and in the ledger", async () => {
     const own = await sandbox();
-    const charges = Array.from({ length: 20 }, () => ({ charge_code: "onboarding", quantity: 999, price }));
+    const charges = Array.from({ length: 20 }, () => ({
+      charge_code: "onboarding",
+      quantity: 999,
+      price,
+    }));
     // 1,000,000 × 999,999,999.9999, and 20 times 999 × it, 998,999,999,999.9001 rounded to 998,999,999,999.90.
     const { invoice } = await created({ plan_code: "team", units: 1_000_000, price, charges }, own);
     expect(invoice.lines[0].amount).toBe("999999999999900.0000");
@@ -111,7 +129,9 @@ describe("the largest amounts", () => {
   test("are bounded: what no invoice can hold is refused", async () => {
     const answer = await create({ plan_code: "team", units: 1_000_001, price });
     expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "units"));
-    expect((await created({ plan_code: "growth", units: 1_000_000_000 })).invoice.subtotal).toBe("6000000007.5000");
+    expect((await created({ plan_code: "growth", units: 1_000_000_000 })).invoice.subtotal).toBe(
+      "6000000007.5000",
+    );
   });
 });
 
@@ -121,7 +141,10 @@ describe("in the ledger", () => {
     const changes = { code: "taxed", revenue_account: "201", tax_type: "RROUTPUT" };
     await addLike(system.pool, "plans", own.organisationId, "site", changes);
     const charges = [{ charge_code: "hardware-key" }];
-    const { invoice } = await created({ plan_code: "taxed", charges, invoice_reference: "PO-3" }, own);
+    const { invoice } = await created(
+      { plan_code: "taxed", charges, invoice_reference: "PO-3" },
+      own,
+    );
     // 49.00 at 5 % and 39.90 at 20 %.
     expect(invoice).toMatchObject({ subtotal: "88.9000", total: "99.3300", amount_due: "99.3300" });
     const text = `SELECT number, reference, currency, issue_date, due_date, lines FROM demo_ledger.invoices WHERE tenant_id = $1`;
@@ -144,9 +167,14 @@ describe("in the ledger", () => {
   test("nothing is raised for a line without an account: the answer says so, and the subscription stays", async () => {
     const own = await sandbox({ revenue_account: null });
     const { id, invoice } = await created({ plan_code: "site" }, own);
-    expect(invoice).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed", invoice_id: null } });
+    expect(invoice).toMatchObject({
+      status: "not_in_external",
+      ledger: { sync_status: "failed", invoice_id: null },
+    });
     expect(invoice.ledger.sync_error).toMatch(/account/i);
-    expect((await ask("GET", `/v1/subscriptions/${id}`, { key: own.apiKey })).json.status).toBe("active");
+    expect((await ask("GET", `/v1/subscriptions/${id}`, { key: own.apiKey })).json.status).toBe(
+      "active",
+    );
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
   });
 
@@ -158,7 +186,11 @@ describe("in the ledger", () => {
 
   test("a currency that the ledger does not have is its refusal, not ours", async () => {
     const own = await sandbox();
-    await addLike(system.pool, "plans", own.organisationId, "site", { code: "dinar", currency: "KWD", price: "1.23" });
+    await addLike(system.pool, "plans", own.organisationId, "site", {
+      code: "dinar",
+      currency: "KWD",
+      price: "1.23",
+    });
     const answer = await created({ plan_code: "dinar" }, own);
     expect(answer.invoice).toMatchObject({ subtotal: "1.2300", status: "not_in_external" });
     expect(answer.invoice.ledger.sync_error).toContain("KWD");
@@ -177,26 +209,42 @@ describe("in the ledger", () => {
   test("a number that another document has is never taken over", async () => {
     const own = await sandbox();
     const other = await created({ plan_code: "site" }, own);
-    await system.pool.query("UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1", [own.tenantId]);
+    await system.pool.query(
+      "UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1",
+      [own.tenantId],
+    );
     const { invoice } = await created({ plan_code: "team", units: 5 }, own);
-    expect(invoice).toMatchObject({ number: "INV-0002", status: "not_in_external", ledger: { invoice_id: null } });
+    expect(invoice).toMatchObject({
+      number: "INV-0002",
+      status: "not_in_external",
+      ledger: { invoice_id: null },
+    });
     expect(invoice.ledger.sync_error).toContain("INV-0002");
-    expect(await system.ledgerInvoices(own.tenantId)).toEqual([{ number: "INV-0002", status: "DRAFT" }]);
-    expect((await ask("GET", `/v1/invoices/${other.invoice.id}`, { key: own.apiKey })).json.number).toBe("INV-0001");
+    expect(await system.ledgerInvoices(own.tenantId)).toEqual([
+      { number: "INV-0002", status: "DRAFT" },
+    ]);
+    expect(
+      (await ask("GET", `/v1/invoices/${other.invoice.id}`, { key: own.apiKey })).json.number,
+    ).toBe("INV-0001");
   });
 });
 
 describe("with the ledger away", () => {
   test("the subscription is there and its invoice scheduled, and it is settled by itself once it is back", async () => {
     await system.stopLedger();
-    const answer = await create({ plan_code: "site" }, shared, "away").finally(() => system.startLedger());
+    const answer = await create({ plan_code: "site" }, shared, "away").finally(() =>
+      system.startLedger(),
+    );
     expect(answer.status, answer.text).toBe(201);
     expect(answer.json).toMatchObject({
       status: "active",
       invoice: {
         status: "scheduled",
         total: "49.0000",
-        ledger: { sync_status: "failed", sync_error: "The ledger could not be reached; it is retried" },
+        ledger: {
+          sync_status: "failed",
+          sync_error: "The ledger could not be reached; it is retried",
+        },
       },
     });
     const { id } = answer.json.invoice;
@@ -204,7 +252,11 @@ describe("with the ledger away", () => {
       const { json } = await ask("GET", `/v1/invoices/${id}`, { key: shared.apiKey });
       return json.ledger.sync_status === "synced" && json;
     });
-    expect(settled).toMatchObject({ status: "draft", total: "58.8000", number: answer.json.invoice.number });
+    expect(settled).toMatchObject({
+      status: "draft",
+      total: "58.8000",
+      number: answer.json.invoice.number,
+    });
     const again = await create({ plan_code: "site" }, shared, "away");
     expect([again.text, again.headers.get("Idempotent-Replayed")]).toEqual([answer.text, "true"]);
   });

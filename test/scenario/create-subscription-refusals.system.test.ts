@@ -22,20 +22,36 @@ beforeAll(async () => {
   await addLike(pool, "customers", organisationId, "ACME", { code: "GONE", status: "inactive" });
   for (const status of ["draft", "inactive", "legacy"]) {
     await addLike(pool, "plans", organisationId, "team", { code: `team-${status}`, status });
-    await addLike(pool, "charges", organisationId, "onboarding", { code: `onboarding-${status}`, status });
+    await addLike(pool, "charges", organisationId, "onboarding", {
+      code: `onboarding-${status}`,
+      status,
+    });
   }
-  await addLike(pool, "charges", organisationId, "onboarding", { code: "dollars", currency: "USD" });
+  await addLike(pool, "charges", organisationId, "onboarding", {
+    code: "dollars",
+    currency: "USD",
+  });
   const bounded = { code: "bounded", minimum_units: 2, free_units: 3 };
-  await addTiers(pool, organisationId, await addLike(pool, "plans", organisationId, "growth", bounded), [
-    [5, "7", null],
-    [10, "6", null],
-  ]);
+  await addTiers(
+    pool,
+    organisationId,
+    await addLike(pool, "plans", organisationId, "growth", bounded),
+    [
+      [5, "7", null],
+      [10, "6", null],
+    ],
+  );
 });
 
 let keys = 0;
 
 function send(body: unknown, headers: Record<string, string> = {}) {
-  return ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: `key-${++keys}`, body, headers });
+  return ask("POST", "/v1/subscriptions", {
+    key: own.apiKey,
+    idempotencyKey: `key-${++keys}`,
+    body,
+    headers,
+  });
 }
 
 const good = { customer_code: "ACME", plan_code: "team", units: 2 };
@@ -50,12 +66,32 @@ describe("a body that is no request of this shape", () => {
     ["null", "null", null],
     ["a text", '"{}"', null],
     ["an escaped lone surrogate", '{"label":"\\ud800"}', "label"],
-    ["a duplicate member", '{"customer_code":"ACME","plan_code":"team","units":2,"units":3}', "units"],
-    ["a duplicate member below", '{"charges":[{"charge_code":"a","charge_code":"a"}]}', "charges.0.charge_code"],
-    ["an unknown member", '{"customer_code":"ACME","plan_code":"team","units":2,"colour":"red"}', "colour"],
-    ["a member in another case", '{"customerCode":"ACME","plan_code":"team","units":2}', "customerCode"],
+    [
+      "a duplicate member",
+      '{"customer_code":"ACME","plan_code":"team","units":2,"units":3}',
+      "units",
+    ],
+    [
+      "a duplicate member below",
+      '{"charges":[{"charge_code":"a","charge_code":"a"}]}',
+      "charges.0.charge_code",
+    ],
+    [
+      "an unknown member",
+      '{"customer_code":"ACME","plan_code":"team","units":2,"colour":"red"}',
+      "colour",
+    ],
+    [
+      "a member in another case",
+      '{"customerCode":"ACME","plan_code":"team","units":2}',
+      "customerCode",
+    ],
     ["a path parameter", '{"customer_code":"ACME","plan_code":"team","units":2,"id":"x"}', "id"],
-    ["an unknown member below", '{"charges":[{"charge_code":"onboarding","code":"x"}]}', "charges.0.code"],
+    [
+      "an unknown member below",
+      '{"charges":[{"charge_code":"onboarding","code":"x"}]}',
+      "charges.0.code",
+    ],
     ["5.0", '{"customer_code":"ACME","plan_code":"team","units":5.0}', "units"],
     ["5e0", '{"customer_code":"ACME","plan_code":"team","units":5e0}', "units"],
     ["a minus zero", '{"customer_code":"ACME","plan_code":"team","units":-0}', "units"],
@@ -180,11 +216,22 @@ describe("a member that is wrong", () => {
   });
 
   test.each([
-    ["255 code points of two UTF-16 units each", { label: "😀".repeat(255), invoice_reference: "😀".repeat(255) }],
+    [
+      "255 code points of two UTF-16 units each",
+      { label: "😀".repeat(255), invoice_reference: "😀".repeat(255) },
+    ],
     ["no text at all", { label: "", invoice_reference: "" }],
-    ["20 charges", { charges: Array.from({ length: 20 }, () => ({ charge_code: "hardware-key", quantity: 999 })) }],
+    [
+      "20 charges",
+      {
+        charges: Array.from({ length: 20 }, () => ({ charge_code: "hardware-key", quantity: 999 })),
+      },
+    ],
     ["the largest price", { price: "999999999.9999", units: 1 }],
-    ["escapes and white space", '{ "customer_code" : "\\u0041CME",\n\t"plan_code":"team","units":2 }'],
+    [
+      "escapes and white space",
+      '{ "customer_code" : "\\u0041CME",\n\t"plan_code":"team","units":2 }',
+    ],
   ])("is not refused at its limit: %s", async (_, body) => {
     const answer = await send(typeof body === "string" ? body : { ...good, ...body });
     expect(answer.status, answer.text).toBe(201);
@@ -192,7 +239,9 @@ describe("a member that is wrong", () => {
 });
 
 describe("the rules of the operation", () => {
-  const charge = (charge_code: string, more: object = {}) => ({ charges: [{ charge_code, ...more }] });
+  const charge = (charge_code: string, more: object = {}) => ({
+    charges: [{ charge_code, ...more }],
+  });
 
   test("are judged in the order of the decisions: each fault mended shows the next", async () => {
     const steps: [object, Refused][] = [
@@ -204,7 +253,10 @@ describe("the rules of the operation", () => {
       [{ plan_code: "team-legacy" }, refused(404, "charge_not_found", "charges.0.charge_code")],
       [charge("onboarding-draft"), refused(422, "customer_not_active", "customer_code")],
       [{ customer_code: "ACME" }, refused(422, "plan_not_active", "plan_code")],
-      [{ plan_code: "bounded", price: "5" }, refused(422, "charge_not_active", "charges.0.charge_code")],
+      [
+        { plan_code: "bounded", price: "5" },
+        refused(422, "charge_not_active", "charges.0.charge_code"),
+      ],
       [charge("dollars"), refused(422, "currency_mismatch", "charges.0.charge_code")],
       [charge("hardware-key", { price: "1" }), refused(422, "price_override_not_allowed", "price")],
       [{ price: undefined }, refused(422, "price_override_not_allowed", "charges.0.price")],
@@ -225,20 +277,48 @@ describe("the rules of the operation", () => {
 
   test.each<[string, object, Refused]>([
     ["a draft plan", { plan_code: "team-draft" }, refused(422, "plan_not_active", "plan_code")],
-    ["an inactive plan", { plan_code: "team-inactive" }, refused(422, "plan_not_active", "plan_code")],
-    ["an inactive charge", charge("onboarding-inactive"), refused(422, "charge_not_active", "charges.0.charge_code")],
-    ["a legacy charge", charge("onboarding-legacy"), refused(422, "charge_not_active", "charges.0.charge_code")],
+    [
+      "an inactive plan",
+      { plan_code: "team-inactive" },
+      refused(422, "plan_not_active", "plan_code"),
+    ],
+    [
+      "an inactive charge",
+      charge("onboarding-inactive"),
+      refused(422, "charge_not_active", "charges.0.charge_code"),
+    ],
+    [
+      "a legacy charge",
+      charge("onboarding-legacy"),
+      refused(422, "charge_not_active", "charges.0.charge_code"),
+    ],
     [
       "a fault of the second charge",
       { charges: [{ charge_code: "onboarding" }, { charge_code: "none" }] },
       refused(404, "charge_not_found", "charges.1.charge_code"),
     ],
-    ["a code in another case", { customer_code: "acme" }, refused(404, "customer_not_found", "customer_code")],
-    ["a code with a space", { customer_code: "ACME " }, refused(404, "customer_not_found", "customer_code")],
+    [
+      "a code in another case",
+      { customer_code: "acme" },
+      refused(404, "customer_not_found", "customer_code"),
+    ],
+    [
+      "a code with a space",
+      { customer_code: "ACME " },
+      refused(404, "customer_not_found", "customer_code"),
+    ],
     ["units on a flat fee", { plan_code: "site" }, refused(422, "plan_has_no_units", "units")],
-    ["no units of a flat fee", { plan_code: "site", units: 0 }, refused(422, "plan_has_no_units", "units")],
+    [
+      "no units of a flat fee",
+      { plan_code: "site", units: 0 },
+      refused(422, "plan_has_no_units", "units"),
+    ],
     ["too few units", { units: 0 }, refused(422, "units_below_minimum", "units")],
-    ["a start off the billing day", { start_date: "2026-01-30", billing_day: 31 }, invalid("start_date")],
+    [
+      "a start off the billing day",
+      { start_date: "2026-01-30", billing_day: 31 },
+      invalid("start_date"),
+    ],
     ["a billing day off today", { billing_day: 30 }, invalid("billing_day")],
     ["a start more than five years ahead", { start_date: "2031-02-01" }, invalid("start_date")],
     ["a first period that is over", { start_date: "2025-12-31" }, invalid("start_date")],
@@ -248,10 +328,13 @@ describe("the rules of the operation", () => {
 });
 
 describe("before the body", () => {
-  const post = (asked: Parameters<Ask>[2]) => ask("POST", "/v1/subscriptions", { body: "no JSON", ...asked });
+  const post = (asked: Parameters<Ask>[2]) =>
+    ask("POST", "/v1/subscriptions", { body: "no JSON", ...asked });
 
   test("the key comes first, then its scope, then the header Idempotency-Key", async () => {
-    const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"], { livemode: false });
+    const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"], {
+      livemode: false,
+    });
     expect(refusalOf(await post({}))).toEqual(refused(401, "invalid_api_key"));
     expect(refusalOf(await post({ key: value }))).toEqual(refused(403, "insufficient_scope"));
     const missing = refusalOf(await post({ key: own.apiKey }));
@@ -266,19 +349,28 @@ describe("before the body", () => {
     "é",
     "a\tb",
   ])("a malformed Idempotency-Key is refused: %o", async (key) => {
-    expect(refusalOf(await post({ key: own.apiKey, idempotencyKey: key }))).toEqual(invalid("Idempotency-Key"));
+    expect(refusalOf(await post({ key: own.apiKey, idempotencyKey: key }))).toEqual(
+      invalid("Idempotency-Key"),
+    );
   });
 
   test("a query is refused by the name of its parameter", async () => {
     const asked = { key: own.apiKey, idempotencyKey: "query", body: good };
-    expect(refusalOf(await ask("POST", "/v1/subscriptions?dry_run=true", asked))).toEqual(invalid("dry_run"));
+    expect(refusalOf(await ask("POST", "/v1/subscriptions?dry_run=true", asked))).toEqual(
+      invalid("dry_run"),
+    );
   });
 });
 
 describe("the key of a refused request", () => {
   test("is free again, for a corrected body and for every kind of refusal", async () => {
     const asked = { key: own.apiKey, idempotencyKey: "again" };
-    const bodies = ["{", { ...good, units: "2" }, { ...good, plan_code: "nothing" }, { ...good, units: 0 }];
+    const bodies = [
+      "{",
+      { ...good, units: "2" },
+      { ...good, plan_code: "nothing" },
+      { ...good, units: 0 },
+    ];
     for (const body of bodies)
       expect((await ask("POST", "/v1/subscriptions", { ...asked, body })).status).not.toBe(201);
     const made = await ask("POST", "/v1/subscriptions", { ...asked, body: good });
@@ -288,17 +380,27 @@ describe("the key of a refused request", () => {
   test("belongs to the request that succeeded: another one conflicts, before its own faults are judged", async () => {
     const asked = { key: own.apiKey, idempotencyKey: "taken" };
     const first = await ask("POST", "/v1/subscriptions", { ...asked, body: good });
-    const other = await ask("POST", "/v1/subscriptions", { ...asked, body: { ...good, plan_code: "nothing" } });
+    const other = await ask("POST", "/v1/subscriptions", {
+      ...asked,
+      body: { ...good, plan_code: "nothing" },
+    });
     expect(refusalOf(other).code).toBe("idempotency_conflict");
     const customer = { name: "Umbrella", email: "a@b.example" };
     expect(refusalOf(await ask("POST", "/v1/customers", { ...asked, body: customer })).code).toBe(
       "idempotency_conflict",
     );
-    const malformed = await ask("POST", "/v1/subscriptions", { ...asked, body: { ...good, units: "2" } });
+    const malformed = await ask("POST", "/v1/subscriptions", {
+      ...asked,
+      body: { ...good, units: "2" },
+    });
     expect(refusalOf(malformed)).toEqual(invalid("units"));
     const reordered = '{"units":2,  "plan_code":"team","customer_code":"ACME"}';
     const again = await ask("POST", "/api/v1/subscriptions", { ...asked, body: reordered });
-    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([201, first.text, "true"]);
+    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([
+      201,
+      first.text,
+      "true",
+    ]);
   });
 
   test("a refused creation leaves nothing behind", async () => {

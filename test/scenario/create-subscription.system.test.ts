@@ -19,14 +19,21 @@ beforeAll(async () => {
 });
 
 /** An organisation whose clock stands still, so that every date can be written down. */
-function sandbox(changes: Record<string, unknown> = {}, currency = "NZD"): Promise<MadeOrganisation> {
+function sandbox(
+  changes: Record<string, unknown> = {},
+  currency = "NZD",
+): Promise<MadeOrganisation> {
   return system.organisation({ livemode: false, currency }, { test_clock: now, ...changes });
 }
 
 let keys = 0;
 
 function create(body: object, { apiKey } = shared, idempotencyKey = `key-${++keys}`) {
-  return ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey, body: { customer_code: "ACME", ...body } });
+  return ask("POST", "/v1/subscriptions", {
+    key: apiKey,
+    idempotencyKey,
+    body: { customer_code: "ACME", ...body },
+  });
 }
 
 async function created(body: object, organisation = shared) {
@@ -38,8 +45,13 @@ async function created(body: object, organisation = shared) {
 test("a subscription created over REST becomes an invoice in the ledger", async () => {
   const own = await system.organisation();
   const { invoice } = await created({ plan_code: "team", units: 10 }, own);
-  expect(invoice).toMatchObject({ status: "draft", ledger: { sync_status: "synced", sync_error: null } });
-  expect(await system.ledgerInvoices(own.tenantId)).toEqual([{ number: invoice.number, status: "DRAFT" }]);
+  expect(invoice).toMatchObject({
+    status: "draft",
+    ledger: { sync_status: "synced", sync_error: null },
+  });
+  expect(await system.ledgerInvoices(own.tenantId)).toEqual([
+    { number: invoice.number, status: "DRAFT" },
+  ]);
 });
 
 test("every member of the request is in the answer, and every amount is exact", async () => {
@@ -129,8 +141,22 @@ test("every member of the request is in the answer, and every amount is exact", 
         unit_price: "66.6667",
         amount: "200.0000",
       },
-      { ...charge, name: "Hardware key", description: "", units: 2, unit_price: "39.9000", amount: "79.8000" },
-      { ...charge, name: "Hardware key", description: "", units: 1, unit_price: "39.9000", amount: "39.9000" },
+      {
+        ...charge,
+        name: "Hardware key",
+        description: "",
+        units: 2,
+        unit_price: "39.9000",
+        amount: "79.8000",
+      },
+      {
+        ...charge,
+        name: "Hardware key",
+        description: "",
+        units: 1,
+        unit_price: "39.9000",
+        amount: "39.9000",
+      },
     ],
     ledger: { sync_status: "synced", invoice_id: expect.any(String), sync_error: null },
     created: "2026-01-31T03:00:00.000Z",
@@ -181,9 +207,18 @@ describe("what a first period costs", () => {
   ])("%s with %s units: %s, with tax %s", async (plan, units, amount, total, unitPrice) => {
     const answer = await created({ plan_code: plan, ...(units === null ? {} : { units }) });
     expect(answer).toMatchObject({ units: units ?? 0, renewal_value: amount });
-    expect(answer.invoice).toMatchObject({ subtotal: amount, total, ledger: { sync_status: "synced" } });
+    expect(answer.invoice).toMatchObject({
+      subtotal: amount,
+      total,
+      ledger: { sync_status: "synced" },
+    });
     expect(answer.invoice.lines).toHaveLength(1);
-    expect(answer.invoice.lines[0]).toMatchObject({ kind: "plan", units, amount, unit_price: unitPrice });
+    expect(answer.invoice.lines[0]).toMatchObject({
+      kind: "plan",
+      units,
+      amount,
+      unit_price: unitPrice,
+    });
   });
 
   test.each([
@@ -206,7 +241,11 @@ describe("what a first period costs", () => {
   test("the yen has no smaller unit", async () => {
     const yen = await sandbox({}, "JPY");
     const answer = await created({ plan_code: "team", units: 3 }, yen);
-    expect(answer).toMatchObject({ currency: "JPY", renewal_value: "38.0000", invoice: { subtotal: "38.0000" } });
+    expect(answer).toMatchObject({
+      currency: "JPY",
+      renewal_value: "38.0000",
+      invoice: { subtotal: "38.0000" },
+    });
   });
 });
 
@@ -227,7 +266,11 @@ test("one that began earlier in its first period is billed for all of it, dated 
   expect(await created({ plan_code: "site", start_date: "2026-01-01" })).toMatchObject({
     status: "active",
     renewal_date: "2026-02-01",
-    invoice: { issue_date: "2026-01-31", period: { start: "2026-01-01", end: "2026-02-01" }, subtotal: "49.0000" },
+    invoice: {
+      issue_date: "2026-01-31",
+      period: { start: "2026-01-01", end: "2026-02-01" },
+      subtotal: "49.0000",
+    },
   });
 });
 
@@ -250,8 +293,14 @@ describe("in Setup Mode", () => {
     const body = { plan_code: "team", units: 3, start_date: "2026-01-10" };
     const first = await create(body, own, "mirror");
     expect(first.status, first.text).toBe(201);
-    expect(first.json).toMatchObject({ invoice: null, status: "active", renewal_date: "2026-02-10" });
-    await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [own.organisationId]);
+    expect(first.json).toMatchObject({
+      invoice: null,
+      status: "active",
+      renewal_date: "2026-02-10",
+    });
+    await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
+      own.organisationId,
+    ]);
     expect((await create(body, own, "mirror")).text).toBe(first.text);
     expect((await ask("GET", "/v1/invoices", { key: own.apiKey })).json.data).toEqual([]);
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
@@ -268,7 +317,13 @@ describe("inside its invoice window", () => {
   test("the renewal invoice is raised at once, without the one-off charges", async () => {
     const own = await sandbox({ invoice_create_days: 25 });
     const charges = [{ charge_code: "hardware-key" }];
-    const body = { plan_code: "team", units: 4, start_date: "2026-01-10", invoice_reference: "PO-7", charges };
+    const body = {
+      plan_code: "team",
+      units: 4,
+      start_date: "2026-01-10",
+      invoice_reference: "PO-7",
+      charges,
+    };
     const { id, invoice } = await created(body, own);
     expect(invoice).toMatchObject({ type: "first", number: "INV-0001", subtotal: "89.9000" });
     const renewal = await until("the renewal invoice is in the ledger", async () => {
@@ -314,10 +369,16 @@ describe("what the ledger refuses", () => {
       status: "not_in_external",
       subtotal: "49.0000",
       total: "49.0000",
-      ledger: { sync_status: "failed", invoice_id: null, sync_error: expect.stringContaining("205") },
+      ledger: {
+        sync_status: "failed",
+        invoice_id: null,
+        sync_error: expect.stringContaining("205"),
+      },
     });
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
-    await system.pool.query("UPDATE organisations SET revenue_account = '200' WHERE id = $1", [own.organisationId]);
+    await system.pool.query("UPDATE organisations SET revenue_account = '200' WHERE id = $1", [
+      own.organisationId,
+    ]);
     const again = await create({ plan_code: "site" }, own, "refused");
     expect([again.status, again.text]).toEqual([201, first.text]);
     expect(again.headers.get("Idempotent-Replayed")).toBe("true");
@@ -328,23 +389,37 @@ describe("what the ledger refuses", () => {
 
   test("of several lines says why, and leaves the next subscription alone", async () => {
     const own = await sandbox();
-    await system.fault({ match: "/Invoices", kind: "refuse", tenantId: own.tenantId, messages: ["Nope.", "Never."] });
-    expect((await created({ plan_code: "site" }, own)).invoice.ledger.sync_error).toBe("Nope. Never.");
+    await system.fault({
+      match: "/Invoices",
+      kind: "refuse",
+      tenantId: own.tenantId,
+      messages: ["Nope.", "Never."],
+    });
+    expect((await created({ plan_code: "site" }, own)).invoice.ledger.sync_error).toBe(
+      "Nope. Never.",
+    );
     expect((await created({ plan_code: "site" }, own)).invoice.ledger.sync_status).toBe("synced");
   });
 });
 
 test("numbers are unique and rise without a gap, also of subscriptions created at once", async () => {
   const own = await sandbox();
-  const answers = await Promise.all(Array.from({ length: 12 }, () => created({ plan_code: "site" }, own)));
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, () => created({ plan_code: "site" }, own)),
+  );
   const numbers = answers.map(({ invoice }) => invoice.number).sort();
-  expect(numbers).toEqual(Array.from({ length: 12 }, (_, index) => `INV-${String(index + 1).padStart(4, "0")}`));
+  expect(numbers).toEqual(
+    Array.from({ length: 12 }, (_, index) => `INV-${String(index + 1).padStart(4, "0")}`),
+  );
   const { json } = await ask("GET", "/v1/invoices", { key: own.apiKey });
   const listed = json.data.map(({ number }: { number: string }) => number);
   expect(listed).toEqual([...numbers].reverse());
   // An answer need not have waited for the ledger.
   const booked = () => system.ledgerInvoices(own.tenantId);
-  await until("all of them are in the ledger", async () => (await booked()).length >= numbers.length);
+  await until(
+    "all of them are in the ledger",
+    async () => (await booked()).length >= numbers.length,
+  );
   expect((await booked()).map(({ number }) => number)).toEqual(numbers);
 });
 

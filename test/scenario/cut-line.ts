@@ -55,7 +55,9 @@ export async function openLine(serverUrl: string): Promise<CutLine> {
     server = own;
   };
   const cut = async (): Promise<void> => {
-    const closed = new Promise<void>((resolve) => (server === null ? resolve() : server.close(() => resolve())));
+    const closed = new Promise<void>((resolve) =>
+      server === null ? resolve() : server.close(() => resolve()),
+    );
     for (const socket of sockets) socket.destroy();
     await closed;
     server = null;

@@ -75,8 +75,11 @@ async function credits({ own, id }: Subscribed): Promise<readonly string[][]> {
 
 /** What stands on invoices, less what stands on credit notes, without tax: what the customer pays in the end. */
 async function paid({ own, id }: Subscribed): Promise<number> {
-  const invoices = (await world.invoices(own, id)).filter(({ status }) => status !== "voided" && status !== "deleted");
-  const sumOf = (documents: readonly Json[]) => documents.reduce((sum, { subtotal }) => sum + Number(subtotal), 0);
+  const invoices = (await world.invoices(own, id)).filter(
+    ({ status }) => status !== "voided" && status !== "deleted",
+  );
+  const sumOf = (documents: readonly Json[]) =>
+    documents.reduce((sum, { subtotal }) => sum + Number(subtotal), 0);
   return sumOf(invoices) - sumOf(await world.creditNotes(own, id));
 }
 
@@ -98,16 +101,22 @@ describe.concurrent("an increase that was billed separately", () => {
     expect(await credits(made)).toEqual([[credited]]);
     const [note] = await world.creditNotes(own, id);
     const [change] = await world.invoices(own, id);
-    expect(note.lines).toMatchObject([{ name: change.lines[1].name, effective_date: "2026-05-01T00:00:00.000Z" }]);
+    expect(note.lines).toMatchObject([
+      { name: change.lines[1].name, effective_date: "2026-05-01T00:00:00.000Z" },
+    ]);
     // It goes to the invoice that billed it, as soon as that is approved.
     const allocated = note.allocations.map(({ invoice, amount }: Json) => [invoice, amount]);
     expect([note.status, note.allocation_status, allocated]).toEqual(
-      status === "approved" ? ["paid", "applied", [[change.id, note.total]]] : ["approved", "unapplied", []],
+      status === "approved"
+        ? ["paid", "applied", [[change.id, note.total]]]
+        : ["approved", "unapplied", []],
     );
     await world.expectEqualBooks(own);
     await world.setClock(own, "2026-05-02");
     expect(refusalOf(await world.restore(own, id)).code).toBe("invalid_state");
-    expect(await world.subscription(own, id)).toMatchObject({ status: body === now ? "ended" : "complete" });
+    expect(await world.subscription(own, id)).toMatchObject({
+      status: body === now ? "ended" : "complete",
+    });
     expect(await paid(made)).toBe(110);
   });
 
@@ -115,7 +124,10 @@ describe.concurrent("an increase that was billed separately", () => {
     const made = await withTwoMore();
     const { own, id } = made;
     const key = randomUUID();
-    const [first, second] = [await world.end(own, id, periodEnd, key), await world.end(own, id, periodEnd, key)];
+    const [first, second] = [
+      await world.end(own, id, periodEnd, key),
+      await world.end(own, id, periodEnd, key),
+    ];
     expect([first.status, second.text]).toEqual([200, first.text]);
     await ended(made, periodEnd);
     await ended(made, { ...now, delete_unsent_invoices: true });
@@ -128,7 +140,9 @@ describe.concurrent("an increase that was billed separately", () => {
     const made = await withTwoMore("draft");
     await ended(made, periodEnd);
     await ended(made, { ...now, delete_unsent_invoices: true });
-    expect(await world.standing(made.own, made.id)).toEqual([["INV-0003 change", halfOfApril, allOfMay]]);
+    expect(await world.standing(made.own, made.id)).toEqual([
+      ["INV-0003 change", halfOfApril, allOfMay],
+    ]);
     expect(await paid(made)).toBe(10);
     await world.expectEqualBooks(made.own);
   });
@@ -172,7 +186,9 @@ describe.concurrent("an increase that was billed separately", () => {
     const kept = await withTwoMore();
     const [, renewal] = await world.invoices(kept.own, kept.id);
     await world.pay(kept.own, renewal, "1.00");
-    expect(refusalOf(await world.end(kept.own, kept.id, periodEnd))).toEqual(refused(409, "invalid_state"));
+    expect(refusalOf(await world.end(kept.own, kept.id, periodEnd))).toEqual(
+      refused(409, "invalid_state"),
+    );
     await world.settled(kept.own);
     expect([await credits(kept), await paid(kept)]).toEqual([[], 230]);
   });
@@ -199,7 +215,9 @@ describe.concurrent("with an option that asks for the invoice of the change as w
     const [change] = await world.invoices(made.own, made.id);
     await world.pay(made.own, change, change.total);
     await ended(made, voids);
-    expect(await world.standing(made.own, made.id)).toEqual([["INV-0003 change", halfOfApril, allOfMay]]);
+    expect(await world.standing(made.own, made.id)).toEqual([
+      ["INV-0003 change", halfOfApril, allOfMay],
+    ]);
     expect(await credits(made)).toEqual([[credited]]);
     await world.expectEqualBooks(made.own);
   });
@@ -227,7 +245,10 @@ describe.concurrent("with an option that asks for the invoice of the change as w
 describe.concurrent("a volume credit of the next period", () => {
   const eleven = "11 seats";
 
-  test.each([periodEnd, now])("is charged back by an invoice of type change with %o", async (body) => {
+  test.each([
+    periodEnd,
+    now,
+  ])("is charged back by an invoice of type change with %o", async (body) => {
     const made = await inWindow("draft", { plan_code: "bands", price: undefined });
     const { own, id } = made;
     const { credit_note } = await changed(made, { units: 11, ...separate });
@@ -257,7 +278,10 @@ describe.concurrent("a volume credit of the next period", () => {
     await world.expectEqualBooks(own);
     if (body === now) return;
     await restored(made);
-    expect((await world.standing(own, id)).at(-1)).toEqual(["INV-0004 renewal", "88.0000 11 × 8.0000"]);
+    expect((await world.standing(own, id)).at(-1)).toEqual([
+      "INV-0004 renewal",
+      "88.0000 11 × 8.0000",
+    ]);
     await ended(made, now);
     expect(await paid(made)).toBe(94);
     expect(await world.standing(own, id)).toHaveLength(2);
@@ -269,7 +293,9 @@ describe.concurrent("a volume credit of the next period", () => {
     await changed(made, { units: 13, ...separate });
     await ended(made, periodEnd);
     const notes = await credits(made);
-    expect(notes.slice(1)).toEqual([[expect.stringMatching(/^4\.0000 Reverses 4\.0000 of INV-0003 for the period/)]]);
+    expect(notes.slice(1)).toEqual([
+      [expect.stringMatching(/^4\.0000 Reverses 4\.0000 of INV-0003 for the period/)],
+    ]);
     // April: ten, less half of what eleven save, and half of what two more cost.
     expect(await paid(made)).toBe(100 - 6 + 8);
     await world.expectEqualBooks(made.own);
@@ -286,11 +312,17 @@ describe.concurrent("a restoration", () => {
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
     ];
-    expect(await world.standing(own, id)).toEqual([...standing, ["INV-0004 renewal", "120.0000 12 × 10.0000"]]);
+    expect(await world.standing(own, id)).toEqual([
+      ...standing,
+      ["INV-0004 renewal", "120.0000 12 × 10.0000"],
+    ]);
     expect(await credits(made)).toEqual([[credited]]);
     expect(await paid(made)).toBe(230);
     await changed(made, { units: 13, document: "amend" });
-    expect((await world.standing(own, id)).at(-1)).toEqual(["INV-0004 renewal", "130.0000 13 × 10.0000"]);
+    expect((await world.standing(own, id)).at(-1)).toEqual([
+      "INV-0004 renewal",
+      "130.0000 13 × 10.0000",
+    ]);
     await changed(made, { units: 15, document: "separate" });
     await ended(made, now);
     const more = `20.0000 Reverses INV-0005 for ${may}: 13 to 15 seats, 31 of 31 days: (150 − 130) × 31 ÷ 31`;
@@ -300,7 +332,11 @@ describe.concurrent("a restoration", () => {
     expect(await paid(made)).toBe(260);
     await world.setClock(own, "2026-05-03");
     expect((await world.change(own, id, { units: 15 })).json.error.code).toBe("units_unchanged");
-    const { change } = await world.changed(own, id, { units: 15 + 1, prorate: true, effective_date: "2026-05-01" });
+    const { change } = await world.changed(own, id, {
+      units: 15 + 1,
+      prorate: true,
+      effective_date: "2026-05-01",
+    });
     expect(change.invoice.lines.at(-1).proration).toMatchObject({ from_units: 15 });
     await world.expectEqualBooks(own);
   });
@@ -313,7 +349,10 @@ describe.concurrent("a restoration", () => {
     const [renewal] = await world.invoices(own, id);
     await world.pay(own, renewal, "1.00");
     await changed(made, { units: 8, document: "amend" });
-    expect((await world.standing(own, id)).at(-1)).toEqual(["INV-0004 renewal", "120.0000 12 × 10.0000"]);
+    expect((await world.standing(own, id)).at(-1)).toEqual([
+      "INV-0004 renewal",
+      "120.0000 12 × 10.0000",
+    ]);
     expect([await credits(made), await paid(made)]).toEqual([[[credited]], 230]);
   });
 });
@@ -322,8 +361,11 @@ describe.concurrent("a renewal invoice that a person removed", () => {
   /** The ledger's books and ours have it as voided. */
   async function voided({ own, id }: Subscribed): Promise<void> {
     const [, renewal] = await world.invoices(own, id);
-    await system.pool.query("UPDATE invoices SET status = 'voided', amount_due = 0 WHERE id = $1", [renewal.id]);
-    const text = "UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1 AND number = $2";
+    await system.pool.query("UPDATE invoices SET status = 'voided', amount_due = 0 WHERE id = $1", [
+      renewal.id,
+    ]);
+    const text =
+      "UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(text, [own.tenantId, renewal.number]);
   }
 
@@ -334,7 +376,10 @@ describe.concurrent("a renewal invoice that a person removed", () => {
     expect(await credits(made)).toEqual([[credited]]);
     expect(await paid(made)).toBe(110);
     await restored(made);
-    expect((await world.standing(made.own, made.id)).at(-1)).toEqual(["INV-0004 renewal", "120.0000 12 × 10.0000"]);
+    expect((await world.standing(made.own, made.id)).at(-1)).toEqual([
+      "INV-0004 renewal",
+      "120.0000 12 × 10.0000",
+    ]);
     expect(await paid(made)).toBe(230);
   });
 
@@ -342,7 +387,9 @@ describe.concurrent("a renewal invoice that a person removed", () => {
     const made = await withTwoMore();
     const { own, id } = made;
     await voided(made);
-    await system.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [own.organisationId]);
+    await system.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
+      own.organisationId,
+    ]);
     for (const body of [periodEnd, now]) {
       const answer = await world.end(own, id, body);
       expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));

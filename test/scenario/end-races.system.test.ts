@@ -1,7 +1,13 @@
 /** Ends at once, repeated, and on top of other operations, over two API processes: one is done at a time, and what is told is true. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "../faults/ends.ts";
+import {
+  type Endable,
+  type EndsForTest,
+  endPost,
+  endsForTest,
+  threeRemoved,
+} from "../faults/ends.ts";
 import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
@@ -26,7 +32,12 @@ let keys = 0;
  * A request by one of the two API processes, each under a key of its own. Where the ledger takes longer than an answer, which a busy machine
  * can make it, it is asked again what came of it.
  */
-async function at(door: number, { apiKey }: MadeOrganisation, path: string, body: object): Promise<Answered> {
+async function at(
+  door: number,
+  { apiKey }: MadeOrganisation,
+  path: string,
+  body: object,
+): Promise<Answered> {
   const baseUrl = door % 2 === 0 ? system.baseUrl : second.baseUrl;
   const what = { path, key: apiKey, idempotencyKey: `race-${++keys}`, body };
   const answer = await post(baseUrl, what);
@@ -35,7 +46,8 @@ async function at(door: number, { apiKey }: MadeOrganisation, path: string, body
 }
 
 /** `200`, or the code of the refusal. */
-const outcomeOf = ({ status, json }: Answered): string => (status === 200 ? "200" : json.error.code);
+const outcomeOf = ({ status, json }: Answered): string =>
+  status === 200 ? "200" : json.error.code;
 
 const now = { when: "now", delete_unsent_invoices: true };
 const amend = { units: 14, prorate: true, effective_date: "2026-04-16", document: "amend" };
@@ -44,7 +56,9 @@ describe.each([2, 10])("%i ends at once", (count) => {
   test("of one subscription: one is done, the others are told that it runs or has ended", async () => {
     const endable = await ends.withThree();
     const path = `/v1/subscriptions/${endable.id}/end`;
-    const answers = await Promise.all(Array.from({ length: count }, (_, n) => at(n, endable.own, path, now)));
+    const answers = await Promise.all(
+      Array.from({ length: count }, (_, n) => at(n, endable.own, path, now)),
+    );
     const losers = Array.from({ length: count - 1 }, () => "invalid_state");
     expect(answers.map(outcomeOf).sort()).toEqual(["200", ...losers]);
     for (const { status, json } of answers) {
@@ -63,14 +77,18 @@ describe.each([2, 10])("%i ends at once", (count) => {
     );
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers.map(outcomeOf)).toEqual(Array.from({ length: count }, () => "200"));
-    expect(answers.filter(({ headers }) => headers.get("idempotent-replayed") === null)).toHaveLength(1);
+    expect(
+      answers.filter(({ headers }) => headers.get("idempotent-replayed") === null),
+    ).toHaveLength(1);
     await ends.expectEnded(endable);
   });
 
   test("of so many subscriptions of one organisation, each with one invoice to remove: all are done", async () => {
     const own = await ends.world.sandbox();
     const made = await Promise.all(Array.from({ length: count }, () => ends.world.subscribe(own)));
-    const answers = await Promise.all(made.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)));
+    const answers = await Promise.all(
+      made.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)),
+    );
     expect(answers.map(outcomeOf)).toEqual(made.map(() => "200"));
     await ends.world.expectEqualBooks(own);
     expect((await ends.world.books(own)).filter((told) => !told.endsWith("DELETED"))).toEqual([]);
@@ -79,7 +97,10 @@ describe.each([2, 10])("%i ends at once", (count) => {
 
 /** Ends of the subscription that were carried to their end. */
 async function endings({ id }: Endable): Promise<number> {
-  const { rows } = await system.pool.query("SELECT 1 FROM terminations WHERE subscription_id = $1 AND ended", [id]);
+  const { rows } = await system.pool.query(
+    "SELECT 1 FROM terminations WHERE subscription_id = $1 AND ended",
+    [id],
+  );
   return rows.length;
 }
 
@@ -92,7 +113,9 @@ describe("an end and", () => {
       const { own, id } = endable;
       const asked = ["end", "units", "end", "units"];
       const answers = await Promise.all(
-        asked.map((one, n) => at(n + round, own, `/v1/subscriptions/${id}/${one}`, one === "end" ? now : change)),
+        asked.map((one, n) =>
+          at(n + round, own, `/v1/subscriptions/${id}/${one}`, one === "end" ? now : change),
+        ),
       );
       const told = answers.map(outcomeOf);
       for (const one of told) seen.add(one);
@@ -111,11 +134,17 @@ describe("an end and", () => {
 
   test("an amendment of the renewal invoice: the later one is refused while the earlier one runs", async () => {
     for (let round = 0; round < 6; round += 1) {
-      const own = await ends.world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+      const own = await ends.world.sandbox({
+        invoice_create_days: 20,
+        first_invoice_status: "approved",
+      });
       await ends.world.setClock(own, "2026-04-16");
       const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
       const path = `/v1/subscriptions/${id}`;
-      const both = [at(round, own, `${path}/end`, { when: "now" }), at(round + 1, own, `${path}/units`, amend)];
+      const both = [
+        at(round, own, `${path}/end`, { when: "now" }),
+        at(round + 1, own, `${path}/units`, amend),
+      ];
       const [ended, changed] = (await Promise.all(round % 2 === 0 ? both : both.toReversed()))
         .map(outcomeOf)
         .toSorted();
@@ -126,7 +155,11 @@ describe("an end and", () => {
       const invoices = await ends.world.invoices(own, id);
       if (subscription.status === "active") {
         // The change came first: its charge is on the renewal invoice, and the end can be asked for again.
-        expect(invoices[0]).toMatchObject({ type: "renewal", status: "approved", subtotal: "160.0000" });
+        expect(invoices[0]).toMatchObject({
+          type: "renewal",
+          status: "approved",
+          subtotal: "160.0000",
+        });
         expect((await ends.world.end(own, id, { when: "now" })).status).toBe(200);
       }
       await ends.world.settled(own);
@@ -151,7 +184,10 @@ describe("an end and", () => {
       ]);
       expect(outcomeOf(atOnce)).toBe("200");
       expect(["200", "invalid_state"]).toContain(outcomeOf(atEnd));
-      expect(await ends.world.subscription(own, id)).toMatchObject({ status: "ended", cancel_at_period_end: false });
+      expect(await ends.world.subscription(own, id)).toMatchObject({
+        status: "ended",
+        cancel_at_period_end: false,
+      });
     }
   });
 });

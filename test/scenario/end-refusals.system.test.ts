@@ -33,19 +33,32 @@ const invalid = (param: string | null) => refused(422, "invalid_parameter", para
 
 /** Everything of an organisation that an end could write, as text. */
 async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
-  const kept = ["subscriptions", "periods", "invoices", "deferred_lines", "terminations", "removals", "ledger_jobs"];
+  const kept = [
+    "subscriptions",
+    "periods",
+    "invoices",
+    "deferred_lines",
+    "terminations",
+    "removals",
+    "ledger_jobs",
+  ];
   const rows = await Promise.all(
     kept.map((table) =>
-      system.pool.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`, [
-        organisationId,
-      ]),
+      system.pool.query(
+        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
+        [organisationId],
+      ),
     ),
   );
   return JSON.stringify(rows.map((one) => one.rows));
 }
 
 /** The refusal of an end that leaves everything as it was, and its message. */
-async function refusal(organisation: MadeOrganisation, id: string, body: unknown): Promise<[Refused, string]> {
+async function refusal(
+  organisation: MadeOrganisation,
+  id: string,
+  body: unknown,
+): Promise<[Refused, string]> {
   const before = await rowsOf(organisation);
   const answer = await world.end(organisation, id, body);
   expect(await rowsOf(organisation)).toBe(before);
@@ -64,9 +77,17 @@ describe("a body that is no request of this shape", () => {
     ["an unspecified time", '{"when":"unspecified"}', "when"],
     ["the number of a time", '{"when":2}', "when"],
     ["an unknown member", '{"when":"now","refund":true}', "refund"],
-    ["a member in another case", '{"when":"now","deleteUnsentInvoices":true}', "deleteUnsentInvoices"],
+    [
+      "a member in another case",
+      '{"when":"now","deleteUnsentInvoices":true}',
+      "deleteUnsentInvoices",
+    ],
     ["the id of the path", '{"when":"now","id":"x"}', "id"],
-    ["an option as text", '{"when":"now","delete_unsent_invoices":"true"}', "delete_unsent_invoices"],
+    [
+      "an option as text",
+      '{"when":"now","delete_unsent_invoices":"true"}',
+      "delete_unsent_invoices",
+    ],
     ["an option null", '{"when":"now","void_approved_invoices":null}', "void_approved_invoices"],
     ["an option 1", '{"when":"now","void_approved_invoices":1}', "void_approved_invoices"],
     ["a duplicate member", '{"when":"now","when":"now"}', "when"],
@@ -95,19 +116,28 @@ describe("an id that names no subscription of the organisation", () => {
     const path = `/v1/subscriptions/${id}/end`;
     const forbidden = await ask("POST", path, { key: reader.value, body: { when: "x" } });
     expect(refusalOf(forbidden)).toEqual(refused(403, "insufficient_scope"));
-    expect(refusalOf(await ask("POST", path, { body: now }))).toEqual(refused(401, "invalid_api_key"));
+    expect(refusalOf(await ask("POST", path, { body: now }))).toEqual(
+      refused(401, "invalid_api_key"),
+    );
   });
 });
 
 describe("an invoice option with period_end", () => {
-  test.each(["delete_unsent_invoices", "void_approved_invoices"])("%s is refused, false is not", async (option) => {
+  test.each([
+    "delete_unsent_invoices",
+    "void_approved_invoices",
+  ])("%s is refused, false is not", async (option) => {
     const { id } = await world.subscribe(own, april);
     const [told] = await refusal(own, id, { ...periodEnd, [option]: true });
     expect(told).toEqual(refused(422, "invoice_option_not_allowed", option));
-    expect((await world.ended(own, id, { ...periodEnd, [option]: false })).cancel_at_period_end).toBe(true);
+    expect(
+      (await world.ended(own, id, { ...periodEnd, [option]: false })).cancel_at_period_end,
+    ).toBe(true);
     // It comes before the state.
     await world.ended(own, id, now);
-    expect((await refusal(own, id, { ...periodEnd, [option]: true }))[0].code).toBe("invoice_option_not_allowed");
+    expect((await refusal(own, id, { ...periodEnd, [option]: true }))[0].code).toBe(
+      "invoice_option_not_allowed",
+    );
   });
 });
 
@@ -117,10 +147,15 @@ describe("Setup Mode", () => {
     const { id } = await world.subscribe(mirror, april);
     for (const option of ["delete_unsent_invoices", "void_approved_invoices"]) {
       const [told, message] = await refusal(mirror, id, { ...now, [option]: true });
-      expect([told, message]).toEqual([conflict, "The organisation is in Setup Mode: no invoice can be removed."]);
+      expect([told, message]).toEqual([
+        conflict,
+        "The organisation is in Setup Mode: no invoice can be removed.",
+      ]);
     }
     expect((await world.ended(mirror, id, periodEnd)).cancel_at_period_end).toBe(true);
-    expect((await world.ended(mirror, id, { ...now, delete_unsent_invoices: false })).status).toBe("ended");
+    expect((await world.ended(mirror, id, { ...now, delete_unsent_invoices: false })).status).toBe(
+      "ended",
+    );
     expect(await world.books(mirror)).toEqual([]);
   });
 
@@ -130,14 +165,20 @@ describe("Setup Mode", () => {
     const { id } = await world.subscribe(ahead, april);
     await setupMode(ahead, true);
     for (const body of [now, periodEnd]) {
-      const message = "The organisation is in Setup Mode: the renewal invoice INV-0002 would have to be removed.";
+      const message =
+        "The organisation is in Setup Mode: the renewal invoice INV-0002 would have to be removed.";
       expect(await refusal(ahead, id, body)).toEqual([conflict, message]);
     }
     const deferring = await world.subscribe(own, april);
-    const half = { prorate: true, effective_date: "2026-04-16", proration_behaviour: "charge_on_renewal" };
+    const half = {
+      prorate: true,
+      effective_date: "2026-04-16",
+      proration_behaviour: "charge_on_renewal",
+    };
     await world.changed(own, deferring.id, { units: 12, ...half });
     await setupMode(own, true);
-    const message = "The organisation is in Setup Mode: a deferred amount would have to be invoiced.";
+    const message =
+      "The organisation is in Setup Mode: a deferred amount would have to be invoiced.";
     expect(await refusal(own, deferring.id, now)).toEqual([conflict, message]);
     expect((await world.ended(own, deferring.id, periodEnd)).cancel_at_period_end).toBe(true);
     await setupMode(own, false);
@@ -151,7 +192,10 @@ describe("Setup Mode", () => {
 });
 
 async function setupMode({ organisationId }: MadeOrganisation, on: boolean): Promise<void> {
-  await system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [organisationId, on]);
+  await system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [
+    organisationId,
+    on,
+  ]);
 }
 
 describe("one that is over", () => {
@@ -159,7 +203,10 @@ describe("one that is over", () => {
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, now);
     for (const body of [now, periodEnd, { ...now, void_approved_invoices: true }]) {
-      expect(await refusal(own, id, body)).toEqual([conflict, "The subscription has ended already."]);
+      expect(await refusal(own, id, body)).toEqual([
+        conflict,
+        "The subscription has ended already.",
+      ]);
     }
     const brief = await world.sandbox();
     const once = await world.subscribe(brief, { ...april, end_after_cycles: 1 });
@@ -176,7 +223,11 @@ describe("an Idempotency-Key", () => {
     const first = await world.end(own, id, periodEnd, "key-of-an-end");
     await world.ended(own, id, now);
     const again = await world.end(own, id, periodEnd, "key-of-an-end");
-    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([200, first.text, "true"]);
+    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([
+      200,
+      first.text,
+      "true",
+    ]);
     const other = await world.end(own, id, now, "key-of-an-end");
     expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict", "Idempotency-Key"));
   });
@@ -222,10 +273,18 @@ describe.each(protocols)("over %s", (protocol) => {
     const { code, message } = await call(request, keyOf("end"));
     expect(code).toBeNull();
     const { subscription } = message as Json;
-    expect(subscription).toMatchObject({ id, status: "SUBSCRIPTION_STATUS_ENDED", end_date: "2026-04-16" });
+    expect(subscription).toMatchObject({
+      id,
+      status: "SUBSCRIPTION_STATUS_ENDED",
+      end_date: "2026-04-16",
+    });
     expect(await world.books(own)).toContain(`${invoice.number} DELETED`);
     const rest = await world.end(own, id, { ...now, delete_unsent_invoices: true }, keyOf("end"));
-    expect([rest.status, rest.json.status, rest.headers.get("Idempotent-Replayed")]).toEqual([200, "ended", "true"]);
+    expect([rest.status, rest.json.status, rest.headers.get("Idempotent-Replayed")]).toEqual([
+      200,
+      "ended",
+      "true",
+    ]);
   });
 
   test("it is refused as over REST", async () => {
@@ -243,7 +302,11 @@ describe.each(protocols)("over %s", (protocol) => {
     ] as const;
     for (const [request, connectCode, code, param] of refusals) {
       const called = await call(request, keyOf("refused"));
-      expect([called.code, called.detail?.code, called.detail?.param ?? null]).toEqual([connectCode, code, param]);
+      expect([called.code, called.detail?.code, called.detail?.param ?? null]).toEqual([
+        connectCode,
+        code,
+        param,
+      ]);
     }
     await world.ended(own, id, now);
     const over = await call({ id, when: EndWhen.NOW }, keyOf("over"));

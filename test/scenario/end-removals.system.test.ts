@@ -27,23 +27,38 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 
 /** An organisation on 16 April whose renewal invoices are raised 20 days ahead, in this first status. */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
-  const organisation = await world.sandbox({ invoice_create_days: 20, first_invoice_status: status });
+  const organisation = await world.sandbox({
+    invoice_create_days: 20,
+    first_invoice_status: status,
+  });
   await world.setClock(organisation, "2026-04-16");
   return organisation;
 }
 
 /** Has the ledger refuse, once, to change the status of an invoice. */
-async function refuseRemoval({ tenantId }: MadeOrganisation, invoice: Json, message: string): Promise<void> {
+async function refuseRemoval(
+  { tenantId }: MadeOrganisation,
+  invoice: Json,
+  message: string,
+): Promise<void> {
   const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
   await system.fault({ kind: "refuse", match, tenantId, messages: [message] });
 }
 
 /** The documents of a subscription and the ledger's books stay as they are while this is refused; its message. */
 async function refusedWhole(own: MadeOrganisation, id: string, body: object): Promise<string> {
-  const before = [await world.subscription(own, id), await world.invoices(own, id), await world.booked(own)];
+  const before = [
+    await world.subscription(own, id),
+    await world.invoices(own, id),
+    await world.booked(own),
+  ];
   const answer = await world.end(own, id, body);
   expect(refusalOf(answer), answer.text).toEqual(conflict);
-  expect([await world.subscription(own, id), await world.invoices(own, id), await world.booked(own)]).toEqual(before);
+  expect([
+    await world.subscription(own, id),
+    await world.invoices(own, id),
+    await world.booked(own),
+  ]).toEqual(before);
   return answer.json.error.message;
 }
 
@@ -63,7 +78,11 @@ describe.concurrent("a refusal of the ledger", () => {
         "The ledger says: The document date cannot be before the period lock date.",
     );
     expect(await world.subscription(own, id)).toEqual(before);
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided", "INV-0003 refused", "INV-0001 left"]);
+    expect(await world.removals(own, id)).toEqual([
+      "INV-0002 removed voided",
+      "INV-0003 refused",
+      "INV-0001 left",
+    ]);
     await world.settled(own);
     // A credit note reverses what the separate change billed of the next period, and a renewal
     // invoice at the current units bills that period alone.
@@ -88,7 +107,10 @@ describe.concurrent("a refusal of the ledger", () => {
       "INV-0004 VOIDED",
     ]);
     const replayed = await world.end(own, id, both, "key");
-    expect([replayed.text, replayed.headers.get("Idempotent-Replayed")]).toEqual([again.text, "true"]);
+    expect([replayed.text, replayed.headers.get("Idempotent-Replayed")]).toEqual([
+      again.text,
+      "true",
+    ]);
     await world.expectEqualBooks(own);
   });
 
@@ -111,8 +133,10 @@ describe.concurrent("a payment or credit on the renewal invoice refuses the end,
     const [renewal] = await world.invoices(own, id);
     await world.pay(own, renewal, "20.00");
     await system.pool.query("UPDATE invoices SET amount_due = 100 WHERE id = $1", [renewal.id]);
-    const message = "The renewal invoice INV-0002 has a payment or credit on it: it cannot be removed.";
-    for (const body of [now, both, periodEnd]) expect(await refusedWhole(own, id, body)).toBe(message);
+    const message =
+      "The renewal invoice INV-0002 has a payment or credit on it: it cannot be removed.";
+    for (const body of [now, both, periodEnd])
+      expect(await refusedWhole(own, id, body)).toBe(message);
     expect(await world.removals(own, id)).toEqual([]);
   });
 
@@ -123,7 +147,9 @@ describe.concurrent("a payment or credit on the renewal invoice refuses the end,
     await world.pay(own, renewal, "120.00");
     const answer = await world.end(own, id, both);
     expect(refusalOf(answer)).toEqual(conflict);
-    expect(answer.json.error.message).toContain("INV-0002 has payments or credit notes allocated to it");
+    expect(answer.json.error.message).toContain(
+      "INV-0002 has payments or credit notes allocated to it",
+    );
     expect(await world.removals(own, id)).toEqual(["INV-0002 refused", "INV-0001 left"]);
     const [told] = await world.invoices(own, id);
     expect(told).toMatchObject({ status: "paid", amount_due: "0.0000" });
@@ -137,7 +163,9 @@ describe.concurrent("a payment or credit on the renewal invoice refuses the end,
     const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 10 });
     await world.setClock(own, "2026-04-16");
     await world.changed(own, id, { units: 11, ...half });
-    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [own.organisationId]);
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
+      own.organisationId,
+    ]);
     await world.changed(own, id, { units: 12, document: "separate" });
     await until("the credit is on the renewal invoice", async () => {
       const invoices = await world.invoices(own, id);
@@ -153,9 +181,13 @@ describe.concurrent("a payment or credit on the renewal invoice refuses the end,
     const { id, invoice } = await world.subscribe(own, { start_date: "2026-05-01" });
     await world.pay(own, invoice, "1.00");
     await system.pool.query("UPDATE invoices SET amount_due = 119 WHERE id = $1", [invoice.id]);
-    const message = "The first invoice INV-0001 has a payment or credit on it: it cannot be removed.";
+    const message =
+      "The first invoice INV-0001 has a payment or credit on it: it cannot be removed.";
     expect(await refusedWhole(own, id, now)).toBe(message);
-    expect(await world.ended(own, id, periodEnd)).toMatchObject({ status: "pending", end_date: "2026-06-01" });
+    expect(await world.ended(own, id, periodEnd)).toMatchObject({
+      status: "pending",
+      end_date: "2026-06-01",
+    });
   });
 });
 
@@ -163,13 +195,23 @@ describe.concurrent("an invoice that is not in the ledger", () => {
   test("because it was refused there is deleted here, and cannot be sent again", async () => {
     const own = await aheadOf();
     const match = "PUT /api.xro/2.0/Invoices";
-    await system.fault({ kind: "refuse", match, tenantId: own.tenantId, element: "INV-0002", messages: ["No."] });
+    await system.fault({
+      kind: "refuse",
+      match,
+      tenantId: own.tenantId,
+      element: "INV-0002",
+      messages: ["No."],
+    });
     const { id } = await world.subscribe(own, april);
     expect((await world.told(own, id))[0]).toBe("INV-0002 renewal not_in_external");
     expect((await world.ended(own, id, now)).status).toBe("ended");
     expect(await world.removals(own, id)).toEqual(["INV-0002 removed never_sent"]);
     const [renewal] = await world.invoices(own, id);
-    expect(renewal).toMatchObject({ status: "deleted", amount_due: "0.0000", ledger: { sync_error: null } });
+    expect(renewal).toMatchObject({
+      status: "deleted",
+      amount_due: "0.0000",
+      ledger: { sync_error: null },
+    });
     expect(await world.books(own)).toEqual(["INV-0001 DRAFT"]);
   });
 
@@ -177,7 +219,8 @@ describe.concurrent("an invoice that is not in the ledger", () => {
     const own = await aheadOf("approved");
     const { id } = await world.subscribe(own, april);
     const { tenantId } = own;
-    const text = "UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1 AND number = 'INV-0002'";
+    const text =
+      "UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1 AND number = 'INV-0002'";
     await system.pool.query(text, [tenantId]);
     expect((await world.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
     expect(await world.removals(own, id)).toEqual(["INV-0002 removed already_removed"]);
@@ -201,7 +244,8 @@ describe.concurrent("an invoice that somebody approved in the ledger, of which w
   async function approvedThere(): Promise<{ own: MadeOrganisation; id: string }> {
     const own = await aheadOf();
     const { id, invoice } = await world.subscribe(own, april);
-    const text = "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
+    const text =
+      "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(text, [own.tenantId, invoice.number]);
     return { own, id };
   }
@@ -210,11 +254,17 @@ describe.concurrent("an invoice that somebody approved in the ledger, of which w
     const { own, id } = await approvedThere();
     expect((await world.ended(own, id, unsent)).status).toBe("ended");
     expect(await world.removals(own, id)).toEqual(["INV-0002 removed deleted", "INV-0001 left"]);
-    expect(await world.told(own, id)).toEqual(["INV-0002 renewal deleted", "INV-0001 first approved"]);
+    expect(await world.told(own, id)).toEqual([
+      "INV-0002 renewal deleted",
+      "INV-0001 first approved",
+    ]);
     await world.expectEqualBooks(own);
     // It stands, so that nothing of the current period comes back.
     await world.restored(own, id);
-    expect((await world.standing(own, id)).map(([name]) => name)).toEqual(["INV-0001 first", "INV-0003 renewal"]);
+    expect((await world.standing(own, id)).map(([name]) => name)).toEqual([
+      "INV-0001 first",
+      "INV-0003 renewal",
+    ]);
   });
 
   test("takes held credit after all, which had passed over it", async () => {
@@ -223,13 +273,15 @@ describe.concurrent("an invoice that somebody approved in the ledger, of which w
     const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 10 });
     await world.setClock(own, "2026-04-16");
     await world.changed(own, id, { units: 11, ...half });
-    await system.pool.query("UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1", [
-      own.organisationId,
-    ]);
+    await system.pool.query(
+      "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
+      [own.organisationId],
+    );
     const { change } = await world.changed(own, id, { units: 13, ...half });
     expect(change.invoice.status).toBe("draft");
     await world.settled(own);
-    const approve = "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
+    const approve =
+      "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(approve, [own.tenantId, change.invoice.number]);
     await world.ended(own, id, unsent);
     await until("the credit is on it", async () => {
@@ -243,7 +295,10 @@ describe.concurrent("an invoice that somebody approved in the ledger, of which w
   test("is voided where approved ones are asked for too", async () => {
     const { own, id } = await approvedThere();
     expect((await world.ended(own, id, both)).status).toBe("ended");
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed deleted", "INV-0001 removed voided"]);
+    expect(await world.removals(own, id)).toEqual([
+      "INV-0002 removed deleted",
+      "INV-0001 removed voided",
+    ]);
     await world.expectEqualBooks(own);
   });
 });
@@ -255,7 +310,11 @@ async function changeLines(own: MadeOrganisation, id: string): Promise<readonly 
   return change.lines;
 }
 
-const owed = { kind: "proration", amount: "10.0000", period: { start: "2026-04-16", end: "2026-05-01" } };
+const owed = {
+  kind: "proration",
+  amount: "10.0000",
+  period: { start: "2026-04-16", end: "2026-05-01" },
+};
 
 describe.concurrent("what waited for the renewal invoice", () => {
   const deferring = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
@@ -289,7 +348,9 @@ describe.concurrent("what waited for the renewal invoice", () => {
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-04-16");
     await world.changed(own, id, deferring);
-    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [own.organisationId]);
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
+      own.organisationId,
+    ]);
     await system.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
     await world.ended(own, id, { when: "now", delete_unsent_invoices: true });
     expect(await changeLines(own, id)).toMatchObject([owed]);

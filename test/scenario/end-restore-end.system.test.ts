@@ -27,10 +27,18 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 const ten = "100.0000 10 × 10.0000";
 
 /** A step: an end, `restore`, a change of units, or a day that the clock is set to. */
-type Step = "restore" | { readonly when: string } | { readonly units: number } | { readonly day: string };
+type Step =
+  | "restore"
+  | { readonly when: string }
+  | { readonly units: number }
+  | { readonly day: string };
 
 /** Takes each step, which succeeds, and holds the books after it: what stands then, without the names of the invoices' types. */
-async function walk(own: MadeOrganisation, id: string, steps: readonly Step[]): Promise<readonly string[][]> {
+async function walk(
+  own: MadeOrganisation,
+  id: string,
+  steps: readonly Step[],
+): Promise<readonly string[][]> {
   const stood: string[][] = [];
   for (const step of steps) {
     if (step === "restore") await world.restored(own, id);
@@ -105,7 +113,17 @@ describe.concurrent("ends and restorations, time after time,", () => {
   test("outside the window: nothing is removed and nothing raised", async () => {
     const own = await onDay(0);
     const { id } = await world.subscribe(own, april);
-    const steps = [periodEnd, "restore", now, "restore", periodEnd, now, "restore", now, "restore"] as const;
+    const steps = [
+      periodEnd,
+      "restore",
+      now,
+      "restore",
+      periodEnd,
+      now,
+      "restore",
+      now,
+      "restore",
+    ] as const;
     expect(new Set((await walk(own, id, steps)).map(String))).toEqual(new Set(["INV-0001 first"]));
     expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
   });
@@ -147,8 +165,16 @@ describe.concurrent("ends and restorations, time after time,", () => {
     ] as const;
     const stood = await walk(own, id, steps);
     expect(stood.at(-1)).toEqual(["INV-0001 first", "INV-0003 renewal", "INV-0004 renewal"]);
-    expect((await world.standing(own, id)).map(([, line]) => line)).toEqual([ten, ten, "110.0000 11 × 10.0000"]);
-    expect(await world.subscription(own, id)).toMatchObject({ status: "active", renewal_date: "2026-07-01", units: 9 });
+    expect((await world.standing(own, id)).map(([, line]) => line)).toEqual([
+      ten,
+      ten,
+      "110.0000 11 × 10.0000",
+    ]);
+    expect(await world.subscription(own, id)).toMatchObject({
+      status: "active",
+      renewal_date: "2026-07-01",
+      units: 9,
+    });
   });
 });
 
@@ -156,7 +182,14 @@ describe.concurrent("at the edges of the window", () => {
   test("its first day: ended the day before and restored in it, the renewal invoice is raised with it", async () => {
     const own = await onDay(10);
     const { id } = await world.subscribe(own, april);
-    const steps = [{ day: "2026-04-20" }, now, "restore", now, { day: "2026-04-21" }, "restore"] as const;
+    const steps = [
+      { day: "2026-04-20" },
+      now,
+      "restore",
+      now,
+      { day: "2026-04-21" },
+      "restore",
+    ] as const;
     expect((await walk(own, id, steps)).slice(-2)).toEqual([
       ["INV-0001 first"],
       ["INV-0001 first", "INV-0002 renewal"],
@@ -167,10 +200,16 @@ describe.concurrent("at the edges of the window", () => {
     const own = await onDay(10);
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-04-30T21:59:59Z");
-    expect((await walk(own, id, [now, "restore"])).at(-1)).toEqual(["INV-0001 first", "INV-0003 renewal"]);
+    expect((await walk(own, id, [now, "restore"])).at(-1)).toEqual([
+      "INV-0001 first",
+      "INV-0003 renewal",
+    ]);
     await world.setClock(own, "2026-04-30T22:00:00Z");
     expect(refusalOf(await world.restore(own, id))).toEqual(conflict);
-    expect(await world.subscription(own, id)).toMatchObject({ status: "active", renewal_date: "2026-06-01" });
+    expect(await world.subscription(own, id)).toMatchObject({
+      status: "active",
+      renewal_date: "2026-06-01",
+    });
     expect(await world.standing(own, id)).toHaveLength(2);
     await world.expectEqualBooks(own);
   });
@@ -179,7 +218,9 @@ describe.concurrent("at the edges of the window", () => {
     const own = await onDay(20);
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, periodEnd);
-    await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [own.organisationId]);
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [
+      own.organisationId,
+    ]);
     expect(await walk(own, id, ["restore", { day: "2026-05-02" }, { units: 9 }])).toEqual([
       ["INV-0001 first", "INV-0003 renewal"],
       ["INV-0001 first", "INV-0003 renewal"],

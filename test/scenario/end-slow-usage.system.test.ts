@@ -20,7 +20,11 @@ test.each([
   ["now", "ended"],
   ["period_end", "complete"],
 ])("an end with %s that the ledger finishes after the renewal date bills the usage of before", async (when, status) => {
-  const own = await world.sandbox({ usage_allowed: true, invoice_create_days: 20, first_invoice_status: "approved" });
+  const own = await world.sandbox({
+    usage_allowed: true,
+    invoice_create_days: 20,
+    first_invoice_status: "approved",
+  });
   await addMeter(system.pool, own.organisationId);
   await world.setClock(own, "2026-04-16");
   const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
@@ -29,16 +33,23 @@ test.each([
   await system.fault({ kind: "slow_before", delayMs: 3_000, match, tenantId: own.tenantId });
   const ending = world.ended(own, id, { when });
   await until("the end is under way", async () => {
-    const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
+    const text =
+      "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
     return (await system.pool.query(text, [id])).rows.length > 0;
   });
   await world.setClock(own, "2026-05-03");
   const before = usageEvent(id, "2026-04-30T23:59:59+02:00", { quantity: "100" });
-  const after = [usageEvent(id, "2026-05-01T00:00:00+02:00"), usageEvent(id, "2026-05-02T12:00:00Z")];
+  const after = [
+    usageEvent(id, "2026-05-01T00:00:00+02:00"),
+    usageEvent(id, "2026-05-02T12:00:00Z"),
+  ];
   const verdicts = ["created", "after_subscription_end", "after_subscription_end"];
   expect(await world.verdicts(own, [before, ...after])).toEqual(verdicts);
   expect(await ending).toMatchObject({ end_date: "2026-05-01" });
-  await until("its last usage is billed", async () => (await world.told(own, id))[0] === "INV-0003 usage approved");
+  await until(
+    "its last usage is billed",
+    async () => (await world.told(own, id))[0] === "INV-0003 usage approved",
+  );
   expect(await world.subscription(own, id)).toMatchObject({ status, end_date: "2026-05-01" });
   const [usage] = await world.invoices(own, id);
   expect(usage.lines).toMatchObject([{ amount: "50.0000", quantity: "100.0000" }]);

@@ -23,7 +23,10 @@ const conflict = refused(409, "invalid_state");
 
 /** An organisation on 16 April whose renewal invoices are raised 20 days ahead, in this first status. */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
-  const organisation = await world.sandbox({ invoice_create_days: 20, first_invoice_status: status });
+  const organisation = await world.sandbox({
+    invoice_create_days: 20,
+    first_invoice_status: status,
+  });
   await world.setClock(organisation, "2026-04-16");
   return organisation;
 }
@@ -33,8 +36,19 @@ describe.concurrent("period_end", () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     const { id } = await world.subscribe(own, april);
     const answer = await world.ended(own, id, periodEnd);
-    const set = { status: "active", cancel_at_period_end: true, end_date: "2026-05-01", renewal_value: "0.0000" };
-    expect(answer).toMatchObject({ id, object: "subscription", ...set, renewal_date: "2026-05-01", units: 10 });
+    const set = {
+      status: "active",
+      cancel_at_period_end: true,
+      end_date: "2026-05-01",
+      renewal_value: "0.0000",
+    };
+    expect(answer).toMatchObject({
+      id,
+      object: "subscription",
+      ...set,
+      renewal_date: "2026-05-01",
+      units: 10,
+    });
     expect(await world.subscription(own, id)).toEqual(answer);
     await world.setClock(own, "2026-05-01");
     const late = await world.end(own, id, periodEnd);
@@ -53,14 +67,27 @@ describe.concurrent("period_end", () => {
   ])("removes a renewal invoice raised ahead that is %s: it is %s", async (status, outcome, booked) => {
     const own = await aheadOf(status);
     const { id } = await world.subscribe(own, april);
-    expect(await world.told(own, id)).toEqual([`INV-0002 renewal ${status}`, `INV-0001 first ${status}`]);
+    expect(await world.told(own, id)).toEqual([
+      `INV-0002 renewal ${status}`,
+      `INV-0001 first ${status}`,
+    ]);
     const answer = await world.ended(own, id, periodEnd);
-    expect(answer).toMatchObject({ status: "active", cancel_at_period_end: true, end_date: "2026-05-01" });
-    expect(await world.told(own, id)).toEqual([`INV-0002 renewal ${outcome}`, `INV-0001 first ${status}`]);
+    expect(answer).toMatchObject({
+      status: "active",
+      cancel_at_period_end: true,
+      end_date: "2026-05-01",
+    });
+    expect(await world.told(own, id)).toEqual([
+      `INV-0002 renewal ${outcome}`,
+      `INV-0001 first ${status}`,
+    ]);
     expect(await world.books(own)).toContain(`INV-0002 ${booked}`);
     await world.expectEqualBooks(own);
     const [renewal] = await world.invoices(own, id);
-    expect(renewal).toMatchObject({ amount_due: "0.0000", ledger: { sync_status: "synced", sync_error: null } });
+    expect(renewal).toMatchObject({
+      amount_due: "0.0000",
+      ledger: { sync_status: "synced", sync_error: null },
+    });
   });
 
   test("twice changes nothing, and now after it ends at once", async () => {
@@ -69,7 +96,12 @@ describe.concurrent("period_end", () => {
     const once = await world.ended(own, id, periodEnd);
     expect(await world.ended(own, id, periodEnd)).toEqual(once);
     await world.setClock(own, "2026-04-20");
-    const over = { status: "ended", cancel_at_period_end: false, end_date: "2026-04-20", renewal_date: "2026-05-01" };
+    const over = {
+      status: "ended",
+      cancel_at_period_end: false,
+      end_date: "2026-04-20",
+      renewal_date: "2026-05-01",
+    };
     // An Idempotency-Key is optional.
     expect((await world.end(own, id, now, null)).json).toMatchObject(over);
   });
@@ -83,7 +115,10 @@ describe.concurrent("period_end", () => {
     expect(await world.ended(own, id, periodEnd)).toMatchObject({ ...set, status: "active" });
     await world.setClock(own, "2026-06-03");
     expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
-    expect(await world.subscription(own, id)).toMatchObject({ status: "complete", end_date: "2026-06-01" });
+    expect(await world.subscription(own, id)).toMatchObject({
+      status: "complete",
+      end_date: "2026-06-01",
+    });
     expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
   });
 });
@@ -93,14 +128,25 @@ describe.concurrent("now", () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-04-16");
-    const over = { status: "ended", end_date: "2026-04-16", renewal_date: "2026-05-01", renewal_value: "0.0000" };
-    expect(await world.ended(own, id, now)).toMatchObject({ ...over, cancel_at_period_end: false, units: 10 });
+    const over = {
+      status: "ended",
+      end_date: "2026-04-16",
+      renewal_date: "2026-05-01",
+      renewal_value: "0.0000",
+    };
+    expect(await world.ended(own, id, now)).toMatchObject({
+      ...over,
+      cancel_at_period_end: false,
+      units: 10,
+    });
     expect(await world.told(own, id)).toEqual(["INV-0001 first approved"]);
     expect(await world.creditNotes(own, id)).toEqual([]);
     expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
     expect(refusalOf(await world.end(own, id, periodEnd))).toEqual(conflict);
     await world.setClock(own, "2026-07-16");
-    expect(refusalOf(await world.change(own, id, { units: 12 })).code).toBe("subscription_not_changeable");
+    expect(refusalOf(await world.change(own, id, { units: 12 })).code).toBe(
+      "subscription_not_changeable",
+    );
     expect(await world.told(own, id)).toHaveLength(1);
     await world.expectEqualBooks(own);
   });
@@ -108,8 +154,14 @@ describe.concurrent("now", () => {
   test("removes the renewal invoice and leaves the one that bills the current period", async () => {
     const own = await aheadOf("approved");
     const { id } = await world.subscribe(own, april);
-    expect(await world.ended(own, id, now)).toMatchObject({ status: "ended", end_date: "2026-04-16" });
-    expect(await world.told(own, id)).toEqual(["INV-0002 renewal voided", "INV-0001 first approved"]);
+    expect(await world.ended(own, id, now)).toMatchObject({
+      status: "ended",
+      end_date: "2026-04-16",
+    });
+    expect(await world.told(own, id)).toEqual([
+      "INV-0002 renewal voided",
+      "INV-0001 first approved",
+    ]);
     await world.expectEqualBooks(own);
   });
 
@@ -127,12 +179,23 @@ describe.concurrent("the invoice options", () => {
   test("delete never-sent drafts, newest first after the renewal invoice, and leave what is approved", async () => {
     const own = await aheadOf();
     const { id } = await world.subscribe(own, april);
-    await world.changed(own, id, { units: 12, prorate: true, effective_date: "2026-04-16", document: "separate" });
+    await world.changed(own, id, {
+      units: 12,
+      prorate: true,
+      effective_date: "2026-04-16",
+      document: "separate",
+    });
     await world.settled(own);
-    await system.pool.query("UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1", [
-      own.organisationId,
-    ]);
-    await world.changed(own, id, { units: 13, prorate: true, effective_date: "2026-04-16", document: "separate" });
+    await system.pool.query(
+      "UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1",
+      [own.organisationId],
+    );
+    await world.changed(own, id, {
+      units: 13,
+      prorate: true,
+      effective_date: "2026-04-16",
+      document: "separate",
+    });
     await world.settled(own);
     const before = [
       "INV-0004 change approved",
@@ -143,7 +206,11 @@ describe.concurrent("the invoice options", () => {
     expect(await world.told(own, id)).toEqual(before);
     const answer = await world.ended(own, id, { when: "now", delete_unsent_invoices: true });
     expect(answer.status).toBe("ended");
-    const removed = ["INV-0002 removed deleted", "INV-0003 removed deleted", "INV-0001 removed deleted"];
+    const removed = [
+      "INV-0002 removed deleted",
+      "INV-0003 removed deleted",
+      "INV-0001 removed deleted",
+    ];
     expect(await world.removals(own, id)).toEqual(removed);
     expect((await world.told(own, id))[0]).toBe("INV-0004 change approved");
     await world.expectEqualBooks(own);
@@ -152,29 +219,53 @@ describe.concurrent("the invoice options", () => {
   test("void approved ones with nothing paid or credited, and leave drafts and paid ones", async () => {
     const own = await aheadOf("approved");
     const { id, invoice } = await world.subscribe(own, april);
-    await world.changed(own, id, { units: 12, prorate: true, effective_date: "2026-04-16", document: "separate" });
+    await world.changed(own, id, {
+      units: 12,
+      prorate: true,
+      effective_date: "2026-04-16",
+      document: "separate",
+    });
     await world.settled(own);
     await world.pay(own, invoice, "10.00");
     await mirrorPaid(invoice, "10.00");
     const answer = await world.ended(own, id, { when: "now", void_approved_invoices: true });
     expect(answer.status).toBe("ended");
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided", "INV-0003 removed voided"]);
-    expect(await world.books(own)).toEqual(["INV-0001 AUTHORISED", "INV-0002 VOIDED", "INV-0003 VOIDED"]);
+    expect(await world.removals(own, id)).toEqual([
+      "INV-0002 removed voided",
+      "INV-0003 removed voided",
+    ]);
+    expect(await world.books(own)).toEqual([
+      "INV-0001 AUTHORISED",
+      "INV-0002 VOIDED",
+      "INV-0003 VOIDED",
+    ]);
   });
 
   test("both remove all of them, of earlier periods too", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-06-10");
-    await system.pool.query("UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1", [
-      own.organisationId,
-    ]);
+    await system.pool.query(
+      "UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1",
+      [own.organisationId],
+    );
     await world.changed(own, id, { units: 11 });
     await world.settled(own);
-    const before = ["INV-0003 renewal approved", "INV-0002 renewal approved", "INV-0001 first draft"];
+    const before = [
+      "INV-0003 renewal approved",
+      "INV-0002 renewal approved",
+      "INV-0001 first draft",
+    ];
     expect(await world.told(own, id)).toEqual(before);
-    expect(await world.ended(own, id, both)).toMatchObject({ status: "ended", end_date: "2026-06-10" });
-    const removed = ["INV-0003 removed voided", "INV-0002 removed voided", "INV-0001 removed deleted"];
+    expect(await world.ended(own, id, both)).toMatchObject({
+      status: "ended",
+      end_date: "2026-06-10",
+    });
+    const removed = [
+      "INV-0003 removed voided",
+      "INV-0002 removed voided",
+      "INV-0001 removed deleted",
+    ];
     expect(await world.removals(own, id)).toEqual(removed);
     await world.expectEqualBooks(own);
   });
@@ -182,5 +273,8 @@ describe.concurrent("the invoice options", () => {
 
 /** What the mirror of the ledger would tell us of a payment. */
 async function mirrorPaid(invoice: Json, amount: string): Promise<void> {
-  await system.pool.query("UPDATE invoices SET amount_due = amount_due - $2 WHERE id = $1", [invoice.id, amount]);
+  await system.pool.query("UPDATE invoices SET amount_due = amount_due - $2 WHERE id = $1", [
+    invoice.id,
+    amount,
+  ]);
 }

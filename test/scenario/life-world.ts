@@ -12,11 +12,21 @@ export type ToldInvoice = string;
 /** Subscriptions through their life. */
 export interface LifeWorld extends UnitsWorld {
   /** What is decided on an end: under a key of its own where none is given, and without one where it is null. */
-  end(organisation: MadeOrganisation, id: string, body: unknown, idempotencyKey?: string | null): Promise<Answered>;
+  end(
+    organisation: MadeOrganisation,
+    id: string,
+    body: unknown,
+    idempotencyKey?: string | null,
+  ): Promise<Answered>;
   /** The subscription after an end that succeeds. */
   ended(organisation: MadeOrganisation, id: string, body: object): Promise<Json>;
   /** Restores it with an empty object, or with another body. */
-  restore(organisation: MadeOrganisation, id: string, idempotencyKey?: string, body?: unknown): Promise<Answered>;
+  restore(
+    organisation: MadeOrganisation,
+    id: string,
+    idempotencyKey?: string,
+    body?: unknown,
+  ): Promise<Answered>;
   /** The subscription after a restoration that succeeds. */
   restored(organisation: MadeOrganisation, id: string): Promise<Json>;
   /** What stands of its invoices, oldest first: number and type, then each line's amount and text. Removed ones are left out. */
@@ -60,7 +70,9 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
     },
     standing: async (organisation, id) => {
       const invoices = await world.invoices(organisation, id);
-      const shown = invoices.filter(({ status }) => status !== "voided" && status !== "deleted").reverse();
+      const shown = invoices
+        .filter(({ status }) => status !== "voided" && status !== "deleted")
+        .reverse();
       return shown.map(({ number, type, lines }) => [
         `${number} ${type}`,
         ...lines.map((line: Json) => `${line.amount} ${line.description}`),
@@ -86,7 +98,11 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
     pay: async ({ tenantId }, invoice, amount) => {
       const url = `${system.demoUrl}/demo/tenants/${tenantId}/invoices/${invoice.ledger.invoice_id}/payments`;
       const headers = { "content-type": "application/json" };
-      const answer = await fetch(url, { method: "POST", headers, body: JSON.stringify({ amount }) });
+      const answer = await fetch(url, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ amount }),
+      });
       expect(answer.status, await answer.text()).toBe(200);
     },
     books: async ({ tenantId }) =>

@@ -1,7 +1,11 @@
 /** Calls any method of the contract over each of its protocols, and tells alike what came of it. */
 import { create, type DescMethodUnary, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from "@connectrpc/connect-node";
 import { type ErrorDetail, ErrorDetailSchema } from "../../src/gen/proto/billing/v1/common_pb.ts";
 import { operationOf } from "../../src/transport/rpc/operation.ts";
 import { methods } from "../contract/methods.ts";
@@ -59,8 +63,17 @@ export function callsTo(baseUrl: string): CallMethod {
     if (key !== undefined) headers.set("Authorization", `Bearer ${key}`);
     try {
       const message = create(method.input, request);
-      const answer = await transports[protocol].unary(method, undefined, undefined, headers, message);
-      const shown = toJson(method.output, answer.message, { alwaysEmitImplicit: true, useProtoFieldName: true });
+      const answer = await transports[protocol].unary(
+        method,
+        undefined,
+        undefined,
+        headers,
+        message,
+      );
+      const shown = toJson(method.output, answer.message, {
+        alwaysEmitImplicit: true,
+        useProtoFieldName: true,
+      });
       return { code: null, detail: null, headers: answer.header, message: shown };
     } catch (thrown) {
       const error = ConnectError.from(thrown);

@@ -4,7 +4,10 @@ import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { allScopes } from "../../src/dev/local-stack/first-data.ts";
-import { Health, HealthCheckResponse_ServingStatus as Serving } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Serving,
+} from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
@@ -28,15 +31,33 @@ beforeAll(async () => {
   call = callsTo(system.baseUrl);
   own = await system.organisation();
   const charges = [{ charge_code: "onboarding", quantity: 2, price: "99.9999" }];
-  const body = { customer_code: "ACME", plan_code: "scale", units: 8, invoice_reference: "PO-1", charges };
-  const { json } = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: "first", body });
-  const note = { customerId: json.customer, subscriptionId: json.id, number: "CN-1", invoiceId: json.invoice.id };
+  const body = {
+    customer_code: "ACME",
+    plan_code: "scale",
+    units: 8,
+    invoice_reference: "PO-1",
+    charges,
+  };
+  const { json } = await ask("POST", "/v1/subscriptions", {
+    key: own.apiKey,
+    idempotencyKey: "first",
+    body,
+  });
+  const note = {
+    customerId: json.customer,
+    subscriptionId: json.id,
+    number: "CN-1",
+    invoiceId: json.invoice.id,
+  };
   Object.assign(ids, {
     GetSubscription: json.id,
     GetCustomer: json.customer,
     GetPlan: json.plan,
     GetInvoice: json.invoice.id,
-    GetCreditNote: await addCreditNote(system.pool, own.organisationId, { ...note, remaining: "2" }),
+    GetCreditNote: await addCreditNote(system.pool, own.organisationId, {
+      ...note,
+      remaining: "2",
+    }),
     GetCharge: (await ask("GET", "/v1/charges", { key: own.apiKey })).json.data[0].id,
   });
 });
@@ -45,7 +66,10 @@ beforeAll(async () => {
 function restForm(message: unknown): unknown {
   const shape = bare(message) as Record<string, object>;
   const { subscription, invoice, change, ...rest } = shape;
-  const beside = { ...(invoice === undefined ? {} : { invoice }), ...(change === undefined ? {} : { change }) };
+  const beside = {
+    ...(invoice === undefined ? {} : { invoice }),
+    ...(change === undefined ? {} : { change }),
+  };
   if (subscription !== undefined) return { ...subscription, ...beside };
   const [only] = Object.values({ ...rest, ...(invoice === undefined ? {} : { invoice }) });
   return "data" in shape ? shape : only;
@@ -67,10 +91,14 @@ function dayBefore(date: string): string {
   return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
 }
 
-const reads = [...operations.values()].filter(({ planned, idempotencyKey }) => !planned && idempotencyKey === "none");
+const reads = [...operations.values()].filter(
+  ({ planned, idempotencyKey }) => !planned && idempotencyKey === "none",
+);
 
 describe.each(protocols)("over %s", (protocol) => {
-  test.each(reads.map(({ method }) => method.name))("%s answers what REST answers", async (name) => {
+  test.each(
+    reads.map(({ method }) => method.name),
+  )("%s answers what REST answers", async (name) => {
     const operation = operations.get(name);
     const path = operation && describedOperation(operation.method)?.http.path;
     const id = ids[name] ?? "";
@@ -87,20 +115,44 @@ describe.each(protocols)("over %s", (protocol) => {
   test("a subscription becomes an invoice in the ledger", async () => {
     const headers = { "Idempotency-Key": `new ${protocol}`.replaceAll(" ", "-") };
     const request = { customerCode: "ACME", planCode: "team", units: 10 };
-    const { code, message } = await call(protocol, "CreateSubscription", request, { key: own.apiKey, headers });
+    const { code, message } = await call(protocol, "CreateSubscription", request, {
+      key: own.apiKey,
+      headers,
+    });
     expect(code).toBeNull();
     const { invoice } = restForm(message) as { invoice: { number: string } };
-    expect(invoice).toMatchObject({ subtotal: "125.0000", total: "150.0000", ledger: { sync_status: "synced" } });
-    expect(await system.ledgerInvoices(own.tenantId)).toContainEqual({ number: invoice.number, status: "DRAFT" });
+    expect(invoice).toMatchObject({
+      subtotal: "125.0000",
+      total: "150.0000",
+      ledger: { sync_status: "synced" },
+    });
+    expect(await system.ledgerInvoices(own.tenantId)).toContainEqual({
+      number: invoice.number,
+      status: "DRAFT",
+    });
   });
 
   test("a key used over REST replays, and one used here replays over REST", async () => {
     const name = protocol.replaceAll(" ", "-");
-    const body = { customer_code: "ACME", plan_code: "team", units: 1, charges: [{ charge_code: "hardware-key" }] };
-    const request = { customerCode: "ACME", planCode: "team", units: 1, charges: [{ chargeCode: "hardware-key" }] };
+    const body = {
+      customer_code: "ACME",
+      plan_code: "team",
+      units: 1,
+      charges: [{ charge_code: "hardware-key" }],
+    };
+    const request = {
+      customerCode: "ACME",
+      planCode: "team",
+      units: 1,
+      charges: [{ chargeCode: "hardware-key" }],
+    };
     const here = (key: string) =>
-      call(protocol, "CreateSubscription", request, { key: own.apiKey, headers: { "Idempotency-Key": key } });
-    const rest = (key: string) => ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: key, body });
+      call(protocol, "CreateSubscription", request, {
+        key: own.apiKey,
+        headers: { "Idempotency-Key": key },
+      });
+    const rest = (key: string) =>
+      ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: key, body });
     const first = await rest(`rest-first-${name}`);
     const replayed = await here(`rest-first-${name}`);
     expect(replayed.headers.get("Idempotent-Replayed")).toBe("true");
@@ -126,7 +178,13 @@ describe.each(protocols)("over %s", (protocol) => {
       effective_date: dayBefore(renewal_date),
       proration_behaviour: "charge_on_renewal",
     };
-    const request = { id, units: 12, prorate: true, effectiveDate: body.effective_date, prorationBehaviour: 2 };
+    const request = {
+      id,
+      units: 12,
+      prorate: true,
+      effectiveDate: body.effective_date,
+      prorationBehaviour: 2,
+    };
     const here = { key: own.apiKey, headers: { "Idempotency-Key": `change-${name}` } };
     const made = await call(protocol, "ChangeUnits", request, here);
     expect([made.code, made.headers.get("Idempotent-Replayed")]).toEqual([null, null]);
@@ -137,7 +195,11 @@ describe.each(protocols)("over %s", (protocol) => {
       change: { units: 12, deferred_to_renewal: true },
     });
     const path = `/v1/subscriptions/${id}/units`;
-    const rest = await ask("POST", path, { key: own.apiKey, idempotencyKey: `change-${name}`, body });
+    const rest = await ask("POST", path, {
+      key: own.apiKey,
+      idempotencyKey: `change-${name}`,
+      body,
+    });
     expect([rest.status, rest.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
     expect(bare(rest.json)).toEqual(restForm(made.message));
     const lower = { key: own.apiKey, idempotencyKey: `lower-${name}`, body: { units: 11 } };
@@ -154,10 +216,15 @@ describe.each(protocols)("over %s", (protocol) => {
 
   test("health tells a balancer that the process and each service serves, without a key", async () => {
     const health = createClient(Health, transportsTo(system.baseUrl)[protocol]);
-    for (const service of ["", ...new Set([...operations.values()].map(({ method }) => method.parent.typeName))]) {
+    for (const service of [
+      "",
+      ...new Set([...operations.values()].map(({ method }) => method.parent.typeName)),
+    ]) {
       expect((await health.check({ service })).status).toBe(Serving.SERVING);
     }
-    const unknown = await health.check({ service: "billing.v2.PlanService" }).then(() => null, ConnectError.from);
+    const unknown = await health
+      .check({ service: "billing.v2.PlanService" })
+      .then(() => null, ConnectError.from);
     expect(unknown?.code).toBe(Code.NotFound);
   });
 });
@@ -174,10 +241,38 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
     "NotFound",
     "customer_code",
   ],
-  ["too few units", "CreateSubscription", { units: 0 }, "units_below_minimum", "InvalidArgument", "units"],
-  ["negative units", "CreateSubscription", { units: -1 }, "invalid_parameter", "InvalidArgument", "units"],
-  ["a missing member", "CreateSubscription", { plan_code: "" }, "invalid_parameter", "InvalidArgument", "plan_code"],
-  ["a bad decimal", "CreateSubscription", { price: "1e3" }, "invalid_parameter", "InvalidArgument", "price"],
+  [
+    "too few units",
+    "CreateSubscription",
+    { units: 0 },
+    "units_below_minimum",
+    "InvalidArgument",
+    "units",
+  ],
+  [
+    "negative units",
+    "CreateSubscription",
+    { units: -1 },
+    "invalid_parameter",
+    "InvalidArgument",
+    "units",
+  ],
+  [
+    "a missing member",
+    "CreateSubscription",
+    { plan_code: "" },
+    "invalid_parameter",
+    "InvalidArgument",
+    "plan_code",
+  ],
+  [
+    "a bad decimal",
+    "CreateSubscription",
+    { price: "1e3" },
+    "invalid_parameter",
+    "InvalidArgument",
+    "price",
+  ],
   [
     "a day that is none",
     "CreateSubscription",
@@ -212,9 +307,30 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
     "charges.0.charge_code",
   ],
   ["a subscription that nobody has", "ChangeUnits", {}, "subscription_not_found", "NotFound", null],
-  ["a subscription's id that is none", "ChangeUnits", { id: "none" }, "subscription_not_found", "NotFound", null],
-  ["no units", "ChangeUnits", { units: undefined }, "invalid_parameter", "InvalidArgument", "units"],
-  ["too many units", "ChangeUnits", { units: 1_000_000_001 }, "invalid_parameter", "InvalidArgument", "units"],
+  [
+    "a subscription's id that is none",
+    "ChangeUnits",
+    { id: "none" },
+    "subscription_not_found",
+    "NotFound",
+    null,
+  ],
+  [
+    "no units",
+    "ChangeUnits",
+    { units: undefined },
+    "invalid_parameter",
+    "InvalidArgument",
+    "units",
+  ],
+  [
+    "too many units",
+    "ChangeUnits",
+    { units: 1_000_000_001 },
+    "invalid_parameter",
+    "InvalidArgument",
+    "units",
+  ],
   [
     "a date without prorate",
     "ChangeUnits",
@@ -223,8 +339,22 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
     "InvalidArgument",
     "effective_date",
   ],
-  ["a code that is taken", "CreateCustomer", { code: "ACME" }, "customer_code_taken", "Aborted", "code"],
-  ["a bad e-mail address", "CreateCustomer", { email: "nobody" }, "invalid_parameter", "InvalidArgument", "email"],
+  [
+    "a code that is taken",
+    "CreateCustomer",
+    { code: "ACME" },
+    "customer_code_taken",
+    "Aborted",
+    "code",
+  ],
+  [
+    "a bad e-mail address",
+    "CreateCustomer",
+    { email: "nobody" },
+    "invalid_parameter",
+    "InvalidArgument",
+    "email",
+  ],
   ["no usage", "ReportUsage", { events: [] }, "invalid_parameter", "InvalidArgument", "events"],
   [
     "a quantity of zero",
@@ -234,7 +364,14 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
     "InvalidArgument",
     "events.0.quantity",
   ],
-  ["a limit out of range", "ListPlans", { limit: 101 }, "invalid_parameter", "InvalidArgument", "limit"],
+  [
+    "a limit out of range",
+    "ListPlans",
+    { limit: 101 },
+    "invalid_parameter",
+    "InvalidArgument",
+    "limit",
+  ],
   [
     "a position that is none",
     "ListPlans",
@@ -243,7 +380,14 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
     "InvalidArgument",
     "starting_after",
   ],
-  ["a filter that is no id", "ListInvoices", { customer: "ACME" }, "invalid_parameter", "InvalidArgument", "customer"],
+  [
+    "a filter that is no id",
+    "ListInvoices",
+    { customer: "ACME" },
+    "invalid_parameter",
+    "InvalidArgument",
+    "customer",
+  ],
 ];
 
 let asked = 0;
@@ -254,9 +398,15 @@ function overRest(name: string, request: Record<string, unknown>): Promise<Answe
   const path = (http?.path ?? "").replace("{id}", String(request.id));
   const idempotencyKey = `refused-${++asked}`;
   const { id: _, ...others } = request;
-  if (http?.verb !== "GET") return ask("POST", path, { key: own.apiKey, idempotencyKey, body: others });
-  const pairs = Object.entries(others).map(([field, value]): [string, string] => [field, String(value)]);
-  return ask("GET", pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`, { key: own.apiKey });
+  if (http?.verb !== "GET")
+    return ask("POST", path, { key: own.apiKey, idempotencyKey, body: others });
+  const pairs = Object.entries(others).map(([field, value]): [string, string] => [
+    field,
+    String(value),
+  ]);
+  return ask("GET", pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`, {
+    key: own.apiKey,
+  });
 }
 
 describe("every protocol refuses alike", () => {
@@ -287,7 +437,11 @@ describe("every protocol refuses alike", () => {
         headers,
       });
       expect({ protocol, code: called.code }).toEqual({ protocol, code: connectCode });
-      expect(called.detail).toMatchObject({ type: json.error.type, code, requestId: called.headers.get("Request-Id") });
+      expect(called.detail).toMatchObject({
+        type: json.error.type,
+        code,
+        requestId: called.headers.get("Request-Id"),
+      });
       expect([protocol, called.detail?.param ?? null]).toEqual([protocol, param]);
       for (const header of rateHeaders) expect(called.headers.get(header)).toMatch(/^\d+$/);
     }
@@ -300,7 +454,13 @@ describe("every protocol refuses alike", () => {
       ["CreateSubscription", {}, undefined, "Unauthenticated", "invalid_api_key"],
       ["CreateSubscription", {}, "sk_live_no", "Unauthenticated", "invalid_api_key"],
       ["CreateSubscription", {}, own.apiKey, "InvalidArgument", "idempotency_key_required"],
-      ["CreateSubscription", { "Idempotency-Key": "a b" }, own.apiKey, "InvalidArgument", "invalid_parameter"],
+      [
+        "CreateSubscription",
+        { "Idempotency-Key": "a b" },
+        own.apiKey,
+        "InvalidArgument",
+        "invalid_parameter",
+      ],
       ["CreateCustomer", {}, closed.apiKey, "PermissionDenied", "insufficient_scope"],
     ];
     for (const [name, headers, key, connectCode, code] of cases) {
@@ -335,14 +495,27 @@ describe("a key", () => {
     ...allScopes,
     "none",
   ])("with the scope %s alone may do what that allows, over REST and over gRPC", async (scope) => {
-    const { value } = await addApiKey(system.pool, own.organisationId, scope === "none" ? [] : [scope]);
+    const { value } = await addApiKey(
+      system.pool,
+      own.organisationId,
+      scope === "none" ? [] : [scope],
+    );
     for (const { method, scope: needed, planned } of operations.values()) {
       const http = describedOperation(method)?.http;
       const path = (http?.path ?? "").replace("{id}", randomUUID());
       const body = http?.verb === "POST" ? { body: {} } : {};
       const rest = await ask(http?.verb ?? "", path, { key: value, idempotencyKey: "x", ...body });
-      const grpc = await call("gRPC", method.name, {}, { key: value, headers: { "Idempotency-Key": "x" } });
-      const seen = [method.name, rest.json.error?.code === "insufficient_scope", grpc.code === "PermissionDenied"];
+      const grpc = await call(
+        "gRPC",
+        method.name,
+        {},
+        { key: value, headers: { "Idempotency-Key": "x" } },
+      );
+      const seen = [
+        method.name,
+        rest.json.error?.code === "insufficient_scope",
+        grpc.code === "PermissionDenied",
+      ];
       const isForbidden = !planned && needed !== null && needed !== scope;
       expect(seen).toEqual([method.name, isForbidden, isForbidden]);
       expect(rest.status === 403).toBe(isForbidden);

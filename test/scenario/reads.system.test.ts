@@ -27,14 +27,19 @@ beforeAll(async () => {
   const { organisationId } = own;
   for (const status of ["draft", "inactive", "legacy"]) {
     await addLike(system.pool, "plans", organisationId, "team", { code: `team-${status}`, status });
-    await addLike(system.pool, "charges", organisationId, "onboarding", { code: `onboarding-${status}`, status });
+    await addLike(system.pool, "charges", organisationId, "onboarding", {
+      code: `onboarding-${status}`,
+      status,
+    });
   }
   const gone = { code: "GONE", status: "inactive", email: "göne@acme.example" };
   await addLike(system.pool, "customers", organisationId, "ACME", gone);
   await subscribe("one", { customer_code: "ACME", plan_code: "site" });
   await subscribe("two", { customer_code: "GLOBEX", plan_code: "team", units: 3 });
   await subscribe("three", { customer_code: "ACME", plan_code: "site", start_date: "2026-02-28" });
-  await system.pool.query("UPDATE organisations SET revenue_account = '205' WHERE id = $1", [organisationId]);
+  await system.pool.query("UPDATE organisations SET revenue_account = '205' WHERE id = $1", [
+    organisationId,
+  ]);
   await subscribe("four", { customer_code: "INITECH", plan_code: "site" });
   // An answer need not have waited for the ledger.
   await until("the ledger has decided on every invoice", async () => {
@@ -45,7 +50,11 @@ beforeAll(async () => {
 });
 
 async function subscribe(name: string, body: object): Promise<void> {
-  const { json, text } = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: name, body });
+  const { json, text } = await ask("POST", "/v1/subscriptions", {
+    key: own.apiKey,
+    idempotencyKey: name,
+    body,
+  });
   expect(json.invoice, text).toBeTypeOf("object");
   Object.assign(ids, {
     [name]: json.id,
@@ -55,15 +64,29 @@ async function subscribe(name: string, body: object): Promise<void> {
 }
 
 async function addNotes(): Promise<void> {
-  const of = (name: string) => ({ customerId: ids[`${name}'s customer`] ?? "", subscriptionId: ids[name] ?? "" });
+  const of = (name: string) => ({
+    customerId: ids[`${name}'s customer`] ?? "",
+    subscriptionId: ids[name] ?? "",
+  });
   const invoiceId = ids["one's invoice"] ?? null;
   const othersInvoiceId = ids["two's invoice"] ?? null;
   const notes = {
     unapplied: { ...of("one"), number: "CN-1" },
     partial: { ...of("one"), number: "CN-2", remaining: "4.50", reference: "PO-9", invoiceId },
-    applied: { ...of("two"), number: "CN-3", status: "paid", remaining: "0", invoiceId: othersInvoiceId },
+    applied: {
+      ...of("two"),
+      number: "CN-3",
+      status: "paid",
+      remaining: "0",
+      invoiceId: othersInvoiceId,
+    },
     voided: { ...of("two"), number: "CN-4", status: "voided" },
-    refused: { ...of("four"), number: "CN-5", status: "not_in_external", syncError: "No such account" },
+    refused: {
+      ...of("four"),
+      number: "CN-5",
+      status: "not_in_external",
+      syncError: "No such account",
+    },
   };
   for (const [name, note] of Object.entries(notes))
     ids[name] = await addCreditNote(system.pool, own.organisationId, note);
@@ -73,7 +96,9 @@ function read(path: string) {
   return ask("GET", path, { key: own.apiKey });
 }
 
-async function list(path: string): Promise<{ readonly data: Listed[]; readonly has_more: boolean }> {
+async function list(
+  path: string,
+): Promise<{ readonly data: Listed[]; readonly has_more: boolean }> {
   const { status, json, text } = await read(path);
   expect(status, text).toBe(200);
   expect(Object.keys(json)).toEqual(["data", "has_more"]);
@@ -104,7 +129,9 @@ test("the organisation is the key's", async () => {
 });
 
 describe("a list", () => {
-  test.each(lists)("of %s pages through everything, newest first, whatever the page's size", async (kind) => {
+  test.each(
+    lists,
+  )("of %s pages through everything, newest first, whatever the page's size", async (kind) => {
     const whole = await list(`/v1/${kind}`);
     expect(whole.data.length).toBeGreaterThan(2);
     for (const limit of [1, 2, whole.data.length - 1]) {
@@ -117,8 +144,14 @@ describe("a list", () => {
       }
       expect(seen).toEqual(whole.data);
     }
-    expect(await list(`/v1/${kind}?limit=${whole.data.length}`)).toEqual({ data: whole.data, has_more: false });
-    expect(await list(`/v1/${kind}?starting_after=${whole.data.at(-1)?.id}`)).toEqual({ data: [], has_more: false });
+    expect(await list(`/v1/${kind}?limit=${whole.data.length}`)).toEqual({
+      data: whole.data,
+      has_more: false,
+    });
+    expect(await list(`/v1/${kind}?starting_after=${whole.data.at(-1)?.id}`)).toEqual({
+      data: [],
+      has_more: false,
+    });
     expect(await list(`/api/v1/${kind}?limit=100`)).toEqual(whole);
   });
 
@@ -129,8 +162,13 @@ describe("a list", () => {
     }
     const { json } = await ask("GET", "/v1/customers", { key: big.apiKey });
     expect([json.data.length, json.has_more, json.data[0].code]).toEqual([25, true, "C22"]);
-    const rest = await ask("GET", `/v1/customers?starting_after=${json.data[24].id}`, { key: big.apiKey });
-    expect([rest.json.data.map(({ code }: Listed) => code), rest.json.has_more]).toEqual([["ACME"], false]);
+    const rest = await ask("GET", `/v1/customers?starting_after=${json.data[24].id}`, {
+      key: big.apiKey,
+    });
+    expect([rest.json.data.map(({ code }: Listed) => code), rest.json.has_more]).toEqual([
+      ["ACME"],
+      false,
+    ]);
   });
 
   test.each([
@@ -139,10 +177,16 @@ describe("a list", () => {
     ["charges", "status=active", "onboarding-draft", ["hardware-key", "onboarding"]],
     ["charges", "code=onboarding", "onboarding-draft", ["onboarding"]],
     ["subscriptions", "status=active", "three", ["two", "one"]],
-    ["invoices", "status=draft", "four's invoice", ["three's invoice", "two's invoice", "one's invoice"]],
+    [
+      "invoices",
+      "status=draft",
+      "four's invoice",
+      ["three's invoice", "two's invoice", "one's invoice"],
+    ],
     ["credit_notes", "status=approved", "voided", ["partial", "unapplied"]],
   ])("of %s with %s starts also after %s, which it leaves out", async (kind, filter, position, expected) => {
-    const after = ids[position] ?? (await list(`/v1/${kind}`)).data.find(({ code }) => code === position)?.id;
+    const after =
+      ids[position] ?? (await list(`/v1/${kind}`)).data.find(({ code }) => code === position)?.id;
     expect(await listed(`/v1/${kind}?${filter}&starting_after=${after}`)).toEqual(expected);
   });
 
@@ -190,7 +234,10 @@ describe("a list", () => {
       ["status=draft&status=draft", "status"],
     ];
     for (const [query, param] of wrong) {
-      expect({ query, ...refusalOf(await read(`/v1/${kind}?${query}`)) }).toEqual({ query, ...invalid(param) });
+      expect({ query, ...refusalOf(await read(`/v1/${kind}?${query}`)) }).toEqual({
+        query,
+        ...invalid(param),
+      });
     }
   });
 });
@@ -205,24 +252,45 @@ describe("the filters of", () => {
     expect(await listed("/v1/customers?email=GÖNE%40acme.example")).toEqual(["GONE"]);
     expect(await listed("/v1/customers?email=%25%40acme.example")).toEqual([]);
     expect(await listed("/v1/customers?status=inactive")).toEqual(["GONE"]);
-    expect(await listed("/v1/customers?status=active&limit=10")).toEqual(["INITECH", "GLOBEX", "ACME"]);
+    expect(await listed("/v1/customers?status=active&limit=10")).toEqual([
+      "INITECH",
+      "GLOBEX",
+      "ACME",
+    ]);
     expect(await listed("/v1/customers?status=inactive&code=ACME")).toEqual([]);
-    expect(refusalOf(await read("/v1/customers?status=active,inactive"))).toEqual(invalid("status"));
+    expect(refusalOf(await read("/v1/customers?status=active,inactive"))).toEqual(
+      invalid("status"),
+    );
     expect(refusalOf(await read("/v1/customers?code="))).toEqual(invalid("code"));
     expect(refusalOf(await read(`/v1/customers?code=${"x".repeat(101)}`))).toEqual(invalid("code"));
-    expect(refusalOf(await read(`/v1/customers?email=${"x".repeat(256)}`))).toEqual(invalid("email"));
+    expect(refusalOf(await read(`/v1/customers?email=${"x".repeat(256)}`))).toEqual(
+      invalid("email"),
+    );
     expect(refusalOf(await read("/v1/customers?code=%00"))).toEqual(invalid("code"));
     expect(refusalOf(await read("/v1/customers?code=%FF"))).toEqual(invalid("code"));
   });
 
   test("plans and charges: active and draft ones, unless a status is given", async () => {
-    expect(await listed("/v1/plans")).toEqual(["team-draft", "steps", "scale", "growth", "team", "site"]);
+    expect(await listed("/v1/plans")).toEqual([
+      "team-draft",
+      "steps",
+      "scale",
+      "growth",
+      "team",
+      "site",
+    ]);
     expect(await listed("/v1/charges")).toEqual(["onboarding-draft", "hardware-key", "onboarding"]);
     for (const status of ["draft", "inactive", "legacy"]) {
       expect(await listed(`/v1/plans?status=${status}`)).toEqual([`team-${status}`]);
       expect(await listed(`/v1/charges?status=${status}`)).toEqual([`onboarding-${status}`]);
     }
-    expect(await listed("/v1/plans?status=active")).toEqual(["steps", "scale", "growth", "team", "site"]);
+    expect(await listed("/v1/plans?status=active")).toEqual([
+      "steps",
+      "scale",
+      "growth",
+      "team",
+      "site",
+    ]);
     expect(await listed("/v1/charges?status=active")).toEqual(["hardware-key", "onboarding"]);
     expect(await listed("/v1/plans?code=team")).toEqual(["team"]);
     expect(await listed("/v1/plans?code=team-legacy&status=legacy")).toEqual(["team-legacy"]);
@@ -235,13 +303,18 @@ describe("the filters of", () => {
     const customer = ids["one's customer"];
     expect(await listed("/v1/subscriptions")).toEqual(["four", "three", "two", "one"]);
     expect(await listed(`/v1/subscriptions?customer=${customer}`)).toEqual(["three", "one"]);
-    expect(await listed(`/v1/subscriptions?customer=${customer?.toUpperCase()}`)).toEqual(["three", "one"]);
+    expect(await listed(`/v1/subscriptions?customer=${customer?.toUpperCase()}`)).toEqual([
+      "three",
+      "one",
+    ]);
     expect(await listed("/v1/subscriptions?customer_code=GLOBEX")).toEqual(["two"]);
     expect(await listed("/v1/subscriptions?customer_code=nobody")).toEqual([]);
     expect(await listed("/v1/subscriptions?status=pending")).toEqual(["three"]);
     expect(await listed("/v1/subscriptions?status=active")).toEqual(["four", "two", "one"]);
     expect(await listed("/v1/subscriptions?status=ended")).toEqual([]);
-    expect(await listed(`/v1/subscriptions?status=active&customer_code=ACME&customer=${customer}`)).toEqual(["one"]);
+    expect(
+      await listed(`/v1/subscriptions?status=active&customer_code=ACME&customer=${customer}`),
+    ).toEqual(["one"]);
     expect(await listed(`/v1/subscriptions?customer=${randomUUID()}`)).toEqual([]);
     expect(refusalOf(await read("/v1/subscriptions?customer=ACME"))).toEqual(invalid("customer"));
   });
@@ -254,20 +327,42 @@ describe("the filters of", () => {
     expect(await invoices(`customer=${ids["one's customer"]}`)).toEqual(["three", "one"]);
     expect(await invoices("status=draft")).toEqual(["three", "two", "one"]);
     expect(await invoices("status=not_in_external")).toEqual(["four"]);
-    expect(await invoices("status=not_in_external,draft,paid")).toEqual(["four", "three", "two", "one"]);
-    expect(await invoices("status=approved,voided,deleted,scheduled,awaiting_approval")).toEqual([]);
-    expect(await invoices(`customer=${ids["two's customer"]}&status=draft&subscription=${ids.one}`)).toEqual([]);
+    expect(await invoices("status=not_in_external,draft,paid")).toEqual([
+      "four",
+      "three",
+      "two",
+      "one",
+    ]);
+    expect(await invoices("status=approved,voided,deleted,scheduled,awaiting_approval")).toEqual(
+      [],
+    );
+    expect(
+      await invoices(`customer=${ids["two's customer"]}&status=draft&subscription=${ids.one}`),
+    ).toEqual([]);
 
     const notes = (query: string) => listed(`/v1/credit_notes?${query}`);
-    expect(await notes("limit=100")).toEqual(["refused", "voided", "applied", "partial", "unapplied"]);
+    expect(await notes("limit=100")).toEqual([
+      "refused",
+      "voided",
+      "applied",
+      "partial",
+      "unapplied",
+    ]);
     expect(await notes(`subscription=${ids.two}`)).toEqual(["voided", "applied"]);
-    expect(await notes(`customer=${ids["one's customer"]}&status=approved`)).toEqual(["partial", "unapplied"]);
+    expect(await notes(`customer=${ids["one's customer"]}&status=approved`)).toEqual([
+      "partial",
+      "unapplied",
+    ]);
     expect(await notes("status=voided,not_in_external")).toEqual(["refused", "voided"]);
     for (const kind of ["invoices", "credit_notes"]) {
       expect(await listed(`/v1/${kind}?subscription=${randomUUID()}`)).toEqual([]);
-      expect(refusalOf(await read(`/v1/${kind}?subscription=one`))).toEqual(invalid("subscription"));
+      expect(refusalOf(await read(`/v1/${kind}?subscription=one`))).toEqual(
+        invalid("subscription"),
+      );
       expect(refusalOf(await read(`/v1/${kind}?customer=ACME`))).toEqual(invalid("customer"));
-      expect(refusalOf(await read(`/v1/${kind}?status=draft,draft,nonsense`))).toEqual(invalid("status"));
+      expect(refusalOf(await read(`/v1/${kind}?status=draft,draft,nonsense`))).toEqual(
+        invalid("status"),
+      );
     }
   });
 });
@@ -328,11 +423,23 @@ test("a credit note shows its lines, where its credit went and how much of it is
 test("an invoice whose last amendment the ledger refused shows that, also in lists, and stays as it is there", async () => {
   const id = ids["two's invoice"];
   const { json: before } = await read(`/v1/invoices/${id}`);
-  await system.pool.query("UPDATE invoices SET sync_error = 'The lock date has passed.' WHERE id = $1", [id]);
-  const failed = { ...before.ledger, sync_status: "failed", sync_error: "The lock date has passed." };
-  expect(before).toMatchObject({ status: "draft", ledger: { sync_status: "synced", sync_error: null } });
+  await system.pool.query(
+    "UPDATE invoices SET sync_error = 'The lock date has passed.' WHERE id = $1",
+    [id],
+  );
+  const failed = {
+    ...before.ledger,
+    sync_status: "failed",
+    sync_error: "The lock date has passed.",
+  };
+  expect(before).toMatchObject({
+    status: "draft",
+    ledger: { sync_status: "synced", sync_error: null },
+  });
   expect((await read(`/v1/invoices/${id}`)).json).toEqual({ ...before, ledger: failed });
-  expect((await list(`/v1/invoices?subscription=${ids.two}`)).data).toEqual([{ ...before, ledger: failed }]);
+  expect((await list(`/v1/invoices?subscription=${ids.two}`)).data).toEqual([
+    { ...before, ledger: failed },
+  ]);
   await system.pool.query("UPDATE invoices SET sync_error = NULL WHERE id = $1", [id]);
   expect((await read(`/v1/invoices/${id}`)).json).toEqual(before);
 });
@@ -353,7 +460,11 @@ test("a plan shows its tiers with both bounds, and no price of its own beside th
       { from: 11, up_to: null, unit_price: "6.0000", flat_price: null },
     ],
   });
-  expect(byCode("steps")?.tiers).toMatchObject([{ unit_price: null, flat_price: "50.0000" }, {}, {}]);
+  expect(byCode("steps")?.tiers).toMatchObject([
+    { unit_price: null, flat_price: "50.0000" },
+    {},
+    {},
+  ]);
   expect(byCode("site")).toMatchObject({ price: "49.0000", tiers: [] });
 });
 
@@ -366,14 +477,31 @@ test("a read takes no Idempotency-Key into account, not even a malformed one", a
 });
 
 describe("a look-up", () => {
-  test.each(lists)("of %s answers the same 404 for every id that is none of theirs", async (kind) => {
+  test.each(
+    lists,
+  )("of %s answers the same 404 for every id that is none of theirs", async (kind) => {
     const code = `${kind.slice(0, -1)}_not_found`;
     const other = kind === "plans" ? ids.one : (await list("/v1/plans")).data[0]?.id;
-    for (const id of [randomUUID(), other, "abc", "0", "%20", "null", "a%2Fb", "%F0%9F%98%80", "x".repeat(300)]) {
-      expect({ id, ...refusalOf(await read(`/v1/${kind}/${id}`)) }).toEqual({ id, ...refused(404, code) });
+    for (const id of [
+      randomUUID(),
+      other,
+      "abc",
+      "0",
+      "%20",
+      "null",
+      "a%2Fb",
+      "%F0%9F%98%80",
+      "x".repeat(300),
+    ]) {
+      expect({ id, ...refusalOf(await read(`/v1/${kind}/${id}`)) }).toEqual({
+        id,
+        ...refused(404, code),
+      });
     }
     const { data } = await list(`/v1/${kind}?limit=1`);
-    expect(refusalOf(await read(`/v1/${kind}/${data[0]?.id.replaceAll("-", "")}`))).toEqual(refused(404, code));
+    expect(refusalOf(await read(`/v1/${kind}/${data[0]?.id.replaceAll("-", "")}`))).toEqual(
+      refused(404, code),
+    );
     expect(refusalOf(await read(`/v1/${kind}/{${data[0]?.id}}`))).toEqual(refused(404, code));
     expect(refusalOf(await read(`/v1/${kind}/${data[0]?.id}?limit=1`))).toEqual(invalid("limit"));
   });

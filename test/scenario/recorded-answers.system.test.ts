@@ -19,13 +19,14 @@ const ids: Record<string, string> = {};
 const limit = 500;
 
 /** Verb, path template and promised statuses of every operation in the document. */
-const operations = Object.entries(document.paths as Record<string, Record<string, { responses: object }>>).flatMap(
-  ([path, verbs]) =>
-    Object.entries(verbs).map(([verb, { responses }]) => ({
-      verb: verb.toUpperCase(),
-      path,
-      statuses: Object.keys(responses),
-    })),
+const operations = Object.entries(
+  document.paths as Record<string, Record<string, { responses: object }>>,
+).flatMap(([path, verbs]) =>
+  Object.entries(verbs).map(([verb, { responses }]) => ({
+    verb: verb.toUpperCase(),
+    path,
+    statuses: Object.keys(responses),
+  })),
 );
 const named = operations.map(({ verb, path }) => [verb, path] as const);
 const posts = named.filter(([verb]) => verb === "POST");
@@ -38,16 +39,37 @@ beforeAll(async () => {
   own = await system.organisation();
   for (const idempotencyKey of ["one", "two"]) {
     const charges = [{ charge_code: "onboarding" }];
-    const body = { customer_code: "ACME", plan_code: "growth", units: 6, end_after_cycles: 2, charges };
-    const { json } = await ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey, body });
+    const body = {
+      customer_code: "ACME",
+      plan_code: "growth",
+      units: 6,
+      end_after_cycles: 2,
+      charges,
+    };
+    const { json } = await ask("POST", "/v1/subscriptions", {
+      key: own.apiKey,
+      idempotencyKey,
+      body,
+    });
     const note = { customerId: json.customer, subscriptionId: json.id, invoiceId: json.invoice.id };
-    await addCreditNote(system.pool, own.organisationId, { ...note, number: `CN-${idempotencyKey}`, remaining: "3" });
+    await addCreditNote(system.pool, own.organisationId, {
+      ...note,
+      number: `CN-${idempotencyKey}`,
+      remaining: "3",
+    });
     ids.metered = json.id;
   }
   await addMeter(system.pool, own.organisationId, { plans: ["growth"] });
   // The key that every operation then finds in use by another request.
   await send("POST", "/v1/customers", { idempotencyKey: "conflict" });
-  for (const kind of ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"]) {
+  for (const kind of [
+    "customers",
+    "plans",
+    "charges",
+    "subscriptions",
+    "invoices",
+    "credit_notes",
+  ]) {
     ids[kind] = (await ask("GET", `/v1/${kind}?limit=1`, { key: own.apiKey })).json.data[0].id;
   }
 });
@@ -60,7 +82,10 @@ afterAll(async () => {
 let requests = 0;
 
 /** A request that is in order: its path with an id that is there, and a body. */
-function goodRequest(verb: string, template: string): { readonly path: string; readonly asked: Asked } {
+function goodRequest(
+  verb: string,
+  template: string,
+): { readonly path: string; readonly asked: Asked } {
   const kind = template.split("/")[2] ?? "";
   const path = template.replace("{id}", ids[kind] ?? "");
   const asked = { key: own.apiKey, idempotencyKey: `good-${++requests}` };
@@ -104,23 +129,39 @@ describe.each(named)("%s %s", (verb, path) => {
     );
     const { asked } = goodRequest(verb, path);
     const { key: _, ...keyless } = asked;
-    expect(refusalOf(await ask(verb, path.replace("{id}", ids.plans ?? ""), keyless)).code).toBe("invalid_api_key");
-    expect((await send(verb, path, { key: value })).status).toBe(path === "/v1/organisation" ? 200 : 403);
-    expect(refusalOf(await send(verb, path, {}, "?colour=red"))).toEqual(refused(422, "invalid_parameter", "colour"));
-    expect(refusalOf(await send(verb, path, { key: full.value }))).toEqual(refused(429, "rate_limited"));
+    expect(refusalOf(await ask(verb, path.replace("{id}", ids.plans ?? ""), keyless)).code).toBe(
+      "invalid_api_key",
+    );
+    expect((await send(verb, path, { key: value })).status).toBe(
+      path === "/v1/organisation" ? 200 : 403,
+    );
+    expect(refusalOf(await send(verb, path, {}, "?colour=red"))).toEqual(
+      refused(422, "invalid_parameter", "colour"),
+    );
+    expect(refusalOf(await send(verb, path, { key: full.value }))).toEqual(
+      refused(429, "rate_limited"),
+    );
   });
 });
 
-test.each(named.filter(([, path]) => path.includes("{id}")))("%s %s knows no other id", async (verb, path) => {
+test.each(
+  named.filter(([, path]) => path.includes("{id}")),
+)("%s %s knows no other id", async (verb, path) => {
   const code = `${path.split("/")[2]?.slice(0, -1)}_not_found`;
   const answer = await ask(verb, path.replace("{id}", randomUUID()), goodRequest(verb, path).asked);
   expect(refusalOf(answer)).toEqual(refused(404, code));
 });
 
-test.each(posts)("%s %s refuses a body that is too large, and a conflict of keys", async (verb, path) => {
+test.each(
+  posts,
+)("%s %s refuses a body that is too large, and a conflict of keys", async (verb, path) => {
   expect((await send(verb, path, { body: "x".repeat(1_048_577) })).status).toBe(413);
   expect((await send(verb, path, { idempotencyKey: "conflict" })).status).toBe(409);
-  const body = { ...(goodRequest(verb, path).asked.body as object), name: "Acme Ltd", email: "b@c.example" };
+  const body = {
+    ...(goodRequest(verb, path).asked.body as object),
+    name: "Acme Ltd",
+    email: "b@c.example",
+  };
   if (path === "/v1/customers") expect((await send(verb, path, { body })).status).toBe(409);
 });
 
@@ -136,7 +177,13 @@ test("a batch of which an event is rejected is a documented 207", async () => {
 });
 
 test("with the ledger away a customer is a documented 502, and a subscription waits", async () => {
-  await system.fault({ match: "/", kind: "status", status: 503, times: 1000, tenantId: own.tenantId });
+  await system.fault({
+    match: "/",
+    kind: "status",
+    status: 503,
+    times: 1000,
+    tenantId: own.tenantId,
+  });
   const [customer, subscription] = await Promise.all([
     send("POST", "/v1/customers"),
     send("POST", "/v1/subscriptions"),
@@ -147,7 +194,11 @@ test("with the ledger away a customer is a documented 502, and a subscription wa
     201,
     expect.objectContaining({
       status: "scheduled",
-      ledger: { sync_status: "failed", invoice_id: null, sync_error: "The ledger could not be reached; it is retried" },
+      ledger: {
+        sync_status: "failed",
+        invoice_id: null,
+        sync_error: "The ledger could not be reached; it is retried",
+      },
     }),
   ]);
   // Looked for in the database: asking so often would use up the key's rate.
@@ -155,7 +206,9 @@ test("with the ledger away a customer is a documented 502, and a subscription wa
     const text = "SELECT 1 FROM invoices WHERE id = $1 AND ledger_invoice_id IS NOT NULL";
     return (await system.pool.query(text, [subscription.json.invoice.id])).rows.length > 0;
   });
-  const { json } = await ask("GET", `/v1/invoices/${subscription.json.invoice.id}`, { key: own.apiKey });
+  const { json } = await ask("GET", `/v1/invoices/${subscription.json.invoice.id}`, {
+    key: own.apiKey,
+  });
   expect(json.ledger).toMatchObject({ sync_status: "synced", sync_error: null });
 });
 
@@ -171,7 +224,10 @@ test("with the database away every operation answers as documented, and answers 
     else undocumented.push(`${verb} ${path} ${status} ${json.error.code}`);
   }
   await line.mend();
-  await until("the service is back", async () => (await system.ask("GET", "/readyz")).status === 200);
+  await until(
+    "the service is back",
+    async () => (await system.ask("GET", "/readyz")).status === 200,
+  );
   expect((await send("GET", "/v1/plans")).status).toBe(200);
   expect(undocumented).toEqual([]);
 });
@@ -182,7 +238,10 @@ test("no documented answer was left out but a fault of our own, and a path that 
       .filter((status) => status !== "500")
       // Of an operation that is there, an unknown path is never asked: lists and the organisation have no 404 of their own.
       .filter(
-        (status) => status !== "404" || path.includes("{id}") || (verb === "POST" && path === "/v1/subscriptions"),
+        (status) =>
+          status !== "404" ||
+          path.includes("{id}") ||
+          (verb === "POST" && path === "/v1/subscriptions"),
       )
       .map((status) => `${verb} ${path} ${status}`),
   );

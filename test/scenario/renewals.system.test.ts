@@ -36,12 +36,17 @@ async function advance(organisation: MadeOrganisation, instant: string): Promise
 async function told(organisation: MadeOrganisation, id: string): Promise<readonly string[]> {
   const invoices = await world.invoices(organisation, id);
   return invoices
-    .map(({ type, period, subtotal, status }) => [type, period.start, period.end, subtotal, status].join(" "))
+    .map(({ type, period, subtotal, status }) =>
+      [type, period.start, period.end, subtotal, status].join(" "),
+    )
     .toReversed();
 }
 
 /** Holds that the books have our invoices and no others, line by line; the ledger's text may add how a line was worked out. */
-async function expectOurBooks(organisation: MadeOrganisation, ...ids: readonly string[]): Promise<void> {
+async function expectOurBooks(
+  organisation: MadeOrganisation,
+  ...ids: readonly string[]
+): Promise<void> {
   await world.settled(organisation);
   const ours = (await Promise.all(ids.map((id) => world.invoices(organisation, id)))).flat();
   const told = ours.map(({ number, subtotal, lines }) => [
@@ -58,14 +63,25 @@ async function expectOurBooks(organisation: MadeOrganisation, ...ids: readonly s
 }
 
 const end = (organisation: MadeOrganisation, id: string): Promise<{ status: number; json: Json }> =>
-  system.ask("POST", `/v1/subscriptions/${id}/end`, { key: organisation.apiKey, body: { when: "period_end" } });
+  system.ask("POST", `/v1/subscriptions/${id}/end`, {
+    key: organisation.apiKey,
+    body: { when: "period_end" },
+  });
 
 describe("a renewal", () => {
   test("is raised on its day at the current units, with what was deferred to it and the discount, and is in the books", async () => {
     const organisation = await world.sandbox();
-    const { id } = await world.subscribe(organisation, { discount_percent: "10", invoice_reference: "PO 7" });
+    const { id } = await world.subscribe(organisation, {
+      discount_percent: "10",
+      invoice_reference: "PO 7",
+    });
     await world.setClock(organisation, "2026-04-16");
-    const change = { units: 14, prorate: true, proration_behaviour: "charge_on_renewal", effective_date: "2026-04-16" };
+    const change = {
+      units: 14,
+      prorate: true,
+      proration_behaviour: "charge_on_renewal",
+      effective_date: "2026-04-16",
+    };
     await world.changed(organisation, id, change);
     await advance(organisation, "2026-04-30");
     expect(await told(organisation, id)).toHaveLength(1);
@@ -97,13 +113,18 @@ describe("a renewal", () => {
   });
 
   test("is raised Invoice Create Days ahead and begins on its day, billed once", async () => {
-    const organisation = await world.sandbox({ invoice_create_days: 10, first_invoice_status: "approved" });
+    const organisation = await world.sandbox({
+      invoice_create_days: 10,
+      first_invoice_status: "approved",
+    });
     const { id } = await world.subscribe(organisation);
     await world.changed(organisation, id, { units: 8, prorate: false });
     await advance(organisation, "2026-04-20");
     expect(await told(organisation, id)).toHaveLength(1);
     await advance(organisation, "2026-04-21");
-    expect((await told(organisation, id))[1]).toBe("renewal 2026-05-01 2026-06-01 80.0000 approved");
+    expect((await told(organisation, id))[1]).toBe(
+      "renewal 2026-05-01 2026-06-01 80.0000 approved",
+    );
     expect((await world.subscription(organisation, id)).renewal_date).toBe("2026-05-01");
     await advance(organisation, "2026-05-01");
     expect(await told(organisation, id)).toHaveLength(2);
@@ -124,7 +145,10 @@ describe("a renewal", () => {
       const invoices = await told(organisation, id);
       const starts = invoices.map((text) => text.split(" ")[1]);
       expect(starts).toEqual(["2026-04-01", "2026-05-01", "2026-06-01", "2026-07-01"]);
-      expect(new Set(invoices.map((text) => text.split(" ")[3])).size, "each month costs the same").toBe(1);
+      expect(
+        new Set(invoices.map((text) => text.split(" ")[3])).size,
+        "each month costs the same",
+      ).toBe(1);
       expect((await world.subscription(organisation, id)).renewal_date).toBe("2026-08-01");
     }
     await expectOurBooks(organisation, ...ids);
@@ -135,7 +159,10 @@ describe("a renewal", () => {
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation);
     const setupMode = (isOn: boolean) =>
-      admin.done("OrganisationService/SetSetupMode", { id: organisation.organisationId, setupMode: isOn });
+      admin.done("OrganisationService/SetSetupMode", {
+        id: organisation.organisationId,
+        setupMode: isOn,
+      });
     await world.setClock(organisation, "2026-05-10");
     await setupMode(true);
     await advance(organisation, "2026-06-10");
@@ -154,12 +181,18 @@ describe("a renewal", () => {
 describe("a subscription", () => {
   test("that is pending begins on its start date, in its own zone", async () => {
     const organisation = await world.sandbox();
-    const { id } = await world.subscribe(organisation, { start_date: "2026-04-15", timezone: "Pacific/Auckland" });
+    const { id } = await world.subscribe(organisation, {
+      start_date: "2026-04-15",
+      timezone: "Pacific/Auckland",
+    });
     expect((await world.subscription(organisation, id)).status).toBe("pending");
     await advance(organisation, "2026-04-14T11:59:59Z");
     expect((await world.subscription(organisation, id)).status).toBe("pending");
     await advance(organisation, "2026-04-14T12:00:00Z");
-    expect(await world.subscription(organisation, id)).toMatchObject({ status: "active", renewal_date: "2026-05-15" });
+    expect(await world.subscription(organisation, id)).toMatchObject({
+      status: "active",
+      renewal_date: "2026-05-15",
+    });
     expect(await told(organisation, id)).toHaveLength(1);
   });
 
@@ -167,9 +200,16 @@ describe("a subscription", () => {
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-04-16");
-    const deferred = { prorate: true, proration_behaviour: "charge_on_renewal", effective_date: "2026-04-16" };
+    const deferred = {
+      prorate: true,
+      proration_behaviour: "charge_on_renewal",
+      effective_date: "2026-04-16",
+    };
     await world.changed(organisation, id, { units: 12, ...deferred });
-    expect((await end(organisation, id)).json).toMatchObject({ status: "active", end_date: "2026-05-01" });
+    expect((await end(organisation, id)).json).toMatchObject({
+      status: "active",
+      end_date: "2026-05-01",
+    });
     await advance(organisation, "2026-05-02");
     expect(await world.subscription(organisation, id)).toMatchObject({
       status: "complete",
@@ -178,7 +218,9 @@ describe("a subscription", () => {
       renewal_date: "2026-05-01",
       renewal_value: "0.0000",
     });
-    expect((await told(organisation, id)).at(-1)).toBe("change 2026-04-01 2026-05-01 10.0000 draft");
+    expect((await told(organisation, id)).at(-1)).toBe(
+      "change 2026-04-01 2026-05-01 10.0000 draft",
+    );
     await advance(organisation, "2026-09-01");
     expect(await told(organisation, id)).toHaveLength(2);
     await expectOurBooks(organisation, id);
@@ -188,7 +230,10 @@ describe("a subscription", () => {
     const organisation = await world.sandbox({ invoice_create_days: 7 });
     const { id } = await world.subscribe(organisation, { end_after_cycles: 3 });
     await advance(organisation, "2026-12-01");
-    expect(await world.subscription(organisation, id)).toMatchObject({ status: "complete", end_date: "2026-07-01" });
+    expect(await world.subscription(organisation, id)).toMatchObject({
+      status: "complete",
+      end_date: "2026-07-01",
+    });
     expect((await told(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
       "2026-04-01",
       "2026-05-01",
@@ -219,9 +264,14 @@ describe("a change of settings has every subscription looked at again:", () => {
     const { id } = await world.subscribe(organisation);
     await advance(organisation, "2026-04-22");
     expect(await told(organisation, id)).toEqual([]);
-    await admin.done("OrganisationService/SetSetupMode", { id: organisation.organisationId, setupMode: false });
+    await admin.done("OrganisationService/SetSetupMode", {
+      id: organisation.organisationId,
+      setupMode: false,
+    });
     await advance(organisation, "2026-04-22");
-    expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual(["renewal 2026-05-01"]);
+    expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
+      "renewal 2026-05-01",
+    ]);
   });
 
   test("the end of Setup Mode bills what was deferred by one that completed in it", async () => {
@@ -236,7 +286,10 @@ describe("a change of settings has every subscription looked at again:", () => {
     };
     await world.changed(organisation, id, deferring);
     const setupMode = (isOn: boolean) =>
-      admin.done("OrganisationService/SetSetupMode", { id: organisation.organisationId, setupMode: isOn });
+      admin.done("OrganisationService/SetSetupMode", {
+        id: organisation.organisationId,
+        setupMode: isOn,
+      });
     await setupMode(true);
     await advance(organisation, "2026-08-01");
     expect(await world.subscription(organisation, id)).toMatchObject({ status: "complete" });
@@ -255,6 +308,9 @@ test("an operation performs what is due first, and the run finds nothing left of
   const changed = await world.changed(organisation, id, { units: 12, prorate: false });
   expect(changed).toMatchObject({ renewal_date: "2026-06-01", units: 12 });
   await advance(organisation, "2026-05-20");
-  expect((await told(organisation, id)).map((text) => text.split(" ")[1])).toEqual(["2026-04-01", "2026-05-01"]);
+  expect((await told(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
+    "2026-04-01",
+    "2026-05-01",
+  ]);
   await expectOurBooks(organisation, id);
 });

@@ -7,7 +7,13 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allScopes, type MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { freePort } from "../support/ports.ts";
-import { type Answered, type Asked, startSystem, type TestSystem, until } from "../support/system.ts";
+import {
+  type Answered,
+  type Asked,
+  startSystem,
+  type TestSystem,
+  until,
+} from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { callsTo } from "./procedures.ts";
 import { addApiKey } from "./rows.ts";
@@ -24,7 +30,9 @@ let second: { readonly url: string; readonly stop: () => Promise<void> };
 const pool = { DATABASE_POOL_SIZE: "30" };
 
 beforeAll(async () => {
-  system = await startSystem({ env: { ...pool, RATE_LIMIT_PER_MINUTE: "", LEDGER_CALL_SECONDS: "20" } });
+  system = await startSystem({
+    env: { ...pool, RATE_LIMIT_PER_MINUTE: "", LEDGER_CALL_SECONDS: "20" },
+  });
   ask = checkedAsk(system);
   own = await system.organisation();
   second = await startSecondApi();
@@ -64,7 +72,9 @@ async function startSecondApi(): Promise<typeof second> {
   };
 }
 
-async function newKey(scopes: readonly string[] = allScopes): Promise<{ readonly id: string; readonly value: string }> {
+async function newKey(
+  scopes: readonly string[] = allScopes,
+): Promise<{ readonly id: string; readonly value: string }> {
   return addApiKey(system.pool, own.organisationId, scopes);
 }
 
@@ -86,7 +96,9 @@ async function counted(keyId: string): Promise<number> {
 }
 
 const rate = ({ headers }: { readonly headers: Headers }) =>
-  ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"].map((name) => Number(headers.get(name)));
+  ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"].map((name) =>
+    Number(headers.get(name)),
+  );
 
 describe("the order of a request's judgement", () => {
   const big = "x".repeat(1_048_577);
@@ -111,9 +123,24 @@ describe("the order of a request's judgement", () => {
       ["/v1/subscriptions", { key, idempotencyKey: "a b", body: big }, 422, "invalid_parameter"],
       ["/v1/subscriptions", { key, idempotencyKey: "used", body: big }, 413, "request_too_large"],
       ["/v1/subscriptions", { key, idempotencyKey: "used", body: "{" }, 422, "invalid_parameter"],
-      ["/v1/subscriptions", { key, idempotencyKey: "used", body: { ...good, units: -1 } }, 422, "invalid_parameter"],
-      ["/v1/subscriptions", { key, idempotencyKey: "used", body: { ...good, units: 0 } }, 409, "idempotency_conflict"],
-      ["/v1/subscriptions", { key, idempotencyKey: "new", body: { ...good, units: 0 } }, 422, "units_below_minimum"],
+      [
+        "/v1/subscriptions",
+        { key, idempotencyKey: "used", body: { ...good, units: -1 } },
+        422,
+        "invalid_parameter",
+      ],
+      [
+        "/v1/subscriptions",
+        { key, idempotencyKey: "used", body: { ...good, units: 0 } },
+        409,
+        "idempotency_conflict",
+      ],
+      [
+        "/v1/subscriptions",
+        { key, idempotencyKey: "new", body: { ...good, units: 0 } },
+        422,
+        "units_below_minimum",
+      ],
       ["/v1/subscriptions", { key, idempotencyKey: "new", body: { ...good, units: 1 } }, 201, ""],
     ];
     for (const [path, asked, status, code] of steps) {
@@ -125,20 +152,30 @@ describe("the order of a request's judgement", () => {
   test("what is not allowed to the organisation is judged with the scope, before the header and the body", async () => {
     const closed = await system.organisation({}, { can_create_ledger_contacts: false });
     const asked = { key: closed.apiKey, idempotencyKey: "a b", body: big };
-    expect(refusalOf(await ask("POST", "/v1/customers", asked))).toEqual(refused(403, "insufficient_scope"));
+    expect(refusalOf(await ask("POST", "/v1/customers", asked))).toEqual(
+      refused(403, "insufficient_scope"),
+    );
   });
 });
 
 describe("the rate limit", () => {
   test("counts every request with a valid key, whatever its answer, and no other", async () => {
-    const { id, value: key } = await newKey(["customers:read", "catalogue:read", "subscriptions:write"]);
+    const { id, value: key } = await newKey([
+      "customers:read",
+      "catalogue:read",
+      "subscriptions:write",
+    ]);
     const answers = [
       await ask("GET", "/v1/plans", { key }),
       await ask("GET", "/v1/invoices", { key }),
       await ask("GET", "/v1/plans/none", { key }),
       await ask("GET", "/v1/plans?limit=0", { key }),
       await ask("POST", "/v1/subscriptions", { key, body: {} }),
-      await ask("POST", "/v1/subscriptions", { key, idempotencyKey: "x", body: "x".repeat(1_048_577) }),
+      await ask("POST", "/v1/subscriptions", {
+        key,
+        idempotencyKey: "x",
+        body: "x".repeat(1_048_577),
+      }),
       await ask("POST", "/v1/subscriptions", { key, idempotencyKey: "x", body: {} }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 403, 404, 422, 422, 413, 422]);
@@ -154,14 +191,17 @@ describe("the rate limit", () => {
     const { id, value: key } = await newKey();
     const [grpc, connect] = [callsTo(system.baseUrl), callsTo(second.url)];
     const rest = async (url: string) =>
-      (await fetch(`${url}/v1/plans?limit=1`, { headers: { authorization: `Bearer ${key}` } })).status === 200;
+      (await fetch(`${url}/v1/plans?limit=1`, { headers: { authorization: `Bearer ${key}` } }))
+        .status === 200;
     const ways = [
       () => rest(system.baseUrl),
       () => rest(second.url),
       async () => (await grpc("gRPC", "ListPlans", { limit: 1 }, { key })).code === null,
       async () => (await connect("Connect JSON", "ListPlans", { limit: 1 }, { key })).code === null,
     ];
-    const admitted = await Promise.all(Array.from({ length: limit + 10 }, (_, index) => ways[index % 4]?.()));
+    const admitted = await Promise.all(
+      Array.from({ length: limit + 10 }, (_, index) => ways[index % 4]?.()),
+    );
     expect(admitted.filter(Boolean)).toHaveLength(limit);
     expect(await counted(id)).toBe(limit);
   });
@@ -185,7 +225,10 @@ describe("the rate limit", () => {
     }
     expect(await counted(id)).toBe(limit);
     await fill(id, 0, 59.9);
-    await until("the window has moved on", async () => (await ask("GET", "/v1/plans?limit=1", { key })).status === 200);
+    await until(
+      "the window has moved on",
+      async () => (await ask("GET", "/v1/plans?limit=1", { key })).status === 200,
+    );
     expect(await counted(id)).toBe(1);
   });
 
@@ -200,7 +243,9 @@ describe("the rate limit", () => {
 describe("a key", () => {
   const both = async (key: string): Promise<number[]> => {
     const headers = { authorization: `Bearer ${key}` };
-    const asked = [system.baseUrl, second.url].map((url) => fetch(`${url}/v1/organisation`, { headers }));
+    const asked = [system.baseUrl, second.url].map((url) =>
+      fetch(`${url}/v1/organisation`, { headers }),
+    );
     return (await Promise.all(asked)).map(({ status }) => status);
   };
 
@@ -212,18 +257,29 @@ describe("a key", () => {
   });
 
   test("works until it expires, and not after", async () => {
-    const key = await addApiKey(system.pool, own.organisationId, [], { expiresAt: new Date(Date.now() + 3_600_000) });
+    const key = await addApiKey(system.pool, own.organisationId, [], {
+      expiresAt: new Date(Date.now() + 3_600_000),
+    });
     expect(await both(key.value)).toEqual([200, 200]);
-    await system.pool.query("UPDATE api_keys SET expires_at = now() + interval '200 ms' WHERE id = $1", [key.id]);
-    await until("the key has expired", async () => (await both(key.value)).every((status) => status === 401));
-    const past = await addApiKey(system.pool, own.organisationId, [], { expiresAt: new Date(Date.now() - 1_000) });
+    await system.pool.query(
+      "UPDATE api_keys SET expires_at = now() + interval '200 ms' WHERE id = $1",
+      [key.id],
+    );
+    await until("the key has expired", async () =>
+      (await both(key.value)).every((status) => status === 401),
+    );
+    const past = await addApiKey(system.pool, own.organisationId, [], {
+      expiresAt: new Date(Date.now() - 1_000),
+    });
     expect(await both(past.value)).toEqual([401, 401]);
   });
 
   test("is read with the scheme in any case, and nothing else is taken for one", async () => {
     const { value } = await newKey();
-    const send = (authorization: string) => ask("GET", "/v1/organisation", { headers: { authorization } });
-    for (const scheme of ["Bearer", "bearer", "BEARER"]) expect((await send(`${scheme} ${value}`)).status).toBe(200);
+    const send = (authorization: string) =>
+      ask("GET", "/v1/organisation", { headers: { authorization } });
+    for (const scheme of ["Bearer", "bearer", "BEARER"])
+      expect((await send(`${scheme} ${value}`)).status).toBe(200);
     const wrong = [
       "",
       "Bearer",
@@ -239,7 +295,10 @@ describe("a key", () => {
     const messages = new Set<string>();
     for (const authorization of wrong) {
       const answer = await send(authorization);
-      expect({ authorization, ...refusalOf(answer) }).toEqual({ authorization, ...refused(401, "invalid_api_key") });
+      expect({ authorization, ...refusalOf(answer) }).toEqual({
+        authorization,
+        ...refused(401, "invalid_api_key"),
+      });
       messages.add(answer.json.error.message);
     }
     expect(messages.size).toBe(1);
@@ -289,7 +348,10 @@ describe("paths are exact", () => {
 
 test("the document is public, the same under both addresses, and not sent again to who has it", async () => {
   const first = await ask("GET", "/v1/openapi.json");
-  expect(first.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1\./), info: { version: "1.0.0" } });
+  expect(first.json).toMatchObject({
+    openapi: expect.stringMatching(/^3\.1\./),
+    info: { version: "1.0.0" },
+  });
   expect(first.headers.get("Content-Type")).toMatch(/^application\/json/);
   const etag = first.headers.get("ETag") ?? "";
   expect(etag).toMatch(/^"[^"]+"$/);
@@ -298,7 +360,9 @@ test("the document is public, the same under both addresses, and not sent again 
     const again = await ask("GET", "/v1/openapi.json", { headers: { "If-None-Match": tag } });
     expect([again.status, again.text, again.headers.get("ETag")]).toEqual([304, "", etag]);
   }
-  expect((await ask("GET", "/v1/openapi.json", { headers: { "If-None-Match": '"other"' } })).status).toBe(200);
+  expect(
+    (await ask("GET", "/v1/openapi.json", { headers: { "If-None-Match": '"other"' } })).status,
+  ).toBe(200);
   expect((await fetch(`${second.url}/v1/openapi.json`)).headers.get("ETag")).toBe(etag);
 });
 
@@ -315,7 +379,10 @@ test("every answer has a Request-Id of its own, which the client cannot choose",
     "/readyz",
     "/metrics",
   ]) {
-    answers.push(await system.ask("GET", path, { key, headers }), await system.ask("GET", path, { headers }));
+    answers.push(
+      await system.ask("GET", path, { key, headers }),
+      await system.ask("GET", path, { headers }),
+    );
   }
   const ids = answers.map((answer) => answer.headers.get("Request-Id"));
   for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
@@ -331,12 +398,17 @@ test("a repeat with one key while the first still runs is told to wait two secon
   const asked = { key, idempotencyKey: "running", body };
   const first = ask("POST", "/v1/subscriptions", asked);
   const running = await until("the first request runs", async () => {
-    const { rows } = await system.pool.query("SELECT 1 FROM idempotency_keys WHERE key = 'running'");
+    const { rows } = await system.pool.query(
+      "SELECT 1 FROM idempotency_keys WHERE key = 'running'",
+    );
     return rows.length > 0 && ask("POST", "/v1/subscriptions", asked);
   });
   expect(refusalOf(running)).toEqual(refused(409, "request_in_progress"));
   expect(running.headers.get("Retry-After")).toBe("2");
-  const other = await ask("POST", "/v1/subscriptions", { ...asked, body: { ...body, label: "other" } });
+  const other = await ask("POST", "/v1/subscriptions", {
+    ...asked,
+    body: { ...body, label: "other" },
+  });
   expect(refusalOf(other).code).toBe("idempotency_conflict");
   await system.clearFaults();
   const { status, text } = await first;

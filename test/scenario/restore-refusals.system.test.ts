@@ -33,20 +33,32 @@ const passed = "The renewal date 2026-05-01 has passed: create a new subscriptio
 
 /** Everything of an organisation that a restoration could write, as text. */
 async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
-  const tables = ["subscriptions", "periods", "invoices", "invoice_lines", "credit_notes", "deferred_lines"];
+  const tables = [
+    "subscriptions",
+    "periods",
+    "invoices",
+    "invoice_lines",
+    "credit_notes",
+    "deferred_lines",
+  ];
   const kept = [...tables, "restorations", "ledger_jobs", "document_counters"];
   const rows = await Promise.all(
     kept.map((table) =>
-      system.pool.query(`SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`, [
-        organisationId,
-      ]),
+      system.pool.query(
+        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
+        [organisationId],
+      ),
     ),
   );
   return JSON.stringify(rows.map((one) => one.rows));
 }
 
 /** The refusal of a restoration that leaves everything as it was. */
-async function refusal(organisation: MadeOrganisation, id: string, body: unknown = {}): Promise<Refused> {
+async function refusal(
+  organisation: MadeOrganisation,
+  id: string,
+  body: unknown = {},
+): Promise<Refused> {
   const before = await rowsOf(organisation);
   const answer = await world.restore(organisation, id, undefined, body);
   expect(await rowsOf(organisation)).toBe(before);
@@ -79,12 +91,18 @@ describe("a body that is no empty object", () => {
     ["an unknown member", '{"when":"now"}', "when"],
     ["a member that is null", '{"when":null}', "when"],
   ])("is a fault of the body, before the id is looked at: %s", async (_, body, param) => {
-    expect(await refusal(own, randomUUID(), body)).toEqual(refused(422, "invalid_parameter", param));
+    expect(await refusal(own, randomUUID(), body)).toEqual(
+      refused(422, "invalid_parameter", param),
+    );
   });
 
   test("so too another content type and a parameter of the address", async () => {
     const path = `/v1/subscriptions/${randomUUID()}/restore`;
-    const text = await ask("POST", path, { key: own.apiKey, body: "{}", headers: { "Content-Type": "text/plain" } });
+    const text = await ask("POST", path, {
+      key: own.apiKey,
+      body: "{}",
+      headers: { "Content-Type": "text/plain" },
+    });
     expect(refusalOf(text)).toEqual(refused(422, "invalid_parameter"));
     const dry = await ask("POST", `${path}?dry=1`, { key: own.apiKey, body: {} });
     expect(refusalOf(dry)).toEqual(refused(422, "invalid_parameter", "dry"));
@@ -110,8 +128,12 @@ describe("a key", () => {
     const { id } = await world.subscribe(own, april);
     const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
     const path = `/v1/subscriptions/${id}/restore`;
-    expect(refusalOf(await ask("POST", path, { key: value, body: {} }))).toEqual(refused(403, "insufficient_scope"));
-    expect(refusalOf(await ask("POST", path, { body: {} }))).toEqual(refused(401, "invalid_api_key"));
+    expect(refusalOf(await ask("POST", path, { key: value, body: {} }))).toEqual(
+      refused(403, "insufficient_scope"),
+    );
+    expect(refusalOf(await ask("POST", path, { body: {} }))).toEqual(
+      refused(401, "invalid_api_key"),
+    );
   });
 
   test("of idempotency that is malformed is a fault of the header", async () => {
@@ -166,7 +188,10 @@ describe.concurrent("the customer and the plan", () => {
 
   test("an inactive customer gets nothing back until it is active again", async () => {
     const organisation = await world.sandbox();
-    const { id, customer } = await world.subscribe(organisation, { ...april, customer_code: "GLOBEX" });
+    const { id, customer } = await world.subscribe(organisation, {
+      ...april,
+      customer_code: "GLOBEX",
+    });
     await world.ended(organisation, id, periodEnd);
     await set("customers", customer, "inactive");
     expect(await message(organisation, id)).toBe("The customer is not active.");
@@ -178,7 +203,9 @@ describe.concurrent("the customer and the plan", () => {
     const { organisation, id } = await endedOne();
     const { plan } = await world.subscription(organisation, id);
     await set("plans", plan, status);
-    expect(await message(organisation, id)).toBe(`The plan is ${status}: it must be active or legacy.`);
+    expect(await message(organisation, id)).toBe(
+      `The plan is ${status}: it must be active or legacy.`,
+    );
     await set("plans", plan, "legacy");
     expect((await world.restored(organisation, id)).status).toBe("active");
   });
@@ -193,13 +220,18 @@ describe.concurrent("the customer and the plan", () => {
     await world.setClock(organisation, "2026-04-16");
     expect(await message(organisation, id)).toBe("The customer is not active.");
     await set("customers", customer, "active");
-    expect(await message(organisation, id)).toBe("The plan is inactive: it must be active or legacy.");
+    expect(await message(organisation, id)).toBe(
+      "The plan is inactive: it must be active or legacy.",
+    );
   });
 });
 
 describe.concurrent("Setup Mode", () => {
   const setupMode = ({ organisationId }: MadeOrganisation, isOn: boolean) =>
-    system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [organisationId, isOn]);
+    system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [
+      organisationId,
+      isOn,
+    ]);
 
   test("refuses where a document would have to be raised, and not otherwise", async () => {
     const organisation = await world.sandbox({ invoice_create_days: 20 });
@@ -207,7 +239,8 @@ describe.concurrent("Setup Mode", () => {
     const { id } = await world.subscribe(organisation, april);
     await world.ended(organisation, id, periodEnd);
     await setupMode(organisation, true);
-    const why = "The organisation is in Setup Mode: invoice INV-0002 would have to be raised again.";
+    const why =
+      "The organisation is in Setup Mode: invoice INV-0002 would have to be raised again.";
     expect(await message(organisation, id)).toBe(why);
     await setupMode(organisation, false);
     await world.restored(organisation, id);
@@ -242,7 +275,9 @@ describe("another operation on its way", () => {
       [ending, organisationId, id],
     );
     const why = await message(organisation, id);
-    expect(why).toMatch(/^Another operation on this subscription is still running: the subscription is being ended/);
+    expect(why).toMatch(
+      /^Another operation on this subscription is still running: the subscription is being ended/,
+    );
     await system.pool.query("DELETE FROM ledger_jobs WHERE id = $1", [ending]);
     expect((await world.restored(organisation, id)).cancel_at_period_end).toBe(false);
   });

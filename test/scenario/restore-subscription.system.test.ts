@@ -26,7 +26,10 @@ const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 
 
 /** An organisation on 16 April whose renewal invoices are raised 20 days ahead, in this first status. */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
-  const organisation = await world.sandbox({ invoice_create_days: 20, first_invoice_status: status });
+  const organisation = await world.sandbox({
+    invoice_create_days: 20,
+    first_invoice_status: status,
+  });
   await world.setClock(organisation, "2026-04-16");
   return organisation;
 }
@@ -71,8 +74,16 @@ describe.concurrent("what was set to end at period end", () => {
     expect(life(await world.restored(own, id))).toEqual(runs);
     const [renewal] = await world.invoices(own, id);
     // The answer has waited for it.
-    expect(renewal).toMatchObject({ number: "INV-0003", type: "renewal", status, ledger: { sync_status: "synced" } });
-    expect(renewal).toMatchObject({ issue_date: "2026-04-16", period: { start: "2026-05-01", end: "2026-06-01" } });
+    expect(renewal).toMatchObject({
+      number: "INV-0003",
+      type: "renewal",
+      status,
+      ledger: { sync_status: "synced" },
+    });
+    expect(renewal).toMatchObject({
+      issue_date: "2026-04-16",
+      period: { start: "2026-05-01", end: "2026-06-01" },
+    });
     expect(await world.told(own, id)).toEqual([
       `INV-0003 renewal ${status}`,
       `INV-0002 renewal ${removed}`,
@@ -132,7 +143,11 @@ describe.concurrent("what ended", () => {
     await world.changed(own, id, { units: 12, ...half, document: "separate" });
     await world.settled(own);
     const before = await world.standing(own, id);
-    expect(before.map(([name]) => name)).toEqual(["INV-0001 first", "INV-0002 renewal", "INV-0003 change"]);
+    expect(before.map(([name]) => name)).toEqual([
+      "INV-0001 first",
+      "INV-0002 renewal",
+      "INV-0003 change",
+    ]);
     await world.ended(own, id, both);
     expect(await world.standing(own, id)).toEqual([]);
     expect(life(await world.restored(own, id))).toEqual({ ...runs, renewal_value: "120.0000" });
@@ -158,7 +173,9 @@ describe.concurrent("what ended", () => {
     expect(await world.standing(own, id)).toEqual([]);
     await world.restored(own, id);
     expect(await world.standing(own, id)).toEqual([["INV-0004 renewal", ten]]);
-    expect((await world.invoices(own, id))[0]).toMatchObject({ period: { start: "2026-06-01", end: "2026-07-01" } });
+    expect((await world.invoices(own, id))[0]).toMatchObject({
+      period: { start: "2026-06-01", end: "2026-07-01" },
+    });
     await world.expectEqualBooks(own);
   });
 
@@ -189,14 +206,26 @@ describe.concurrent("what ended while pending", () => {
   test("is pending again, and its first invoice comes again, dated its start", async () => {
     const own = await world.sandbox();
     const charges = [{ charge_code: "onboarding" }];
-    const { id, invoice, ...before } = await world.subscribe(own, { start_date: "2026-05-01", charges });
+    const { id, invoice, ...before } = await world.subscribe(own, {
+      start_date: "2026-05-01",
+      charges,
+    });
     await world.ended(own, id, now);
     expect(await world.restored(own, id)).toEqual({ id, ...before });
     const [first] = await world.invoices(own, id);
-    expect(first).toMatchObject({ number: "INV-0002", type: "first", status: "draft", issue_date: "2026-05-01" });
+    expect(first).toMatchObject({
+      number: "INV-0002",
+      type: "first",
+      status: "draft",
+      issue_date: "2026-05-01",
+    });
     const bare = ({ lines }: Json) => lines.map(({ id: _, ...line }: Json) => line);
     expect(bare(first)).toEqual(bare(invoice));
-    expect([first.subtotal, first.total, first.due_date]).toEqual([invoice.subtotal, invoice.total, invoice.due_date]);
+    expect([first.subtotal, first.total, first.due_date]).toEqual([
+      invoice.subtotal,
+      invoice.total,
+      invoice.due_date,
+    ]);
     await world.expectEqualBooks(own);
   });
 
@@ -206,7 +235,10 @@ describe.concurrent("what ended while pending", () => {
     await world.ended(own, id, now);
     await world.setClock(own, "2026-05-03");
     expect(life(await world.restored(own, id))).toEqual({ ...runs, renewal_date: "2026-06-01" });
-    expect((await world.invoices(own, id))[0]).toMatchObject({ number: "INV-0002", issue_date: "2026-05-03" });
+    expect((await world.invoices(own, id))[0]).toMatchObject({
+      number: "INV-0002",
+      issue_date: "2026-05-03",
+    });
     await world.expectEqualBooks(own);
   });
 });
@@ -220,7 +252,10 @@ describe.concurrent("end_after_cycles", () => {
     expect(life(await world.restored(own, id))).toEqual({ ...runs, end_date: "2026-07-01" });
     await world.setClock(own, "2026-07-02");
     expect(refusalOf(await world.restore(own, id))).toEqual(refused(409, "invalid_state"));
-    expect(await world.subscription(own, id)).toMatchObject({ status: "complete", end_date: "2026-07-01" });
+    expect(await world.subscription(own, id)).toMatchObject({
+      status: "complete",
+      end_date: "2026-07-01",
+    });
     expect(await world.standing(own, id)).toHaveLength(3);
   });
 
@@ -276,7 +311,11 @@ describe.concurrent("what was deferred", () => {
     expect(await world.standing(own, id)).toHaveLength(1);
     await world.setClock(own, "2026-05-01");
     await world.changed(own, id, { units: 13 });
-    expect((await world.standing(own, id))[1]).toEqual(["INV-0002 renewal", "120.0000 12 × 10.0000", halfOfApril]);
+    expect((await world.standing(own, id))[1]).toEqual([
+      "INV-0002 renewal",
+      "120.0000 12 × 10.0000",
+      halfOfApril,
+    ]);
   });
 });
 
@@ -313,7 +352,10 @@ describe.concurrent("the request", () => {
       const called = await call(protocol, "RestoreSubscription", { id }, { key: own.apiKey });
       expect([protocol, called.code]).toEqual([protocol, null]);
       const { subscription } = called.message as Json;
-      expect([subscription.status, subscription.end_date]).toEqual(["SUBSCRIPTION_STATUS_ACTIVE", undefined]);
+      expect([subscription.status, subscription.end_date]).toEqual([
+        "SUBSCRIPTION_STATUS_ACTIVE",
+        undefined,
+      ]);
     }
     expect(await world.standing(own, id)).toEqual([
       ["INV-0001 first", ten],

@@ -29,7 +29,9 @@ const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 
 const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 31";
 
 /** On 16 April, with renewal invoices raised 20 days ahead; and a subscription with its own. */
-async function ahead(changes: Record<string, unknown> = {}): Promise<{ own: MadeOrganisation; id: string }> {
+async function ahead(
+  changes: Record<string, unknown> = {},
+): Promise<{ own: MadeOrganisation; id: string }> {
   const own = await world.sandbox({ invoice_create_days: 20, ...changes });
   await world.setClock(own, "2026-04-16");
   const { id } = await world.subscribe(own, april);
@@ -37,14 +39,20 @@ async function ahead(changes: Record<string, unknown> = {}): Promise<{ own: Made
 }
 
 /** Restores, and holds that our documents and the ledger's books are the same. */
-async function restoredWhole(own: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]> {
+async function restoredWhole(
+  own: MadeOrganisation,
+  id: string,
+): Promise<readonly (readonly string[])[]> {
   await world.restored(own, id);
   await world.expectEqualBooks(own);
   return world.standing(own, id);
 }
 
 /** The lines of its credit notes, oldest first. */
-async function creditAmounts(own: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]> {
+async function creditAmounts(
+  own: MadeOrganisation,
+  id: string,
+): Promise<readonly (readonly string[])[]> {
   const notes = (await world.creditNotes(own, id)).toReversed();
   return notes.map(({ lines }) => lines.map(({ amount }: Json) => amount));
 }
@@ -71,7 +79,10 @@ describe.concurrent("units that changed between the end and the restoration", ()
     expect((await world.subscription(own, id)).renewal_value).toBe(`${units}0.0000`);
     // The next period is billed for them: inside the window, separately, nothing more is charged.
     const { change } = await changed(own, id, { units: units + 1, document: "separate" });
-    expect(change.invoice).toMatchObject({ subtotal: "10.0000", lines: [{ proration: { from_units: units } }] });
+    expect(change.invoice).toMatchObject({
+      subtotal: "10.0000",
+      lines: [{ proration: { from_units: units } }],
+    });
   });
 
   test("are charged for the rest of the period at once, and in full for the next one", async () => {
@@ -124,10 +135,16 @@ describe.concurrent("a change that was billed separately", () => {
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
     ];
-    expect(await restoredWhole(own, id)).toEqual([...standing, ["INV-0004 renewal", "150.0000 15 × 10.0000"]]);
+    expect(await restoredWhole(own, id)).toEqual([
+      ...standing,
+      ["INV-0004 renewal", "150.0000 15 × 10.0000"],
+    ]);
     await world.ended(own, id, periodEnd);
     await changed(own, id, { units: 5 });
-    expect(await restoredWhole(own, id)).toEqual([...standing, ["INV-0005 renewal", "50.0000 5 × 10.0000"]]);
+    expect(await restoredWhole(own, id)).toEqual([
+      ...standing,
+      ["INV-0005 renewal", "50.0000 5 × 10.0000"],
+    ]);
     expect(await creditAmounts(own, id)).toEqual([["20.0000"]]);
   });
 
@@ -143,7 +160,11 @@ describe.concurrent("a change that was billed separately", () => {
     await world.settled(own);
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", "90.0000 9 × 10.0000"],
-      ["INV-0003 change", expect.stringMatching(/^5\.0000 9 to 10/), expect.stringMatching(/^10\.0000 9 to 10/)],
+      [
+        "INV-0003 change",
+        expect.stringMatching(/^5\.0000 9 to 10/),
+        expect.stringMatching(/^10\.0000 9 to 10/),
+      ],
       ["INV-0004 renewal", "88.0000 11 × 8.0000"],
     ]);
     expect(await creditAmounts(own, id)).toEqual([["10.0000"], ["6.0000"]]);
@@ -155,7 +176,9 @@ describe.concurrent("a change that was billed separately", () => {
     await changed(own, id, { units: 12, ...half, document: "separate" });
     await world.settled(own);
     await world.setClock(own, "2026-05-02");
-    await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [own.organisationId]);
+    await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [
+      own.organisationId,
+    ]);
     await world.ended(own, id, unsent);
     expect(await world.standing(own, id)).toEqual([]);
     expect(await restoredWhole(own, id)).toEqual([
@@ -236,10 +259,19 @@ describe.concurrent("a document that the ledger does not take", () => {
     const { own, id } = await ahead();
     await world.ended(own, id, periodEnd);
     const match = "PUT /api.xro/2.0/Invoices";
-    await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["Account code '200' is gone."] });
+    await system.fault({
+      kind: "refuse",
+      match,
+      tenantId: own.tenantId,
+      messages: ["Account code '200' is gone."],
+    });
     expect((await world.restored(own, id)).cancel_at_period_end).toBe(false);
     const [renewal] = await world.invoices(own, id);
-    expect(renewal).toMatchObject({ number: "INV-0003", status: "not_in_external", ledger: { sync_status: "failed" } });
+    expect(renewal).toMatchObject({
+      number: "INV-0003",
+      status: "not_in_external",
+      ledger: { sync_status: "failed" },
+    });
     expect(renewal.ledger.sync_error).toContain("Account code '200' is gone.");
     // It never was in the ledger: an end drops it, and a restoration raises it again.
     await world.ended(own, id, periodEnd);
@@ -259,6 +291,9 @@ test("an unreachable ledger is waited for 15 seconds at most; the invoice is sen
   expect(performance.now() - started).toBeLessThan(lateAnswerMs);
   expect((await world.told(own, id))[0]).toBe("INV-0003 renewal scheduled");
   await system.startLedger();
-  await until("the invoice is in the ledger", async () => (await world.told(own, id))[0] === "INV-0003 renewal draft");
+  await until(
+    "the invoice is in the ledger",
+    async () => (await world.told(own, id))[0] === "INV-0003 renewal draft",
+  );
   await world.expectEqualBooks(own);
 });

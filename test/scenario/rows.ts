@@ -8,7 +8,10 @@ export async function addApiKey(
   pool: pg.Pool,
   organisationId: string,
   scopes: readonly string[],
-  { livemode = true, expiresAt = null }: { readonly livemode?: boolean; readonly expiresAt?: Date | null } = {},
+  {
+    livemode = true,
+    expiresAt = null,
+  }: { readonly livemode?: boolean; readonly expiresAt?: Date | null } = {},
 ): Promise<{ readonly id: string; readonly value: string }> {
   const key = generateApiKey(livemode);
   const id = randomUUID();
@@ -71,8 +74,18 @@ export interface TestCreditNote {
 }
 
 /** A credit note with one line and, where `invoiceId` is given, one allocation. Its id. */
-export async function addCreditNote(pool: pg.Pool, organisationId: string, note: TestCreditNote): Promise<string> {
-  const { total = "12.00", remaining = total, status = "approved", invoiceId = null, syncError = null } = note;
+export async function addCreditNote(
+  pool: pg.Pool,
+  organisationId: string,
+  note: TestCreditNote,
+): Promise<string> {
+  const {
+    total = "12.00",
+    remaining = total,
+    status = "approved",
+    invoiceId = null,
+    syncError = null,
+  } = note;
   const id = randomUUID();
   const ledgerId = syncError === null ? randomUUID() : null;
   // One statement: a note, its lines and what is applied of it are judged together.

@@ -50,7 +50,11 @@ async function stock({ organisationId, apiKey }: MadeOrganisation, code: string)
   await addLike(system.pool, "plans", organisationId, "site", { code });
   await addLike(system.pool, "charges", organisationId, "onboarding", { code });
   const body = { customer_code: "ACME", plan_code: "site" };
-  const { json } = await ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey: "stock", body });
+  const { json } = await ask("POST", "/v1/subscriptions", {
+    key: apiKey,
+    idempotencyKey: "stock",
+    body,
+  });
   const meter = await addMeter(system.pool, organisationId, { code, plans: ["site"] });
   if (code === foreignCode) theirs.push(meter);
   await addCreditNote(system.pool, organisationId, {
@@ -79,7 +83,9 @@ interface Shown {
 
 /** An answer without what differs between any two of them: Request-Id, the date, the window of the rate. */
 function shown(status: number, headers: Headers, text: string): Shown {
-  const kept = [...headers].filter(([name]) => !/^(request-id|date|ratelimit-remaining|ratelimit-reset)$/.test(name));
+  const kept = [...headers].filter(
+    ([name]) => !/^(request-id|date|ratelimit-remaining|ratelimit-reset)$/.test(name),
+  );
   const requestId = headers.get("Request-Id") ?? "";
   // The detail of a Connect error is shown twice; its binary form holds the id as well.
   const body = text.replaceAll(requestId, "(id)").replace(/"value":"[^"]*"/, '"value":"(binary)"');
@@ -96,7 +102,9 @@ const overRest: Send = async (name, request) => {
   const path = http.path.replace(/\{([a-z_]+)\}/g, (_, field) => String(request[field]));
   const rest = Object.entries(request).filter(([field]) => !inPath.has(field));
   const asked = { key: own.apiKey, idempotencyKey: `key-${requests}` };
-  const query = new URLSearchParams(rest.map(([field, value]): [string, string] => [field, String(value)])).toString();
+  const query = new URLSearchParams(
+    rest.map(([field, value]): [string, string] => [field, String(value)]),
+  ).toString();
   const answer =
     http.verb === "GET"
       ? await ask("GET", query === "" ? path : `${path}?${query}`, asked)
@@ -112,7 +120,9 @@ const overConnect: Send = async (name, request) => {
   };
   const path = `/${operations.get(name)?.name}`;
   // Enum values have their full names there.
-  const body = JSON.stringify(name === "EndSubscription" ? { ...request, when: "END_WHEN_NOW" } : request);
+  const body = JSON.stringify(
+    name === "EndSubscription" ? { ...request, when: "END_WHEN_NOW" } : request,
+  );
   const answer = await fetch(system.baseUrl + path, { method: "POST", headers, body });
   return shown(answer.status, answer.headers, await answer.text());
 };
@@ -128,7 +138,9 @@ const fields = [...operations.values()]
     })),
   )
   .filter(({ isText }) => isText);
-const byId = fields.filter(({ field }) => idFields.has(field)).map(({ name, field }) => [name, field] as const);
+const byId = fields
+  .filter(({ field }) => idFields.has(field))
+  .map(({ name, field }) => [name, field] as const);
 const byCode = fields
   .filter(({ name, field }) => codeFields.has(field) && name !== "CreateCustomer")
   .map(({ name, field }) => [name, field] as const);
@@ -154,30 +166,49 @@ describe.each([
     const unknown = await send(name, { ...base(name), [field]: unknownCode });
     const foreign = await send(name, { ...base(name), [field]: foreignCode });
     expect(foreign).toEqual(unknown);
-    if (unknown.status === 200) expect(unknown.body).toMatch(/^\{("data":\[\],"has_more":false)?\}$/);
+    if (unknown.status === 200)
+      expect(unknown.body).toMatch(/^\{("data":\[\],"has_more":false)?\}$/);
   });
 
   test("CreateSubscription knows no charge of another organisation", async () => {
-    const charged = (charge_code: string) => ({ ...base("CreateSubscription"), charges: [{ charge_code }] });
+    const charged = (charge_code: string) => ({
+      ...base("CreateSubscription"),
+      charges: [{ charge_code }],
+    });
     const unknown = await send("CreateSubscription", charged(unknownCode));
     expect(await send("CreateSubscription", charged(foreignCode))).toEqual(unknown);
     expect(unknown.body).toContain("charge_not_found");
   });
 
-  test.each(["subscription", "meter", "meter_code"])("ReportUsage knows no other organisation's %s", async (field) => {
+  test.each([
+    "subscription",
+    "meter",
+    "meter_code",
+  ])("ReportUsage knows no other organisation's %s", async (field) => {
     const { organisationId } = own;
-    const [{ id: mine }] = (await ask("GET", "/v1/subscriptions?limit=1", { key: own.apiKey })).json.data;
+    const [{ id: mine }] = (await ask("GET", "/v1/subscriptions?limit=1", { key: own.apiKey })).json
+      .data;
     const timestamp = new Date().toISOString();
     const report = async (value: string) => {
-      const event = { event_id: organisationId, subscription: mine, meter_code: "mine@mine", quantity: "1", timestamp };
+      const event = {
+        event_id: organisationId,
+        subscription: mine,
+        meter_code: "mine@mine",
+        quantity: "1",
+        timestamp,
+      };
       const named =
-        field === "meter" ? { ...event, meter: value, meter_code: undefined } : { ...event, [field]: value };
+        field === "meter"
+          ? { ...event, meter: value, meter_code: undefined }
+          : { ...event, [field]: value };
       const told = await send("ReportUsage", { ...base("ReportUsage"), events: [named] });
       // What was sent is told back, whatever it is.
       return { ...told, headers: {}, body: told.body.replaceAll(value, "(named)") };
     };
     const unknown = await report(field === "meter_code" ? unknownCode : randomUUID());
-    expect(unknown.body).toMatch(field === "subscription" ? /subscription_not_found/i : /meter_not_found/i);
+    expect(unknown.body).toMatch(
+      field === "subscription" ? /subscription_not_found/i : /meter_not_found/i,
+    );
     const foreign = field === "meter_code" ? [foreignCode] : theirs;
     for (const value of foreign) expect(await report(value)).toEqual(unknown);
   });
@@ -212,7 +243,10 @@ test("a code, a contact's name and a number that one organisation has are free i
     expect((await ask("POST", "/v1/customers", { key: apiKey, body })).status).toBe(201);
   }
   const numbers = await Promise.all(
-    [own, other].map(async ({ apiKey }) => (await ask("GET", "/v1/invoices", { key: apiKey })).json.data.at(-1).number),
+    [own, other].map(
+      async ({ apiKey }) =>
+        (await ask("GET", "/v1/invoices", { key: apiKey })).json.data.at(-1).number,
+    ),
   );
   expect(numbers).toEqual(["INV-0001", "INV-0001"]);
 });

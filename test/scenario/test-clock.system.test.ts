@@ -23,13 +23,17 @@ beforeAll(async () => {
 const standing = { state: "TEST_CLOCK_STATE_STANDING" };
 
 /** An invoice in short: `INV-0002 renewal 2026-05-01, made 2026-04-30T22:00:00.000Z`. */
-const short = ({ number, type, issue_date, created }: Json) => `${number} ${type} ${issue_date}, made ${created}`;
+const short = ({ number, type, issue_date, created }: Json) =>
+  `${number} ${type} ${issue_date}, made ${created}`;
 
 describe.concurrent("a clock", () => {
   test("shows the real time until it is advanced, and stands still from then on", async () => {
     const own = await world.sandbox({ test_clock: null, timezone: "UTC" });
     const before = await world.clock(own);
-    expect(before).toMatchObject({ organisation: own.organisationId, state: "TEST_CLOCK_STATE_REAL_TIME" });
+    expect(before).toMatchObject({
+      organisation: own.organisationId,
+      state: "TEST_CLOCK_STATE_REAL_TIME",
+    });
     expect(before.advance).toBeUndefined();
     expect(Math.abs(Date.parse(before.now) - Date.now())).toBeLessThan(60_000);
     const after = await world.advanced(own, { days: 1 });
@@ -47,14 +51,19 @@ describe.concurrent("a clock", () => {
     expect((await world.clock(own)).now).toBe(after.now);
     const { created, start_date, timezone } = await world.subscribe(own);
     // Today is the zone's, which is another day than UTC's for some hours of each.
-    const today = new Intl.DateTimeFormat("sv-SE", { timeZone: timezone }).format(Date.parse(after.now));
+    const today = new Intl.DateTimeFormat("sv-SE", { timeZone: timezone }).format(
+      Date.parse(after.now),
+    );
     expect([created, start_date]).toEqual([after.now, today]);
   });
 
   test("renews each subscription at the midnights of its own zone, in order, with the dates of those days", async () => {
     const own = await world.sandbox();
     const paris = await world.subscribe(own, { start_date: "2026-04-01" });
-    const auckland = await world.subscribe(own, { start_date: "2026-04-01", timezone: "Pacific/Auckland" });
+    const auckland = await world.subscribe(own, {
+      start_date: "2026-04-01",
+      timezone: "Pacific/Auckland",
+    });
     const middle = await world.subscribe(own, { start_date: "2026-03-15" });
     const clock = await world.advanced(own, { to: "2026-06-15T12:00:00Z" });
     const counts = { performed: 7, invoicesRaised: 7 };
@@ -74,8 +83,14 @@ describe.concurrent("a clock", () => {
     expect(ofParis?.slice(0, -1)).toEqual([renewals[5], renewals[2]]);
     expect(ofAuckland?.slice(0, -1)).toEqual([renewals[4], renewals[1]]);
     expect(ofMiddle?.slice(0, -1)).toEqual([renewals[6], renewals[3], renewals[0]]);
-    expect(await world.subscription(own, paris.id)).toMatchObject({ status: "active", renewal_date: "2026-07-01" });
-    expect(await world.subscription(own, middle.id)).toMatchObject({ status: "active", renewal_date: "2026-07-15" });
+    expect(await world.subscription(own, paris.id)).toMatchObject({
+      status: "active",
+      renewal_date: "2026-07-01",
+    });
+    expect(await world.subscription(own, middle.id)).toMatchObject({
+      status: "active",
+      renewal_date: "2026-07-15",
+    });
     await world.expectEqualBooks(own);
   });
 
@@ -86,11 +101,23 @@ describe.concurrent("a clock", () => {
     const set = await world.subscribe(own, { start_date: "2026-04-01" });
     await world.ended(own, set.id, { when: "period_end" });
     await world.advanced(own, { to: "2026-05-10" });
-    expect(await world.subscription(own, pending.id)).toMatchObject({ status: "active", renewal_date: "2026-06-10" });
-    expect(await world.subscription(own, set.id)).toMatchObject({ status: "complete", end_date: "2026-05-01" });
-    expect(await world.subscription(own, cycles.id)).toMatchObject({ status: "active", end_date: "2026-06-01" });
+    expect(await world.subscription(own, pending.id)).toMatchObject({
+      status: "active",
+      renewal_date: "2026-06-10",
+    });
+    expect(await world.subscription(own, set.id)).toMatchObject({
+      status: "complete",
+      end_date: "2026-05-01",
+    });
+    expect(await world.subscription(own, cycles.id)).toMatchObject({
+      status: "active",
+      end_date: "2026-06-01",
+    });
     await world.advanced(own, { months: 2 });
-    expect(await world.subscription(own, cycles.id)).toMatchObject({ status: "complete", end_date: "2026-06-01" });
+    expect(await world.subscription(own, cycles.id)).toMatchObject({
+      status: "complete",
+      end_date: "2026-06-01",
+    });
     expect(await world.told(own, cycles.id)).toHaveLength(2);
     expect(await world.told(own, set.id)).toHaveLength(1);
     expect((await world.invoices(own, pending.id)).map(({ issue_date }) => issue_date)).toEqual([
@@ -103,25 +130,53 @@ describe.concurrent("a clock", () => {
   test("raises renewal invoices ahead on the first day of the invoice window, with what was deferred", async () => {
     const own = await world.sandbox({ invoice_create_days: 10 });
     const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-    const half = { units: 12, prorate: true, effective_date: "2026-04-16", proration_behaviour: "charge_on_renewal" };
+    const half = {
+      units: 12,
+      prorate: true,
+      effective_date: "2026-04-16",
+      proration_behaviour: "charge_on_renewal",
+    };
     await world.changed(own, id, half);
     await world.advanced(own, { to: "2026-05-22" });
     const [ofJune, ofMay] = await world.invoices(own, id);
-    const may = { type: "renewal", issue_date: "2026-04-21", period: { start: "2026-05-01", end: "2026-06-01" } };
-    expect(ofMay).toMatchObject({ ...may, subtotal: "130.0000", created: "2026-04-20T22:00:00.000Z" });
-    expect(ofJune).toMatchObject({ issue_date: "2026-05-22", period: { start: "2026-06-01" }, subtotal: "120.0000" });
-    expect(await world.subscription(own, id)).toMatchObject({ renewal_date: "2026-06-01", units: 12 });
+    const may = {
+      type: "renewal",
+      issue_date: "2026-04-21",
+      period: { start: "2026-05-01", end: "2026-06-01" },
+    };
+    expect(ofMay).toMatchObject({
+      ...may,
+      subtotal: "130.0000",
+      created: "2026-04-20T22:00:00.000Z",
+    });
+    expect(ofJune).toMatchObject({
+      issue_date: "2026-05-22",
+      period: { start: "2026-06-01" },
+      subtotal: "120.0000",
+    });
+    expect(await world.subscription(own, id)).toMatchObject({
+      renewal_date: "2026-06-01",
+      units: 12,
+    });
     await world.expectEqualBooks(own);
   });
 
   test("has what is asked for on the way judged by what it shows, also where the request came before", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-    const asked = { subscriptionId: id, now: new Date("2026-04-01T12:00:00Z"), onIssued: () => undefined };
+    const asked = {
+      subscriptionId: id,
+      now: new Date("2026-04-01T12:00:00Z"),
+      onIssued: () => undefined,
+    };
     await world.advanced(own, { to: "2026-06-10" });
-    const today = () => changeSubscription(system.pool, own.organisationId, asked, async (_, state) => state.today);
+    const today = () =>
+      changeSubscription(system.pool, own.organisationId, asked, async (_, state) => state.today);
     expect(await today()).toBe("2026-06-10");
-    expect(await world.ended(own, id, { when: "now" })).toMatchObject({ status: "ended", end_date: "2026-06-10" });
+    expect(await world.ended(own, id, { when: "now" })).toMatchObject({
+      status: "ended",
+      end_date: "2026-06-10",
+    });
   });
 
   test("dates what operators make of the sandbox's own data", async () => {
@@ -178,7 +233,10 @@ describe.concurrent("an advance", () => {
         before: { test_clock: "2026-04-09T22:00:00.000Z" },
         after: { test_clock: "2026-04-09T22:00:00.000Z", target: "2026-05-09T22:00:00.000Z" },
       },
-      { before: { test_clock: "2026-04-01T12:00:00.000Z" }, after: { target: "2026-04-09T22:00:00.000Z" } },
+      {
+        before: { test_clock: "2026-04-01T12:00:00.000Z" },
+        after: { target: "2026-04-09T22:00:00.000Z" },
+      },
     ]);
     expect(log.data).toHaveLength(2);
   });
@@ -207,7 +265,9 @@ describe.concurrent("an advance", () => {
     [{ days: 1827 }, "invalid_parameter days"],
   ])("of %j is refused: %s", async (by, refusal) => {
     const own = await world.sandbox();
-    expect(await world.operator.refused(advance, { organisation: own.organisationId, ...by })).toBe(refusal);
+    expect(await world.operator.refused(advance, { organisation: own.organisationId, ...by })).toBe(
+      refusal,
+    );
     expect(await world.clock(own)).toMatchObject({ ...standing, now: "2026-04-01T12:00:00.000Z" });
   });
 
@@ -217,7 +277,9 @@ describe.concurrent("an advance", () => {
     expect(await world.operator.refused(advance, { ...at, days: 1 })).toBe("invalid_state");
     expect(await world.operator.refused("TestClockService/GetTestClock", at)).toBe("invalid_state");
     for (const organisation of ["0199a0b2-0000-7000-8000-000000000001", "x"]) {
-      expect(await world.operator.refused(advance, { organisation, days: 1 })).toBe("organisation_not_found");
+      expect(await world.operator.refused(advance, { organisation, days: 1 })).toBe(
+        "organisation_not_found",
+      );
       expect(await world.operator.refused("TestClockService/GetTestClock", { organisation })).toBe(
         "organisation_not_found",
       );
@@ -226,6 +288,8 @@ describe.concurrent("an advance", () => {
     const reader = askWith(system, await system.operator("read-only"));
     const sandbox = { organisation: own.organisationId };
     expect(await reader.refused(advance, { ...sandbox, days: 1 })).toBe("insufficient_role");
-    expect((await reader.done("TestClockService/GetTestClock", sandbox)).testClock).toMatchObject(standing);
+    expect((await reader.done("TestClockService/GetTestClock", sandbox)).testClock).toMatchObject(
+      standing,
+    );
   });
 });

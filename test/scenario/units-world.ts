@@ -26,7 +26,12 @@ export interface UnitsWorld {
   setClock(organisation: MadeOrganisation, instant: string): Promise<void>;
   /** A new subscription of ACME, `team` at 10.00 a unit where the body says nothing else, once its documents are in the ledger. */
   subscribe(organisation: MadeOrganisation, body?: object): Promise<Json>;
-  change(organisation: MadeOrganisation, id: string, body: unknown, idempotencyKey?: string): Promise<Answered>;
+  change(
+    organisation: MadeOrganisation,
+    id: string,
+    body: unknown,
+    idempotencyKey?: string,
+  ): Promise<Answered>;
   /** The body of a change that succeeds. */
   changed(organisation: MadeOrganisation, id: string, body: object): Promise<Json>;
   /** A subscription as it is read now. */
@@ -67,13 +72,18 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
   const world: UnitsWorld = {
     sandbox: (changes = {}, currency = "NZD") => {
       const own = { livemode: false, timezone: "Europe/Paris", currency };
-      const made = last.then(() => system.organisation(own, { test_clock: "2026-04-01T12:00:00Z", ...changes }));
+      const made = last.then(() =>
+        system.organisation(own, { test_clock: "2026-04-01T12:00:00Z", ...changes }),
+      );
       last = made.catch(() => undefined);
       return made;
     },
     setClock: async ({ organisationId }, instant) => {
       const at = instant.includes("T") ? instant : `${instant}T12:00:00Z`;
-      await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [organisationId, at]);
+      await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [
+        organisationId,
+        at,
+      ]);
     },
     subscribe: async (organisation, body = {}) => {
       const asked = { customer_code: "ACME", plan_code: "team", units: 10, ...body };
@@ -99,7 +109,8 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
       return answer.json;
     },
     subscription: (organisation, id) => get(organisation, `/v1/subscriptions/${id}`),
-    invoices: async (organisation, id) => (await get(organisation, `/v1/invoices?subscription=${id}&limit=100`)).data,
+    invoices: async (organisation, id) =>
+      (await get(organisation, `/v1/invoices?subscription=${id}&limit=100`)).data,
     creditNotes: async (organisation, id) =>
       (await get(organisation, `/v1/credit_notes?subscription=${id}&limit=100`)).data,
     settled: async ({ organisationId }) => {
@@ -125,7 +136,9 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
         },
       );
       // One that was given up before it was sent is deleted here and was never there.
-      const sent = ours.filter((invoice: Json) => invoice.status !== "deleted" || invoice.ledger.invoice_id !== null);
+      const sent = ours.filter(
+        (invoice: Json) => invoice.status !== "deleted" || invoice.ledger.invoice_id !== null,
+      );
       expect(books).toEqual(sent.map(bookedForm).sort(byNumber));
       await expectAllTold(system.pool, [organisation.organisationId]);
     },
@@ -134,7 +147,10 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
 }
 
 /** A volume plan `bands`: ten units and fewer cost 10 each, from eleven on all of them 8. Free of a minimum. */
-export async function addBands(system: TestSystem, { organisationId }: MadeOrganisation): Promise<void> {
+export async function addBands(
+  system: TestSystem,
+  { organisationId }: MadeOrganisation,
+): Promise<void> {
   const planId = await addLike(system.pool, "plans", organisationId, "scale", {
     code: "bands",
     name: "Bands",
@@ -182,7 +198,10 @@ interface BookRow {
   lines: readonly { readonly description: string; readonly lineAmount: string }[];
 }
 
-async function loadBooks({ pool }: TestSystem, tenantId: string): Promise<readonly BookedInvoice[]> {
+async function loadBooks(
+  { pool }: TestSystem,
+  tenantId: string,
+): Promise<readonly BookedInvoice[]> {
   const { rows } = await pool.query<BookRow>(
     `SELECT number, status, sub_total::text AS subtotal, total::text AS total, lines
       FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number`,

@@ -10,7 +10,13 @@ import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type ClockWorld, clockWorld } from "./clock-world.ts";
 import type { Json } from "./units-world.ts";
-import { addMeter, type TestMeter, type UsageWorld, usageEvent, usageWorld } from "./usage-world.ts";
+import {
+  addMeter,
+  type TestMeter,
+  type UsageWorld,
+  usageEvent,
+  usageWorld,
+} from "./usage-world.ts";
 
 let system: TestSystem;
 let world: ClockWorld & UsageWorld;
@@ -92,7 +98,13 @@ describe.concurrent("the usage of a period", () => {
   test("is on the renewal invoice while that is a draft, with quantity, arithmetic and period", async () => {
     const [own, id] = await metered({}, [calls, storage]);
     await to(own, "2026-04-20");
-    await use(own, id, ["1000.5", "2026-04-20"], ["499.5", "2026-04-01"], ["4", "2026-04-20", "storage"]);
+    await use(
+      own,
+      id,
+      ["1000.5", "2026-04-20"],
+      ["499.5", "2026-04-01"],
+      ["4", "2026-04-20", "storage"],
+    );
     await to(own, "2026-04-30");
     expect(await told(own, id)).toHaveLength(1);
     await to(own, "2026-05-01");
@@ -104,7 +116,12 @@ describe.concurrent("the usage of a period", () => {
       kind: "usage",
       id: expect.any(String),
     };
-    expect(renewal).toMatchObject({ type: "renewal", status: "draft", subtotal: "133.0000", period: mayDays });
+    expect(renewal).toMatchObject({
+      type: "renewal",
+      status: "draft",
+      subtotal: "133.0000",
+      period: mayDays,
+    });
     expect(renewal.lines.slice(1)).toEqual([
       {
         ...line,
@@ -158,7 +175,8 @@ describe.concurrent("the usage of a period", () => {
     await use(own, other, ["200", "2026-04-25"]);
     const [approved] = await world.invoices(own, other);
     expect(approved).toMatchObject({ type: "renewal", status: "draft" });
-    const text = "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
+    const text =
+      "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(text, [own.tenantId, approved.number]);
     await to(own, "2026-05-01");
     expect(await told(own, id)).toEqual([
@@ -186,20 +204,38 @@ describe.concurrent("what is reported late", () => {
     await to(own, "2026-06-01");
     const [renewal, ...others] = (await told(own, id)).toReversed();
     expect(others).toEqual([
-      ["renewal draft", "plan 100.0000", "18.0000 900 call: 900 × 0.0200", "20.0000 10 GB: 10 × 2.0000"],
+      [
+        "renewal draft",
+        "plan 100.0000",
+        "18.0000 900 call: 900 × 0.0200",
+        "20.0000 10 GB: 10 × 2.0000",
+      ],
       ["first draft", "plan 100.0000"],
     ]);
     const late =
       "300 call more in the period from 2026-04-01: 1000 × 0.0200 + 200 × 0.0100 for 1200, less 900 × 0.0200 for 900";
-    expect(renewal).toEqual(["renewal draft", "plan 100.0000", `4.0000 ${late}`, "1.0000 50 call: 50 × 0.0200"]);
-    expect((await world.invoices(own, id))[0].lines[1]).toMatchObject({ quantity: "300.0000", period: aprilDays });
+    expect(renewal).toEqual([
+      "renewal draft",
+      "plan 100.0000",
+      `4.0000 ${late}`,
+      "1.0000 50 call: 50 × 0.0200",
+    ]);
+    expect((await world.invoices(own, id))[0].lines[1]).toMatchObject({
+      quantity: "300.0000",
+      period: aprilDays,
+    });
     const [note] = await world.creditNotes(own, id);
-    expect(note).toMatchObject({ status: "approved", subtotal: "9.0000", ledger: { sync_status: "synced" } });
+    expect(note).toMatchObject({
+      status: "approved",
+      subtotal: "9.0000",
+      ledger: { sync_status: "synced" },
+    });
     expect(note.lines).toMatchObject([
       {
         name: "Storage",
         amount: "9.0000",
-        description: "1 GB more in the period from 2026-04-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10",
+        description:
+          "1 GB more in the period from 2026-04-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10",
       },
     ]);
     await world.expectEqualBooks(own);
@@ -210,7 +246,10 @@ describe.concurrent("what is reported late", () => {
     const [own, id] = await metered({ first_invoice_status: "approved" });
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-19"]);
-    expect(await world.ended(own, id, now)).toMatchObject({ status: "ended", end_date: "2026-04-20" });
+    expect(await world.ended(own, id, now)).toMatchObject({
+      status: "ended",
+      end_date: "2026-04-20",
+    });
     await world.settled(own);
     await use(own, id, ["10", "2026-04-19"]);
     await use(own, id, ["20", "2026-04-18"]);
@@ -221,7 +260,8 @@ describe.concurrent("what is reported late", () => {
     expect(late).toEqual(["after_subscription_end", "before_subscription_start"]);
     expect(await told(own, id)).toHaveLength(2);
     await to(own, "2026-04-21");
-    const more = "0.6000 30 call more in the period from 2026-04-01: 130 × 0.0200 for 130, less 100 × 0.0200 for 100";
+    const more =
+      "0.6000 30 call more in the period from 2026-04-01: 130 × 0.0200 for 130, less 100 × 0.0200 for 100";
     expect((await told(own, id)).slice(1)).toEqual([
       ["usage approved", "2.0000 100 call: 100 × 0.0200"],
       ["usage approved", more],
@@ -266,7 +306,9 @@ describe.concurrent("the end", () => {
     await world.restored(own, id);
     await world.settled(own);
     const standing = (await told(own, id)).filter(([head]) => !head?.includes("deleted"));
-    expect(standing.map(([head, ...lines]) => [head, ...lines.map((line) => line.split(" ")[0])])).toEqual([
+    expect(
+      standing.map(([head, ...lines]) => [head, ...lines.map((line) => line.split(" ")[0])]),
+    ).toEqual([
       ["usage draft", "0.1200"],
       ["usage draft", "0.2000", "0.6000"],
       ["renewal draft", "plan", "2.0000"],
@@ -278,10 +320,14 @@ describe.concurrent("the end", () => {
   });
 
   test("of the last period bills its usage when it completes", async () => {
-    const [own, id] = await metered({ first_invoice_status: "approved" }, [calls], { end_after_cycles: 1 });
+    const [own, id] = await metered({ first_invoice_status: "approved" }, [calls], {
+      end_after_cycles: 1,
+    });
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-20"]);
-    expect(await world.verdicts(own, [usageEvent(id, "2026-04-20T00:00:30+02:00")])).toEqual(["created"]);
+    expect(await world.verdicts(own, [usageEvent(id, "2026-04-20T00:00:30+02:00")])).toEqual([
+      "created",
+    ]);
     await to(own, "2026-05-01");
     expect(await world.subscription(own, id)).toMatchObject({ status: "complete" });
     expect(await told(own, id)).toEqual([
@@ -293,7 +339,9 @@ describe.concurrent("the end", () => {
     ]);
     await use(own, id, ["1000", "2026-04-30"]);
     await to(own, "2026-05-02");
-    expect((await told(own, id)).at(-1)?.[1]).toMatch(/^18\.9900 1000 call more in the period from 2026-04-01/);
+    expect((await told(own, id)).at(-1)?.[1]).toMatch(
+      /^18\.9900 1000 call more in the period from 2026-04-01/,
+    );
     await world.expectEqualBooks(own);
     await expectBilledOnce(system, own);
   });
@@ -301,7 +349,10 @@ describe.concurrent("the end", () => {
   test("now is refused in Setup Mode where usage would be invoiced; what waits is billed after it, what was used in it is not", async () => {
     const [own, id] = await metered();
     const setUp = (setupMode: boolean) =>
-      world.operator.done("OrganisationService/SetSetupMode", { id: own.organisationId, setupMode });
+      world.operator.done("OrganisationService/SetSetupMode", {
+        id: own.organisationId,
+        setupMode,
+      });
     const { id: last } = await world.subscribe(own, { ...april, end_after_cycles: 1 });
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-20"]);
@@ -312,12 +363,15 @@ describe.concurrent("the end", () => {
     await use(own, id, ["500", "2026-05-10"], ["10", "2026-04-30"]);
     await use(own, last, ["3", "2026-04-30"]);
     await to(own, "2026-05-12");
-    for (const each of [id, last]) expect(await told(own, each)).toEqual([["first draft", "plan 100.0000"]]);
+    for (const each of [id, last])
+      expect(await told(own, each)).toEqual([["first draft", "plan 100.0000"]]);
     expect(await world.subscription(own, last)).toMatchObject({ status: "complete" });
     await setUp(false);
     // Nothing of one that is over would come after it: it is billed at once.
     await to(own, "2026-05-13");
-    expect((await told(own, last)).slice(1)).toEqual([["usage draft", "0.2000 10 call: 10 × 0.0200"]]);
+    expect((await told(own, last)).slice(1)).toEqual([
+      ["usage draft", "0.2000 10 call: 10 × 0.0200"],
+    ]);
     await to(own, "2026-06-01");
     expect((await told(own, id)).slice(1)).toEqual([
       [
@@ -333,20 +387,27 @@ describe.concurrent("the end", () => {
 });
 
 test("usage that the ledger refuses for its meter's account is sent with the mended one, invoice and credit note", async () => {
-  const [own, id] = await metered({ first_invoice_status: "approved" }, [{ ...calls, revenueAccount: "999" }, storage]);
+  const [own, id] = await metered({ first_invoice_status: "approved" }, [
+    { ...calls, revenueAccount: "999" },
+    storage,
+  ]);
   const map = (code: string, account: string) =>
-    system.pool.query("UPDATE meters SET revenue_account = $3 WHERE organisation_id = $1 AND code = $2", [
-      own.organisationId,
-      code,
-      account,
-    ]);
+    system.pool.query(
+      "UPDATE meters SET revenue_account = $3 WHERE organisation_id = $1 AND code = $2",
+      [own.organisationId, code, account],
+    );
   const retried = async ({ id: document }: Json) => {
-    await world.operator.done("DocumentService/RetryDocument", { organisation: own.organisationId, id: document });
+    await world.operator.done("DocumentService/RetryDocument", {
+      organisation: own.organisationId,
+      id: document,
+    });
     await world.settled(own);
   };
   const accounts = async (table: string, document: Json) => {
     const text = `SELECT revenue_account FROM ${table} WHERE ${document.object}_id = $1 ORDER BY position`;
-    return (await system.pool.query(text, [document.id])).rows.map(({ revenue_account }) => revenue_account);
+    return (await system.pool.query(text, [document.id])).rows.map(
+      ({ revenue_account }) => revenue_account,
+    );
   };
   const failed = {
     status: "not_in_external",

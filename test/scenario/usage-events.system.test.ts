@@ -8,7 +8,13 @@ import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type CallMethod, callsTo, protocols } from "./procedures.ts";
 import { addApiKey } from "./rows.ts";
 import type { Json } from "./units-world.ts";
-import { addMeter, setMeterStatus, type UsageWorld, usageEvent, usageWorld } from "./usage-world.ts";
+import {
+  addMeter,
+  setMeterStatus,
+  type UsageWorld,
+  usageEvent,
+  usageWorld,
+} from "./usage-world.ts";
 
 let system: TestSystem;
 let world: BillingWorld;
@@ -31,7 +37,10 @@ beforeAll(async () => {
   call = callsTo(system.baseUrl);
   own = await organisation();
   meterId = await addMeter(system.pool, own.organisationId);
-  subscription = await world.subscribe(own.organisationId, { startDate: "2026-04-20", timezone: "Pacific/Auckland" });
+  subscription = await world.subscribe(own.organisationId, {
+    startDate: "2026-04-20",
+    timezone: "Pacific/Auckland",
+  });
 });
 
 afterAll(async () => {
@@ -42,7 +51,9 @@ afterAll(async () => {
 /** A sandbox that allows usage, with a key, where `changes` do not say otherwise. */
 async function organisation(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
   const organisationId = await world.sandbox(today, { usage_allowed: true, ...changes });
-  const { id, value } = await addApiKey(system.pool, organisationId, ["usage:write"], { livemode: false });
+  const { id, value } = await addApiKey(system.pool, organisationId, ["usage:write"], {
+    livemode: false,
+  });
   return { organisationId, apiKeyId: id, apiKey: value, tenantId: "" };
 }
 
@@ -65,7 +76,10 @@ describe("a batch", () => {
   test("has a verdict for each event in the order sent, stores what is good, and says the same when it is sent again", async () => {
     await addMeter(system.pool, own.organisationId, { code: "old", status: "inactive" });
     await addMeter(system.pool, own.organisationId, { code: "elsewhere", plans: ["site"] });
-    const [first, other] = [event({ quantity: "2.5" }), event({ meter: meterId, meter_code: undefined })];
+    const [first, other] = [
+      event({ quantity: "2.5" }),
+      event({ meter: meterId, meter_code: undefined }),
+    ];
     const events = [
       first,
       { ...first, quantity: 2.5 },
@@ -83,9 +97,25 @@ describe("a batch", () => {
     const answer = await usage.report(own, events);
     const counts = { object: "usage_event_batch", created: 2, duplicates: 1, rejected: 9 };
     expect([answer.status, answer.json]).toMatchObject([207, counts]);
-    const told = answer.json.results.map((result: Json) => [result.event_id, result.status, result.error?.code]);
-    const expected = ["created", "duplicate", "event_id_conflict", "subscription_not_found", "subscription_not_found"];
-    expected.push("meter_not_found", "meter_not_found", "meter_inactive", "meter_not_on_plan", "timestamp_in_future");
+    const told = answer.json.results.map((result: Json) => [
+      result.event_id,
+      result.status,
+      result.error?.code,
+    ]);
+    const expected = [
+      "created",
+      "duplicate",
+      "event_id_conflict",
+      "subscription_not_found",
+      "subscription_not_found",
+    ];
+    expected.push(
+      "meter_not_found",
+      "meter_not_found",
+      "meter_inactive",
+      "meter_not_on_plan",
+      "timestamp_in_future",
+    );
     expected.push("before_subscription_start", "created");
     const isStored = (verdict: string) => verdict === "created" || verdict === "duplicate";
     expect(told).toEqual(
@@ -94,7 +124,8 @@ describe("a batch", () => {
         return isStored(verdict) ? [event_id, verdict, undefined] : [event_id, "rejected", verdict];
       }),
     );
-    for (const { error } of answer.json.results) if (error !== undefined) expect(error.message).toMatch(/^[A-Z].+\.$/);
+    for (const { error } of answer.json.results)
+      if (error !== undefined) expect(error.message).toMatch(/^[A-Z].+\.$/);
     const again = expected.map((verdict) => (verdict === "created" ? "duplicate" : verdict));
     expect(await usage.verdicts(own, events)).toEqual(again);
     expect(await stored(events[9].event_id)).toBeUndefined();
@@ -108,7 +139,10 @@ describe("a batch", () => {
       "created",
     ]);
     const answer = await usage.report(own, [{ ...wrong, meter_code: "api-calls" }, event()]);
-    expect([answer.status, answer.json]).toMatchObject([200, { created: 1, duplicates: 1, rejected: 0 }]);
+    expect([answer.status, answer.json]).toMatchObject([
+      200,
+      { created: 1, duplicates: 1, rejected: 0 },
+    ]);
   });
 
   test("keeps every digit of a quantity, sent as text or as number, and every microsecond", async () => {
@@ -122,7 +156,12 @@ describe("a batch", () => {
     for (const [quantity, kept] of sent) {
       const { event_id } = event();
       const timestamp = "2026-05-10T00:00:00.1234569+05:45";
-      const members = { event_id, subscription: subscription.toUpperCase(), meter: meterId.toUpperCase(), timestamp };
+      const members = {
+        event_id,
+        subscription: subscription.toUpperCase(),
+        meter: meterId.toUpperCase(),
+        timestamp,
+      };
       const body = `{"events":[${JSON.stringify(members).slice(0, -1)},"quantity":${quantity}}]}`;
       const answer = await ask("POST", "/v1/usage_events", { key: own.apiKey, body });
       expect([answer.status, answer.json.created], answer.text).toEqual([200, 1]);
@@ -148,9 +187,17 @@ describe("a batch", () => {
   });
 
   test("gives each event its period and bill, also where a renewal is still to be performed", async () => {
-    const id = await world.subscribe(own.organisationId, { startDate: "2026-05-01", timezone: "Pacific/Auckland" });
+    const id = await world.subscribe(own.organisationId, {
+      startDate: "2026-05-01",
+      timezone: "Pacific/Auckland",
+    });
     await world.setClock(own.organisationId, "2026-06-30T12:00:30Z");
-    const times = ["2026-04-30T12:00:00Z", "2026-05-31T11:59:59Z", "2026-05-31T12:00:00Z", "2026-06-30T12:01:00Z"];
+    const times = [
+      "2026-04-30T12:00:00Z",
+      "2026-05-31T11:59:59Z",
+      "2026-05-31T12:00:00Z",
+      "2026-06-30T12:01:00Z",
+    ];
     const events = times.map((timestamp) => usageEvent(id, timestamp));
     await usage.stored(own, events);
     await world.setClock(own.organisationId, today);
@@ -187,8 +234,13 @@ describe("a resend", () => {
     const first = await usage.report(own, events, "batch-1");
     const again = await usage.report(own, events, "batch-1");
     expect([first.status, again.status, again.text]).toEqual([207, 207, first.text]);
-    expect([first, again].map(({ headers }) => headers.get("Idempotent-Replayed"))).toEqual([null, "true"]);
-    expect(refusalOf(await usage.report(own, [events[0]], "batch-1")).code).toBe("idempotency_conflict");
+    expect([first, again].map(({ headers }) => headers.get("Idempotent-Replayed"))).toEqual([
+      null,
+      "true",
+    ]);
+    expect(refusalOf(await usage.report(own, [events[0]], "batch-1")).code).toBe(
+      "idempotency_conflict",
+    );
     const without = await usage.report(own, events);
     expect(without.json).toMatchObject({ created: 0, duplicates: 1, rejected: 1 });
   });
@@ -196,20 +248,29 @@ describe("a resend", () => {
 
 describe("late usage of a subscription that is over", () => {
   test("makes it due at the beginning of the next day in its zone, once, and only where something new is stored", async () => {
-    const id = await world.subscribe(own.organisationId, { startDate: "2026-05-01", timezone: "Pacific/Auckland" });
+    const id = await world.subscribe(own.organisationId, {
+      startDate: "2026-05-01",
+      timezone: "Pacific/Auckland",
+    });
     const sent = usageEvent(id, "2026-05-08T10:00:00Z");
     await usage.stored(own, [sent]);
     const ended = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-09', ended_at = '2026-05-08T22:00:00.5Z', due_at = NULL`;
     await system.pool.query(`${ended} WHERE id = $1`, [id]);
     const dueAt = async () => (await world.row(id)).due_at;
     const after = usageEvent(id, "2026-05-08T22:00:00.5Z");
-    expect(await usage.verdicts(own, [sent, after])).toEqual(["duplicate", "after_subscription_end"]);
+    expect(await usage.verdicts(own, [sent, after])).toEqual([
+      "duplicate",
+      "after_subscription_end",
+    ]);
     expect(await dueAt()).toBeNull();
     const last = usageEvent(id, "2026-05-08T22:00:00.499999Z");
     expect(await usage.verdicts(own, [last, event()])).toEqual(["created", "created"]);
     expect(await dueAt()).toEqual(new Date("2026-05-11T12:00:00Z"));
     expect(await stored(last.event_id)).toMatchObject({ period_index: 0, bill: 0 });
-    await system.pool.query("UPDATE subscriptions SET due_at = '2026-05-10T12:00:00Z' WHERE id = $1", [id]);
+    await system.pool.query(
+      "UPDATE subscriptions SET due_at = '2026-05-10T12:00:00Z' WHERE id = $1",
+      [id],
+    );
     await usage.stored(own, [usageEvent(id, at.replace("09", "07"))]);
     expect(await dueAt()).toEqual(new Date("2026-05-10T12:00:00Z"));
   });
@@ -250,11 +311,16 @@ describe("a request with a malformed event is refused as a whole, and nothing is
     const good = event();
     for (const [what, changes, field] of cases) {
       const answer = await usage.report(own, [good, event(changes)]);
-      expect([what, refusalOf(answer)]).toEqual([what, refused(422, "invalid_parameter", `events.1.${field}`)]);
+      expect([what, refusalOf(answer)]).toEqual([
+        what,
+        refused(422, "invalid_parameter", `events.1.${field}`),
+      ]);
     }
     expect(await stored(good.event_id)).toBeUndefined();
     // What its members cannot say, or its clients cannot send, is REST's alone.
-    const sendable = cases.filter(([what]) => !/null|true|number|unknown|spelling|surrogate|zero$|less/.test(what));
+    const sendable = cases.filter(
+      ([what]) => !/null|true|number|unknown|spelling|surrogate|zero$|less/.test(what),
+    );
     expect(sendable.length).toBeGreaterThan(15);
     for (const [what, changes, field] of sendable) {
       const events = [good, event(changes)].map(inConnect);
@@ -273,7 +339,10 @@ describe("a request with a malformed event is refused as a whole, and nothing is
     for (const number of ["1e2", "1E2", "1.00000", "1.0e0"]) {
       const body = `{"events":[${JSON.stringify(event({ quantity: 7 })).replace('"quantity":7', `"quantity":${number}`)}]}`;
       const answer = await ask("POST", "/v1/usage_events", { key: own.apiKey, body });
-      expect([number, refusalOf(answer)]).toEqual([number, refused(422, "invalid_parameter", "events.0.quantity")]);
+      expect([number, refusalOf(answer)]).toEqual([
+        number,
+        refused(422, "invalid_parameter", "events.0.quantity"),
+      ]);
     }
   });
 
@@ -283,9 +352,15 @@ describe("a request with a malformed event is refused as a whole, and nothing is
       const answer = await ask("POST", "/v1/usage_events", { key: own.apiKey, body });
       expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "events"));
     }
-    const more = await ask("POST", "/v1/usage_events", { key: own.apiKey, body: { events: [event()], dry_run: true } });
+    const more = await ask("POST", "/v1/usage_events", {
+      key: own.apiKey,
+      body: { events: [event()], dry_run: true },
+    });
     expect(refusalOf(more)).toEqual(refused(422, "invalid_parameter", "dry_run"));
-    const notList = await ask("POST", "/v1/usage_events", { key: own.apiKey, body: { events: { 0: event() } } });
+    const notList = await ask("POST", "/v1/usage_events", {
+      key: own.apiKey,
+      body: { events: { 0: event() } },
+    });
     expect(refusalOf(notList)).toEqual(refused(422, "invalid_parameter", "events"));
   });
 });
@@ -295,11 +370,15 @@ function inConnect({ event_id, meter_code, ...others }: Json): Json {
   const defined = Object.entries({ ...others, meterCode: meter_code, eventId: event_id }).filter(
     ([, value]) => value !== undefined,
   );
-  return Object.fromEntries(defined.map(([name, value]) => [name, typeof value === "number" ? String(value) : value]));
+  return Object.fromEntries(
+    defined.map(([name, value]) => [name, typeof value === "number" ? String(value) : value]),
+  );
 }
 
 test("who may not report is told so before the body is read: no scope, a test key, an organisation that does not allow it", async () => {
-  const unscoped = await addApiKey(system.pool, own.organisationId, ["subscriptions:write"], { livemode: false });
+  const unscoped = await addApiKey(system.pool, own.organisationId, ["subscriptions:write"], {
+    livemode: false,
+  });
   const closed = await organisation({ usage_allowed: false });
   const live = await organisation({ usage_allowed: false, livemode: true, test_clock: null });
   const said = await Promise.all(
@@ -344,7 +423,9 @@ test("an organisation sees nothing of another's subscriptions, meters and events
   expect(await stored(taken.event_id, other)).toMatchObject({ subscription_id: foreign });
 });
 
-test.each(protocols)("%s says what REST says, and replays what was asked over REST", async (protocol) => {
+test.each(
+  protocols,
+)("%s says what REST says, and replays what was asked over REST", async (protocol) => {
   const good = event();
   const events = [good, event({ meter_code: "none" })];
   const key = `protocol-${protocol.replaceAll(" ", "-")}`;
@@ -361,7 +442,12 @@ test.each(protocols)("%s says what REST says, and replays what was asked over RE
       key: own.apiKey,
     },
   );
-  expect(fresh.message).toMatchObject({ object: "usage_event_batch", created: 1, duplicates: 1, rejected: 0 });
+  expect(fresh.message).toMatchObject({
+    object: "usage_event_batch",
+    created: 1,
+    duplicates: 1,
+    rejected: 0,
+  });
   const closed = await organisation({ usage_allowed: false });
   const { code, detail } = await call(
     protocol,

@@ -28,7 +28,10 @@ let ask: Ask;
 let world: BillingWorld;
 
 beforeAll(async () => {
-  system = await startSystem({ without: ["worker"], env: { DATABASE_POOL_SIZE: String(connections) } });
+  system = await startSystem({
+    without: ["worker"],
+    env: { DATABASE_POOL_SIZE: String(connections) },
+  });
   ask = checkedAsk(system);
   world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
 });
@@ -39,11 +42,15 @@ afterAll(async () => {
 });
 
 /** An organisation with a meter and seven subscriptions. */
-async function organisation(): Promise<{ readonly id: string; readonly subscriptions: readonly string[] }> {
+async function organisation(): Promise<{
+  readonly id: string;
+  readonly subscriptions: readonly string[];
+}> {
   const id = await world.sandbox("2026-05-10", { usage_allowed: true });
   await addMeter(system.pool, id);
   const subscriptions = [];
-  for (let count = 0; count < 7; count += 1) subscriptions.push(await world.subscribe(id, { startDate: "2026-05-01" }));
+  for (let count = 0; count < 7; count += 1)
+    subscriptions.push(await world.subscribe(id, { startDate: "2026-05-01" }));
   return { id, subscriptions };
 }
 
@@ -71,8 +78,10 @@ interface Told {
 
 function note(told: Told, serial: number, quantity: string, verdict: string): void {
   // More than a million: each held by `expect` would take as long as all the rest.
-  if (verdict === "created") told.created.set(serial, [...(told.created.get(serial) ?? []), quantity]);
-  else if (verdict !== "duplicate" && verdict !== "event_id_conflict") expect.fail(`${serial}: ${verdict}`);
+  if (verdict === "created")
+    told.created.set(serial, [...(told.created.get(serial) ?? []), quantity]);
+  else if (verdict !== "duplicate" && verdict !== "event_id_conflict")
+    expect.fail(`${serial}: ${verdict}`);
   told.counts[verdict] += 1;
 }
 
@@ -85,7 +94,9 @@ async function expectStored(organisationId: string, told: Told): Promise<void> {
   const stored = rows.map(({ event_id, quantity }) => [event_id, [quantity]]);
   const created = [...told.created].map(([serial, quantities]) => [idOf(serial), quantities]);
   expect(told.counts.created).toBe(told.created.size);
-  expect(stored).toEqual(created.sort(([left], [right]) => (String(left) < String(right) ? -1 : 1)));
+  expect(stored).toEqual(
+    created.sort(([left], [right]) => (String(left) < String(right) ? -1 : 1)),
+  );
 }
 
 const idOf = (serial: number): string => `event-${String(serial).padStart(8, "0")}`;
@@ -101,7 +112,11 @@ async function deadlocks(): Promise<number> {
 async function report(
   pool: pg.Pool,
   { id, subscriptions }: Awaited<ReturnType<typeof organisation>>,
-  { client, batches, ring }: { readonly client: number; readonly batches: number; readonly ring: number },
+  {
+    client,
+    batches,
+    ring,
+  }: { readonly client: number; readonly batches: number; readonly ring: number },
   told: Told,
 ): Promise<void> {
   const { usage } = createStore(pool).organisation(id);
@@ -134,9 +149,14 @@ test("sixteen clients with a thousand overlapping batches each: every id is crea
   const batches = 1_000;
   const ring = 24_000;
   const own = await organisation();
-  const told: Told = { counts: { created: 0, duplicate: 0, event_id_conflict: 0 }, created: new Map() };
+  const told: Told = {
+    counts: { created: 0, duplicate: 0, event_id_conflict: 0 },
+    created: new Map(),
+  };
   const before = await deadlocks();
-  const pools = Array.from({ length: 4 }, (_, index) => testPool(system.databaseUrl, clients / 4, `client-${index}`));
+  const pools = Array.from({ length: 4 }, (_, index) =>
+    testPool(system.databaseUrl, clients / 4, `client-${index}`),
+  );
   try {
     await Promise.all(
       Array.from({ length: clients }, (_, client) =>
@@ -160,17 +180,26 @@ test("sixteen clients over HTTP, each with a key of its own: no 5xx, and created
   const ring = 1_500;
   const own = await organisation();
   const keys = await Promise.all(
-    Array.from({ length: clients }, () => addApiKey(system.pool, own.id, ["usage:write"], { livemode: false })),
+    Array.from({ length: clients }, () =>
+      addApiKey(system.pool, own.id, ["usage:write"], { livemode: false }),
+    ),
   );
-  const told: Told = { counts: { created: 0, duplicate: 0, event_id_conflict: 0 }, created: new Map() };
+  const told: Told = {
+    counts: { created: 0, duplicate: 0, event_id_conflict: 0 },
+    created: new Map(),
+  };
   const one = async (client: number) => {
     for (let batch = 0; batch < batches; batch += 1) {
       const serials = serialsOf(client, batch, ring, batchSize);
       const events = serials.map((serial) =>
-        usageEvent(own.subscriptions[serial % own.subscriptions.length] ?? "", "2026-05-09T10:00:00Z", {
-          event_id: idOf(serial),
-          quantity: quantityOf(serial, client),
-        }),
+        usageEvent(
+          own.subscriptions[serial % own.subscriptions.length] ?? "",
+          "2026-05-09T10:00:00Z",
+          {
+            event_id: idOf(serial),
+            quantity: quantityOf(serial, client),
+          },
+        ),
       );
       const { status, json, text } = await ask("POST", "/v1/usage_events", {
         key: keys[client]?.value ?? "",
@@ -184,6 +213,8 @@ test("sixteen clients over HTTP, each with a key of its own: no 5xx, and created
     }
   };
   await Promise.all(Array.from({ length: clients }, (_, client) => one(client)));
-  expect(Object.values(told.counts).reduce((left, right) => left + right)).toBe(clients * batches * batchSize);
+  expect(Object.values(told.counts).reduce((left, right) => left + right)).toBe(
+    clients * batches * batchSize,
+  );
   await expectStored(own.id, told);
 });

@@ -26,13 +26,32 @@ export interface TestMeter extends TestMeterPrice {
 }
 
 /** A meter, `api-calls` on plan `team` at 0.50 each where nothing else is said. Its id. */
-export async function addMeter(pool: pg.Pool, organisationId: string, meter: TestMeter = {}): Promise<string> {
-  const { code = "api-calls", name = "API calls", unitLabel = "call", status = "active", plans = ["team"] } = meter;
+export async function addMeter(
+  pool: pg.Pool,
+  organisationId: string,
+  meter: TestMeter = {},
+): Promise<string> {
+  const {
+    code = "api-calls",
+    name = "API calls",
+    unitLabel = "call",
+    status = "active",
+    plans = ["team"],
+  } = meter;
   const id = randomUUID();
   await pool.query(
     `INSERT INTO meters (id, organisation_id, code, name, unit_label, status, revenue_account, tax_type)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [id, organisationId, code, name, unitLabel, status, meter.revenueAccount ?? null, meter.taxType ?? null],
+    [
+      id,
+      organisationId,
+      code,
+      name,
+      unitLabel,
+      status,
+      meter.revenueAccount ?? null,
+      meter.taxType ?? null,
+    ],
   );
   for (const plan of plans) await priceMeter(pool, organisationId, plan, id, meter);
   await renewCatalogue(pool, organisationId);
@@ -45,7 +64,11 @@ export async function priceMeter(
   organisationId: string,
   planCode: string,
   meterId: string,
-  { type = "per_unit", price = type === "per_unit" ? "0.50" : "0", tiers = [] }: TestMeterPrice = {},
+  {
+    type = "per_unit",
+    price = type === "per_unit" ? "0.50" : "0",
+    tiers = [],
+  }: TestMeterPrice = {},
 ): Promise<void> {
   const { rows } = await pool.query<{ plan_id: string }>(
     `INSERT INTO plan_meters (organisation_id, plan_id, position, meter_id, type, price)
@@ -82,19 +105,31 @@ export async function setMeterStatus(
 
 /** Tells every process that what it knows of the catalogue holds no longer, as the application's side does with each change. */
 async function renewCatalogue(pool: pg.Pool, organisationId: string): Promise<void> {
-  await pool.query("UPDATE organisations SET catalogue_version = catalogue_version + 1 WHERE id = $1", [
-    organisationId,
-  ]);
+  await pool.query(
+    "UPDATE organisations SET catalogue_version = catalogue_version + 1 WHERE id = $1",
+    [organisationId],
+  );
 }
 
 /** An event as it is sent; what is left out is of the meter `api-calls`, one of it, with an id that nobody else has. */
 export function usageEvent(subscription: string, timestamp: string, changes: object = {}): Json {
-  return { event_id: randomUUID(), subscription, meter_code: "api-calls", quantity: "1", timestamp, ...changes };
+  return {
+    event_id: randomUUID(),
+    subscription,
+    meter_code: "api-calls",
+    quantity: "1",
+    timestamp,
+    ...changes,
+  };
 }
 
 /** Reports usage over REST. */
 export interface UsageWorld {
-  report(organisation: MadeOrganisation, events: readonly unknown[], idempotencyKey?: string): Promise<Answered>;
+  report(
+    organisation: MadeOrganisation,
+    events: readonly unknown[],
+    idempotencyKey?: string,
+  ): Promise<Answered>;
   /** Reports events of which each is stored by this. */
   stored(organisation: MadeOrganisation, events: readonly unknown[]): Promise<void>;
   /** What became of each, in the order sent: `created`, `duplicate`, or the code by which it was rejected. */

@@ -63,7 +63,10 @@ async function begin(pick: Pick): Promise<Both> {
 async function lifeOf({ organisationId }: MadeOrganisation, id: string): Promise<Life> {
   return inTransaction(system.pool, async (client) => {
     const organisation = await holdOrganisation(client, organisationId);
-    const [loaded] = await loadStates(client, organisation, { ids: [id], now: new Date("2026-04-01T12:00:00Z") });
+    const [loaded] = await loadStates(client, organisation, {
+      ids: [id],
+      now: new Date("2026-04-01T12:00:00Z"),
+    });
     if (loaded === undefined) throw new Error("there is no such subscription");
     const { plan, subscription, today, period, nextPeriod, invoices } = loaded.state;
     const periods = nextPeriod === null ? [period] : [period, nextPeriod];
@@ -94,7 +97,9 @@ async function passDays({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
 
 async function changeUnits({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const { period, nextPeriod, subscription, invoices } = stateIn(life);
-  const isAhead = invoices.some(({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod?.index);
+  const isAhead = invoices.some(
+    ({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod?.index,
+  );
   const isProrated = pick(3) > 0 && subscription.status === "active";
   const request = changeTo(Math.max(1, subscription.units - 3 + pick(8)), {
     ...(isProrated && { from: addDays(period.start, pick(daysInPeriod(period))) }),
@@ -119,14 +124,28 @@ async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const body = { when, ...(deleteUnsentInvoices && { delete_unsent_invoices: true }) };
   const answer = await world.end(own, id, body);
   // Not done within the time of an answer, on a busy machine: it goes on by itself.
-  return { told: `end ${JSON.stringify(body)}`, after, answer: answer.status === 502 ? null : answer };
+  return {
+    told: `end ${JSON.stringify(body)}`,
+    after,
+    answer: answer.status === 502 ? null : answer,
+  };
 }
 
 async function restoreIt({ own, id, life }: Both): Promise<Stepped> {
   return { told: "restore", after: restore(life), answer: await world.restore(own, id) };
 }
 
-const steps = [passDays, passDays, changeUnits, changeUnits, changeUnits, changeUnits, endIt, restoreIt, restoreIt];
+const steps = [
+  passDays,
+  passDays,
+  changeUnits,
+  changeUnits,
+  changeUnits,
+  changeUnits,
+  endIt,
+  restoreIt,
+  restoreIt,
+];
 
 /** What is known of a subscription, in an order of its own. */
 interface Known {
@@ -140,7 +159,9 @@ interface Known {
 function inMemory({ subscription, periods, papers, credits, deferred }: Life): Known {
   const { status, units, renewalDate, endDate, cancelAtPeriodEnd } = subscription;
   const invoices = papers.map(({ type, isRemoved, lines }) => {
-    const told = lines.map((line) => `${formatDecimal(line.amount)} ${line.description} from ${line.period?.start}`);
+    const told = lines.map(
+      (line) => `${formatDecimal(line.amount)} ${line.description} from ${line.period?.start}`,
+    );
     return `${type}${isRemoved ? ", removed" : ""}: ${told.map(unnumbered).sort().join("; ")}`;
   });
   const waiting = deferred.flatMap(({ line, paperId }) =>
@@ -149,11 +170,19 @@ function inMemory({ subscription, periods, papers, credits, deferred }: Life): K
   return {
     subscription: [status, units, renewalDate, endDate, cancelAtPeriodEnd],
     periods: periods.map(({ index, start, billedUnits, prorationClosed, billedSeparately }) => {
-      return { index, start, billed: billedUnits, closed: prorationClosed, separately: billedSeparately };
+      return {
+        index,
+        start,
+        billed: billedUnits,
+        closed: prorationClosed,
+        separately: billedSeparately,
+      };
     }),
     invoices: invoices.sort(),
     credits: credits
-      .map((one) => unnumbered(`${formatDecimal(one.amount)} ${one.description} from ${one.effectiveDate}`))
+      .map((one) =>
+        unnumbered(`${formatDecimal(one.amount)} ${one.description} from ${one.effectiveDate}`),
+      )
       .sort(),
     waiting: waiting.sort(),
   };
@@ -165,13 +194,20 @@ function unnumbered(text: string): string {
 }
 
 async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
-  const { status, units, renewal_date, end_date, cancel_at_period_end } = await world.subscription(own, id);
+  const { status, units, renewal_date, end_date, cancel_at_period_end } = await world.subscription(
+    own,
+    id,
+  );
   const invoices = (await world.invoices(own, id)).map(({ type, status: is, lines }: Json) => {
-    const told = lines.map(({ amount, description, period }: Json) => `${amount} ${description} from ${period.start}`);
+    const told = lines.map(
+      ({ amount, description, period }: Json) => `${amount} ${description} from ${period.start}`,
+    );
     return `${type}${is === "deleted" ? ", removed" : ""}: ${told.map(unnumbered).sort().join("; ")}`;
   });
   const credits = (await world.creditNotes(own, id)).flatMap(({ lines }: Json) =>
-    lines.map((one: Json) => unnumbered(`${one.amount} ${one.description} from ${one.effective_date.slice(0, 10)}`)),
+    lines.map((one: Json) =>
+      unnumbered(`${one.amount} ${one.description} from ${one.effective_date.slice(0, 10)}`),
+    ),
   );
   const periods = await system.pool.query(
     `SELECT index, start_date::text AS start, billed_units AS billed, proration_closed AS closed, billed_separately AS separately
@@ -205,7 +241,8 @@ describe.concurrent("a life over HTTP is the one that the rules say", () => {
       const step = steps[pick(steps.length)] ?? passDays;
       const { told, after, answer } = await step({ own, id, life }, pick);
       log.push(told);
-      if (answer !== null) expect([log, answer.status === 200], answer.text).toEqual([log, after !== null]);
+      if (answer !== null)
+        expect([log, answer.status === 200], answer.text).toEqual([log, after !== null]);
       if (after !== null) done.add(told);
       life = after ?? life;
       await world.settled(own);
@@ -216,6 +253,14 @@ describe.concurrent("a life over HTTP is the one that the rules say", () => {
 });
 
 test("these lives hold every kind of change, end and restoration", () => {
-  const kinds = ["amend", "separate", "charge_on_renewal", "period_end", "now", "delete_unsent_invoices", "restore"];
+  const kinds = [
+    "amend",
+    "separate",
+    "charge_on_renewal",
+    "period_end",
+    "now",
+    "delete_unsent_invoices",
+    "restore",
+  ];
   expect(kinds.filter((kind) => ![...done].some((told) => told.includes(kind)))).toEqual([]);
 });

@@ -28,10 +28,22 @@ describe("on the wire", () => {
   const path = "/billing.v1.SubscriptionService/CreateSubscription";
   const good = { customerCode: "ACME", planCode: "team", units: 1 };
   const post = async (body: string, headers: Record<string, string> = {}) => {
-    const given = { Authorization: `Bearer ${own.apiKey}`, "Content-Type": "application/json", ...headers };
+    const given = {
+      Authorization: `Bearer ${own.apiKey}`,
+      "Content-Type": "application/json",
+      ...headers,
+    };
     const answer = await fetch(system.baseUrl + path, { method: "POST", headers: given, body });
-    const json = (await answer.json()) as { code?: string; details?: { debug: { code: string; param?: string } }[] };
-    return { status: answer.status, headers: answer.headers, code: json.code, detail: json.details?.[0]?.debug };
+    const json = (await answer.json()) as {
+      code?: string;
+      details?: { debug: { code: string; param?: string } }[];
+    };
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      code: json.code,
+      detail: json.details?.[0]?.debug,
+    };
   };
 
   test("Connect takes a read as a GET, with the same key and the same refusals", async () => {
@@ -55,7 +67,12 @@ describe("on the wire", () => {
     ];
     for (const [body, param] of cases) {
       const { code, detail } = await post(body, key);
-      expect([body, code, detail?.code, detail?.param]).toEqual([body, "invalid_argument", "invalid_parameter", param]);
+      expect([body, code, detail?.code, detail?.param]).toEqual([
+        body,
+        "invalid_argument",
+        "invalid_parameter",
+        param,
+      ]);
     }
     const big = await post(JSON.stringify({ ...good, label: "x".repeat(1_048_576) }), key);
     expect([big.code, big.detail?.code]).toEqual(["invalid_argument", "request_too_large"]);
@@ -64,9 +81,21 @@ describe("on the wire", () => {
 
   test("a message over 1 MiB is refused in every protocol, and the connection goes on", async () => {
     for (const protocol of protocols) {
-      const given = { key: own.apiKey, headers: { "Idempotency-Key": `big-${protocol.replaceAll(" ", "-")}` } };
-      const big = await call(protocol, "CreateSubscription", { ...good, label: "x".repeat(1_048_576) }, given);
-      expect([protocol, big.code, big.detail?.code]).toEqual([protocol, "InvalidArgument", "request_too_large"]);
+      const given = {
+        key: own.apiKey,
+        headers: { "Idempotency-Key": `big-${protocol.replaceAll(" ", "-")}` },
+      };
+      const big = await call(
+        protocol,
+        "CreateSubscription",
+        { ...good, label: "x".repeat(1_048_576) },
+        given,
+      );
+      expect([protocol, big.code, big.detail?.code]).toEqual([
+        protocol,
+        "InvalidArgument",
+        "request_too_large",
+      ]);
       expect((await call(protocol, "CreateSubscription", good, given)).code).toBeNull();
     }
   });
@@ -103,33 +132,45 @@ describe("on the wire", () => {
   test("REST is answered over HTTP/2 in cleartext as over HTTP/1.1", async () => {
     const session = connect(system.baseUrl);
     const ask2 = (headers: Record<string, string>, body = "") =>
-      new Promise<{ status: unknown; headers: IncomingHttpHeaders; text: string }>((resolve, reject) => {
-        const given = { authorization: `Bearer ${own.apiKey}`, ...headers };
-        const stream = session.request(given, { endStream: body === "" });
-        let text = "";
-        let head: IncomingHttpHeaders = {};
-        stream.setEncoding("utf8");
-        stream.on("response", (received) => {
-          head = received;
-        });
-        stream.on("data", (chunk: string) => {
-          text += chunk;
-        });
-        stream.on("end", () => resolve({ status: head[":status"], headers: head, text }));
-        stream.on("error", reject);
-        if (body !== "") stream.end(body);
-      });
+      new Promise<{ status: unknown; headers: IncomingHttpHeaders; text: string }>(
+        (resolve, reject) => {
+          const given = { authorization: `Bearer ${own.apiKey}`, ...headers };
+          const stream = session.request(given, { endStream: body === "" });
+          let text = "";
+          let head: IncomingHttpHeaders = {};
+          stream.setEncoding("utf8");
+          stream.on("response", (received) => {
+            head = received;
+          });
+          stream.on("data", (chunk: string) => {
+            text += chunk;
+          });
+          stream.on("end", () => resolve({ status: head[":status"], headers: head, text }));
+          stream.on("error", reject);
+          if (body !== "") stream.end(body);
+        },
+      );
     try {
       const list = await ask2({ ":path": "/v1/plans?limit=2" });
       const { text } = await ask("GET", "/v1/plans?limit=2", { key: own.apiKey });
       expect([list.status, list.text]).toEqual([200, text]);
       expect(list.headers["request-id"]).toMatch(/^[0-9a-f-]{36}$/);
       const body = JSON.stringify({ customer_code: "ACME", plan_code: "team", units: 0 });
-      const headers = { ":path": "/v1/subscriptions", ":method": "POST", "content-type": "application/json" };
+      const headers = {
+        ":path": "/v1/subscriptions",
+        ":method": "POST",
+        "content-type": "application/json",
+      };
       const refusal = await ask2({ ...headers, "idempotency-key": "h2" }, body);
-      expect([refusal.status, JSON.parse(refusal.text).error.code]).toEqual([422, "units_below_minimum"]);
+      expect([refusal.status, JSON.parse(refusal.text).error.code]).toEqual([
+        422,
+        "units_below_minimum",
+      ]);
       const missing = await ask2(headers, body);
-      expect([missing.status, JSON.parse(missing.text).error.code]).toEqual([422, "idempotency_key_required"]);
+      expect([missing.status, JSON.parse(missing.text).error.code]).toEqual([
+        422,
+        "idempotency_key_required",
+      ]);
     } finally {
       session.close();
     }

@@ -15,7 +15,10 @@ export interface BillingRuns {
 }
 
 /** How many subscriptions of the organisation are due and not set aside. */
-export async function countWaiting({ pool }: Pick<TestSystem, "pool">, organisationId: string): Promise<number> {
+export async function countWaiting(
+  { pool }: Pick<TestSystem, "pool">,
+  organisationId: string,
+): Promise<number> {
   const { rows } = await pool.query<{ waiting: number }>(
     `SELECT count(*)::int AS waiting FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
       WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, now()) AND (s.parked_until IS NULL OR s.parked_until <= now())`,

@@ -30,7 +30,10 @@ export interface Bookkeeper {
 
 /** A person at the books of a tenant of the demo ledger at `demoUrl`, whose tables `pool` can read. */
 export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bookkeeper {
-  const idOf = async (table: "invoices" | "credit_notes" | "contacts", name: string): Promise<string> => {
+  const idOf = async (
+    table: "invoices" | "credit_notes" | "contacts",
+    name: string,
+  ): Promise<string> => {
     const [id, column] = {
       invoices: ["invoice_id", "number"],
       credit_notes: ["credit_note_id", "number"],
@@ -47,7 +50,9 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
       method,
       headers: {
         "content-type": "application/json",
-        ...(isOwn ? {} : { authorization: await bearerOf(pool, tenantId), "xero-tenant-id": tenantId }),
+        ...(isOwn
+          ? {}
+          : { authorization: await bearerOf(pool, tenantId), "xero-tenant-id": tenantId }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -59,19 +64,29 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
   return {
     setStatus: async (number, status) => {
       const member = kindOf(number) === "invoices" ? "Invoices" : "CreditNotes";
-      await send("POST", `/${member}/${await idOf(kindOf(number), number)}`, { [member]: [{ Status: status }] });
+      await send("POST", `/${member}/${await idOf(kindOf(number), number)}`, {
+        [member]: [{ Status: status }],
+      });
     },
     pay: async (number, amount) => {
       const path = `/demo/tenants/${tenantId}/invoices/${await idOf("invoices", number)}/payments`;
       await send("POST", path, amount === undefined ? {} : { amount });
     },
     send: async (number) => {
-      await send("POST", `/demo/tenants/${tenantId}/invoices/${await idOf("invoices", number)}/send`, {});
+      await send(
+        "POST",
+        `/demo/tenants/${tenantId}/invoices/${await idOf("invoices", number)}/send`,
+        {},
+      );
     },
     unpay: async (number) => {
-      const text = "SELECT payment_id FROM demo_ledger.payments WHERE invoice_id = $1 AND status = 'AUTHORISED'";
-      const { rows } = await pool.query<{ payment_id: string }>(text, [await idOf("invoices", number)]);
-      for (const row of rows) await send("POST", `/Payments/${row.payment_id}`, { Payments: [{ Status: "DELETED" }] });
+      const text =
+        "SELECT payment_id FROM demo_ledger.payments WHERE invoice_id = $1 AND status = 'AUTHORISED'";
+      const { rows } = await pool.query<{ payment_id: string }>(text, [
+        await idOf("invoices", number),
+      ]);
+      for (const row of rows)
+        await send("POST", `/Payments/${row.payment_id}`, { Payments: [{ Status: "DELETED" }] });
     },
     allocate: async (note, invoice, amount) => {
       const allocation = {
@@ -79,13 +94,17 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
         Amount: Number(amount),
         Date: "2026-04-12",
       };
-      await send("PUT", `/CreditNotes/${await idOf("credit_notes", note)}/Allocations`, { Allocations: [allocation] });
+      await send("PUT", `/CreditNotes/${await idOf("credit_notes", note)}/Allocations`, {
+        Allocations: [allocation],
+      });
     },
     takeBack: async (note) => {
       const noteId = await idOf("credit_notes", note);
-      const text = "SELECT allocation_id FROM demo_ledger.credit_allocations WHERE credit_note_id = $1";
+      const text =
+        "SELECT allocation_id FROM demo_ledger.credit_allocations WHERE credit_note_id = $1";
       const { rows } = await pool.query<{ allocation_id: string }>(text, [noteId]);
-      for (const row of rows) await send("DELETE", `/CreditNotes/${noteId}/Allocations/${row.allocation_id}`);
+      for (const row of rows)
+        await send("DELETE", `/CreditNotes/${noteId}/Allocations/${row.allocation_id}`);
     },
     changeContact: async (code, changes) => {
       await send("POST", `/Contacts/${await idOf("contacts", code)}`, { Contacts: [changes] });

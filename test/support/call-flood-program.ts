@@ -5,7 +5,12 @@
 import { connect } from "node:http2";
 
 const [baseUrl = "", path = "", connections = "1", open = "1", body = ""] = process.argv.slice(2);
-const headers = { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" };
+const headers = {
+  ":method": "POST",
+  ":path": path,
+  "content-type": "application/grpc",
+  te: "trailers",
+};
 const bytes = Buffer.from(body, "base64");
 const statuses: Record<string, number> = {};
 

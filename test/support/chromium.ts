@@ -22,9 +22,16 @@ export async function startChromium(): Promise<RunningChromium> {
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
     const own = process.env.CHROMIUM_PATH;
-    const { executablePath, env } = own ? { executablePath: own, env: process.env } : await unpack(folder);
+    const { executablePath, env } = own
+      ? { executablePath: own, env: process.env }
+      : await unpack(folder);
     // Without its sandbox, which root and containers cannot have: it sees nothing but our own page.
-    const browser = await chromium.launch({ executablePath, env, chromiumSandbox: false, timeout: startLimitMs });
+    const browser = await chromium.launch({
+      executablePath,
+      env,
+      chromiumSandbox: false,
+      timeout: startLimitMs,
+    });
     return {
       browser,
       stop: async () => {
@@ -35,10 +42,14 @@ export async function startChromium(): Promise<RunningChromium> {
   } catch (cause) {
     await remove();
     const reason = cause instanceof Error ? cause.message : String(cause);
-    const advice = "The packaged one is for Linux on x64; set CHROMIUM_PATH to a Chromium or Chrome of this machine.";
-    throw new Error(`Headless Chromium cannot start on ${process.platform} ${process.arch}. ${advice}\n${reason}`, {
-      cause,
-    });
+    const advice =
+      "The packaged one is for Linux on x64; set CHROMIUM_PATH to a Chromium or Chrome of this machine.";
+    throw new Error(
+      `Headless Chromium cannot start on ${process.platform} ${process.arch}. ${advice}\n${reason}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -22,11 +22,18 @@ export async function freshDatabase(): Promise<FreshDatabase> {
     const end = performance.now() + busyLimitMs;
     for (;;) {
       try {
-        await client.query(`CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(inject("templateDatabase"))}`);
+        await client.query(
+          `CREATE DATABASE ${name} TEMPLATE ${pg.escapeIdentifier(inject("templateDatabase"))}`,
+        );
         return;
       } catch (error) {
         // "source database is being accessed by other users": another file is copying it.
-        if (!(error instanceof pg.DatabaseError) || error.code !== "55006" || performance.now() > end) throw error;
+        if (
+          !(error instanceof pg.DatabaseError) ||
+          error.code !== "55006" ||
+          performance.now() > end
+        )
+          throw error;
         await wait(20);
       }
     }
@@ -34,9 +41,9 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   return {
     url: withDatabase(serverUrl, name),
     drop: () =>
-      asAdmin(serverUrl, (client) => client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)).then(
-        () => undefined,
-      ),
+      asAdmin(serverUrl, (client) =>
+        client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+      ).then(() => undefined),
   };
 }
 

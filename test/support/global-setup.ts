@@ -43,13 +43,19 @@ const ownLongHistory = 512;
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "billing-test-"));
   // Hundreds of processes load the same modules: each is compiled and stripped of its types once, and kept for the next run.
-  process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "../../node_modules/.cache/compiled");
+  process.env.NODE_COMPILE_CACHE ??= join(
+    import.meta.dirname,
+    "../../node_modules/.cache/compiled",
+  );
   const stops: (() => Promise<void>)[] = [() => rm(folder, { recursive: true, force: true })];
   const stopAll = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) await stop();
   };
   try {
-    const [postgresUrl, temporalAddress] = await bothOrNone([providePostgres(folder, stops), provideTemporal(stops)]);
+    const [postgresUrl, temporalAddress] = await bothOrNone([
+      providePostgres(folder, stops),
+      provideTemporal(stops),
+    ]);
     const run = randomUUID().slice(0, 8);
     const [templateDatabase, databasePrefix] = [`template_${run}`, `test_${run}_`];
     await migrate(withDatabase(postgresUrl, templateDatabase));
@@ -58,7 +64,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     project.provide("templateDatabase", templateDatabase);
     project.provide("databasePrefix", databasePrefix);
     project.provide("temporalAddress", temporalAddress);
-    project.provide("longHistory", process.env.TEST_TEMPORAL_ADDRESS ? defaultLongHistory : ownLongHistory);
+    project.provide(
+      "longHistory",
+      process.env.TEST_TEMPORAL_ADDRESS ? defaultLongHistory : ownLongHistory,
+    );
     return stopAll;
   } catch (error) {
     await stopAll();
@@ -104,7 +113,11 @@ async function bothOrNone(starts: [Promise<string>, Promise<string>]): Promise<[
 async function dropAll(serverUrl: string, patterns: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: withDatabase(serverUrl, "postgres") });
   await client.connect();
-  const { rows } = await client.query("SELECT datname FROM pg_database WHERE datname LIKE ANY ($1)", [patterns]);
-  for (const { datname } of rows) await client.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
+  const { rows } = await client.query(
+    "SELECT datname FROM pg_database WHERE datname LIKE ANY ($1)",
+    [patterns],
+  );
+  for (const { datname } of rows)
+    await client.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
   await client.end();
 }

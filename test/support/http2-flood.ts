@@ -24,7 +24,11 @@ function frameOf(type: number, flags: number, streamId: number, payload: Buffer)
  * 7541, 6.
  */
 function getBlock(path: string): Buffer {
-  const literal = (nameIndex: number, text: string) => [nameIndex, text.length, ...Buffer.from(text)];
+  const literal = (nameIndex: number, text: string) => [
+    nameIndex,
+    text.length,
+    ...Buffer.from(text),
+  ];
   return Buffer.from([0x82, 0x86, ...literal(0x04, path), ...literal(0x01, "x")]);
 }
 
@@ -36,7 +40,10 @@ export function floodOfResets(port: number, path: string, connections: number, t
   const reset = Buffer.alloc(4);
   reset.writeUInt32BE(constants.NGHTTP2_CANCEL);
   const block = getBlock(path);
-  const parts = [Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frameOf(frame.settings, 0, 0, Buffer.alloc(0))];
+  const parts = [
+    Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+    frameOf(frame.settings, 0, 0, Buffer.alloc(0)),
+  ];
   for (let index = 0; index < times; index += 1) {
     const streamId = index * 2 + 1;
     parts.push(frameOf(frame.headers, endStreamAndHeaders, streamId, block));
@@ -72,7 +79,11 @@ export interface CallFlood {
 export function floodOfCalls(
   baseUrl: string,
   path: string,
-  { connections, open, body = frameOfMessage(Buffer.alloc(0)) }: { connections: number; open: number; body?: Buffer },
+  {
+    connections,
+    open,
+    body = frameOfMessage(Buffer.alloc(0)),
+  }: { connections: number; open: number; body?: Buffer },
 ): CallFlood {
   const program = fileURLToPath(new URL("call-flood-program.ts", import.meta.url));
   const settings = [baseUrl, path, String(connections), String(open), body.toString("base64")];

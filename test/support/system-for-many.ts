@@ -30,7 +30,12 @@ async function start(): Promise<TestSystem> {
     void system.worker.kill();
     process.kill(process.pid, "SIGKILL");
   });
-  return { ...system, api: onlyToLookAt(system.api), worker: onlyToLookAt(system.worker), stop: async () => undefined };
+  return {
+    ...system,
+    api: onlyToLookAt(system.api),
+    worker: onlyToLookAt(system.worker),
+    stop: async () => undefined,
+  };
 }
 
 function onlyToLookAt({ output, exited }: TestProcess): TestProcess {

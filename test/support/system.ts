@@ -67,7 +67,10 @@ export interface TestSystem {
   readonly api: TestProcess;
   readonly worker: TestProcess;
   /** Makes an organisation with plans, charges and customers (`demo-catalogue.ts`); `changes` are columns of organisations. */
-  organisation(settings?: Partial<DemoOrganisation>, changes?: Record<string, unknown>): Promise<MadeOrganisation>;
+  organisation(
+    settings?: Partial<DemoOrganisation>,
+    changes?: Record<string, unknown>,
+  ): Promise<MadeOrganisation>;
   ask(verb: string, path: string, asked?: Asked): Promise<Answered>;
   /** A call of the application's side over Connect: `PlanService/CreatePlan`, or a full path where it begins with a slash. */
   askAdmin(method: string, asked?: Asked): Promise<Answered>;
@@ -77,7 +80,9 @@ export interface TestSystem {
   fault(fault: object): Promise<void>;
   clearFaults(): Promise<void>;
   /** The sales invoices that an organisation's tenant has in the ledger. */
-  ledgerInvoices(tenantId: string): Promise<readonly { readonly number: string; readonly status: string }[]>;
+  ledgerInvoices(
+    tenantId: string,
+  ): Promise<readonly { readonly number: string; readonly status: string }[]>;
   /** The calls that a tenant's ledger took, and those that it turned away by a limit. */
   ledgerCalls(tenantId: string): Promise<CallCounts>;
   /** Stops and starts the demo ledger, on the same port and with the same books. */
@@ -113,7 +118,8 @@ export async function until<T>(
     const found = await look();
     if (found) return found;
     const passedMs = performance.now() - began;
-    if (passedMs > patienceMs) throw new Error(`waited in vain until ${typeof what === "string" ? what : what()}`);
+    if (passedMs > patienceMs)
+      throw new Error(`waited in vain until ${typeof what === "string" ? what : what()}`);
     await wait(everyMs ?? pauseAfter(passedMs));
   }
 }
@@ -129,7 +135,8 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   const temporal = await temporalForTest();
   const ledgerPort = await freePort();
   const { limits = {} } = settings;
-  const startLedger = () => startDemoLedger({ databaseUrl: database.url, port: ledgerPort, faults: true, limits });
+  const startLedger = () =>
+    startDemoLedger({ databaseUrl: database.url, port: ledgerPort, faults: true, limits });
   let ledger: Awaited<ReturnType<typeof startLedger>> | null = await startLedger();
   const demoUrl = ledger.url;
   const secretKey = randomBytes(32);
@@ -153,7 +160,11 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   };
   const pool = testPool(database.url, 4);
   const settingUp = createSettingUp(pool, createEncryption(secretKey));
-  const api = testProcess("server.ts", env, async () => (await fetch(`${baseUrl}/readyz`)).status === 200);
+  const api = testProcess(
+    "server.ts",
+    env,
+    async () => (await fetch(`${baseUrl}/readyz`)).status === 200,
+  );
   const worker = testProcess("worker.ts", env, async (output) => output.includes('"started"'));
   const admin = async (verb: string, path: string, body?: object): Promise<Response> => {
     const answer = await fetch(`${demoUrl}/demo/${path}`, {
@@ -174,7 +185,12 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     api,
     worker,
     organisation: async (own = {}, changes = {}) => {
-      const defaults = { name: "Northwind", livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
+      const defaults = {
+        name: "Northwind",
+        livemode: true,
+        timezone: "Pacific/Auckland",
+        currency: "NZD",
+      };
       const made = await createDemoOrganisation(settingUp, demoUrl, { ...defaults, ...own });
       for (const [column, value] of Object.entries(changes)) {
         const text = `UPDATE organisations SET ${pg.escapeIdentifier(column)} = $2 WHERE id = $1`;
@@ -197,7 +213,8 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
       );
       return rows;
     },
-    ledgerCalls: async (tenantId) => (await (await admin("GET", `tenants/${tenantId}/calls`)).json()) as CallCounts,
+    ledgerCalls: async (tenantId) =>
+      (await (await admin("GET", `tenants/${tenantId}/calls`)).json()) as CallCounts,
     stopLedger: async () => {
       await ledger?.stop();
       ledger = null;
@@ -213,7 +230,9 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
       await database.drop();
     },
   };
-  const wanted = [api, worker].filter((_, index) => !settings.without?.includes(index === 0 ? "api" : "worker"));
+  const wanted = [api, worker].filter(
+    (_, index) => !settings.without?.includes(index === 0 ? "api" : "worker"),
+  );
   await Promise.all(wanted.map((each) => each.start()));
   return system;
 }
@@ -222,7 +241,11 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
 async function addOperator(pool: pg.Pool, role: OperatorRole, name: string): Promise<string> {
   const { value, hash, hint } = generateOperatorToken();
   const operatorId = newId();
-  await pool.query("INSERT INTO operators (id, name, role) VALUES ($1, $2, $3)", [operatorId, name, role]);
+  await pool.query("INSERT INTO operators (id, name, role) VALUES ($1, $2, $3)", [
+    operatorId,
+    name,
+    role,
+  ]);
   await pool.query(
     "INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ($1, $2, 'Test', $3, $4)",
     [newId(), operatorId, hash, hint],
@@ -234,9 +257,17 @@ async function ask(url: string, verb: string, asked: Asked = {}): Promise<Answer
   const headers = new Headers(asked.headers);
   if (asked.key !== undefined) headers.set("Authorization", `Bearer ${asked.key}`);
   if (asked.idempotencyKey !== undefined) headers.set("Idempotency-Key", asked.idempotencyKey);
-  const body = asked.body === undefined || typeof asked.body === "string" ? asked.body : JSON.stringify(asked.body);
-  if (body !== undefined && !headers.has("Content-Type")) headers.set("Content-Type", "application/json");
-  const answer = await fetch(url, { method: verb, headers, ...(body === undefined ? {} : { body }) });
+  const body =
+    asked.body === undefined || typeof asked.body === "string"
+      ? asked.body
+      : JSON.stringify(asked.body);
+  if (body !== undefined && !headers.has("Content-Type"))
+    headers.set("Content-Type", "application/json");
+  const answer = await fetch(url, {
+    method: verb,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  });
   const text = await answer.text();
   return { status: answer.status, headers: answer.headers, text, json: parse(text) };
 }
@@ -271,9 +302,13 @@ function testProcess(
     start: async (env = {}) => {
       output = "";
       isAsked = false;
-      const own = spawn(process.execPath, [path], { env: { ...base, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+      const own = spawn(process.execPath, [path], {
+        env: { ...base, ...env },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
       child = own;
-      for (const stream of [own.stdout, own.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+      for (const stream of [own.stdout, own.stderr])
+        stream.on("data", (chunk) => (output += String(chunk)));
       // What then is waited for in vain would not say why.
       own.once("exit", (code) => {
         if (code !== null && child === own && !isAsked)
@@ -282,7 +317,8 @@ function testProcess(
       // Not its exit: what it wrote last may come after that.
       gone = new Promise((resolve) => own.once("close", () => resolve()));
       const isUp = async () => {
-        if (own.exitCode !== null) throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
+        if (own.exitCode !== null)
+          throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
         return isReady(output).catch(() => false);
       };
       await until(() => `${script} is ready: ${output}`, isUp);

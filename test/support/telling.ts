@@ -6,7 +6,11 @@ import { getThese, type Listing } from "../../src/store/database/page.ts";
 import { creditNoteListing } from "../../src/store/documents/credit-notes.ts";
 import { invoiceListing } from "../../src/store/documents/invoices.ts";
 import { findChanged } from "../../src/store/events/outbox.ts";
-import { type ObjectName, publishChunk, type ShownObject } from "../../src/store/events/publish-changes.ts";
+import {
+  type ObjectName,
+  publishChunk,
+  type ShownObject,
+} from "../../src/store/events/publish-changes.ts";
 import { subscriptionListing } from "../../src/store/subscriptions/subscriptions.ts";
 import { until as wait } from "./system.ts";
 
@@ -24,14 +28,20 @@ export interface ToldEvent {
 }
 
 /** Tells all that is marked for an organisation; in how many chunks of at most so many objects. */
-export async function tellAll(pool: pg.Pool, organisationId: string, chunkSize = 200): Promise<number> {
+export async function tellAll(
+  pool: pg.Pool,
+  organisationId: string,
+  chunkSize = 200,
+): Promise<number> {
   const { rows } = await pool.query<{ now: Date }>("SELECT now() + interval '1 second' AS now");
   const until = rows[0]?.now ?? new Date();
   return untilNobodyElse(async () => {
     const objects = await findChanged(pool, organisationId, until, 100_000);
     let chunks = 0;
     for (let at = 0; at < objects.length; at += chunkSize) {
-      await publishChunk(pool, organisationId, objects.slice(at, at + chunkSize), { write: writeObject });
+      await publishChunk(pool, organisationId, objects.slice(at, at + chunkSize), {
+        write: writeObject,
+      });
       chunks += 1;
     }
     return chunks;
@@ -54,7 +64,10 @@ export async function untilNobodyElse<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** The events of an organisation, oldest first. */
-export async function eventsOf(pool: pg.Pool, organisationId: string): Promise<readonly ToldEvent[]> {
+export async function eventsOf(
+  pool: pg.Pool,
+  organisationId: string,
+): Promise<readonly ToldEvent[]> {
   const text = "SELECT body FROM events WHERE organisation_id = $1 ORDER BY seq";
   const { rows } = await pool.query<{ body: string }>(text, [organisationId]);
   return rows.map(({ body }) => JSON.parse(body) as ToldEvent);
@@ -70,7 +83,10 @@ export async function shownTexts(
     listing: Listing<Row, T>,
     named: (shown: T) => ShownObject & ObjectName,
   ) => {
-    const { rows } = await client.query(`SELECT id FROM ${listing.table} WHERE organisation_id = $1`, [organisationId]);
+    const { rows } = await client.query(
+      `SELECT id FROM ${listing.table} WHERE organisation_id = $1`,
+      [organisationId],
+    );
     const ids = rows.map((row: { id: string }) => row.id);
     for (const shown of await getThese(client, organisationId, listing, ids)) {
       const object = named(shown);
@@ -78,7 +94,11 @@ export async function shownTexts(
     }
   };
   await add(customerListing, (shown) => ({ kind: "customer", id: shown.id, shown }));
-  await add(subscriptionListing, (shown) => ({ kind: "subscription", id: shown.subscription.id, shown }));
+  await add(subscriptionListing, (shown) => ({
+    kind: "subscription",
+    id: shown.subscription.id,
+    shown,
+  }));
   await add(invoiceListing, (shown) => ({ kind: "invoice", id: shown.id, shown }));
   await add(creditNoteListing, (shown) => ({ kind: "credit_note", id: shown.id, shown }));
   return texts;
@@ -88,7 +108,10 @@ export async function shownTexts(
  * Holds that what was told of each object of these organisations (of all, if left out) is what is shown of it, once what is marked is told: no
  * change went without a mark. Rows that were written without triggers were never told, and count from their first change on.
  */
-export async function expectAllTold(pool: pg.Pool, organisationIds?: readonly string[]): Promise<void> {
+export async function expectAllTold(
+  pool: pg.Pool,
+  organisationIds?: readonly string[],
+): Promise<void> {
   const all = await pool.query<{ id: string }>("SELECT id FROM organisations ORDER BY id");
   for (const id of organisationIds ?? all.rows.map((row) => row.id)) {
     let wrong: readonly object[] = [];

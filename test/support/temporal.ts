@@ -20,7 +20,10 @@ export async function temporalForTest(): Promise<TestTemporal> {
   const namespace = `test-${randomUUID()}`;
   const connection = await Connection.connect({ address });
   try {
-    await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: retention });
+    await connection.workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: retention,
+    });
     await ensureSearchAttributes(connection, namespace);
     return { address, namespace };
   } finally {

@@ -49,7 +49,13 @@ interface Path {
 export async function startReceiver(): Promise<WebhookReceiver> {
   const paths = new Map<string, Path>();
   const at = (name: string): Path => {
-    const path = paths.get(name) ?? { received: [], answer: () => ({}), open: 0, most: 0, waiting: [] };
+    const path = paths.get(name) ?? {
+      received: [],
+      answer: () => ({}),
+      open: 0,
+      most: 0,
+      waiting: [],
+    };
     paths.set(name, path);
     return path;
   };
@@ -71,8 +77,16 @@ export async function startReceiver(): Promise<WebhookReceiver> {
     }
     const count = path.received.length;
     for (const { come } of path.waiting.filter((one) => one.count <= count)) come();
-    const { status = 200, headers = {}, body = "", afterMs = 0, hangUp = false, onceCame = 0 } = path.answer(count);
-    if (count < onceCame) await new Promise<void>((come) => path.waiting.push({ count: onceCame, come }));
+    const {
+      status = 200,
+      headers = {},
+      body = "",
+      afterMs = 0,
+      hangUp = false,
+      onceCame = 0,
+    } = path.answer(count);
+    if (count < onceCame)
+      await new Promise<void>((come) => path.waiting.push({ count: onceCame, come }));
     if (afterMs > 0) await wait(afterMs);
     if (hangUp) response.destroy();
     else response.writeHead(status, headers).end(body);

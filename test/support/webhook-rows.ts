@@ -26,12 +26,17 @@ export interface WebhookRows {
   /** Gives the endpoint another secret; the one before signs as well for so many seconds. */
   rotate(endpoint: MadeEndpoint, forSeconds: number): Promise<string>;
   /** As many events, each to be delivered to each of the endpoints: due now, or in two minutes. */
-  events(endpoints: readonly MadeEndpoint[], count: number, due?: "now" | "later"): Promise<readonly MadeDelivery[]>;
+  events(
+    endpoints: readonly MadeEndpoint[],
+    count: number,
+    due?: "now" | "later",
+  ): Promise<readonly MadeDelivery[]>;
 }
 
 /** The rows over a pool; `sealing` is the workers'. */
 export function webhookRows(pool: pg.Pool, sealing: Encryption): WebhookRows {
-  const seal = (endpointId: string, secret: string) => sealing.seal(secret, endpointSecretBound(endpointId));
+  const seal = (endpointId: string, secret: string) =>
+    sealing.seal(secret, endpointSecretBound(endpointId));
   return {
     organisation: async () => {
       const id = randomUUID();
@@ -75,11 +80,26 @@ async function addEvents(
   const events = Array.from({ length: count }, (_, index) => {
     const id = randomUUID();
     const object = `{"id":"${objectId}","object":"customer","name":"Zoë ${index}"}`;
-    const own = { id, type: "customer.updated", livemode: true, sequence: BigInt(index + 1), object } as const;
-    return { id, body: eventBody({ ...own, createdAt: new Date(), previousAttributes: `{"name":"Zoe"}` }) };
+    const own = {
+      id,
+      type: "customer.updated",
+      livemode: true,
+      sequence: BigInt(index + 1),
+      object,
+    } as const;
+    return {
+      id,
+      body: eventBody({ ...own, createdAt: new Date(), previousAttributes: `{"name":"Zoe"}` }),
+    };
   });
   const deliveries = events.flatMap(({ id: eventId, body }) =>
-    endpoints.map(({ id: endpointId }) => ({ organisationId, deliveryId: randomUUID(), eventId, endpointId, body })),
+    endpoints.map(({ id: endpointId }) => ({
+      organisationId,
+      deliveryId: randomUUID(),
+      eventId,
+      endpointId,
+      body,
+    })),
   );
   await pool.query(
     `INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body)

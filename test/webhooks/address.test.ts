@@ -74,21 +74,33 @@ describe("an endpoint is refused", () => {
     ["https://hooks.example.com:80/", "must have port 443 or 8443"],
     ["https://hooks.example.com:6379/", "must have port 443 or 8443"],
     ["https://hooks.example.com:0/", "must have port 443 or 8443"],
-    ["https://hooks.example.com:99999/", "must be an address such as https://hooks.example.com/billing"],
+    [
+      "https://hooks.example.com:99999/",
+      "must be an address such as https://hooks.example.com/billing",
+    ],
     ["https://", "must be an address such as https://hooks.example.com/billing"],
     ["https:///127.0.0.1/", "must be an address such as https://hooks.example.com/billing"],
-    ["https:////user@hooks.example.com/", "must be an address such as https://hooks.example.com/billing"],
+    [
+      "https:////user@hooks.example.com/",
+      "must be an address such as https://hooks.example.com/billing",
+    ],
     ["https://?hooks.example.com/", "must be an address such as https://hooks.example.com/billing"],
     ["https:///hooks.example.com", "must be an address such as https://hooks.example.com/billing"],
     ["https://[::1/", "must be an address such as https://hooks.example.com/billing"],
     ["https://[fe80::1%25eth0]/", "must be an address such as https://hooks.example.com/billing"],
     ["https://1.2.3.4.5/", "must be an address such as https://hooks.example.com/billing"],
     ["https://256.256.256.256/", "must be an address such as https://hooks.example.com/billing"],
-    ["https://hooks.example.com\\@127.0.0.1/", "must have no spaces, backslashes or control characters"],
+    [
+      "https://hooks.example.com\\@127.0.0.1/",
+      "must have no spaces, backslashes or control characters",
+    ],
     ["https:\\\\127.0.0.1/", "must have no spaces, backslashes or control characters"],
     [" https://hooks.example.com/", "must have no spaces, backslashes or control characters"],
     ["https://hooks.exa\tmple.com/", "must have no spaces, backslashes or control characters"],
-    ["https://hooks.example.com/\r\nHost: x", "must have no spaces, backslashes or control characters"],
+    [
+      "https://hooks.example.com/\r\nHost: x",
+      "must have no spaces, backslashes or control characters",
+    ],
     ["https://hooks.example.com/\0", "must have no spaces, backslashes or control characters"],
     ["https://hooks.exam\u00adple.com/", "must have no spaces, backslashes or control characters"],
     ["https://hooks.exam\u200bple.com/", "must have no spaces, backslashes or control characters"],
@@ -213,7 +225,8 @@ describe("an endpoint is refused", () => {
   });
 
   test("for development as well, but for loopback", () => {
-    const loopback = /^(?:127|0x7f|0X7F|017|2130706433|%31|１|①|\[(?:::1|0:0|0000|::ffff:(?:127|7f)))/i;
+    const loopback =
+      /^(?:127|0x7f|0X7F|017|2130706433|%31|１|①|\[(?:::1|0:0|0000|::ffff:(?:127|7f)))/i;
     const elsewhere = privateLiterals.filter((literal) => !loopback.test(literal));
     expect(elsewhere.length).toBeGreaterThan(30);
     expect(
@@ -240,17 +253,25 @@ describe("an endpoint is refused", () => {
 describe("an address of the network", () => {
   const forbidden = [
     // The first and last of each block.
-    ..."0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.0 127.255.255.255".split(" "),
+    ..."0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.0 127.255.255.255".split(
+      " ",
+    ),
     ..."169.254.0.0 169.254.169.254 169.254.170.2 169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.255".split(
       " ",
     ),
     ..."192.0.2.0 192.0.2.255 192.31.196.1 192.52.193.1 192.88.99.0 192.88.99.255 192.168.0.0 192.168.255.255".split(
       " ",
     ),
-    ..."192.175.48.1 198.18.0.0 198.19.255.255 198.51.100.0 198.51.100.255 203.0.113.0 203.0.113.255".split(" "),
-    ..."224.0.0.0 239.255.255.255 240.0.0.0 255.255.255.254 255.255.255.255 168.63.129.16".split(" "),
+    ..."192.175.48.1 198.18.0.0 198.19.255.255 198.51.100.0 198.51.100.255 203.0.113.0 203.0.113.255".split(
+      " ",
+    ),
+    ..."224.0.0.0 239.255.255.255 240.0.0.0 255.255.255.254 255.255.255.255 168.63.129.16".split(
+      " ",
+    ),
     // IPv6 outside of 2000::/3.
-    ...":: ::1 ::2 ::8.8.8.8 ::ffff:8.8.8.8 ::ffff:10.0.0.1 ::ffff:a00:1 ::ffff:0:8.8.8.8".split(" "),
+    ...":: ::1 ::2 ::8.8.8.8 ::ffff:8.8.8.8 ::ffff:10.0.0.1 ::ffff:a00:1 ::ffff:0:8.8.8.8".split(
+      " ",
+    ),
     ..."64:ff9b::8.8.8.8 64:ff9b::10.0.0.1 64:ff9b:1::1 64:ff9b:1:ffff:ffff:ffff:ffff:ffff 100:: 100::1 100:0:0:1::1".split(
       " ",
     ),
@@ -261,8 +282,12 @@ describe("an address of the network", () => {
     ..."2001:: 2001::1 2001:0:4136:e378:8000:63bf:3fff:fdd2 2001:1::1 2001:2::1 2001:3::1 2001:4:112::1 2001:5::1".split(
       " ",
     ),
-    ..."2001:10::1 2001:1f:: 2001:20::1 2001:2f::1 2001:30::1 2001:1ff:ffff::1 2001:db8:: 2001:db8:ffff::1".split(" "),
-    ..."2002:: 2002:a00:1:: 2002:7f00:1::1 2002:808:808:: 2620:4f:8000::1 3fff:: 3fff:fff:ffff::1".split(" "),
+    ..."2001:10::1 2001:1f:: 2001:20::1 2001:2f::1 2001:30::1 2001:1ff:ffff::1 2001:db8:: 2001:db8:ffff::1".split(
+      " ",
+    ),
+    ..."2002:: 2002:a00:1:: 2002:7f00:1::1 2002:808:808:: 2620:4f:8000::1 3fff:: 3fff:fff:ffff::1".split(
+      " ",
+    ),
     // ISATAP, whatever its network.
     ..."2606:4700::5efe:10.0.0.1 2606:4700::5efe:a00:1 2606:4700:0:0:200:5efe:a00:1 2a00:1450:4001:80b:0:5efe:7f00:1".split(
       " ",
@@ -281,7 +306,9 @@ describe("an address of the network", () => {
     ..."169.255.0.0 172.15.255.255 172.32.0.0 192.0.1.0 192.0.3.0 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0".split(
       " ",
     ),
-    ..."198.51.99.255 198.51.101.0 203.0.112.255 203.0.114.0 223.255.255.255 168.63.129.15 168.63.129.17".split(" "),
+    ..."198.51.99.255 198.51.101.0 203.0.112.255 203.0.114.0 223.255.255.255 168.63.129.15 168.63.129.17".split(
+      " ",
+    ),
     ..."2001:200::1 2001:470::1 2001:4860:4860::8888 2001:db7:ffff::1 2001:db9::1 2003::1 2400:cb00::1 2606:4700:4700::1111".split(
       " ",
     ),

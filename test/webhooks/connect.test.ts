@@ -2,7 +2,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer } from "node:net";
-import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from "node:tls";
+import {
+  createServer as createTlsServer,
+  getCACertificates,
+  setDefaultCACertificates,
+} from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { createConnect, type Lookup, lookupOf, peerFault } from "../../src/webhooks/connect.ts";
 import { createPoster, type PosterOptions, type PostOutcome } from "../../src/webhooks/post.ts";
@@ -37,7 +41,10 @@ const answering =
   () =>
     Promise.resolve(addresses);
 
-const failed = (error: string | RegExp) => ({ kind: "failed", error: expect.stringMatching(error) });
+const failed = (error: string | RegExp) => ({
+  kind: "failed",
+  error: expect.stringMatching(error),
+});
 const answered = { kind: "answered", status: 200 };
 
 describe("a name is gone to", () => {
@@ -78,7 +85,8 @@ describe("a name is gone to", () => {
     expect(await post(url, { lookup: answering() })).toMatchObject(
       failed("^the name hooks.example.com has no address$"),
     );
-    const unknown = () => Promise.reject(new Error("queryA ENOTFOUND hooks.example.com at 10.0.0.53"));
+    const unknown = () =>
+      Promise.reject(new Error("queryA ENOTFOUND hooks.example.com at 10.0.0.53"));
     expect(await post(url, { lookup: unknown })).toMatchObject(
       failed("^the name hooks.example.com could not be looked up$"),
     );
@@ -90,12 +98,17 @@ describe("a name is gone to", () => {
       asked.push(name);
       return asked.length === 1 ? ["127.0.0.1"] : ["10.0.0.1"];
     };
-    const closing = await startReceiver((_request, response) => response.writeHead(200, { connection: "close" }).end());
+    const closing = await startReceiver((_request, response) =>
+      response.writeHead(200, { connection: "close" }).end(),
+    );
     const poster = createPoster({ mode: "development", lookup: changing });
-    const send = () => poster.post({ url: `http://${host}:${closing.port}/`, body: "{}", headers: {} });
+    const send = () =>
+      poster.post({ url: `http://${host}:${closing.port}/`, body: "{}", headers: {} });
     expect(await send()).toMatchObject(answered);
     expect(asked).toEqual([host]);
-    expect(await send()).toMatchObject(failed("^the address 10.0.0.1 of hooks.example.com is not public$"));
+    expect(await send()).toMatchObject(
+      failed("^the address 10.0.0.1 of hooks.example.com is not public$"),
+    );
     expect(closing.connections()).toBe(1);
     await poster.close();
     await closing.stop();
@@ -110,7 +123,8 @@ describe("a name is gone to", () => {
         return ["127.0.0.1"];
       },
     });
-    const send = () => poster.post({ url: `http://${host}:${receiver.port}/`, body: "{}", headers: {} });
+    const send = () =>
+      poster.post({ url: `http://${host}:${receiver.port}/`, body: "{}", headers: {} });
     let before = -1;
     while (asked > before) {
       before = asked;
@@ -126,8 +140,12 @@ describe("a name is gone to", () => {
   test("by few of its addresses, however many it has", async () => {
     const url = `http://${host}:${receiver.port}/`;
     const nobody = Array.from({ length: 250 }, () => "::1");
-    expect(await post(url, { lookup: answering(...nobody, "127.0.0.1") })).toMatchObject({ kind: "failed" });
-    expect(await post(url, { lookup: answering(...nobody.slice(0, 5), "127.0.0.1") })).toMatchObject(answered);
+    expect(await post(url, { lookup: answering(...nobody, "127.0.0.1") })).toMatchObject({
+      kind: "failed",
+    });
+    expect(
+      await post(url, { lookup: answering(...nobody.slice(0, 5), "127.0.0.1") }),
+    ).toMatchObject(answered);
   });
 
   test("not for longer than the deadline, where name servers are silent", async () => {
@@ -154,15 +172,27 @@ describe("where only the public network is open", () => {
   test("no address of this machine or its network is connected to, by name or literally", async () => {
     const before = secured.connections();
     const port = 443;
-    for (const address of ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "100.64.0.1"]) {
+    for (const address of [
+      "127.0.0.1",
+      "10.0.0.1",
+      "169.254.169.254",
+      "::1",
+      "::ffff:127.0.0.1",
+      "100.64.0.1",
+    ]) {
       const literal = address.includes(":") ? `[${address}]` : address;
       expect(await post(`https://${literal}:${port}/`, { mode: "public" })).toMatchObject(
         failed("must be of the public network"),
       );
-      const named = await post(`https://${host}/`, { mode: "public", lookup: answering("8.8.8.8", address) });
+      const named = await post(`https://${host}/`, {
+        mode: "public",
+        lookup: answering("8.8.8.8", address),
+      });
       expect(named).toMatchObject(failed(`^the address ${address} of ${host} is not public$`));
     }
-    expect(await post(`http://${host}/`, { mode: "public" })).toMatchObject(failed("must begin with https://"));
+    expect(await post(`http://${host}/`, { mode: "public" })).toMatchObject(
+      failed("must begin with https://"),
+    );
     expect(secured.connections()).toBe(before);
   });
 
@@ -179,10 +209,14 @@ describe("where only the public network is open", () => {
     });
     const port = await listen(elsewhere);
     const onSocket = (message: unknown) =>
-      Object.defineProperty((message as { socket: object }).socket, "remoteAddress", { value: "10.0.0.1" });
+      Object.defineProperty((message as { socket: object }).socket, "remoteAddress", {
+        value: "10.0.0.1",
+      });
     subscribe("net.client.socket", onSocket);
     for (const scheme of ["http", "https"]) {
-      const outcome = await post(`${scheme}://${host}:${port}/`, { lookup: answering("127.0.0.1") });
+      const outcome = await post(`${scheme}://${host}:${port}/`, {
+        lookup: answering("127.0.0.1"),
+      });
       expect(outcome).toMatchObject(failed(`^the address 10.0.0.1 of ${host} is not public$`));
     }
     unsubscribe("net.client.socket", onSocket);
@@ -196,7 +230,9 @@ describe("where only the public network is open", () => {
     const connect = createConnect({ mode: "public", connectMs: 10_000, lookup: answering() });
     for (const hostname of ["127.0.0.1", "[::1]", "::ffff:127.0.0.1"]) {
       const made = Promise.withResolvers<Error | null>();
-      connect({ hostname, protocol: "http:", port: String(receiver.port) }, (...[error]) => made.resolve(error));
+      connect({ hostname, protocol: "http:", port: String(receiver.port) }, (...[error]) =>
+        made.resolve(error),
+      );
       expect((await made.promise)?.message).toMatch(/^the address .* is not public$/);
     }
     expect(receiver.connections()).toBe(before);
@@ -220,7 +256,9 @@ describe("where only the public network is open", () => {
     // This machine under a public address of its own.
     expect(at("8.8.8.8", "8.8.8.8")).toBe(`the address 8.8.8.8 of ${host} is not public`);
     expect(at(undefined)).toBe("the connection was closed before an answer came");
-    expect(peerFault({ remoteAddress: "127.0.0.1", localAddress: "127.0.0.1" }, host, "development")).toBeNull();
+    expect(
+      peerFault({ remoteAddress: "127.0.0.1", localAddress: "127.0.0.1" }, host, "development"),
+    ).toBeNull();
   });
 });
 
@@ -242,7 +280,11 @@ describe("the name servers of the public network", () => {
   afterAll(() => nameServer.stop());
 
   test("are asked for addresses of both kinds, of which one kind is enough", async () => {
-    expect(await lookup("both.example.com")).toEqual(["8.8.8.8", "8.8.4.4", "2001:4860:4860::8888"]);
+    expect(await lookup("both.example.com")).toEqual([
+      "8.8.8.8",
+      "8.8.4.4",
+      "2001:4860:4860::8888",
+    ]);
     expect(await lookup("four.example.com")).toEqual(["8.8.8.8"]);
     expect(await lookup("six.example.com")).toEqual(["2001:4860:4860::8888"]);
     await expect(lookup("nobody.example.com")).rejects.toThrow("ENOTFOUND");
@@ -250,9 +292,11 @@ describe("the name servers of the public network", () => {
 
   test("are asked for the name as it is, not for one of this machine's files or domains", async () => {
     expect(await lookup("localhost")).toEqual(["8.8.8.8"]);
-    expect(nameServer.asked().filter((name) => name.startsWith("nobody.") && name !== "nobody.example.com")).toEqual(
-      [],
-    );
+    expect(
+      nameServer
+        .asked()
+        .filter((name) => name.startsWith("nobody.") && name !== "nobody.example.com"),
+    ).toEqual([]);
   });
 
   test("gain nothing by an alias of a private name, or by one private address among public ones", async () => {
@@ -286,8 +330,12 @@ describe("over TLS", () => {
     expect(await post(`https://localhost:${secured.port}/`)).toMatchObject(answered);
     expect(await post(`https://127.0.0.1:${secured.port}/`)).toMatchObject(answered);
     const before = secured.received.length;
-    const others = await post(`https://${host}:${secured.port}/`, { lookup: answering("127.0.0.1") });
-    expect(others).toMatchObject(failed("^the certificate is another host's \\(ERR_TLS_CERT_ALTNAME_INVALID\\)$"));
+    const others = await post(`https://${host}:${secured.port}/`, {
+      lookup: answering("127.0.0.1"),
+    });
+    expect(others).toMatchObject(
+      failed("^the certificate is another host's \\(ERR_TLS_CERT_ALTNAME_INVALID\\)$"),
+    );
     const otherAddress = await post(`https://[::ffff:127.0.0.1]:${secured.port}/`);
     expect(otherAddress).toMatchObject({ kind: "failed" });
     expect(secured.received.length).toBe(before);
@@ -297,7 +345,9 @@ describe("over TLS", () => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
     const before = secured.received.length;
     const outcome = await post(`https://localhost:${secured.port}/`);
-    expect(outcome).toMatchObject(failed("^the certificate is not valid \\(DEPTH_ZERO_SELF_SIGNED_CERT\\)$"));
+    expect(outcome).toMatchObject(
+      failed("^the certificate is not valid \\(DEPTH_ZERO_SELF_SIGNED_CERT\\)$"),
+    );
     expect(secured.received.length).toBe(before);
   });
 
@@ -312,7 +362,8 @@ describe("over TLS", () => {
     await stopped(only);
     const both = await startReceiver(
       (_request, response) => response.end(),
-      (listener) => createHttpsServer({ ...certificate, ALPNProtocols: ["h2", "http/1.1"] }, listener),
+      (listener) =>
+        createHttpsServer({ ...certificate, ALPNProtocols: ["h2", "http/1.1"] }, listener),
     );
     expect(await post(`https://localhost:${both.port}/`)).toMatchObject(answered);
     await both.stop();

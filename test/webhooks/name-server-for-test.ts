@@ -24,7 +24,9 @@ const types = { A: 1, CNAME: 5, AAAA: 28 };
 const codes = { none: 0, SERVFAIL: 2, NXDOMAIN: 3 };
 
 /** Starts a name server; names that the table does not have do not exist. */
-export async function startNameServer(table: Readonly<Record<string, NamedAddresses>>): Promise<TestNameServer> {
+export async function startNameServer(
+  table: Readonly<Record<string, NamedAddresses>>,
+): Promise<TestNameServer> {
   const asked: string[] = [];
   const socket = createSocket("udp4");
   socket.on("message", (query, from) => {
@@ -36,8 +38,10 @@ export async function startNameServer(table: Readonly<Record<string, NamedAddres
       typeof found === "string" || found === undefined
         ? []
         : found.map((one) => record(known?.CNAME ?? name, type, bytesOf(one)));
-    if (known?.CNAME !== undefined) records.unshift(record(name, types.CNAME, encoded(known.CNAME)));
-    const code = known === undefined ? codes.NXDOMAIN : found === "SERVFAIL" ? codes.SERVFAIL : codes.none;
+    if (known?.CNAME !== undefined)
+      records.unshift(record(name, types.CNAME, encoded(known.CNAME)));
+    const code =
+      known === undefined ? codes.NXDOMAIN : found === "SERVFAIL" ? codes.SERVFAIL : codes.none;
     const head = Buffer.alloc(12);
     query.copy(head, 0, 0, 2);
     head.writeUInt16BE(0x8180 | code, 2);
@@ -47,7 +51,11 @@ export async function startNameServer(table: Readonly<Record<string, NamedAddres
   });
   socket.bind(0, "127.0.0.1");
   await once(socket, "listening");
-  return { address: `127.0.0.1:${socket.address().port}`, asked: () => asked, stop: () => socket.close() };
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    asked: () => asked,
+    stop: () => socket.close(),
+  };
 }
 
 function readQuestion(query: Buffer): { name: string; type: number; question: Buffer } {
@@ -73,11 +81,15 @@ function record(name: string, type: number, data: Buffer): Buffer {
 }
 
 function encoded(name: string): Buffer {
-  const labels = name.split(".").map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]));
+  const labels = name
+    .split(".")
+    .map((label) => Buffer.concat([Buffer.from([label.length]), Buffer.from(label)]));
   return Buffer.concat([...labels, Buffer.from([0])]);
 }
 
 function bytesOf(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split(".").map(Number));
-  return Buffer.concat(address.split(":").map((group) => Buffer.from(group.padStart(4, "0"), "hex")));
+  return Buffer.concat(
+    address.split(":").map((group) => Buffer.from(group.padStart(4, "0"), "hex")),
+  );
 }

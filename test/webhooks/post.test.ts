@@ -10,8 +10,10 @@ const headers = { "Billing-Signature": "t=1,v1=0" };
 
 /** By path; what none of them names is answered 200. */
 const answers: Record<string, Answering> = {
-  "/moved": (_request, response) => response.writeHead(302, { location: "/elsewhere" }).end("moved"),
-  "/moved-for-good": (_request, response) => response.writeHead(308, { location: "/elsewhere" }).end(),
+  "/moved": (_request, response) =>
+    response.writeHead(302, { location: "/elsewhere" }).end("moved"),
+  "/moved-for-good": (_request, response) =>
+    response.writeHead(308, { location: "/elsewhere" }).end(),
   "/gone": (_request, response) => response.writeHead(410).end("never again"),
   "/fails": (_request, response) => response.writeHead(500).end("oh no"),
   "/none": (_request, response) => response.writeHead(204).end(),
@@ -19,7 +21,8 @@ const answers: Record<string, Answering> = {
     response.writeEarlyHints({ link: "</style.css>; rel=preload" });
     response.end("after the hints");
   },
-  "/odd": (_request, response) => response.end(Buffer.from([0x61, 0, 0x62, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80])),
+  "/odd": (_request, response) =>
+    response.end(Buffer.from([0x61, 0, 0x62, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80])),
   "/orders": (_request, response) => response.end("a\u001b[2J\u009b31mb\u202ec\r\n\td\u007f\b"),
   "/long": (_request, response) => response.end(`${"x".repeat(1_023)}é${"y".repeat(30_000)}`),
   "/endless": (_request, response) => {
@@ -58,7 +61,9 @@ const to = (path: string, given: Partial<Post> = {}) =>
   poster.post({ url: `http://127.0.0.1:${receiver.port}${path}`, body, headers, ...given });
 
 /** A server that says whatever it likes, and how many connected to it. */
-async function startRaw(says: (server: TcpServer) => void): Promise<{ url: string; stop: () => void }> {
+async function startRaw(
+  says: (server: TcpServer) => void,
+): Promise<{ url: string; stop: () => void }> {
   const server = createTcpServer();
   const sockets = new Set<{ destroy: () => void }>();
   server.on("connection", (socket) => sockets.add(socket.on("error", () => undefined)));
@@ -118,10 +123,14 @@ describe("a request", () => {
       if (request.path === "/first") hasArrived.promise.then(() => response.end());
       else response.end();
     });
-    const send = (path: string) => poster.post({ url: `http://127.0.0.1:${sharing.port}${path}`, body, headers });
+    const send = (path: string) =>
+      poster.post({ url: `http://127.0.0.1:${sharing.port}${path}`, body, headers });
     for (let sent = 0; sent < 20; sent += 1) await send("/");
     expect(sharing.connections()).toBeLessThan(10);
-    expect(await Promise.all(["/first", "/second"].map(send))).toMatchObject([{ status: 200 }, { status: 200 }]);
+    expect(await Promise.all(["/first", "/second"].map(send))).toMatchObject([
+      { status: 200 },
+      { status: 200 },
+    ]);
     await sharing.stop();
   });
 });
@@ -180,8 +189,16 @@ describe("an answer", () => {
     });
     // Without the cut it would be read for longer than this test may take.
     const patient = createPoster({ mode: "development", totalMs: 600_000 });
-    const outcome = await patient.post({ url: `http://127.0.0.1:${dripping.port}/`, body, headers });
-    expect(outcome).toMatchObject({ kind: "answered", status: 200, answer: expect.stringMatching(/^a*$/) });
+    const outcome = await patient.post({
+      url: `http://127.0.0.1:${dripping.port}/`,
+      body,
+      headers,
+    });
+    expect(outcome).toMatchObject({
+      kind: "answered",
+      status: 200,
+      answer: expect.stringMatching(/^a*$/),
+    });
     await closed.promise;
     await patient.close();
     await dripping.stop();
@@ -197,12 +214,17 @@ describe("an answer", () => {
     ["9999999999999", null],
     ["2027-01-01", null],
   ])("asks to be left alone by Retry-After: %s", async (given, retryAfterMs) => {
-    expect(await to(`/?retry-after=${encodeURIComponent(given)}`)).toMatchObject({ status: 429, retryAfterMs });
+    expect(await to(`/?retry-after=${encodeURIComponent(given)}`)).toMatchObject({
+      status: 429,
+      retryAfterMs,
+    });
   });
 
   test("may name the instant until which it is to be left alone", async () => {
     const until = new Date(Math.ceil(Date.now() / 1000) * 1000 + 3_600_000);
-    const { retryAfterMs } = (await to(`/?retry-after=${encodeURIComponent(until.toUTCString())}`)) as {
+    const { retryAfterMs } = (await to(
+      `/?retry-after=${encodeURIComponent(until.toUTCString())}`,
+    )) as {
       retryAfterMs: number;
     };
     expect(retryAfterMs).toBeLessThanOrEqual(until.getTime() - Date.now() + 60_000);
@@ -233,7 +255,10 @@ describe("a request ends", () => {
     const stop = new AbortController();
     const onChunk = () => stop.abort();
     subscribe("undici:request:bodyChunkReceived", onChunk);
-    expect(await to("/drops", { signal: stop.signal })).toMatchObject({ kind: "answered", status: 200 });
+    expect(await to("/drops", { signal: stop.signal })).toMatchObject({
+      kind: "answered",
+      status: 200,
+    });
     unsubscribe("undici:request:bodyChunkReceived", onChunk);
   });
 
@@ -243,7 +268,12 @@ describe("a request ends", () => {
     expect(stoppedEarly).toMatchObject({ kind: "failed", error: "the request was stopped" });
     expect(receiver.received.filter(({ path }) => path === "/stopped")).toEqual([]);
     const waiting = await startReceiver(() => stop.abort());
-    const outcome = poster.post({ url: `http://127.0.0.1:${waiting.port}/`, body, headers, signal: stop.signal });
+    const outcome = poster.post({
+      url: `http://127.0.0.1:${waiting.port}/`,
+      body,
+      headers,
+      signal: stop.signal,
+    });
     expect(await outcome).toMatchObject({ kind: "failed", error: "the request was stopped" });
     await waiting.stop();
   });
@@ -274,14 +304,19 @@ describe("a failure says in words what the owner can do something about, and nam
     ],
     [
       "whose head is endless",
-      (server) => server.on("connection", (socket) => socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(40_000)}`)),
+      (server) =>
+        server.on("connection", (socket) =>
+          socket.write(`HTTP/1.1 200 OK\r\nX: ${"x".repeat(40_000)}`),
+        ),
       "what answered does not speak HTTP as it should",
     ],
     [
       "who wants to speak something else",
       (server) =>
         server.on("connection", (socket) =>
-          socket.write("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n"),
+          socket.write(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+          ),
         ),
       "the connection was closed before an answer came",
     ],
@@ -295,14 +330,21 @@ describe("a failure says in words what the owner can do something about, and nam
 
   test("who is not there", async () => {
     const outcome = await to("/", { url: "http://127.0.0.1:1/" });
-    expect(outcome).toMatchObject({ kind: "failed", error: "the connection was refused (ECONNREFUSED)" });
+    expect(outcome).toMatchObject({
+      kind: "failed",
+      error: "the connection was refused (ECONNREFUSED)",
+    });
     expect(Number.isInteger(outcome.latencyMs)).toBe(true);
   });
 
   test("whose address may not be one", async () => {
     const error = "the address must hold no user name or password";
-    expect(await to("/", { url: "http://a:b@127.0.0.1/" })).toMatchObject({ kind: "failed", error });
+    expect(await to("/", { url: "http://a:b@127.0.0.1/" })).toMatchObject({
+      kind: "failed",
+      error,
+    });
   });
 });
 
-const outcomeText = (outcome: PostOutcome) => (outcome.kind === "failed" ? outcome.error : outcome.answer);
+const outcomeText = (outcome: PostOutcome) =>
+  outcome.kind === "failed" ? outcome.error : outcome.answer;

@@ -36,15 +36,28 @@ afterAll(async () => {
 
 const seconds = () => Math.floor(Date.now() / 1000);
 const event = (id: string) =>
-  JSON.stringify({ id, object: "event", type: "invoice.paid", data: { object: { id: "1", note: "café" } } });
+  JSON.stringify({
+    id,
+    object: "event",
+    type: "invoice.paid",
+    data: { object: { id: "1", note: "café" } },
+  });
 
 const send = (body: string, header: string) =>
-  poster.post({ url: `http://127.0.0.1:${port}/`, body, headers: { [signatureHeaderName]: header } });
+  poster.post({
+    url: `http://127.0.0.1:${port}/`,
+    body,
+    headers: { [signatureHeaderName]: header },
+  });
 
 test("takes what is signed, each event once, and nothing that is forged, altered or old", async () => {
-  expect(await send(event("a"), signatureHeader([secret], event("a"), seconds()))).toMatchObject({ status: 204 });
+  expect(await send(event("a"), signatureHeader([secret], event("a"), seconds()))).toMatchObject({
+    status: 204,
+  });
   expect(await printed()).toBe("invoice.paid a");
-  expect(await send(event("a"), signatureHeader([newSecret(), secret], event("a"), seconds()))).toMatchObject({
+  expect(
+    await send(event("a"), signatureHeader([newSecret(), secret], event("a"), seconds())),
+  ).toMatchObject({
     status: 204,
   });
   expect(await printed()).toBe("again a");
@@ -62,9 +75,13 @@ test("takes what is signed, each event once, and nothing that is forged, altered
 test("goes on after a request that breaks off", async () => {
   const socket = connect(Number(port), "127.0.0.1");
   await new Promise<void>((resolve) => {
-    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc", () => socket.destroy());
+    socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc", () =>
+      socket.destroy(),
+    );
     socket.once("close", () => resolve());
   });
-  expect(await send(event("c"), signatureHeader([secret], event("c"), seconds()))).toMatchObject({ status: 204 });
+  expect(await send(event("c"), signatureHeader([secret], event("c"), seconds()))).toMatchObject({
+    status: 204,
+  });
   expect(await printed()).toBe("invoice.paid c");
 });

@@ -31,7 +31,9 @@ export type Answering = (request: Received, response: ServerResponse) => void;
 /** Starts a receiver; `make` puts another server around the listener, such as one with TLS. */
 export async function startReceiver(
   answering: Answering,
-  make: (listener: (request: IncomingMessage, response: ServerResponse) => void) => Server = createServer,
+  make: (
+    listener: (request: IncomingMessage, response: ServerResponse) => void,
+  ) => Server = createServer,
 ): Promise<TestReceiver> {
   const received: Received[] = [];
   const server = make(async (request, response) => {

@@ -30,8 +30,12 @@ describe("a signature", () => {
 
   test("is over the bytes of a text that is not ASCII", () => {
     const text = '{"name":"Žluťoučký 🐎"}';
-    expect(signatureHeader([secret], text, now)).toBe(signatureHeader([secret], new TextEncoder().encode(text), now));
-    expect(verdictOf({ header: signatureHeader([secret], text, now), body: Buffer.from(text) })).toBe("ok");
+    expect(signatureHeader([secret], text, now)).toBe(
+      signatureHeader([secret], new TextEncoder().encode(text), now),
+    );
+    expect(
+      verdictOf({ header: signatureHeader([secret], text, now), body: Buffer.from(text) }),
+    ).toBe("ok");
   });
 
   test("has a secret of 256 random bits behind it", () => {
@@ -47,7 +51,10 @@ describe("a receiver believes", () => {
   test.each([
     ["what was signed with its secret", {}],
     ["the bytes as they came", { body: Buffer.from(body) }],
-    ["one of two signatures while a secret is being changed", { header: signatureHeader([other, secret], body, now) }],
+    [
+      "one of two signatures while a secret is being changed",
+      { header: signatureHeader([other, secret], body, now) },
+    ],
     ["the first of two as well", { header: signatureHeader([secret, other], body, now) }],
     ["a header with members of versions to come", { header: `v0=abc,${header},v2=Zm9v/+==,x=` }],
     ["one whose members stand in another order", { header: `v1=${byOpenssl},t=${now}` }],
@@ -61,7 +68,9 @@ describe("a receiver believes", () => {
   test("by this machine's clock where it names no other", () => {
     const fresh = signatureHeader([secret], body, Math.floor(Date.now() / 1000));
     expect(verifyWebhook({ header: fresh, body, secret })).toEqual({ ok: true });
-    expect(verifyWebhook({ header: signatureHeader([secret], body, 1_000_000_000), body, secret })).toMatchObject({
+    expect(
+      verifyWebhook({ header: signatureHeader([secret], body, 1_000_000_000), body, secret }),
+    ).toMatchObject({
       reason: "too_old",
     });
   });
@@ -117,7 +126,11 @@ describe("a receiver refuses", () => {
     ["what is more than five minutes ahead", { now: now - 301 }, "too_new"],
     ["everything where its clock says nothing", { now: Number.NaN }, "too_old"],
     ["everything where it was given no secret", { secret: "" }, "secret_invalid"],
-    ["everything where its secret is only the beginning of one", { secret: "whsec_" }, "secret_invalid"],
+    [
+      "everything where its secret is only the beginning of one",
+      { secret: "whsec_" },
+      "secret_invalid",
+    ],
     ["everything where its secret has an end of line", { secret: `${secret}\n` }, "secret_invalid"],
   ] as const)("%s", (_what, given, reason) => {
     expect(verdictOf(given)).toBe(reason);
@@ -135,8 +148,10 @@ function seeded(seed: number): (below: number) => number {
 
 describe("of 100,000 altered requests", () => {
   const next = seeded(20_261_121);
-  const at = (text: string, index: number, put: string) => text.slice(0, index) + put + text.slice(index + 1);
-  const hex = (wrong: string) => [..."0123456789abcdef"].filter((digit) => digit !== wrong)[next(15)] ?? "0";
+  const at = (text: string, index: number, put: string) =>
+    text.slice(0, index) + put + text.slice(index + 1);
+  const hex = (wrong: string) =>
+    [..."0123456789abcdef"].filter((digit) => digit !== wrong)[next(15)] ?? "0";
 
   /** Each alters one thing of a request that was right, and never to another that is right. */
   const alterations: readonly ((signature: string, text: string) => Partial<ReceivedWebhook>)[] = [
@@ -144,17 +159,29 @@ describe("of 100,000 altered requests", () => {
       const index = next(64);
       return { header: `t=${now},v1=${at(signature, index, hex(signature[index] ?? ""))}` };
     },
-    (signature) => ({ header: `t=${now + (1 + next(250)) * (next(2) === 0 ? 1 : -1)},v1=${signature}` }),
+    (signature) => ({
+      header: `t=${now + (1 + next(250)) * (next(2) === 0 ? 1 : -1)},v1=${signature}`,
+    }),
     (signature) => ({ header: `t=${now},v1=${signature.slice(0, next(64))}` }),
-    (signature) => ({ header: `t=${now},v1=${signature.slice(1 + next(63))}${"0".repeat(next(3))}` }),
-    (signature) => ({ header: at(`t=${now},v1=${signature}`, next(17), String.fromCodePoint(256 + next(5_000))) }),
+    (signature) => ({
+      header: `t=${now},v1=${signature.slice(1 + next(63))}${"0".repeat(next(3))}`,
+    }),
+    (signature) => ({
+      header: at(`t=${now},v1=${signature}`, next(17), String.fromCodePoint(256 + next(5_000))),
+    }),
     (signature) => ({ header: `t=${now},v1=${[...signature].reverse().join("")}` }),
     (signature, text) => ({
       header: `t=${now},v1=${signature}`,
       body: at(text, next(text.length), String.fromCodePoint(256 + next(5_000))),
     }),
-    (signature, text) => ({ header: `t=${now},v1=${signature}`, body: text.slice(0, next(text.length)) }),
-    (signature, text) => ({ header: `t=${now},v1=${signature}`, body: text + " ".repeat(1 + next(3)) }),
+    (signature, text) => ({
+      header: `t=${now},v1=${signature}`,
+      body: text.slice(0, next(text.length)),
+    }),
+    (signature, text) => ({
+      header: `t=${now},v1=${signature}`,
+      body: text + " ".repeat(1 + next(3)),
+    }),
     (signature) => ({ header: `t=${now},v1=${signature}`, secret: at(secret, 6 + next(40), "-") }),
   ];
 
@@ -166,7 +193,13 @@ describe("of 100,000 altered requests", () => {
       const right = signatureHeader([secret], text, now);
       if (!verifyWebhook({ header: right, body: text, secret, now }).ok) refusedUnaltered += 1;
       for (const alter of alterations) {
-        const altered = { header: right, body: text, secret, now, ...alter(right.slice(-64), text) };
+        const altered = {
+          header: right,
+          body: text,
+          secret,
+          now,
+          ...alter(right.slice(-64), text),
+        };
         if (verifyWebhook(altered).ok) believed.push(altered);
       }
     }

@@ -62,11 +62,19 @@ describe.concurrent("an amendment", () => {
   test("adds its line to the draft, says so to operators, and its history replays", async () => {
     const { organisation, id } = await subscribed();
     const { change } = await world.changed(organisation, id, { units: 13, ...half });
-    expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000", ledger: { sync_status: "synced" } });
-    expect(await world.booked(organisation)).toMatchObject([{ subtotal: "115.00", lines: [planLine, changeLine] }]);
+    expect(change.invoice).toMatchObject({
+      status: "draft",
+      total: "138.0000",
+      ledger: { sync_status: "synced" },
+    });
+    expect(await world.booked(organisation)).toMatchObject([
+      { subtotal: "115.00", lines: [planLine, changeLine] },
+    ]);
     const { id: jobId } = await amendmentOf(organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment");
-    const { searchAttributes } = await client.workflow.getHandle(amendmentWorkflowId(jobId)).describe();
+    const { searchAttributes } = await client.workflow
+      .getHandle(amendmentWorkflowId(jobId))
+      .describe();
     expect(searchAttributes).toMatchObject({
       OrganisationId: [organisation.organisationId],
       SubscriptionId: [id],
@@ -87,7 +95,10 @@ describe.concurrent("an amendment", () => {
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-pause");
   });
 
-  test.each(["drop_before", "drop_after"])("whose answer was lost by %s adds its line once", async (kind) => {
+  test.each([
+    "drop_before",
+    "drop_after",
+  ])("whose answer was lost by %s adds its line once", async (kind) => {
     const { organisation, id } = await subscribed();
     await system.fault({ kind, match: `POST ${anInvoice}`, tenantId: organisation.tenantId });
     const { change } = await world.changed(organisation, id, { units: 13, ...half });
@@ -101,7 +112,10 @@ describe.concurrent("an amendment", () => {
     const slow = { kind: "slow_after", match: `POST ${anInvoice}`, delayMs: 20_000 };
     await system.fault({ ...slow, tenantId: organisation.tenantId });
     const changed = world.changed(organisation, id, { units: 13, ...half });
-    await until("the ledger has it", async () => (await world.booked(organisation))[0]?.lines.length === 2);
+    await until(
+      "the ledger has it",
+      async () => (await world.booked(organisation))[0]?.lines.length === 2,
+    );
     await inLedger(organisation, "status = 'AUTHORISED'");
     const { change } = await changed;
     expect(change.invoice).toMatchObject({ id: first.id, status: "approved", total: "138.0000" });
@@ -123,10 +137,18 @@ describe.concurrent("a charge that was to join an invoice", () => {
       period: { start: "2026-04-01", end: "2026-05-01" },
       ledger: { sync_status: "synced" },
     });
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine] }, { lines: [changeLine] }]);
+    expect(await world.booked(organisation)).toMatchObject([
+      { lines: [planLine] },
+      { lines: [changeLine] },
+    ]);
     const [own, old] = await world.invoices(organisation, id);
     expect(own.id).toBe(change.invoice.id);
-    expect(old).toMatchObject({ id: first.id, status: "approved", subtotal: "100.0000", total: "120.0000" });
+    expect(old).toMatchObject({
+      id: first.id,
+      status: "approved",
+      subtotal: "100.0000",
+      total: "120.0000",
+    });
     await world.expectEqualBooks(organisation);
     const { id: jobId } = await amendmentOf(organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-moved");
@@ -143,7 +165,9 @@ describe.concurrent("a charge that was to join an invoice", () => {
 
   test("which the ledger no longer has is billed on an invoice of its own", async () => {
     const { organisation, id } = await subscribed();
-    await system.pool.query("DELETE FROM demo_ledger.invoices WHERE tenant_id = $1", [organisation.tenantId]);
+    await system.pool.query("DELETE FROM demo_ledger.invoices WHERE tenant_id = $1", [
+      organisation.tenantId,
+    ]);
     const { change } = await world.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ type: "change", status: "draft", subtotal: "15.0000" });
     const [, old] = await world.invoices(organisation, id);
@@ -153,7 +177,13 @@ describe.concurrent("a charge that was to join an invoice", () => {
   test("is not taken for lost where the ledger cannot find any invoice at all", async () => {
     const { organisation, id, first } = await subscribed();
     const { tenantId } = organisation;
-    await system.fault({ kind: "status", status: 404, match: "/api.xro/2.0/Invoices", times: 4, tenantId });
+    await system.fault({
+      kind: "status",
+      status: 404,
+      match: "/api.xro/2.0/Invoices",
+      times: 4,
+      tenantId,
+    });
     const { change } = await world.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice.id).toBe(first.id);
     await world.expectEqualBooks(organisation);
@@ -167,18 +197,35 @@ async function paid(): Promise<{ organisation: MadeOrganisation; id: string; fir
   const { id, invoice: first } = await world.subscribe(organisation, { start_date: "2026-05-01" });
   const payments = `tenants/${organisation.tenantId}/invoices/${first.ledger.invoice_id}/payments`;
   const headers = { "content-type": "application/json" };
-  const payment = await fetch(`${system.demoUrl}/demo/${payments}`, { method: "POST", headers, body: "{}" });
+  const payment = await fetch(`${system.demoUrl}/demo/${payments}`, {
+    method: "POST",
+    headers,
+    body: "{}",
+  });
   expect(payment.status).toBe(200);
   return { organisation, id, first };
 }
 
 /** Of the price of thirteen units ten are on the invoice, and three on one of their own, once. */
-async function expectBilledOnce(organisation: MadeOrganisation, id: string, first: Json): Promise<void> {
+async function expectBilledOnce(
+  organisation: MadeOrganisation,
+  id: string,
+  first: Json,
+): Promise<void> {
   await world.expectEqualBooks(organisation);
   const [own, old, ...others] = await world.invoices(organisation, id);
   expect(others).toEqual([]);
-  expect(own).toMatchObject({ type: "change", subtotal: "30.0000", ledger: { sync_status: "synced" } });
-  expect(old).toMatchObject({ id: first.id, status: "paid", amount_due: "0.0000", subtotal: "100.0000" });
+  expect(own).toMatchObject({
+    type: "change",
+    subtotal: "30.0000",
+    ledger: { sync_status: "synced" },
+  });
+  expect(old).toMatchObject({
+    id: first.id,
+    status: "paid",
+    amount_due: "0.0000",
+    subtotal: "100.0000",
+  });
 }
 
 test("an amendment of an invoice that was paid meanwhile is billed on one of its own, which the answer shows", async () => {
@@ -201,9 +248,10 @@ describe.concurrent("a refused amendment", () => {
     });
     await world.changed(organisation, id, { units: 13, ...half });
     expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine] }]);
-    const { rows } = await system.pool.query("SELECT status, sync_error FROM invoices WHERE organisation_id = $1", [
-      organisationId,
-    ]);
+    const { rows } = await system.pool.query(
+      "SELECT status, sync_error FROM invoices WHERE organisation_id = $1",
+      [organisationId],
+    );
     expect(rows).toEqual([{ status: "draft", sync_error: "The lock date has passed." }]);
     await world.changed(organisation, id, { units: 15, ...half });
     await world.expectEqualBooks(organisation);
@@ -213,19 +261,32 @@ describe.concurrent("a refused amendment", () => {
 
   test("is started by the dispatcher where it was made ready again and nobody did", async () => {
     const { organisation, id } = await subscribed();
-    await system.fault({ kind: "refuse", match: `POST ${anInvoice}`, tenantId: organisation.tenantId });
+    await system.fault({
+      kind: "refuse",
+      match: `POST ${anInvoice}`,
+      tenantId: organisation.tenantId,
+    });
     await world.changed(organisation, id, { units: 13, ...half });
     const { id: jobId } = await amendmentOf(organisation);
-    await system.pool.query("UPDATE ledger_jobs SET state = 'ready', finished_at = NULL WHERE id = $1", [jobId]);
+    await system.pool.query(
+      "UPDATE ledger_jobs SET state = 'ready', finished_at = NULL WHERE id = $1",
+      [jobId],
+    );
     await world.expectEqualBooks(organisation);
     expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 });
 
 test("held credit is put on the next invoice by a workflow of its own, and its history replays", async () => {
-  const organisation = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", first_invoice_status: "approved" });
+  const organisation = await world.sandbox({
+    test_clock: "2026-04-16T12:00:00Z",
+    first_invoice_status: "approved",
+  });
   await addBands(system, organisation);
-  const { id } = await world.subscribe(organisation, { plan_code: "bands", start_date: "2026-04-01" });
+  const { id } = await world.subscribe(organisation, {
+    plan_code: "bands",
+    start_date: "2026-04-01",
+  });
   await world.changed(organisation, id, { units: 11, ...half });
   await world.settled(organisation);
   await world.changed(organisation, id, { units: 20, ...half });
@@ -240,7 +301,10 @@ test("held credit is put on the next invoice by a workflow of its own, and its h
 test("amendments whose workers die, one at each step, add their lines once, or are billed once where the invoice was paid meanwhile", async () => {
   const changes = [];
   for (const point of amendmentCrashPoints) {
-    changes.push({ point, isPaid: false, ...(await subscribed()) }, { point, isPaid: true, ...(await paid()) });
+    changes.push(
+      { point, isPaid: false, ...(await subscribed()) },
+      { point, isPaid: true, ...(await paid()) },
+    );
   }
   await system.worker.stop();
   const answers: Promise<Json>[] = [];
@@ -256,6 +320,7 @@ test("amendments whose workers die, one at each step, add their lines once, or a
   for (const { isPaid, organisation, id, first } of changes) {
     await world.expectEqualBooks(organisation);
     if (isPaid) await expectBilledOnce(organisation, id, first);
-    else expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    else
+      expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   }
 });

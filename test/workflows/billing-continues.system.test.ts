@@ -60,24 +60,40 @@ test("a billing and a telling of many rounds take their progress over into a new
     const organisationId = randomUUID();
     const work = createStartWork(client, taskQueue, () => undefined);
     const order = { organisationId, until: new Date().toISOString() };
-    const handle = await started(client, billingWorkflowId(organisationId), () => work.startBilling(organisationId));
+    const handle = await started(client, billingWorkflowId(organisationId), () =>
+      work.startBilling(organisationId),
+    );
     const first = await handle.describe();
-    const telling = await started(client, eventsWorkflowId(organisationId), () => work.startEvents(order));
+    const telling = await started(client, eventsWorkflowId(organisationId), () =>
+      work.startEvents(order),
+    );
     const firstTelling = await telling.describe();
     await handle.result();
     const last = await handle.describe();
     expect(last.runId).not.toBe(first.runId);
     expect([begun, counts]).toEqual([rounds, 1]);
-    const { currentDetails } = await handle.query<{ currentDetails: string }>("__temporal_workflow_metadata");
-    expect(currentDetails).toBe(`${inWords(rounds * 200 - 1)} of about ${inWords(rounds * 200)} renewed, 1 set aside`);
-    expect(last.searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["set_aside"] });
+    const { currentDetails } = await handle.query<{ currentDetails: string }>(
+      "__temporal_workflow_metadata",
+    );
+    expect(currentDetails).toBe(
+      `${inWords(rounds * 200 - 1)} of about ${inWords(rounds * 200)} renewed, 1 set aside`,
+    );
+    expect(last.searchAttributes).toMatchObject({
+      OrganisationId: [organisationId],
+      Outcome: ["set_aside"],
+    });
     await telling.result();
     const lastTelling = await telling.describe();
     expect(lastTelling.runId).not.toBe(firstTelling.runId);
     expect(tellings).toBe(rounds);
     const told = await telling.query<{ currentDetails: string }>("__temporal_workflow_metadata");
-    expect(told.currentDetails).toBe(`told ${inWords(rounds * 10)} events, started deliveries to 20 endpoints`);
-    expect(lastTelling.searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
+    expect(told.currentDetails).toBe(
+      `told ${inWords(rounds * 10)} events, started deliveries to 20 endpoints`,
+    );
+    expect(lastTelling.searchAttributes).toMatchObject({
+      OrganisationId: [organisationId],
+      Outcome: ["done"],
+    });
   } finally {
     for (const worker of workers) worker.shutdown();
     await Promise.all(running);

@@ -40,7 +40,9 @@ async function firstRun(
   return until("its first run has ended", async () => {
     const ended: { runId: string; startTime: Date; searchAttributes: object }[] = [];
     for await (const run of runs.client.workflow.list({ query })) ended.push(run);
-    const [first] = ended.sort((left, right) => left.startTime.getTime() - right.startTime.getTime());
+    const [first] = ended.sort(
+      (left, right) => left.startTime.getTime() - right.startTime.getTime(),
+    );
     if (first === undefined) return null;
     const { runId, searchAttributes: attributes } = first;
     return { runId, details: await detailsOf(workflowId, runId), attributes };
@@ -76,11 +78,18 @@ describe("the schedule", () => {
 
   test("where the server knows none, only a warning is told", async () => {
     const { startScheduling } = await import("../../src/worker/temporal/schedules.ts");
-    const lacking = Object.assign(new Error("unknown method"), { code: 12, details: "", metadata: {} });
+    const lacking = Object.assign(new Error("unknown method"), {
+      code: 12,
+      details: "",
+      metadata: {},
+    });
     const none = () => Promise.reject(lacking);
     const failing = { schedule: { create: none, getHandle: () => ({ describe: none }) } };
     const warnings: string[] = [];
-    const log = { info: () => undefined, warn: (_: unknown, line?: string) => void warnings.push(line ?? "") };
+    const log = {
+      info: () => undefined,
+      warn: (_: unknown, line?: string) => void warnings.push(line ?? ""),
+    };
     const scheduling = await startScheduling(failing as never, "billing", log);
     await until("it is told", async () => warnings.length > 0);
     expect(warnings).toEqual([expect.stringMatching(/could not be made$/)]);
@@ -102,10 +111,17 @@ describe.concurrent("the billing of an organisation", () => {
     const organisationId = await withDue(30, 2);
     await runs.untilDone(organisationId);
     const { runId, details, attributes } = await firstRun(organisationId);
-    await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing-set-aside", runId);
+    await expectReplayable(
+      runs.client,
+      billingWorkflowId(organisationId),
+      "billing-set-aside",
+      runId,
+    );
     expect(details).toBe("28 of about 30 renewed, 2 set aside");
     expect(attributes).toMatchObject({ Outcome: ["set_aside"] });
-    await until("it is logged", async () => system.worker.output().includes("numeric field overflow"));
+    await until("it is logged", async () =>
+      system.worker.output().includes("numeric field overflow"),
+    );
   });
 });
 
@@ -124,6 +140,8 @@ test("a run tells how many organisations it found, and its history replays", asy
     }
     return null;
   });
-  expect(await detailsOf(found)).toMatch(/^(\d) organisations have something due, billing of \1 is started$/);
+  expect(await detailsOf(found)).toMatch(
+    /^(\d) organisations have something due, billing of \1 is started$/,
+  );
   await expectReplayable(runs.client, found, "billing-run");
 });

@@ -2,4 +2,7 @@
 import { readFileSync } from "node:fs";
 
 /** Its code. */
-export const bundle = readFileSync(new URL("../../src/gen/workflow-bundle.js", import.meta.url), "utf8");
+export const bundle = readFileSync(
+  new URL("../../src/gen/workflow-bundle.js", import.meta.url),
+  "utf8",
+);

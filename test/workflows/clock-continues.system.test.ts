@@ -8,7 +8,12 @@ import { NativeConnection, Worker } from "@temporalio/worker";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { TestClockActivities } from "../../src/worker/activities/billing/test-clock.ts";
 import { createStartWork, type StartWork } from "../../src/worker/temporal/start-work.ts";
-import { billingQueue, type ClockProgressReport, clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
+import {
+  billingQueue,
+  type ClockProgressReport,
+  clockWorkflowId,
+  progressQuery,
+} from "../../workflows/contract.ts";
 import { until } from "../support/system.ts";
 import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
@@ -29,7 +34,10 @@ let stop: () => Promise<void>;
 beforeAll(async () => {
   quietRuntime();
   const { address, namespace } = await temporalForTest();
-  [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
+  [connection, native] = await Promise.all([
+    Connection.connect({ address }),
+    NativeConnection.connect({ address }),
+  ]);
   client = new Client({ connection, namespace });
   work = createStartWork(client, taskQueue, () => undefined);
   const activities: TestClockActivities = {
@@ -71,16 +79,23 @@ test("an advance of many rounds takes its progress over into a new run", async (
   advances.set(organisationId, async () => {
     begun += 1;
     // The last one finds the clock there, and tells of nothing.
-    return begun < rounds ? { isThere: false, progress: progressOf(begun) } : { isThere: true, progress: null };
+    return begun < rounds
+      ? { isThere: false, progress: progressOf(begun) }
+      : { isThere: true, progress: null };
   });
-  const handle = await started(client, clockWorkflowId(organisationId), () => work.startClock(organisationId));
+  const handle = await started(client, clockWorkflowId(organisationId), () =>
+    work.startClock(organisationId),
+  );
   const first = await handle.describe();
   await handle.result();
   const last = await handle.describe();
   expect(last.runId).not.toBe(first.runId);
   expect(begun).toBe(rounds);
   expect(await handle.query(progressQuery)).toEqual(progressOf(rounds - 1));
-  expect(last.searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
+  expect(last.searchAttributes).toMatchObject({
+    OrganisationId: [organisationId],
+    Outcome: ["done"],
+  });
 });
 
 test("an advance that is asked for while the last round of another one runs is begun by the same run", async () => {
@@ -91,7 +106,9 @@ test("an advance that is asked for while the last round of another one runs is b
     if (begun === 1) await until("it is heard", () => work.startClock(organisationId));
     return { isThere: true, progress: progressOf(begun) };
   });
-  const handle = await started(client, clockWorkflowId(organisationId), () => work.startClock(organisationId));
+  const handle = await started(client, clockWorkflowId(organisationId), () =>
+    work.startClock(organisationId),
+  );
   const { runId } = await handle.describe();
   await handle.result();
   expect((await handle.describe()).runId).toBe(runId);

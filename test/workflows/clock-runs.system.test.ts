@@ -73,9 +73,14 @@ describe.concurrent("an advance", () => {
       await held.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR NO KEY UPDATE", [id]);
       await world.advance(own, { months: 3 });
       return until("it is on its way", async () => {
-        const progress = await handle.query<{ now: string; target: string; performed: number } | null>(progressQuery);
+        const progress = await handle.query<{
+          now: string;
+          target: string;
+          performed: number;
+        } | null>(progressQuery);
         const details = await detailsOf(organisationId);
-        const isOnItsWay = progress !== null && progress.now < progress.target && progress.performed > 0;
+        const isOnItsWay =
+          progress !== null && progress.now < progress.target && progress.performed > 0;
         return isOnItsWay && details.includes("on the way") && { progress, details };
       });
     });
@@ -92,6 +97,9 @@ describe.concurrent("an advance", () => {
     const own = await world.sandbox();
     await world.subscribe(own, { start_date: "2026-04-01" });
     for (let month = 1; month <= 12; month += 1) await world.advanced(own, { months: 1 });
-    expect(await world.clock(own)).toMatchObject({ now: "2027-04-01T12:00:00.000Z", advance: { performed: 1 } });
+    expect(await world.clock(own)).toMatchObject({
+      now: "2027-04-01T12:00:00.000Z",
+      advance: { performed: 1 },
+    });
   });
 });

@@ -43,7 +43,8 @@ async function detailsOf(terminationId: string): Promise<string> {
 }
 
 async function attributesOf(terminationId: string): Promise<object> {
-  return (await client.workflow.getHandle(terminationWorkflowId(terminationId)).describe()).searchAttributes;
+  return (await client.workflow.getHandle(terminationWorkflowId(terminationId)).describe())
+    .searchAttributes;
 }
 
 const write = "POST /api.xro/2.0/Invoices/";
@@ -72,12 +73,19 @@ describe.concurrent("an end", () => {
     const { own, id } = endable;
     const [, , first] = await ends.world.invoices(own, id);
     const match = `${write}${first.ledger.invoice_id}`;
-    await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["The lock date has passed."] });
+    await system.fault({
+      kind: "refuse",
+      match,
+      tenantId: own.tenantId,
+      messages: ["The lock date has passed."],
+    });
     expect((await postUntilDecided(system.baseUrl, endPost(endable, "refused"))).status).toBe(409);
     const terminationId = await terminationOf(endable);
     await expectReplayable(client, terminationWorkflowId(terminationId), "end-refused");
     expect(await attributesOf(terminationId)).toMatchObject({ Outcome: ["refused"] });
-    expect(await detailsOf(terminationId)).toBe("refused at INV-0001, 2 of 3 removed: period_locked");
+    expect(await detailsOf(terminationId)).toBe(
+      "refused at INV-0001, 2 of 3 removed: period_locked",
+    );
   });
 
   test("that waits for a limit of the ledger says for which invoice and why, and its history replays", async () => {

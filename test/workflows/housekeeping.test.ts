@@ -12,7 +12,11 @@ test("batches follow each other until one is not full, and again at every interv
     asked.push(atMost);
     return sizes.shift() ?? 0;
   };
-  const housekeeping = startCleanup(deleteExpired, { everyMs: 1_000, batch: 10, onError: unexpected });
+  const housekeeping = startCleanup(deleteExpired, {
+    everyMs: 1_000,
+    batch: 10,
+    onError: unexpected,
+  });
   await vi.advanceTimersByTimeAsync(0);
   expect(asked).toEqual([10, 10, 10]);
   await vi.advanceTimersByTimeAsync(1_000);
@@ -32,7 +36,10 @@ test("a database that cannot be asked is told of, and asked again at the next in
     if (calls === 1) throw new Error("gone");
     return 0;
   };
-  const housekeeping = startCleanup(deleteExpired, { everyMs: 1_000, onError: (error) => troubles.push(error) });
+  const housekeeping = startCleanup(deleteExpired, {
+    everyMs: 1_000,
+    onError: (error) => troubles.push(error),
+  });
   await vi.advanceTimersByTimeAsync(999);
   expect([calls, troubles.length]).toEqual([1, 1]);
   await vi.advanceTimersByTimeAsync(1);

@@ -19,7 +19,9 @@ afterAll(() => settlement?.stop());
 const lingerMs = 10_000;
 
 async function statusOf(organisationId: string): Promise<string> {
-  const { status } = await settlement.client.workflow.getHandle(ledgerWorkflowId(organisationId)).describe();
+  const { status } = await settlement.client.workflow
+    .getHandle(ledgerWorkflowId(organisationId))
+    .describe();
   return status.name;
 }
 
@@ -38,7 +40,10 @@ describe.concurrent("the ledger workflow", () => {
         const [begun = 0] = settlement.rounds(organisationId);
         await wait(begun + lingerMs + offset - performance.now());
         await settlement.add(organisationId);
-        await until("what came last is settled", async () => settlement.waiting(organisationId) === 0);
+        await until(
+          "what came last is settled",
+          async () => settlement.waiting(organisationId) === 0,
+        );
         return (await handle.describe()).runId !== runId;
       }),
     );
@@ -103,7 +108,11 @@ describe.concurrent("the ledger workflow", () => {
 
   test("ends at a pause that is longer than it waits: the dispatcher starts it when it is over", async () => {
     const organisationId = randomUUID();
-    settlement.decide(organisationId, async () => ({ ...nothing, waiting: 1, nextInMs: longestWaitMs + 1 }));
+    settlement.decide(organisationId, async () => ({
+      ...nothing,
+      waiting: 1,
+      nextInMs: longestWaitMs + 1,
+    }));
     const asked = await settlement.add(organisationId);
     await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
     expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(asked);
@@ -138,7 +147,11 @@ test("the ledger workflow goes on in a new run when its history has become long"
   held.resolve();
   await until("a new run goes on", async () => {
     const { runId, status } = await handle.describe();
-    return runId !== first.runId && status.name === "RUNNING" && settlement.rounds(organisationId).length > 1;
+    return (
+      runId !== first.runId &&
+      status.name === "RUNNING" &&
+      settlement.rounds(organisationId).length > 1
+    );
   });
   // A wake-up of the new run is heard like any other.
   const before = settlement.rounds(organisationId).length;

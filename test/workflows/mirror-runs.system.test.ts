@@ -5,7 +5,11 @@
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { ledgerSyncScheduleId, ledgerSyncStartsType, ledgerSyncWorkflowId } from "../../workflows/contract.ts";
+import {
+  ledgerSyncScheduleId,
+  ledgerSyncStartsType,
+  ledgerSyncWorkflowId,
+} from "../../workflows/contract.ts";
 import { codeOf } from "../admin/services/request.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
@@ -42,7 +46,10 @@ async function withInvoice(): Promise<MadeOrganisation> {
     idempotencyKey: `order-${orders}`,
     body,
   });
-  expect(answer.json.invoice, answer.text).toMatchObject({ number: "INV-0001", status: "approved" });
+  expect(answer.json.invoice, answer.text).toMatchObject({
+    number: "INV-0001",
+    status: "approved",
+  });
   return made;
 }
 
@@ -78,7 +85,10 @@ test("a payment in the ledger is told by its webhook, and the invoice is paid he
   expect(paid.amount_due).toBe("0.0000");
   const workflowId = ledgerSyncWorkflowId(made.organisationId);
   // One that anybody may have sent is turned away.
-  const forged = await system.ask("POST", path, { body: {}, headers: { "x-xero-signature": "bm9ib2R5" } });
+  const forged = await system.ask("POST", path, {
+    body: {},
+    headers: { "x-xero-signature": "bm9ib2R5" },
+  });
   expect([forged.status, forged.text]).toEqual([401, ""]);
   await expectReplayable(client, workflowId, "mirror");
   expect(await detailsOf(workflowId)).toMatch(/^looked at \d+ in the ledger, \d+ changed here$/);
@@ -101,15 +111,25 @@ test("what a webhook did not tell is found when an operator has the ledger read 
     return got.json.sync.waiting === undefined && got.json.sync;
   });
   expect(read).toMatchObject({ invoicesChanged: 1 });
-  expect(Object.keys(read).sort()).toEqual(["beganAt", "endedAt", "invoicesChanged", "organisation"]);
+  expect(Object.keys(read).sort()).toEqual([
+    "beganAt",
+    "endedAt",
+    "invoicesChanged",
+    "organisation",
+  ]);
   expect(await invoice(made)).toMatchObject({ status: "voided", amount_due: "0.0000" });
   if (told.finished) expect(told.sync).toEqual(read);
-  else await until("it is read while an operator waits", async () => (await sync(made)).finished === true);
+  else
+    await until(
+      "it is read while an operator waits",
+      async () => (await sync(made)).finished === true,
+    );
 
   // A sweep is due, and nobody signals: the schedule's run starts the mirror.
-  await system.pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [
-    made.organisationId,
-  ]);
+  await system.pool.query(
+    "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
+    [made.organisationId],
+  );
   const schedule = client.schedule.getHandle(ledgerSyncScheduleId);
   const { spec, policies } = await schedule.describe();
   expect(spec.intervals).toMatchObject([{ every: 60_000, offset: 30_000 }]);
@@ -125,7 +145,8 @@ test("what a webhook did not tell is found when an operator has the ledger read 
   const query = `WorkflowType = '${ledgerSyncStartsType}' AND ExecutionStatus = 'Completed'`;
   const run = await until("a run that found it has ended", async () => {
     for await (const { workflowId } of client.workflow.list({ query })) {
-      if (/^the ledgers of [1-9]\d* organisations/.test(await detailsOf(workflowId))) return workflowId;
+      if (/^the ledgers of [1-9]\d* organisations/.test(await detailsOf(workflowId)))
+        return workflowId;
     }
     return null;
   });
@@ -149,9 +170,13 @@ test("where too little of the ledger's day is left, the mirror waits and says so
   });
   expect(told.finished).toBeUndefined();
   const ask = async (key: string, organisation: string) =>
-    codeOf(await system.askAdmin("LedgerMirrorService/SyncLedger", { key, body: { organisation } }));
+    codeOf(
+      await system.askAdmin("LedgerMirrorService/SyncLedger", { key, body: { organisation } }),
+    );
   expect(await ask(operator, crypto.randomUUID())).toBe("organisation_not_found");
-  expect(await ask(await system.operator("read-only"), made.organisationId)).toBe("insufficient_role");
+  expect(await ask(await system.operator("read-only"), made.organisationId)).toBe(
+    "insufficient_role",
+  );
   expect(await system.ledgerCalls(made.tenantId)).toEqual(calls);
   const workflowId = ledgerSyncWorkflowId(made.organisationId);
   await expectReplayable(client, workflowId, "mirror-waits");

@@ -37,9 +37,9 @@ let client: Client;
 
 /** The queries of docs/operations.md, with `…` for an id. */
 const page = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
-const queries = [...page.matchAll(/^\| [^|]+ \| `([^`|]*(?:Id|Kind|Outcome|Status) = [^`|]*)` \|$/gm)].map(
-  ([, query = ""]) => query,
-);
+const queries = [
+  ...page.matchAll(/^\| [^|]+ \| `([^`|]*(?:Id|Kind|Outcome|Status) = [^`|]*)` \|$/gm),
+].map(([, query = ""]) => query);
 
 /** What a query, with this id for its `…`, has to find. */
 interface Found {
@@ -56,7 +56,8 @@ const found: Record<string, Found> = {};
 const half = { prorate: true, effective_date: "2026-04-16" };
 
 async function operationOf({ organisationId }: MadeOrganisation, kind: string): Promise<string> {
-  const text = "SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
+  const text =
+    "SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
   return until("the operation is there", async () => {
     return (await system.pool.query<{ id: string }>(text, [organisationId, kind])).rows[0]?.id;
   });
@@ -67,7 +68,11 @@ async function amend(): Promise<void> {
   const { id, invoice } = await world.subscribe(own, { start_date: "2026-04-01" });
   await world.changed(own, id, { units: 13, ...half });
   const jobId = await operationOf(own, "amend_invoice");
-  const told = { workflowId: amendmentWorkflowId(jobId), details: /^INV-0001 done$/, outcome: "done" };
+  const told = {
+    workflowId: amendmentWorkflowId(jobId),
+    details: /^INV-0001 done$/,
+    outcome: "done",
+  };
   found['SubscriptionId = "…"'] = { id, ...told };
   found['InvoiceId = "…"'] = { id: invoice.id, ...told };
   found['JobId = "…"'] = { id: jobId, ...told };
@@ -82,7 +87,10 @@ async function amend(): Promise<void> {
 async function amendClosed(): Promise<void> {
   const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
   const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-  await system.pool.query("UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1", [own.tenantId]);
+  await system.pool.query(
+    "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1",
+    [own.tenantId],
+  );
   await world.changed(own, id, { units: 13, ...half });
   found['JobKind = "amend_invoice" AND Outcome = "moved"'] = {
     workflowId: amendmentWorkflowId(await operationOf(own, "amend_invoice")),
@@ -96,8 +104,15 @@ async function refuseEnd(): Promise<void> {
   const { own, id } = await ends.withThree();
   const [, , first] = await ends.world.invoices(own, id);
   const match = `POST /api.xro/2.0/Invoices/${first.ledger.invoice_id}`;
-  await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["The lock date has passed."] });
-  expect((await postUntilDecided(system.baseUrl, endPost({ own, id }, "refused"))).status).toBe(409);
+  await system.fault({
+    kind: "refuse",
+    match,
+    tenantId: own.tenantId,
+    messages: ["The lock date has passed."],
+  });
+  expect((await postUntilDecided(system.baseUrl, endPost({ own, id }, "refused"))).status).toBe(
+    409,
+  );
   found['JobKind = "end_subscription" AND Outcome = "refused"'] = {
     workflowId: terminationWorkflowId(await operationOf(own, "end_subscription")),
     details: /^refused at INV-0001, 2 of 3 removed: period_locked$/,
@@ -139,7 +154,8 @@ async function followLedger(): Promise<void> {
   const { organisationId } = await system.organisation();
   const asked = { key: await system.operator("admin"), body: { organisation: organisationId } };
   // A slow machine may need longer than an operator waits.
-  const isRead = async () => (await system.askAdmin("LedgerMirrorService/SyncLedger", asked)).json.finished === true;
+  const isRead = async () =>
+    (await system.askAdmin("LedgerMirrorService/SyncLedger", asked)).json.finished === true;
   await until("it is read", isRead);
   found['OrganisationId = "…" AND JobKind = "sync_ledger"'] = {
     id: organisationId,
@@ -164,15 +180,22 @@ async function followLedger(): Promise<void> {
 }
 
 async function tellChanges(): Promise<void> {
-  const receiver = createServer((request, response) => request.on("end", () => response.end()).resume());
+  const receiver = createServer((request, response) =>
+    request.on("end", () => response.end()).resume(),
+  );
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
   receiver.unref();
   const { organisationId } = await system.organisation();
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-  const asked = { key: await system.operator("admin"), body: { organisation: organisationId, url } };
+  const asked = {
+    key: await system.operator("admin"),
+    body: { organisation: organisationId, url },
+  };
   const made = await system.askAdmin("WebhookService/CreateWebhookEndpoint", asked);
   // Told since, or with it: three customers.
-  await system.pool.query("UPDATE customers SET first_name = 'Ada' WHERE organisation_id = $1", [organisationId]);
+  await system.pool.query("UPDATE customers SET first_name = 'Ada' WHERE organisation_id = $1", [
+    organisationId,
+  ]);
   await client.schedule.getHandle(changeScheduleId).trigger();
   found['JobKind = "change_scan"'] = {
     workflowId: `${changeScheduleId}-`,
@@ -195,10 +218,19 @@ async function tellChanges(): Promise<void> {
 
 async function reschedule(): Promise<void> {
   const own = await system.organisation();
-  const limit = { kind: "rate_limit", match: "PUT /api.xro/2.0/Invoices", problem: "day", retryAfterSeconds: 3_600 };
+  const limit = {
+    kind: "rate_limit",
+    match: "PUT /api.xro/2.0/Invoices",
+    problem: "day",
+    retryAfterSeconds: 3_600,
+  };
   await system.fault({ ...limit, tenantId: own.tenantId });
   const body = { customer_code: "ACME", plan_code: "team", units: 1 };
-  await system.ask("POST", "/v1/subscriptions", { key: own.apiKey, idempotencyKey: "put-off", body });
+  await system.ask("POST", "/v1/subscriptions", {
+    key: own.apiKey,
+    idempotencyKey: "put-off",
+    body,
+  });
   found['Outcome = "put_off"'] = {
     workflowId: ledgerWorkflowId(own.organisationId),
     details: /^1 waiting, 0 settled, 0 refused, paused until \d\d:\d\d:\d\d UTC: day limit$/,
@@ -208,7 +240,10 @@ async function reschedule(): Promise<void> {
 
 /** Held credit whose allocation the ledger does not answer: its workflow goes on trying. */
 async function holdCredit(): Promise<void> {
-  const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", first_invoice_status: "approved" });
+  const own = await world.sandbox({
+    test_clock: "2026-04-16T12:00:00Z",
+    first_invoice_status: "approved",
+  });
   await addBands(system, own);
   const { id } = await world.subscribe(own, { plan_code: "bands", start_date: "2026-04-01" });
   await world.changed(own, id, { units: 11, ...half });
@@ -228,7 +263,17 @@ beforeAll(async () => {
   world = await clockWorld(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
-  const works = [amend, amendClosed, refuseEnd, bill, advanceClock, followLedger, tellChanges, reschedule, holdCredit];
+  const works = [
+    amend,
+    amendClosed,
+    refuseEnd,
+    bill,
+    advanceClock,
+    followLedger,
+    tellChanges,
+    reschedule,
+    holdCredit,
+  ];
   for (const work of works) await work();
 });
 
@@ -245,7 +290,10 @@ async function detailsOf({ workflowId, runId }: WorkflowExecutionInfo): Promise<
 }
 
 /** The first run that the query finds of the workflow, once it says what it should. */
-async function seen(query: string, { workflowId, details, outcome }: Found): Promise<WorkflowExecutionInfo> {
+async function seen(
+  query: string,
+  { workflowId, details, outcome }: Found,
+): Promise<WorkflowExecutionInfo> {
   return until(`${query} finds ${workflowId}`, async () => {
     for await (const run of client.workflow.list({ query })) {
       if (!run.workflowId.startsWith(workflowId)) continue;

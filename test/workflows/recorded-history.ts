@@ -21,7 +21,10 @@ export async function expectReplayable(
   runId?: string,
 ): Promise<void> {
   const handle = client.workflow.getHandle(workflowId, runId);
-  await until("the workflow has ended", async () => (await handle.describe()).status.name === "COMPLETED");
+  await until(
+    "the workflow has ended",
+    async () => (await handle.describe()).status.name === "COMPLETED",
+  );
   const history = JSON.parse(historyToJSON(await handle.fetchHistory()));
   if (process.env.RECORD_HISTORIES) {
     // Who polled, and the name of its own queue, are those of a machine.

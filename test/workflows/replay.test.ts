@@ -32,14 +32,18 @@ const firstRounds: Readonly<Record<string, string>> = {
 
 function typeOf(name: string): string {
   const [started] = (
-    historyOf(name) as { events: { workflowExecutionStartedEventAttributes: { workflowType: { name: string } } }[] }
+    historyOf(name) as {
+      events: { workflowExecutionStartedEventAttributes: { workflowType: { name: string } } }[];
+    }
   ).events;
   return started?.workflowExecutionStartedEventAttributes.workflowType.name ?? "";
 }
 
 test("of every workflow type there is a history", () => {
   const index = readFileSync(new URL("../../workflows/index.ts", import.meta.url), "utf8");
-  const types = [...index.matchAll(/^export \{ ([^}]+) \} from/gm)].flatMap(([, list = ""]) => list.split(", "));
+  const types = [...index.matchAll(/^export \{ ([^}]+) \} from/gm)].flatMap(([, list = ""]) =>
+    list.split(", "),
+  );
   expect(types.length).toBeGreaterThanOrEqual(9);
   expect([...new Set(names.map(typeOf))].sort()).toEqual(types.sort());
 });
@@ -79,6 +83,11 @@ test.each(names)("%s does not replay with a workflow that was changed", async (n
   const round = firstRounds[typeOf(name)] ?? "";
   expect(round).not.toBe("");
   expect(bundle).toContain(round);
-  const changed = bundle.replace(round, round.replace(/^.*await (.+);$/, "void $1.catch(() => 0);").concat(round));
-  expect(await replayFailure(changed, historyOf(name))).toMatch(/DeterminismViolation|Nondeterminism/i);
+  const changed = bundle.replace(
+    round,
+    round.replace(/^.*await (.+);$/, "void $1.catch(() => 0);").concat(round),
+  );
+  expect(await replayFailure(changed, historyOf(name))).toMatch(
+    /DeterminismViolation|Nondeterminism/i,
+  );
 });

@@ -10,7 +10,8 @@ export async function replayFailure(code: string, history: unknown): Promise<str
   ]);
   const failures: (string | null)[] = [];
   // To its end: an iteration broken off never lets its worker stop.
-  for await (const { error } of replays) failures.push(error === undefined ? null : `${error.name}: ${error.message}`);
+  for await (const { error } of replays)
+    failures.push(error === undefined ? null : `${error.name}: ${error.message}`);
   const [failure = "nothing was replayed"] = failures;
   return failure;
 }

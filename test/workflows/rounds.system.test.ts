@@ -37,8 +37,18 @@ const held = new Map<string, Promise<void>>();
 /** When each of its rounds began. */
 const begun = new Map<string, number[]>();
 
-const settled: WorkBatch = { state: "settled", outcome: "done", detail: "INV-0001 done", nextInMs: null };
-const waiting = (nextInMs: number): WorkBatch => ({ state: "waiting", outcome: null, detail: "amending", nextInMs });
+const settled: WorkBatch = {
+  state: "settled",
+  outcome: "done",
+  detail: "INV-0001 done",
+  nextInMs: null,
+};
+const waiting = (nextInMs: number): WorkBatch => ({
+  state: "waiting",
+  outcome: null,
+  detail: "amending",
+  nextInMs,
+});
 
 async function round({ subscriptionId }: CreditAllocationInput): Promise<WorkBatch> {
   const times = [...(begun.get(subscriptionId) ?? []), performance.now()];
@@ -51,7 +61,10 @@ async function round({ subscriptionId }: CreditAllocationInput): Promise<WorkBat
 beforeAll(async () => {
   quietRuntime();
   const { address, namespace } = await temporalForTest();
-  [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
+  [connection, native] = await Promise.all([
+    Connection.connect({ address }),
+    NativeConnection.connect({ address }),
+  ]);
   client = new Client({ connection, namespace });
   const activities = { amendBatch: round, allocateBatch: round };
   const taskQueue = "billing";
@@ -161,7 +174,9 @@ describe.concurrent("work in rounds", () => {
 test("a start that Temporal does not hear is told, and left to the dispatcher", async () => {
   const troubles: string[] = [];
   const away = Connection.lazy({ address: "127.0.0.1:1" });
-  const lost = createStartWork(new Client({ connection: away }), "billing", (workflowId) => troubles.push(workflowId));
+  const lost = createStartWork(new Client({ connection: away }), "billing", (workflowId) =>
+    troubles.push(workflowId),
+  );
   const input = newInput();
   expect(await lost.startAmendment(input)).toBe(false);
   expect(troubles).toEqual([amendmentWorkflowId(input.jobId)]);

@@ -6,7 +6,11 @@ import { Client, Connection, ScheduleNotFoundError } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { lookAtSchedules } from "../../src/worker/temporal/schedule-watch.ts";
 import { ensureSchedules, OtherQueue, scheduleIds } from "../../src/worker/temporal/schedules.ts";
-import { billingScheduleId, changeScheduleId, ledgerSyncScheduleId } from "../../workflows/contract.ts";
+import {
+  billingScheduleId,
+  changeScheduleId,
+  ledgerSyncScheduleId,
+} from "../../workflows/contract.ts";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { temporalForTest } from "../support/temporal.ts";
@@ -18,7 +22,10 @@ let metricsPort = 0;
 
 beforeAll(async () => {
   metricsPort = await freePort();
-  system = await startSystem({ without: ["api"], env: { WORKER_METRICS_PORT: String(metricsPort) } });
+  system = await startSystem({
+    without: ["api"],
+    env: { WORKER_METRICS_PORT: String(metricsPort) },
+  });
   const connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
 });
@@ -29,12 +36,19 @@ afterAll(async () => {
 });
 
 const queues = (): Promise<string[]> =>
-  Promise.all(scheduleIds.map(async (id) => (await client.schedule.getHandle(id).describe()).action.taskQueue));
+  Promise.all(
+    scheduleIds.map(
+      async (id) => (await client.schedule.getHandle(id).describe()).action.taskQueue,
+    ),
+  );
 
-const metrics = async (): Promise<string> => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+const metrics = async (): Promise<string> =>
+  (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
 
 test("a worker of healthy schedules starts without a warning", async () => {
-  await until("its first look is done", async () => (await metrics()).includes("billing_schedule_trouble{"));
+  await until("its first look is done", async () =>
+    (await metrics()).includes("billing_schedule_trouble{"),
+  );
   const levels = system.worker
     .output()
     .trim()
@@ -59,7 +73,10 @@ test("schedules:move moves the schedules and terminates open runs of the former 
   const schedule = client.schedule.getHandle(billingScheduleId);
   // No worker is running, so this run would block the next ones for ten minutes.
   await schedule.trigger();
-  const left = await until("a run is left", async () => (await schedule.describe()).info.runningActions[0]);
+  const left = await until(
+    "a run is left",
+    async () => (await schedule.describe()).info.runningActions[0],
+  );
   const env = {
     ...process.env,
     TEMPORAL_ADDRESS: system.temporal.address,
@@ -71,13 +88,19 @@ test("schedules:move moves the schedules and terminates open runs of the former 
   });
   expect(stdout).toContain("start their runs on the task queue eco2 now");
   expect(await queues()).toEqual(["eco2", "eco2", "eco2"]);
-  expect((await client.workflow.getHandle(left.workflow.workflowId).describe()).status.name).toBe("TERMINATED");
+  expect((await client.workflow.getHandle(left.workflow.workflowId).describe()).status.name).toBe(
+    "TERMINATED",
+  );
   await system.worker.start({ TASK_QUEUE: "eco2" });
   await schedule.trigger();
   await until("a run of the new queue is done", async () => {
     const [last] = (await schedule.describe()).info.recentActions.slice(-1);
-    if (last === undefined || last.action.workflow.workflowId === left.workflow.workflowId) return false;
-    return (await client.workflow.getHandle(last.action.workflow.workflowId).describe()).status.name === "COMPLETED";
+    if (last === undefined || last.action.workflow.workflowId === left.workflow.workflowId)
+      return false;
+    return (
+      (await client.workflow.getHandle(last.action.workflow.workflowId).describe()).status.name ===
+      "COMPLETED"
+    );
   });
 });
 
@@ -90,7 +113,9 @@ test("a paused schedule is logged, counted and stays paused", async () => {
   await until("it is shown", async () => (await metrics()).includes(sample("paused", 1)));
   expect(await metrics()).toContain(sample("missing", 0));
   expect(system.worker.output()).toContain("the schedule ledger-sweep is paused (while we look)");
-  expect((await client.schedule.getHandle(ledgerSyncScheduleId).describe()).state.paused).toBe(true);
+  expect((await client.schedule.getHandle(ledgerSyncScheduleId).describe()).state.paused).toBe(
+    true,
+  );
   expect((await fetch(`http://127.0.0.1:${metricsPort}/other`)).status).toBe(404);
 });
 
@@ -103,11 +128,15 @@ test("lookAtSchedules finds missing, paused, late and foreign schedules and noth
     expect(await lookAtSchedules(own, "mine")).toEqual([]);
     const inFiveMinutes = new Date(Date.now() + 5 * 60_000);
     const late = await lookAtSchedules(own, "mine", inFiveMinutes);
-    expect(late.map(({ schedule, reason }) => [schedule, reason])).toEqual(scheduleIds.map((id) => [id, "late"]));
+    expect(late.map(({ schedule, reason }) => [schedule, reason])).toEqual(
+      scheduleIds.map((id) => [id, "late"]),
+    );
     await own.schedule.getHandle(billingScheduleId).pause();
     await own.schedule.getHandle(ledgerSyncScheduleId).delete();
     const changes = own.schedule.getHandle(changeScheduleId);
-    await changes.update((before) => ({ ...before, action: { ...before.action, taskQueue: "theirs" } }) as never);
+    await changes.update(
+      (before) => ({ ...before, action: { ...before.action, taskQueue: "theirs" } }) as never,
+    );
     const found = await until("the deletion is seen", async () => {
       const look = await lookAtSchedules(own, "mine");
       return look.length === 3 && look;
@@ -120,7 +149,9 @@ test("lookAtSchedules finds missing, paused, late and foreign schedules and noth
     });
     // One foreign schedule is enough: the missing one is not created on this queue either.
     await expect(ensureSchedules(own, "mine")).rejects.toThrow(OtherQueue);
-    await expect(own.schedule.getHandle(ledgerSyncScheduleId).describe()).rejects.toThrow(ScheduleNotFoundError);
+    await expect(own.schedule.getHandle(ledgerSyncScheduleId).describe()).rejects.toThrow(
+      ScheduleNotFoundError,
+    );
   } finally {
     await connection.close();
   }

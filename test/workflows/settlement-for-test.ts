@@ -24,7 +24,13 @@ export interface SettlementForTest {
 }
 
 /** A round that found nothing, as a base for others. */
-export const nothing: PostingBatch = { settled: 0, refused: 0, waiting: 0, nextInMs: null, paused: null };
+export const nothing: PostingBatch = {
+  settled: 0,
+  refused: 0,
+  waiting: 0,
+  nextInMs: null,
+  paused: null,
+};
 
 /** Starts the worker in a namespace of its own. */
 export async function settlementForTest(): Promise<SettlementForTest> {

@@ -6,7 +6,13 @@ import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
-import { allSettled, createSynced, expectOneDocumentEach, subscriptionPost, synced } from "../faults/books.ts";
+import {
+  allSettled,
+  createSynced,
+  expectOneDocumentEach,
+  subscriptionPost,
+  synced,
+} from "../faults/books.ts";
 import { postUntilCreated } from "../faults/processes.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -41,9 +47,16 @@ describe.concurrent("the organisation's workflow", () => {
     const organisation = await system.organisation();
     const before = await ledgerWrites(organisation);
     // Slow enough for many to come during a call, also where the machine is slow to take them.
-    const slow = { kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", delayMs: 1_000, times: 1_000 };
+    const slow = {
+      kind: "slow_before",
+      match: "PUT /api.xro/2.0/Invoices",
+      delayMs: 1_000,
+      times: 1_000,
+    };
     await system.fault({ ...slow, tenantId: organisation.tenantId });
-    const posts = Array.from({ length: 100 }, (_, index) => subscriptionPost(organisation, `key-${index}`));
+    const posts = Array.from({ length: 100 }, (_, index) =>
+      subscriptionPost(organisation, `key-${index}`),
+    );
     await Promise.all(posts.map((what) => createSynced(system, what)));
     await expectOneDocumentEach(system, organisation, 100);
     expect((await ledgerWrites(organisation)) - before).toBeLessThanOrEqual(40);
@@ -61,7 +74,11 @@ describe.concurrent("the organisation's workflow", () => {
   test("goes on after a refusal, and its history replays", async () => {
     const organisation = await system.organisation();
     const refusal = { kind: "refuse", match: "PUT /api.xro/2.0/Invoices", element: "INV-0001" };
-    await system.fault({ ...refusal, tenantId: organisation.tenantId, messages: ["The lock date has passed."] });
+    await system.fault({
+      ...refusal,
+      tenantId: organisation.tenantId,
+      messages: ["The lock date has passed."],
+    });
     const [refused, taken] = [
       await postUntilCreated(system.baseUrl, subscriptionPost(organisation, "first")),
       await postUntilCreated(system.baseUrl, subscriptionPost(organisation, "second")),
@@ -74,7 +91,12 @@ describe.concurrent("the organisation's workflow", () => {
 
   test("settles many documents at a slow ledger in rounds beside each other, and its history replays", async () => {
     const organisation = await system.organisation();
-    const slow = { kind: "slow_before", match: "PUT /api.xro/2.0/Invoices", delayMs: 1_200, times: 1_000 };
+    const slow = {
+      kind: "slow_before",
+      match: "PUT /api.xro/2.0/Invoices",
+      delayMs: 1_200,
+      times: 1_000,
+    };
     await system.fault({ ...slow, tenantId: organisation.tenantId });
     await addReadyDocuments(system.pool, organisation, 400);
     await allSettled(system, organisation.organisationId);

@@ -38,7 +38,9 @@ beforeAll(async () => {
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-  system = await startSystem({ env: { WEBHOOK_ADDRESSES: "development", WEBHOOK_RETRY_MILLISECONDS: "100" } });
+  system = await startSystem({
+    env: { WEBHOOK_ADDRESSES: "development", WEBHOOK_RETRY_MILLISECONDS: "100" },
+  });
   world = await clockWorld(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
@@ -64,7 +66,10 @@ let scans = 0;
 /** A run of the scan, as the schedule starts it; returns once it has ended. The schedule's own could begin in the next window. */
 async function scan(): Promise<void> {
   scans += 1;
-  await client.workflow.execute(changeScanType, { workflowId: `scan-${scans}`, taskQueue: "billing" });
+  await client.workflow.execute(changeScanType, {
+    workflowId: `scan-${scans}`,
+    taskQueue: "billing",
+  });
 }
 
 /** How long what a scan started is given before the next one. */
@@ -114,7 +119,9 @@ async function told({ organisationId }: MadeOrganisation): Promise<readonly stri
 
 test("each operation on a subscription is told as the table of the specification has it, what is undone in a window as updated alone", async () => {
   const own = await listening({});
-  expect(await told(own)).toEqual(["ACME", "GLOBEX", "INITECH"].map((code) => `customer.created ${code}`));
+  expect(await told(own)).toEqual(
+    ["ACME", "GLOBEX", "INITECH"].map((code) => `customer.created ${code}`),
+  );
   const subscribe = async (name: string) => {
     const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
     names.set(id, name);
@@ -153,7 +160,9 @@ test("each operation on a subscription is told as the table of the specification
   ]);
   await world.restored(own, short);
   await world.ended(own, short, { when: "period_end" });
-  expect(await told(own)).toEqual(["subscription.updated short status,end_date,cancel_at_period_end"]);
+  expect(await told(own)).toEqual([
+    "subscription.updated short status,end_date,cancel_at_period_end",
+  ]);
   await world.advanced(own, { to: "2026-05-01T12:00:00Z" });
   await world.settled(own);
   expect(await told(own)).toEqual([
@@ -165,7 +174,10 @@ test("each operation on a subscription is told as the table of the specification
 });
 
 test("what happens in the ledger is told of documents and customers, and what is created there of customers", async () => {
-  const own = await listening({ first_invoice_status: "approved", can_create_ledger_contacts: true });
+  const own = await listening({
+    first_invoice_status: "approved",
+    can_create_ledger_contacts: true,
+  });
   await addBands(system, own);
   const hand = bookkeeper(system.pool, system.demoUrl, own.tenantId);
   const look = () =>
@@ -220,7 +232,15 @@ async function expectInOrder({ organisationId, apiKey }: MadeOrganisation): Prom
   await expectAllTold(system.pool, [organisationId]);
   const last = new Map<string, ToldEvent>();
   for (const event of await eventsOf(system.pool, organisationId)) {
-    const path = ["webhooks", event.type, "post", "requestBody", "content", "application/json", "schema"];
+    const path = [
+      "webhooks",
+      event.type,
+      "post",
+      "requestBody",
+      "content",
+      "application/json",
+      "schema",
+    ];
     expect(schemaFaults(closed(at(document, ...path) ?? {}), event)).toEqual([]);
     expect(event.sequence).toBe((last.get(event.data.object.id)?.sequence ?? 0) + 1);
     last.set(event.data.object.id, event);
@@ -240,7 +260,10 @@ test("a change is brought to its endpoint; the runs say how far they are, are fo
   const { organisationId } = own;
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   await tell();
-  await world.operator.done("WebhookService/CreateWebhookEndpoint", { organisation: organisationId, url });
+  await world.operator.done("WebhookService/CreateWebhookEndpoint", {
+    organisation: organisationId,
+    url,
+  });
   const { id } = await world.subscribe(own, { plan_code: "site", units: undefined });
   await tell();
   const events = await eventsOf(system.pool, organisationId);
@@ -270,7 +293,10 @@ test("a change is brought to its endpoint; the runs say how far they are, are fo
   await expectReplayable(client, told.workflowId, "telling", told.runId);
   const details = /^(\d+) organisations have something to be told, telling of \1 is started$/;
   await schedule().trigger();
-  const found = await run(`WorkflowType = '${changeScanType}' AND JobKind = 'change_scan'`, details);
+  const found = await run(
+    `WorkflowType = '${changeScanType}' AND JobKind = 'change_scan'`,
+    details,
+  );
   expect(found.attributes).toMatchObject({ Outcome: ["done"] });
   await expectReplayable(client, found.workflowId, "change-scan", found.runId);
 });
@@ -278,7 +304,9 @@ test("a change is brought to its endpoint; the runs say how far they are, are fo
 /** A run that has ended, by a query and by what its current details say. */
 async function run(query: string, details: RegExp) {
   return until(`a run says ${details}`, async () => {
-    for await (const found of client.workflow.list({ query: `${query} AND ExecutionStatus = 'Completed'` })) {
+    for await (const found of client.workflow.list({
+      query: `${query} AND ExecutionStatus = 'Completed'`,
+    })) {
       const { workflowId, runId, searchAttributes: attributes } = found;
       const shown = await client.workflow
         .getHandle(workflowId, runId)

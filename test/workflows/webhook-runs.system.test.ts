@@ -12,10 +12,20 @@ import { pauseAfter } from "../../src/domain/events/retry-schedule.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
 import { verifyWebhook } from "../../src/webhooks/verify.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
-import { changeScheduleId, defaultTaskQueue, deliveriesWorkflowId, webhookQueue } from "../../workflows/contract.ts";
+import {
+  changeScheduleId,
+  defaultTaskQueue,
+  deliveriesWorkflowId,
+  webhookQueue,
+} from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
-import { type MadeDelivery, type MadeEndpoint, type WebhookRows, webhookRows } from "../support/webhook-rows.ts";
+import {
+  type MadeDelivery,
+  type MadeEndpoint,
+  type WebhookRows,
+  webhookRows,
+} from "../support/webhook-rows.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 /** Then 20 hours are 48 seconds, and four hours are ten. */
@@ -72,7 +82,9 @@ async function start({ id: endpointId }: MadeEndpoint): Promise<void> {
 
 const runOf = ({ id }: MadeEndpoint) => client.workflow.getHandle(deliveriesWorkflowId(id));
 
-async function rowOf({ delivery }: Made): Promise<{ state: string; attempts: number; finished_at: Date | null }> {
+async function rowOf({
+  delivery,
+}: Made): Promise<{ state: string; attempts: number; finished_at: Date | null }> {
   const text = "SELECT state, attempts, finished_at FROM webhook_deliveries WHERE id = $1";
   return (await system.pool.query(text, [delivery.deliveryId])).rows[0];
 }
@@ -102,8 +114,13 @@ test("a worker killed at any step leaves nothing undelivered, and what is sent t
       const header = headers["billing-signature"] as string;
       expect(verifyWebhook({ header, body, secret: one.endpoint.secret })).toEqual({ ok: true });
     }
-    await until("its run has ended", async () => (await runOf(one.endpoint).describe()).status.name === "COMPLETED");
-    expect((await runOf(one.endpoint).describe()).searchAttributes).toMatchObject({ Outcome: ["done"] });
+    await until(
+      "its run has ended",
+      async () => (await runOf(one.endpoint).describe()).status.name === "COMPLETED",
+    );
+    expect((await runOf(one.endpoint).describe()).searchAttributes).toMatchObject({
+      Outcome: ["done"],
+    });
   }
   // What was answered as the worker died was written nowhere.
   const sent = killed.reduce((sum, { path }) => sum + receiver.received(path).length, 0);
@@ -115,11 +132,14 @@ test("of the deliveries to ten endpoints those to two dead ones wait, and keep n
   const [failing, hanging] = paths as [string, string];
   receiver.answer(failing, { status: 500 });
   receiver.answer(hanging, { afterMs: 2_000, hangUp: true });
-  const endpoints = await Promise.all(paths.map((path) => rows.endpoint(organisationId, receiver.url(path))));
+  const endpoints = await Promise.all(
+    paths.map((path) => rows.endpoint(organisationId, receiver.url(path))),
+  );
   const deliveries = await rows.events(endpoints, 20);
   await Promise.all(endpoints.map(start));
   const statesOf = async ({ id }: MadeEndpoint) => {
-    const text = "SELECT DISTINCT state FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY state";
+    const text =
+      "SELECT DISTINCT state FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY state";
     return (await system.pool.query<{ state: string }>(text, [id])).rows.map(({ state }) => state);
   };
   const [dead, living] = [endpoints.slice(0, 2), endpoints.slice(2)];
@@ -169,8 +189,12 @@ test("an endpoint that refuses is tried for the whole time with growing pauses, 
   for (const secret of [refused.endpoint.secret, receiver.url(refused.path), "own words", "Zoë"]) {
     expect(shown).not.toContain(secret);
   }
-  const metadata = await runOf(refused.endpoint).query<{ currentDetails: string }>("__temporal_workflow_metadata");
-  expect(metadata.currentDetails).toMatch(/^0 delivered, \d+ attempts failed, 1 exhausted, 0 cancelled$/);
+  const metadata = await runOf(refused.endpoint).query<{ currentDetails: string }>(
+    "__temporal_workflow_metadata",
+  );
+  expect(metadata.currentDetails).toMatch(
+    /^0 delivered, \d+ attempts failed, 1 exhausted, 0 cancelled$/,
+  );
 });
 
 test("a delivery whose run was lost is started again by the next scan", async () => {
@@ -179,7 +203,9 @@ test("a delivery whose run was lost is started again by the next scan", async ()
   await until("it was tried", async () => (await rowOf(lost)).attempts > 0);
   await runOf(lost.endpoint).terminate("lost with its server");
   receiver.answer("/lost", {});
-  await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [lost.delivery.deliveryId]);
+  await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
+    lost.delivery.deliveryId,
+  ]);
   await client.schedule.getHandle(changeScheduleId).trigger();
   await settled(lost, "delivered");
 });
@@ -194,7 +220,9 @@ test("a run that waits for the next attempt is woken by what becomes due meanwhi
   });
   const { runId } = await runOf(waits.endpoint).describe();
   receiver.answer("/waits", {});
-  await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [waits.delivery.deliveryId]);
+  await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
+    waits.delivery.deliveryId,
+  ]);
   await start(waits.endpoint);
   await settled(waits, "delivered");
   expect((await runOf(waits.endpoint).describe()).runId).toBe(runId);
@@ -203,7 +231,9 @@ test("a run that waits for the next attempt is woken by what becomes due meanwhi
 test("every task of a delivery is on the queue of webhooks", async () => {
   const queue = webhookQueue(defaultTaskQueue);
   let tasks = 0;
-  for await (const { workflowId, runId } of client.workflow.list({ query: "WorkflowType = 'endpointDeliveries'" })) {
+  for await (const { workflowId, runId } of client.workflow.list({
+    query: "WorkflowType = 'endpointDeliveries'",
+  })) {
     const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     for (const event of events ?? []) {
       const given =

@@ -45,13 +45,19 @@ export function openApiDocument(registry: Registry): JsonObject {
   const error = errorSchema(detail, refer);
   return {
     openapi: "3.1.1",
-    info: { title: "Subscription Billing API", version: interfaceVersion, description: introduction },
+    info: {
+      title: "Subscription Billing API",
+      version: interfaceVersion,
+      description: introduction,
+    },
     servers: [{ url: "/" }, { url: "/api" }],
     tags: [...tags(operations), webhookTag],
     paths,
     webhooks,
     components: {
-      securitySchemes: { [securitySchemeName]: { type: "http", scheme: "bearer", description: securityDescription } },
+      securitySchemes: {
+        [securitySchemeName]: { type: "http", scheme: "bearer", description: securityDescription },
+      },
       headers: headerComponents,
       examples: errorExamples(
         operations.flatMap(({ operation }) => operationCodes(operation)),
@@ -65,13 +71,19 @@ export function openApiDocument(registry: Registry): JsonObject {
 function builtOperations(registry: Registry): BuiltOperation[] {
   return [...registry]
     .filter((type) => type.kind === "service")
-    .flatMap((service) => service.methods.map((method) => ({ service, operation: describedOperation(method) })))
-    .flatMap(({ service, operation }) => (operation === null || operation.planned ? [] : [{ service, operation }]));
+    .flatMap((service) =>
+      service.methods.map((method) => ({ service, operation: describedOperation(method) })),
+    )
+    .flatMap(({ service, operation }) =>
+      operation === null || operation.planned ? [] : [{ service, operation }],
+    );
 }
 
 /** Returns one tag for each service with a built operation. */
 function tags(operations: readonly BuiltOperation[]): JsonObject[] {
-  const byName = new Map(operations.map(({ service, operation }) => [tagName(operation), description(service)]));
+  const byName = new Map(
+    operations.map(({ service, operation }) => [tagName(operation), description(service)]),
+  );
   return [...byName].map(([name, words]) => ({ name, description: words }));
 }
 
@@ -79,7 +91,10 @@ function tags(operations: readonly BuiltOperation[]): JsonObject[] {
  * Collects the referenced schemas, each created at its first reference. A message used in requests
  * and responses would need two schemas. No message is, and the build stops if one becomes so.
  */
-function schemaCollection(operations: readonly BuiltOperation[]): { refer: Refer; schemas: () => JsonObject } {
+function schemaCollection(operations: readonly BuiltOperation[]): {
+  refer: Refer;
+  schemas: () => JsonObject;
+} {
   const found = new Map<string, SchemaEntry>();
   const bodies = new Map(
     operations.map(({ operation }) => [
@@ -108,7 +123,9 @@ function schemaCollection(operations: readonly BuiltOperation[]): { refer: Refer
   };
   const schemas = () =>
     Object.fromEntries(
-      [...found].map(([name, { schema }]) => [name, schema] as const).sort(([a], [b]) => (a < b ? -1 : 1)),
+      [...found]
+        .map(([name, { schema }]) => [name, schema] as const)
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
     );
   return { refer, schemas };
 }

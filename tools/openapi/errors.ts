@@ -34,7 +34,8 @@ export function operationCodes(operation: DescribedOperation): RefusalCode[] {
   const repeats = operation.idempotencyKey !== "none";
   const own = new Set<string>(operation.refusals);
   const codes = Object.keys(refusals) as RefusalCode[];
-  for (const code of own) if (!(code in refusals)) throw new Error(`${code} is no row of the table of refusals`);
+  for (const code of own)
+    if (!(code in refusals)) throw new Error(`${code} is no row of the table of refusals`);
   const common: Partial<Record<RefusalCode, boolean>> = {
     invalid_api_key: true,
     insufficient_scope: operation.scope !== null,
@@ -56,7 +57,9 @@ export function operationCodes(operation: DescribedOperation): RefusalCode[] {
 export function errorResponses(operation: DescribedOperation): JsonObject {
   const byStatus = Map.groupBy(operationCodes(operation), (code) => refusals[code].status);
   const statuses = [...byStatus.keys()].sort((left, right) => left - right);
-  return Object.fromEntries(statuses.map((status) => [String(status), errorResponse(byStatus.get(status) ?? [])]));
+  return Object.fromEntries(
+    statuses.map((status) => [String(status), errorResponse(byStatus.get(status) ?? [])]),
+  );
 }
 
 function errorResponse(codes: readonly RefusalCode[]): JsonObject {
@@ -66,7 +69,9 @@ function errorResponse(codes: readonly RefusalCode[]): JsonObject {
     content: {
       "application/json": {
         schema: { $ref: `#/components/schemas/${errorSchemaName}` },
-        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+        ),
       },
     },
   };
@@ -80,7 +85,12 @@ export function errorExamples(codes: readonly RefusalCode[], detail: DescMessage
   const { request_id } = responseExample(detail);
   return Object.fromEntries(
     [...new Set(codes)].sort().map((code) => {
-      const error = { type: refusals[code].type, code, message: refusalTexts[code], request_id: request_id ?? "" };
+      const error = {
+        type: refusals[code].type,
+        code,
+        message: refusalTexts[code],
+        request_id: request_id ?? "",
+      };
       return [code, { value: { error } }];
     }),
   );

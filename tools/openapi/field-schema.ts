@@ -40,16 +40,24 @@ function typeSchema(field: DescField, direction: Direction, refer: Refer): JsonO
       return refer(field.enum, direction);
     case "message":
       // `additionalProperties` is the default, but without it openapi-generator ends with an error.
-      if (field.message.typeName === "google.protobuf.Struct") return { type: "object", additionalProperties: true };
+      if (field.message.typeName === "google.protobuf.Struct")
+        return { type: "object", additionalProperties: true };
       return refer(field.message, direction);
     case "list":
-      return { type: "array", items: { ...itemSchema(field, direction, refer), ...itemLimits(field, direction) } };
+      return {
+        type: "array",
+        items: { ...itemSchema(field, direction, refer), ...itemLimits(field, direction) },
+      };
     case "map":
       throw new Error(`${field}: maps have no form in JSON here`);
   }
 }
 
-function itemSchema(field: DescField & { fieldKind: "list" }, direction: Direction, refer: Refer): JsonObject {
+function itemSchema(
+  field: DescField & { fieldKind: "list" },
+  direction: Direction,
+  refer: Refer,
+): JsonObject {
   switch (field.listKind) {
     case "scalar":
       return scalarSchema(field, field.scalar, direction);
@@ -79,7 +87,9 @@ function stringSchema(field: DescField, direction: Direction): JsonObject {
   if (isDecimal(field)) {
     if (direction === "response") return { type: "string", pattern: responseDecimalPattern };
     // Not a list of types, because generators of typed clients do not support one.
-    return allowsNumber(field) ? { oneOf: [{ type: "string" }, { type: "number" }] } : { type: "string" };
+    return allowsNumber(field)
+      ? { oneOf: [{ type: "string" }, { type: "number" }] }
+      : { type: "string" };
   }
   const format = formatOf(field);
   return { type: "string", ...(format === null ? {} : { format }) };
@@ -126,5 +136,9 @@ export function enumSchema(type: DescEnum): JsonObject {
   const meanings = type.values
     .filter(({ number }) => number !== 0)
     .map((value, index) => `- \`${words[index]}\`: ${description(value)}`);
-  return { type: "string", enum: words, description: `${description(type)}\n\n${meanings.join("\n")}` };
+  return {
+    type: "string",
+    enum: words,
+    description: `${description(type)}\n\n${meanings.join("\n")}`,
+  };
 }

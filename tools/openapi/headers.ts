@@ -37,7 +37,8 @@ export const headerComponents = {
     schema: { type: "string", const: "Bearer" },
   },
   "Idempotent-Replayed": {
-    description: "`true` where this is the stored response of an earlier request with the same key; absent otherwise.",
+    description:
+      "`true` where this is the stored response of an earlier request with the same key; absent otherwise.",
     schema: { type: "string", const: "true" },
   },
 } as const satisfies Record<string, JsonObject>;
@@ -52,7 +53,12 @@ export function headerRefs(names: readonly HeaderName[]): JsonObject {
 
 /** Returns the headers of a success. */
 export function successHeaders({ idempotencyKey }: DescribedOperation): HeaderName[] {
-  const counted: HeaderName[] = ["Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
+  const counted: HeaderName[] = [
+    "Request-Id",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+  ];
   return idempotencyKey === "none" ? counted : [...counted, "Idempotent-Replayed"];
 }
 

@@ -16,7 +16,11 @@ import { fieldSchema, type Refer } from "./field-schema.ts";
 import { isRequired } from "./rules.ts";
 
 /** Returns the schema of a request body with these fields: closed, with its required members. */
-export function requestSchema(message: DescMessage, fields: readonly DescField[], refer: Refer): JsonObject {
+export function requestSchema(
+  message: DescMessage,
+  fields: readonly DescField[],
+  refer: Refer,
+): JsonObject {
   const required = fields.filter(isRequired).map(jsonName);
   return {
     type: "object",
@@ -33,7 +37,9 @@ export function requestSchema(message: DescMessage, fields: readonly DescField[]
  * generators turn that into two types without the other members.
  */
 function alternatives(fields: readonly DescField[]): JsonObject {
-  const pairs = fields.map((field) => [insteadOf(field), jsonName(field)]).filter(([other]) => other !== "");
+  const pairs = fields
+    .map((field) => [insteadOf(field), jsonName(field)])
+    .filter(([other]) => other !== "");
   if (pairs.length > 1) throw new Error("two pairs of alternatives have no form here");
   const [one = "", other = ""] = pairs[0] ?? [];
   if (one === "") return {};
@@ -83,7 +89,9 @@ export function responseExample(message: DescMessage): JsonObject {
     {},
     ...message.fields
       .filter((field) => !isOmitEmpty(field))
-      .map((field) => (isInline(field) ? responseExample(messageOf(field)) : { [jsonName(field)]: shown(field) })),
+      .map((field) =>
+        isInline(field) ? responseExample(messageOf(field)) : { [jsonName(field)]: shown(field) },
+      ),
   );
 }
 
@@ -125,6 +133,9 @@ function messageOf(field: DescField): DescMessage {
   return field.message;
 }
 
-function properties(fields: readonly DescField[], schema: (field: DescField) => JsonObject): JsonObject {
+function properties(
+  fields: readonly DescField[],
+  schema: (field: DescField) => JsonObject,
+): JsonObject {
   return Object.fromEntries(fields.map((field) => [jsonName(field), schema(field)]));
 }

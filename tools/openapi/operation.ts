@@ -22,10 +22,14 @@ export function operationObject(operation: DescribedOperation, refer: Refer): Js
   const parameters = [
     ...fields.path.map((field) => pathParameter(field, refer)),
     ...fields.query.map((field) => queryParameter(field, refer)),
-    ...(operation.idempotencyKey === "none" ? [] : [idempotencyKeyParameter(operation.idempotencyKey === "required")]),
+    ...(operation.idempotencyKey === "none"
+      ? []
+      : [idempotencyKeyParameter(operation.idempotencyKey === "required")]),
   ];
   const scopeWords =
-    operation.scope === null ? "Any valid key may call it." : `Needs the scope \`${operation.scope}\`.`;
+    operation.scope === null
+      ? "Any valid key may call it."
+      : `Needs the scope \`${operation.scope}\`.`;
   return {
     operationId: `${method.name.charAt(0).toLowerCase()}${method.name.slice(1)}`,
     tags: [tagName(operation)],
@@ -58,11 +62,17 @@ function queryParameter(field: DescField, refer: Refer): JsonObject {
     required: false,
     description: words ?? "",
     // An empty parameter is refused (REQUEST-9), so a list that is present has an element.
-    ...(isCommaSeparated(field) ? { style: "form", explode: false, schema: { ...schema, minItems: 1 } } : { schema }),
+    ...(isCommaSeparated(field)
+      ? { style: "form", explode: false, schema: { ...schema, minItems: 1 } }
+      : { schema }),
   };
 }
 
-function requestBody(operation: DescribedOperation, fields: readonly DescField[], refer: Refer): JsonObject {
+function requestBody(
+  operation: DescribedOperation,
+  fields: readonly DescField[],
+  refer: Refer,
+): JsonObject {
   // A body with members has its own component. A body without members is `{}` and needs none.
   const schema =
     fields.length === 0
@@ -79,12 +89,16 @@ function successResponses(operation: DescribedOperation, refer: Refer): JsonObje
   const response = {
     description: description(operation.method.output),
     headers: headerRefs(successHeaders(operation)),
-    content: { "application/json": { schema: refer(message, "response"), example: responseExample(message) } },
+    content: {
+      "application/json": { schema: refer(message, "response"), example: responseExample(message) },
+    },
   };
   const partial = {
     ...response,
     description: "At least one was rejected; read the results.",
-    content: { "application/json": { schema: refer(message, "response"), example: operation.partialExample } },
+    content: {
+      "application/json": { schema: refer(message, "response"), example: operation.partialExample },
+    },
   };
   return {
     [String(operation.successStatus)]: response,

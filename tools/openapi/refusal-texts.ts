@@ -6,7 +6,8 @@ import type { RefusalCode } from "../../src/domain/refusal.ts";
 /** The meaning of every code, as a sentence. */
 export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   invalid_api_key: "The API key is missing, malformed, revoked or expired.",
-  insufficient_scope: "The key lacks the scope, or the organisation or the kind of key does not allow the operation.",
+  insufficient_scope:
+    "The key lacks the scope, or the organisation or the kind of key does not allow the operation.",
   invalid_operator_token:
     "The operator's token is missing, malformed, revoked or expired, or the operator is not active.",
   insufficient_role: "The operator's role does not allow the operation.",
@@ -39,7 +40,8 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   invalid_state: "The subscription is in a state that does not allow this; the message says why.",
   ledger_accounts_not_mapped: "The ledger accounts must be mapped first.",
   request_too_large: "The request body is over 1 MiB.",
-  invalid_parameter: "A field is missing or invalid, a field is unknown, or a filter is invalid; `param` names it.",
+  invalid_parameter:
+    "A field is missing or invalid, a field is unknown, or a filter is invalid; `param` names it.",
   idempotency_key_required: "The header `Idempotency-Key` is required.",
   setup_mode_on: "The organisation is in Setup Mode.",
   subscription_not_changeable: "The subscription has ended or completed.",
@@ -51,8 +53,10 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   effective_date_required: "`prorate: true` needs an `effective_date`.",
   effective_date_out_of_period: "`effective_date` lies outside the current billing period.",
   proration_required: "The change raises a credit on a volume plan: send `prorate: true`.",
-  proration_unavailable: "After an increase without proration, increases are not prorated until the next renewal.",
-  proration_not_applicable: "A decrease, or a change while the subscription is pending, is not prorated.",
+  proration_unavailable:
+    "After an increase without proration, increases are not prorated until the next renewal.",
+  proration_not_applicable:
+    "A decrease, or a change while the subscription is pending, is not prorated.",
   proration_behaviour_not_allowed: "Only `charge_immediately` is possible here.",
   document_required: "The change falls into the invoice window: `document` is required.",
   document_not_allowed: "The change falls outside the invoice window: `document` is refused.",

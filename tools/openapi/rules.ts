@@ -4,7 +4,10 @@
  * document.
  */
 import { type DescField, getOption, type JsonObject } from "@bufbuild/protobuf";
-import { type FieldRules, field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import {
+  type FieldRules,
+  field as rulesExtension,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
 /**
  * Returns the keywords for the field's rules. A list's own rules apply to the list; `itemKeywords`
@@ -17,7 +20,9 @@ export function ruleKeywords(field: DescField): JsonObject {
 /** Returns the keywords for the elements of a list. */
 export function itemKeywords(field: DescField): JsonObject {
   const { type } = getOption(field, rulesExtension);
-  return type.case === "repeated" && type.value.items !== undefined ? keywords(type.value.items, field) : {};
+  return type.case === "repeated" && type.value.items !== undefined
+    ? keywords(type.value.items, field)
+    : {};
 }
 
 /** Returns true if a request without this member is refused. */
@@ -54,7 +59,9 @@ function keywords({ type }: FieldRules, field: DescField): JsonObject {
         items: () => ({}),
       });
     default:
-      throw new Error(`${field}: the rules of kind ${type.case} have no counterpart in the OpenAPI document`);
+      throw new Error(
+        `${field}: the rules of kind ${type.case} have no counterpart in the OpenAPI document`,
+      );
   }
 }
 
@@ -66,7 +73,8 @@ function translate(rules: object, field: DescField, translations: Translations):
   for (const [name, value] of Object.entries(rules)) {
     if (name.startsWith("$") || isUnset(value)) continue;
     const translated = translations[name]?.(value) ?? null;
-    if (translated === null) throw new Error(`${field}: the rule ${name} has no counterpart in the OpenAPI document`);
+    if (translated === null)
+      throw new Error(`${field}: the rule ${name} has no counterpart in the OpenAPI document`);
     Object.assign(result, translated);
   }
   return result;
@@ -74,7 +82,8 @@ function translate(rules: object, field: DescField, translations: Translations):
 
 /** Unset members of a proto2 message have the default of their type. An unset oneof has no case. */
 function isUnset(value: unknown): boolean {
-  if (value === undefined || value === "" || value === 0n || value === 0 || value === false) return true;
+  if (value === undefined || value === "" || value === 0n || value === 0 || value === false)
+    return true;
   if (Array.isArray(value)) return value.length === 0;
   return typeof value === "object" && value !== null && "case" in value && value.case === undefined;
 }

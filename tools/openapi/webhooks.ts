@@ -3,14 +3,20 @@
  * (WEBHOOK-1).
  */
 import type { DescMessage, JsonObject, Registry } from "@bufbuild/protobuf";
-import { type EventType, eventTypes, type ObjectKind, testEventType } from "../../src/domain/events/event.ts";
+import {
+  type EventType,
+  eventTypes,
+  type ObjectKind,
+  testEventType,
+} from "../../src/domain/events/event.ts";
 import type { Refer } from "./field-schema.ts";
 import { responseExample, responseSchema } from "./message-schema.ts";
 
 /** The tag of the webhooks, with its description. */
 export const webhookTag = {
   name: "webhooks",
-  description: "What is sent to the endpoints that were registered in the application, when something has changed.",
+  description:
+    "What is sent to the endpoints that were registered in the application, when something has changed.",
 };
 
 const messages: Readonly<Record<ObjectKind, string>> = {
@@ -24,7 +30,8 @@ const messages: Readonly<Record<ObjectKind, string>> = {
 const occasions: Readonly<Record<EventType, string>> = {
   "customer.created": "A customer was imported from the ledger, or created.",
   "customer.updated": "Something of a customer changed, here or with its contact in the ledger.",
-  "customer.deleted": "Can be asked for and is never sent: customers become inactive, which is an update.",
+  "customer.deleted":
+    "Can be asked for and is never sent: customers become inactive, which is an update.",
   "subscription.created": "A subscription was created.",
   "subscription.updated":
     "A subscription changed: its units; it began, renewed, is to end with its period, or was restored.",
@@ -66,7 +73,12 @@ export function webhooksObject(registry: Registry, refer: Refer): JsonObject {
   const data = messageOf(registry, "billing.v1.EventData");
   // A handler of all kinds uses the schema Event. A handler of one kind uses its webhook's schema.
   refer(event, "response");
-  const entry = (type: string, words: string, object: JsonObject, example: JsonObject): JsonObject => {
+  const entry = (
+    type: string,
+    words: string,
+    object: JsonObject,
+    example: JsonObject,
+  ): JsonObject => {
     const schema = withMembers(responseSchema(event, refer), `An \`Event\`. ${words}`, {
       type: { type: "string", const: type },
       data: withMembers(responseSchema(data, refer), "What it happened to.", { object }),
@@ -87,16 +99,25 @@ export function webhooksObject(registry: Registry, refer: Refer): JsonObject {
         // A delivery has a signature (WEBHOOK-1). No key of this interface applies to it.
         security: [],
         parameters: [signature],
-        requestBody: { required: true, content: { "application/json": { schema, example: shown } } },
+        requestBody: {
+          required: true,
+          content: { "application/json": { schema, example: shown } },
+        },
         responses,
       },
     };
   };
   const entries = eventTypes.map((type): [string, JsonObject] => {
     const message = messageOf(registry, messages[type.slice(0, type.indexOf(".")) as ObjectKind]);
-    return [type, entry(type, occasions[type], refer(message, "response"), responseExample(message))];
+    return [
+      type,
+      entry(type, occasions[type], refer(message, "response"), responseExample(message)),
+    ];
   });
-  return { ...Object.fromEntries(entries), [testEventType]: entry(testEventType, testWords, testObject, testExample) };
+  return {
+    ...Object.fromEntries(entries),
+    [testEventType]: entry(testEventType, testWords, testObject, testExample),
+  };
 }
 
 const testWords = "An operator asked for a test event, whatever kinds the endpoint takes.";
@@ -104,7 +125,10 @@ const testWords = "An operator asked for a test event, whatever kinds the endpoi
 const testObject: JsonObject = {
   type: "object",
   description: "The endpoint that it is sent to.",
-  properties: { id: { type: "string", format: "uuid" }, object: { type: "string", const: "webhook_endpoint" } },
+  properties: {
+    id: { type: "string", format: "uuid" },
+    object: { type: "string", const: "webhook_endpoint" },
+  },
   required: ["id", "object"],
 };
 

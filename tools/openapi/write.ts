@@ -22,6 +22,13 @@ export function writeOpenApi(root: string, path: string): void {
  * buf's image keeps them.
  */
 export function contractRegistry(root: string): Registry {
-  const image = runProgram(root, "buf", ["build", "--as-file-descriptor-set", "--path", "proto/billing", "-o", "-"]);
+  const image = runProgram(root, "buf", [
+    "build",
+    "--as-file-descriptor-set",
+    "--path",
+    "proto/billing",
+    "-o",
+    "-",
+  ]);
   return createFileRegistry(fromBinary(FileDescriptorSetSchema, image));
 }

@@ -106,7 +106,14 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
   activities: {
     paths: ["src/worker/activities/"],
-    imports: ["src/domain/", "src/store/", "src/ledger/", "src/webhooks/", "workflows/contract.ts", crashPoints],
+    imports: [
+      "src/domain/",
+      "src/store/",
+      "src/ledger/",
+      "src/webhooks/",
+      "workflows/contract.ts",
+      crashPoints,
+    ],
     packagesNever: [...database, "@connectrpc/"],
   },
   // Deterministic: a replay would also run every import.
@@ -156,11 +163,15 @@ function isAllowed(path: string, room: Room, { specifier, typeOnly }: Import): b
 }
 
 function isPackage(specifier: string, names: readonly string[]): boolean {
-  return names.some((name) => specifier === name || specifier.startsWith(name.endsWith("/") ? name : `${name}/`));
+  return names.some(
+    (name) => specifier === name || specifier.startsWith(name.endsWith("/") ? name : `${name}/`),
+  );
 }
 
 function isBelow(path: string, prefixes: readonly string[]): boolean {
-  return prefixes.some((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)));
+  return prefixes.some(
+    (prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)),
+  );
 }
 
 /**

@@ -16,7 +16,9 @@ export interface UnscopedStatement {
 
 /** Returns the tables with `organisation_id`, read from the Prisma schema. */
 export function tenantTables(schema: string): string[] {
-  const models = [...schema.matchAll(/^model \w+ \{\n([\s\S]*?)^\}/gm)].map(([, body = ""]) => body);
+  const models = [...schema.matchAll(/^model \w+ \{\n([\s\S]*?)^\}/gm)].map(
+    ([, body = ""]) => body,
+  );
   return models
     .filter((body) => /@map\("organisation_id"\)/.test(body))
     .flatMap((body) => /@@map\("(\w+)"\)/.exec(body)?.[1] ?? []);
@@ -31,9 +33,17 @@ export function scopeFaults(
   tables: readonly string[],
   excused: readonly UnscopedStatement[],
 ): Fault[] {
-  const touches = new RegExp(`\\b(?:from|join|into|update)\\s+(?:only\\s+)?"?(${tables.join("|")})\\b`, "i");
+  const touches = new RegExp(
+    `\\b(?:from|join|into|update)\\s+(?:only\\s+)?"?(${tables.join("|")})\\b`,
+    "i",
+  );
   return strings
     .filter(({ text }) => touches.test(text) && !/\borganisation_id\b/.test(text))
-    .filter(({ text }) => !excused.some((entry) => entry.path === path && text.includes(entry.contains)))
-    .map(({ text, line }) => `${path}:${line} the statement on ${touches.exec(text)?.[1]} names no organisation_id`);
+    .filter(
+      ({ text }) => !excused.some((entry) => entry.path === path && text.includes(entry.contains)),
+    )
+    .map(
+      ({ text, line }) =>
+        `${path}:${line} the statement on ${touches.exec(text)?.[1]} names no organisation_id`,
+    );
 }

@@ -49,7 +49,8 @@ export function readSource(path: string, text: string): Source {
       continue;
     }
     const piece = { text: text.slice(at, end), line: lineAt(text, at) };
-    const isComment = text.startsWith("//", at) || text.startsWith("/*", at) || text.startsWith("#!", at);
+    const isComment =
+      text.startsWith("//", at) || text.startsWith("/*", at) || text.startsWith("#!", at);
     if (isComment) {
       comments.push(piece);
       blank(at, end);
@@ -82,18 +83,21 @@ const keywordsBeforeRegex = /^(return|case|typeof|in|of|void|delete|await|yield)
  */
 function literalEnd(text: string, at: number, previous: string): number | null {
   const character = text.charAt(at);
-  if (text.startsWith("//", at) || (at === 0 && text.startsWith("#!"))) return indexOrEnd(text, "\n", at);
+  if (text.startsWith("//", at) || (at === 0 && text.startsWith("#!")))
+    return indexOrEnd(text, "\n", at);
   if (text.startsWith("/*", at)) return indexOrEnd(text, "*/", at + 2) + 2;
   if (character === '"' || character === "'") return closing(text, at, character);
   if (character === "`") return templateEnd(text, at);
   const startsRegex =
-    character === "/" && (/^[([{,;:=!&|?+\-*%<>~^}]?$/.test(previous) || keywordsBeforeRegex.test(previous));
+    character === "/" &&
+    (/^[([{,;:=!&|?+\-*%<>~^}]?$/.test(previous) || keywordsBeforeRegex.test(previous));
   return startsRegex ? regexEnd(text, at) : null;
 }
 
 function closing(text: string, at: number, quote: string): number {
   let index = at + 1;
-  while (index < text.length && text.charAt(index) !== quote) index += text.charAt(index) === "\\" ? 2 : 1;
+  while (index < text.length && text.charAt(index) !== quote)
+    index += text.charAt(index) === "\\" ? 2 : 1;
   return index + 1;
 }
 

@@ -19,10 +19,12 @@ export const bannedWords: readonly BannedWord[] = [
   { pattern: /behavior/gi, use: "behaviour" },
   // A subscription is ended. The names of foreign SDKs keep their word cancellation.
   {
-    pattern: /(?<!Code\.|NGHTTP2_)cancel(?!_at_period_end|AtPeriodEnd|lation\b|lationScope|ledFailure|ledError)\w*/gi,
+    pattern:
+      /(?<!Code\.|NGHTTP2_)cancel(?!_at_period_end|AtPeriodEnd|lation\b|lationScope|ledFailure|ledError)\w*/gi,
     use: "end (of a subscription), stop or abort (of work)",
     // The contract uses this word for a delivery's state.
-    except: /^(?:(?:src\/dev|src\/worker\/temporal|workflows)\/|src\/admin\/present\/webhooks\.ts$)/,
+    except:
+      /^(?:(?:src\/dev|src\/worker\/temporal|workflows)\/|src\/admin\/present\/webhooks\.ts$)/,
   },
   { pattern: /\b(?:TODO|FIXME|XXX)\b/g, use: "nothing: do it now, or leave it out" },
 ];
@@ -35,7 +37,9 @@ export function wordFaults(source: Source): Fault[] {
   return bannedWords
     .filter(({ except }) => except === undefined || !except.test(source.path))
     .flatMap(({ pattern, use }) => [
-      ...matches(source.code, pattern).map(({ match, line }) => fault(source.path, line, match[0], use)),
+      ...matches(source.code, pattern).map(({ match, line }) =>
+        fault(source.path, line, match[0], use),
+      ),
       ...source.comments.flatMap((comment) =>
         matches(comment.text, pattern).map(({ match, line }) =>
           fault(source.path, comment.line + line - 1, match[0], use),
@@ -56,7 +60,9 @@ export function fileNameFaults(path: string): Fault[] {
   const name = path.slice(path.lastIndexOf("/") + 1);
   if (!name.endsWith(".ts")) return [];
   return [
-    ...(/^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/.test(name) ? [] : [`${path}:1 name the file in kebab-case`]),
+    ...(/^[a-z0-9]+(?:[-.][a-z0-9]+)*\.ts$/.test(name)
+      ? []
+      : [`${path}:1 name the file in kebab-case`]),
     ...(emptyNames.test(name) ? [`${path}:1 name the file after what it owns`] : []),
   ];
 }

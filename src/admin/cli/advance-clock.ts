@@ -29,7 +29,9 @@ export async function advanceClock({ terminal, connection, request, extra }: Wor
     if (line !== shown) terminal.err(`${line}\n`);
     shown = line;
     await wait(lookEveryMs);
-    clock = await callJson(connection, method.getTestClock, { organisation: request.organisation ?? "" });
+    clock = await callJson(connection, method.getTestClock, {
+      organisation: request.organisation ?? "",
+    });
   }
   return clock;
 }

@@ -18,13 +18,21 @@ const lookEveryMs = 1_000;
  * Starts the consent and returns its address. With `--wait` it writes the address at once, and
  * returns the outcome or the progress so far.
  */
-export async function authoriseLedger({ terminal, connection, request, extra }: Work): Promise<Json> {
+export async function authoriseLedger({
+  terminal,
+  connection,
+  request,
+  extra,
+}: Work): Promise<Json> {
   const seconds = waitSeconds(extra.wait, defaultWaitSeconds);
   const begun = await callJson(connection, method.beginLedgerAuthorisation, request);
   if (seconds === null) return begun;
   terminal.err(`Open this in a browser:\n${String(begun.url)}\n`);
   const end = performance.now() + seconds * 1000;
-  const look = () => callJson(connection, method.getLedgerAuthorisation, { organisation: request.organisation ?? "" });
+  const look = () =>
+    callJson(connection, method.getLedgerAuthorisation, {
+      organisation: request.organisation ?? "",
+    });
   let authorisation = await look();
   while (authorisation.status === "pending" && performance.now() < end) {
     await wait(lookEveryMs);

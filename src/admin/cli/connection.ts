@@ -34,7 +34,10 @@ export interface Connection {
    * Calls one method. Throws `RefusedError` if the service refuses, `UnreachableError` if no answer
    * of the service arrives.
    */
-  call<M extends DescMethodUnary>(method: M, request: MessageShape<M["input"]>): Promise<MessageShape<M["output"]>>;
+  call<M extends DescMethodUnary>(
+    method: M,
+    request: MessageShape<M["input"]>,
+  ): Promise<MessageShape<M["output"]>>;
 }
 
 /**
@@ -54,7 +57,10 @@ export async function connect(terminal: Terminal, options: ConnectionOptions): P
       const given = options.idempotencyKey;
       const key = given === undefined ? randomUUID() : writes === 0 ? given : `${given}.${writes}`;
       if (isWrite) writes += 1;
-      const headers = { Authorization: `Bearer ${token}`, ...(isWrite ? { "Idempotency-Key": key } : {}) };
+      const headers = {
+        Authorization: `Bearer ${token}`,
+        ...(isWrite ? { "Idempotency-Key": key } : {}),
+      };
       try {
         return await unary(transport, method, headers, request);
       } catch (error) {
@@ -81,10 +87,14 @@ function addressOf(url: string): string {
 }
 
 async function tokenOf(terminal: Terminal, file: string | undefined): Promise<string> {
-  const token = (file === undefined ? (terminal.env.BILLING_OPERATOR_TOKEN ?? "") : await terminal.read(file)).trim();
-  if (token === "") throw new UsageError("Set BILLING_OPERATOR_TOKEN to an operator's token, or give --token-file");
+  const token = (
+    file === undefined ? (terminal.env.BILLING_OPERATOR_TOKEN ?? "") : await terminal.read(file)
+  ).trim();
+  if (token === "")
+    throw new UsageError("Set BILLING_OPERATOR_TOKEN to an operator's token, or give --token-file");
   // Other characters cannot be in a header, and the library's error would repeat the token.
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new UsageError("The operator's token has characters that no token has");
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new UsageError("The operator's token has characters that no token has");
   return token;
 }
 

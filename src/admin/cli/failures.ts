@@ -16,7 +16,12 @@ export class RefusedError extends Error {
   readonly param: string | null;
   readonly requestId: string | null;
 
-  constructor(code: string, message: string, param: string | null = null, requestId: string | null = null) {
+  constructor(
+    code: string,
+    message: string,
+    param: string | null = null,
+    requestId: string | null = null,
+  ) {
     super(message);
     this.code = code;
     this.param = param;
@@ -41,9 +46,12 @@ export class UnreachableError extends Error {
  * The exit code of an error and the code that is written to the error output. `null` means a fault
  * of the program.
  */
-export function terminationOf(error: unknown): { readonly exitCode: ExitCode; readonly code: string } | null {
+export function terminationOf(
+  error: unknown,
+): { readonly exitCode: ExitCode; readonly code: string } | null {
   if (error instanceof RefusedError) return { exitCode: exitCodes.refused, code: error.code };
   if (error instanceof UsageError) return { exitCode: exitCodes.usage, code: "usage" };
-  if (error instanceof UnreachableError) return { exitCode: exitCodes.unreachable, code: "unreachable" };
+  if (error instanceof UnreachableError)
+    return { exitCode: exitCodes.unreachable, code: "unreachable" };
   return null;
 }

@@ -20,7 +20,12 @@ const ofAll = [
 /** The results so far, and the line of progress. */
 interface Progress {
   readonly results: Json[];
-  readonly counts: { imported: number; already_imported: number; rejected: number; skipped_suppliers: number };
+  readonly counts: {
+    imported: number;
+    already_imported: number;
+    rejected: number;
+    skipped_suppliers: number;
+  };
   add(answer: Json): void;
 }
 
@@ -33,14 +38,18 @@ export async function importCustomers(work: Work): Promise<Json> {
   const { terminal, connection, request, extra } = work;
   const { contacts: fromFile, ...target } = request;
   const named = [...(Array.isArray(fromFile) ? fromFile : []), ...contactsOf(extra.contact)];
-  if ((extra.all === true) === named.length > 0) throw new UsageError("Give --contact or --file, or else --all");
+  if ((extra.all === true) === named.length > 0)
+    throw new UsageError("Give --contact or --file, or else --all");
   for (const [name, flag] of ofAll) {
-    if (extra[name] !== undefined && extra.all !== true) throw new UsageError(`${flag} goes with --all`);
+    if (extra[name] !== undefined && extra.all !== true)
+      throw new UsageError(`${flag} goes with --all`);
   }
   const progress = progressOn(work);
   if (extra.all === true) await importAll(work, target, progress);
   for (const batch of batches(named)) {
-    progress.add(await callJson(connection, method.importCustomers, { ...target, contacts: [...batch] }));
+    progress.add(
+      await callJson(connection, method.importCustomers, { ...target, contacts: [...batch] }),
+    );
   }
   const { results, counts } = progress;
   const { skipped_suppliers: skipped, ...told } = counts;
@@ -54,7 +63,9 @@ export async function importCustomers(work: Work): Promise<Json> {
  */
 export function isIncomplete({ rejected, results }: Json, { all }: Work["extra"]): boolean {
   if (all !== true || !Array.isArray(results)) return rejected !== 0;
-  return results.filter(isObject).some(({ error }) => isObject(error) && error.code !== "contact_inactive");
+  return results
+    .filter(isObject)
+    .some(({ error }) => isObject(error) && error.code !== "contact_inactive");
 }
 
 function progressOn({ terminal }: Work): Progress {
@@ -69,7 +80,8 @@ function progressOn({ terminal }: Work): Progress {
       counts.already_imported += Number(answer.already_imported);
       counts.rejected += Number(answer.rejected);
       counts.skipped_suppliers += Number(answer.skipped_suppliers ?? 0);
-      const skipped = counts.skipped_suppliers === 0 ? "" : `, ${counts.skipped_suppliers} suppliers left out`;
+      const skipped =
+        counts.skipped_suppliers === 0 ? "" : `, ${counts.skipped_suppliers} suppliers left out`;
       const made = `${counts.imported} imported, ${counts.already_imported} there already`;
       const line = `${made}, ${counts.rejected} rejected${skipped}`;
       terminal.err(terminal.interactive ? `\r${line}` : `${line}\n`);
@@ -78,19 +90,26 @@ function progressOn({ terminal }: Work): Progress {
 }
 
 /** Imports page after page. If a page fails, it writes the cursor to continue from. */
-async function importAll({ terminal, connection, extra }: Work, target: Json, progress: Progress): Promise<void> {
+async function importAll(
+  { terminal, connection, extra }: Work,
+  target: Json,
+  progress: Progress,
+): Promise<void> {
   const search = typeof extra.search === "string" ? { search: extra.search } : {};
   const suppliers = extra.includeSuppliers === true ? { include_suppliers: true } : {};
   let cursor = typeof extra.cursor === "string" ? extra.cursor : null;
   for (;;) {
     const asked = { ...target, ...search, ...suppliers, ...(cursor === null ? {} : { cursor }) };
-    const answer = await callJson(connection, method.importAllContacts, asked).catch((error: unknown) => {
-      if (cursor !== null) terminal.err(`\nGo on with --all --cursor '${cursor}'\n`);
-      throw error;
-    });
+    const answer = await callJson(connection, method.importAllContacts, asked).catch(
+      (error: unknown) => {
+        if (cursor !== null) terminal.err(`\nGo on with --all --cursor '${cursor}'\n`);
+        throw error;
+      },
+    );
     progress.add(answer);
     if (answer.has_more !== true) return;
-    if (typeof answer.next_cursor !== "string") throw new Error("a page tells of another and not where it begins");
+    if (typeof answer.next_cursor !== "string")
+      throw new Error("a page tells of another and not where it begins");
     cursor = answer.next_cursor;
   }
 }
@@ -101,5 +120,7 @@ function contactsOf(ids: unknown): Json[] {
 
 function batches<T>(all: readonly T[]): readonly (readonly T[])[] {
   const count = Math.ceil(all.length / batchSize);
-  return Array.from({ length: count }, (_, index) => all.slice(index * batchSize, (index + 1) * batchSize));
+  return Array.from({ length: count }, (_, index) =>
+    all.slice(index * batchSize, (index + 1) * batchSize),
+  );
 }

@@ -2,7 +2,13 @@
  * Converts messages to the JSON of the public API: names in snake_case, enums as words, inline
  * members in place.
  */
-import { type DescMessage, type JsonObject, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  type JsonObject,
+  type JsonValue,
+  type MessageShape,
+  toJson,
+} from "@bufbuild/protobuf";
 import { isInline, jsonName } from "../../transport/rest/json-shape.ts";
 
 /** A JSON object, as requests and responses are. */
@@ -29,8 +35,11 @@ function shaped(schema: DescMessage, json: JsonObject): JsonObject {
     const one = (element: JsonValue): JsonValue => {
       if (field.enum !== undefined) return wordOf(field.enum.sharedPrefix ?? "", element);
       // A Struct is JSON already.
-      const isOwn = field.message !== undefined && !field.message.typeName.startsWith("google.protobuf.");
-      return isOwn && field.message !== undefined && isObject(element) ? shaped(field.message, element) : element;
+      const isOwn =
+        field.message !== undefined && !field.message.typeName.startsWith("google.protobuf.");
+      return isOwn && field.message !== undefined && isObject(element)
+        ? shaped(field.message, element)
+        : element;
     };
     return [[name, Array.isArray(value) ? value.map(one) : one(value)]];
   });

@@ -9,7 +9,8 @@ import type { ExtraOption, Verb } from "./noun.ts";
 /** The option of a meter with one price. */
 export const meterOption: ExtraOption = {
   flags: "--meter <meter=price...>",
-  description: "a meter's id or code and its price of a unit, such as api-calls=0.002; as many as there are",
+  description:
+    "a meter's id or code and its price of a unit, such as api-calls=0.002; as many as there are",
 };
 
 /** A request that creates a plan, with the meters of the options. */
@@ -24,7 +25,9 @@ function metersOf(given: unknown): Json[] {
   return (Array.isArray(given) ? given : []).map((each: unknown) => {
     const [, meter, price] = /^(.+)=([^=]+)$/.exec(String(each)) ?? [];
     if (meter === undefined || price === undefined) {
-      throw new UsageError(`--meter takes a meter and its price, such as api-calls=0.002; not ${String(each)}`);
+      throw new UsageError(
+        `--meter takes a meter and its price, such as api-calls=0.002; not ${String(each)}`,
+      );
     }
     return { meter, type: "per_unit", price };
   });

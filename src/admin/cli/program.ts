@@ -36,25 +36,44 @@ export function buildProgram(terminal: Terminal, ended: (exitCode: ExitCode) => 
   return program;
 }
 
-function addNoun(program: Command, noun: Noun, terminal: Terminal, ended: (exitCode: ExitCode) => void): void {
+function addNoun(
+  program: Command,
+  noun: Noun,
+  terminal: Terminal,
+  ended: (exitCode: ExitCode) => void,
+): void {
   const group = program.command(noun.name).description(noun.summary);
   for (const verb of noun.verbs) addVerb(group, verb, terminal, ended);
 }
 
-function addVerb(group: Command, verb: Verb, terminal: Terminal, ended: (exitCode: ExitCode) => void): void {
+function addVerb(
+  group: Command,
+  verb: Verb,
+  terminal: Terminal,
+  ended: (exitCode: ExitCode) => void,
+): void {
   const command = group.command(verb.name).summary(verb.summary).description(describe(verb));
   addRequestOptions(command, verb);
   if (isPaged(verb)) command.option("--all", "follow the pages to the end");
-  if (verb.irreversible !== undefined) command.option("--yes", "do not ask before what cannot be undone");
+  if (verb.irreversible !== undefined)
+    command.option("--yes", "do not ask before what cannot be undone");
   if (operationOf(verb.method).idempotencyKey !== "none") {
-    command.option("--idempotency-key <key>", "the same key does the same thing once; one is made if left out");
+    command.option(
+      "--idempotency-key <key>",
+      "the same key does the same thing once; one is made if left out",
+    );
   }
   command.option("--json", "show the response as JSON");
   command.option("--url <address>", "where the admin services are");
   command.option("--token-file <path>", "a file with your token, or - for the standard input");
-  command.addHelpText("after", `\nExamples:\n${verb.examples.map((example) => `  $ billing ${example}\n`).join("")}`);
+  command.addHelpText(
+    "after",
+    `\nExamples:\n${verb.examples.map((example) => `  $ billing ${example}\n`).join("")}`,
+  );
   command.action(async () =>
-    ended(await runVerb(terminal, verb, { places: command.processedArgs, options: command.opts() })),
+    ended(
+      await runVerb(terminal, verb, { places: command.processedArgs, options: command.opts() }),
+    ),
   );
 }
 
@@ -76,7 +95,8 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
     return exitCode;
   } catch (error) {
     // Commander has already written its message or the help.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof CommanderError)
+      return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     const ending = terminationOf(error);
     if (ending === null || !(error instanceof Error)) throw error;
     terminal.err(words.includes("--json") ? errorJson(error, ending.code) : errorText(error));
@@ -85,14 +105,19 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
 }
 
 function errorJson(error: Error, code: string): string {
-  const refusal = error instanceof RefusedError ? { param: error.param, request_id: error.requestId } : {};
+  const refusal =
+    error instanceof RefusedError ? { param: error.param, request_id: error.requestId } : {};
   return jsonText({ error: { code, message: error.message, ...refusal } });
 }
 
 function errorText(error: Error): string {
-  if (!(error instanceof RefusedError)) return `${error.message.split("\n").map(clean).join("\n")}\n`;
+  if (!(error instanceof RefusedError))
+    return `${error.message.split("\n").map(clean).join("\n")}\n`;
   const { code, message, param, requestId } = error;
-  const places = [param === null ? "" : `param ${param}`, requestId === null ? "" : `request ${requestId}`];
+  const places = [
+    param === null ? "" : `param ${param}`,
+    requestId === null ? "" : `request ${requestId}`,
+  ];
   const told = places.filter((text) => text !== "").join(", ");
   return clean(`${code}: ${message}${told === "" ? "" : ` (${told})`}`).concat("\n");
 }

@@ -23,21 +23,31 @@ export interface Given {
  * The request as JSON. Throws `UsageError` if a file is not a JSON object, or if the organisation
  * or a secret is missing.
  */
-export async function readRequest(terminal: Terminal, verb: Verb, { places, options }: Given): Promise<Json> {
+export async function readRequest(
+  terminal: Terminal,
+  verb: Verb,
+  { places, options }: Given,
+): Promise<Json> {
   const { file } = options;
-  const fromFile = verb.takesFile === true && typeof file === "string" ? await readJsonFile(terminal, file) : {};
+  const fromFile =
+    verb.takesFile === true && typeof file === "string" ? await readJsonFile(terminal, file) : {};
   const request: Json = { ...fromFile, ...givenJson(verb, places, options) };
-  const needsOrganisation = verb.method.input.fields.some((field) => jsonName(field) === "organisation");
+  const needsOrganisation = verb.method.input.fields.some(
+    (field) => jsonName(field) === "organisation",
+  );
   const isFilter = verb.fields?.organisation !== undefined;
   if (needsOrganisation && !isFilter && request.organisation === undefined) {
-    request.organisation = terminal.env.BILLING_ORGANISATION || missing("--organisation, or set BILLING_ORGANISATION");
+    request.organisation =
+      terminal.env.BILLING_ORGANISATION || missing("--organisation, or set BILLING_ORGANISATION");
   }
   for (const field of secretFields(verb)) {
     const path = options[secretFileOption(field)];
     if (typeof path === "string") request[jsonName(field)] = (await terminal.read(path)).trim();
     else if (request[jsonName(field)] === undefined) {
       if (!terminal.interactive) missing(`--${jsonName(field).replaceAll("_", "-")}-file`);
-      request[jsonName(field)] = (await terminal.ask(`The ${wordsOf(field)} (not shown): `, true)).trim();
+      request[jsonName(field)] = (
+        await terminal.ask(`The ${wordsOf(field)} (not shown): `, true)
+      ).trim();
     }
     if (request[jsonName(field)] === "") throw new UsageError(`No ${wordsOf(field)} was given`);
   }
@@ -54,7 +64,9 @@ async function readJsonFile(terminal: Terminal, path: string): Promise<Json> {
   try {
     value = JSON.parse(text) as JsonValue;
   } catch (error) {
-    throw new UsageError(`${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(
+      `${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
   if (!isObject(value)) throw new UsageError(`${path} must hold a JSON object`);
   return value;
@@ -77,7 +89,11 @@ export function requestMessage(method: DescMethod, request: Json): Message {
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The request with codes replaced by ids. Throws `RefusedError` if no object has the code. */
-export async function resolveCodes(connection: Connection, verb: Verb, request: Json): Promise<Json> {
+export async function resolveCodes(
+  connection: Connection,
+  verb: Verb,
+  request: Json,
+): Promise<Json> {
   const resolved: Json = { ...request };
   for (const [name, lookup] of Object.entries(verb.lookups ?? {})) {
     const given = request[name];

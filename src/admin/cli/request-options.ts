@@ -29,7 +29,11 @@ export function secretFields(verb: Verb): readonly DescField[] {
 export function optionText(verb: Verb, field: DescField): string | undefined {
   const name = jsonName(field);
   if (verb.places?.includes(name) || secretFields(verb).includes(field)) return undefined;
-  return verb.fields?.[name] ?? pageFields[name] ?? (name === "organisation" ? organisationField : undefined);
+  return (
+    verb.fields?.[name] ??
+    pageFields[name] ??
+    (name === "organisation" ? organisationField : undefined)
+  );
 }
 
 /** Adds the arguments and options of a verb to its command. */
@@ -41,7 +45,8 @@ export function addRequestOptions(command: Command, verb: Verb): void {
   }
   for (const field of fields) {
     const text = optionText(verb, field);
-    if (text !== undefined) for (const option of fieldOptions(field, text)) command.addOption(option);
+    if (text !== undefined)
+      for (const option of fieldOptions(field, text)) command.addOption(option);
   }
   for (const field of secretFields(verb)) {
     command.option(
@@ -50,17 +55,28 @@ export function addRequestOptions(command: Command, verb: Verb): void {
     );
   }
   if (verb.takesFile === true)
-    command.option("--file <path>", "a JSON file with the request, or - for the standard input; options win over it");
+    command.option(
+      "--file <path>",
+      "a JSON file with the request, or - for the standard input; options win over it",
+    );
   for (const { flags, description } of verb.extra ?? []) command.option(flags, description);
 }
 
 /** The values of arguments and options, as members of the request. */
-export function givenJson(verb: Verb, places: readonly unknown[], options: Readonly<Record<string, unknown>>): Json {
+export function givenJson(
+  verb: Verb,
+  places: readonly unknown[],
+  options: Readonly<Record<string, unknown>>,
+): Json {
   const members = verb.method.input.fields.flatMap((field): [string, Json[string]][] => {
     const name = jsonName(field);
     const place = verb.places?.indexOf(name) ?? -1;
     const value =
-      place >= 0 ? places[place] : optionText(verb, field) === undefined ? undefined : options[field.localName];
+      place >= 0
+        ? places[place]
+        : optionText(verb, field) === undefined
+          ? undefined
+          : options[field.localName];
     return value === undefined ? [] : [[name, value as Json[string]]];
   });
   return Object.fromEntries(members);
@@ -78,10 +94,14 @@ function placeArgument(verb: Verb, field: DescField): Argument {
 function fieldOptions(field: DescField, text: string): readonly Option[] {
   const flag = flagOf(field);
   if (field.fieldKind === "list") return [new Option(`--${flag} <list>`, text).argParser(readList)];
-  if (field.enum !== undefined) return [withChoices(new Option(`--${flag} <word>`, text), enumWords(field))];
+  if (field.enum !== undefined)
+    return [withChoices(new Option(`--${flag} <word>`, text), enumWords(field))];
   switch (field.scalar) {
     case ScalarType.BOOL:
-      return [new Option(`--${flag}`, text), new Option(`--no-${flag}`, `the opposite of --${flag}`)];
+      return [
+        new Option(`--${flag}`, text),
+        new Option(`--no-${flag}`, `the opposite of --${flag}`),
+      ];
     case ScalarType.INT32:
       return [new Option(`--${flag} <number>`, text).argParser(readInteger)];
     default:
@@ -94,7 +114,8 @@ function withChoices<T extends Option | Argument>(of: T, words: readonly string[
   of.choices(words);
   of.argParser((given: string) => {
     const word = given.replaceAll("-", "_").toLowerCase();
-    if (!words.includes(word)) throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`);
+    if (!words.includes(word))
+      throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`);
     return word;
   });
   return of;
@@ -107,14 +128,18 @@ function readSwitch(given: string): boolean {
 }
 
 function readInteger(given: string): number {
-  if (!/^-?(0|[1-9][0-9]{0,9})$/.test(given)) throw new InvalidArgumentError("It must be a whole number.");
+  if (!/^-?(0|[1-9][0-9]{0,9})$/.test(given))
+    throw new InvalidArgumentError("It must be a whole number.");
   return Number(given);
 }
 
 /** The option may be repeated, and its values may be separated by commas. */
 function readList(given: string, before: unknown): readonly string[] {
   const words = given.split(",").map((word) => word.trim());
-  return [...(Array.isArray(before) ? (before as string[]) : []), ...words.filter((word) => word !== "")];
+  return [
+    ...(Array.isArray(before) ? (before as string[]) : []),
+    ...words.filter((word) => word !== ""),
+  ];
 }
 
 function flagOf(field: DescField): string {

@@ -14,10 +14,13 @@ export async function resendAll({ terminal, connection, request }: Work): Promis
   let [resent, added] = [0, 0];
   let next = request;
   for (;;) {
-    const answer = await callJson(connection, method.resendWebhookDeliveries, next).catch((error: unknown) => {
-      if (next !== request) terminal.err(`Go on with --after-event ${String(next.after_event)}\n`);
-      throw error;
-    });
+    const answer = await callJson(connection, method.resendWebhookDeliveries, next).catch(
+      (error: unknown) => {
+        if (next !== request)
+          terminal.err(`Go on with --after-event ${String(next.after_event)}\n`);
+        throw error;
+      },
+    );
     resent += Number(answer.resent);
     added += Number(answer.added);
     if (typeof answer.last_event !== "string") return { resent, added };

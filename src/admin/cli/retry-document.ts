@@ -27,7 +27,10 @@ export async function retryDocument({ terminal, connection, request, extra }: Wo
   terminal.err("Waiting for the ledger …\n");
   while (document.state === "waiting" && performance.now() < end) {
     await wait(lookEveryMs);
-    document = await callJson(connection, method.getDocument, { organisation: organisation ?? "", id: id ?? "" });
+    document = await callJson(connection, method.getDocument, {
+      organisation: organisation ?? "",
+      id: id ?? "",
+    });
   }
   return document;
 }

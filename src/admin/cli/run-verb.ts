@@ -31,7 +31,11 @@ export function isPaged(verb: Verb): boolean {
 }
 
 /** One call, with JSON as request and response. */
-export async function callJson(connection: Connection, method: Verb["method"], request: Json): Promise<Json> {
+export async function callJson(
+  connection: Connection,
+  method: Verb["method"],
+  request: Json,
+): Promise<Json> {
   return messageJson(method.output, await connection.call(method, requestMessage(method, request)));
 }
 
@@ -42,7 +46,11 @@ const largestPage = 100;
  * Yields the pages of a list, starting at the request's position. `method` returns `data` and
  * `has_more`.
  */
-export async function* pages(connection: Connection, method: Verb["method"], request: Json): AsyncGenerator<Json> {
+export async function* pages(
+  connection: Connection,
+  method: Verb["method"],
+  request: Json,
+): AsyncGenerator<Json> {
   const hasLimit = method.input.fields.some(({ name }) => name === "limit");
   let next: Json = { ...(hasLimit ? { limit: largestPage } : {}), ...request };
   for (;;) {
@@ -52,7 +60,8 @@ export async function* pages(connection: Connection, method: Verb["method"], req
     const rows = Array.isArray(page.data) ? page.data : [];
     const last = rows.at(-1);
     if (typeof page.next_cursor === "string") next = { ...next, cursor: page.next_cursor };
-    else if (isObject(last) && typeof last.id === "string") next = { ...next, starting_after: last.id };
+    else if (isObject(last) && typeof last.id === "string")
+      next = { ...next, starting_after: last.id };
     else throw new Error("a page tells of another and not where it begins");
   }
 }
@@ -76,7 +85,9 @@ async function callOnce(
 
 async function confirm(terminal: Terminal, sentence: string | null, yes: boolean): Promise<void> {
   if (sentence === null || yes) return;
-  if (!terminal.interactive) throw new UsageError(`${sentence} Give --yes to do it without being asked.`);
+  if (!terminal.interactive)
+    throw new UsageError(`${sentence} Give --yes to do it without being asked.`);
   const answer = await terminal.ask(`${sentence} Go on? [y/N] `, false);
-  if (!/^y(es)?$/i.test(answer.trim())) throw new RefusedError("not_confirmed", "Nothing was done.");
+  if (!/^y(es)?$/i.test(answer.trim()))
+    throw new RefusedError("not_confirmed", "Nothing was done.");
 }

@@ -31,7 +31,8 @@ export async function sendTestEvent({ terminal, connection, request, extra }: Wo
   terminal.err("Waiting for the endpoint …\n");
   for (;;) {
     delivery = await callJson(connection, method.getWebhookDelivery, one);
-    if (delivery.state !== "pending" || delivery.attempts !== 0 || performance.now() >= end) return delivery;
+    if (delivery.state !== "pending" || delivery.attempts !== 0 || performance.now() >= end)
+      return delivery;
     await wait(lookEveryMs);
   }
 }

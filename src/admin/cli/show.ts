@@ -20,16 +20,24 @@ export function show(terminal: Terminal, verb: Verb, response: Json, asJson: boo
   else showList(terminal, response, verb.rows ?? "data", verb.columns);
 }
 
-function showList(terminal: Terminal, response: Json, name: string, columns: readonly Column[]): void {
+function showList(
+  terminal: Terminal,
+  response: Json,
+  name: string,
+  columns: readonly Column[],
+): void {
   const { [name]: list } = response;
   const rows = Array.isArray(list) ? list.filter(isObject) : [];
   terminal.out(listTable(rows, columns));
-  if (response.has_more === true) terminal.err(`There are more: --all, or ${nextPage(response, rows)}\n`);
+  if (response.has_more === true)
+    terminal.err(`There are more: --all, or ${nextPage(response, rows)}\n`);
 }
 
 function nextPage(response: Json, rows: readonly Json[]): string {
   const { next_cursor: cursor } = response;
-  return typeof cursor === "string" ? `--cursor '${cursor}'` : `--starting-after ${String(rows.at(-1)?.id)}`;
+  return typeof cursor === "string"
+    ? `--cursor '${cursor}'`
+    : `--starting-after ${String(rows.at(-1)?.id)}`;
 }
 
 /** The member of a response that is shown once. Null if there is none. */
@@ -42,5 +50,8 @@ function showOnce(terminal: Terminal, response: Json, name: string): void {
   const { [name]: value, ...others } = response;
   terminal.err(objectTable(others));
   if (typeof value === "string" && value !== "") terminal.out(`${value}\n`);
-  else terminal.err("This repeats an earlier call, whose answer had the value. It is kept nowhere: make another.\n");
+  else
+    terminal.err(
+      "This repeats an earlier call, whose answer had the value. It is kept nowhere: make another.\n",
+    );
 }

@@ -33,7 +33,11 @@ export function listTable(rows: readonly Json[], columns: readonly Column[]): st
   const head = columns.map((column) => titleOf(typeof column === "string" ? column : column.title));
   const table = new Table({ ...plain, head });
   for (const row of rows) {
-    table.push(columns.map((column) => (typeof column === "string" ? cell(at(row, column)) : clean(column.of(row)))));
+    table.push(
+      columns.map((column) =>
+        typeof column === "string" ? cell(at(row, column)) : clean(column.of(row)),
+      ),
+    );
   }
   return withoutTrails(table.toString());
 }
@@ -56,7 +60,10 @@ function linesOf(json: Json, prefix: string): [string, string][] {
 function at(row: Json, path: string): JsonValue | undefined {
   return path
     .split(".")
-    .reduce<JsonValue | undefined>((value, name) => (isObject(value) ? value[name] : undefined), row);
+    .reduce<JsonValue | undefined>(
+      (value, name) => (isObject(value) ? value[name] : undefined),
+      row,
+    );
 }
 
 function cell(value: JsonValue | undefined, separator = ", "): string {

@@ -48,12 +48,18 @@ export function processTerminal(): Terminal {
       // Without echo the library would not show the question either.
       if (hidden) stderr.write(question);
       const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-      const lines = createInterface({ input: stdin, output: hidden ? silent : stderr, terminal: true });
+      const lines = createInterface({
+        input: stdin,
+        output: hidden ? silent : stderr,
+        terminal: true,
+      });
       const stop = new AbortController();
       // Without this an end of the input (Ctrl-D, Ctrl-C) would leave the question open for ever.
       lines.once("close", () => stop.abort());
       try {
-        return await lines.question(hidden ? "" : question, { signal: stop.signal }).catch(() => "");
+        return await lines
+          .question(hidden ? "" : question, { signal: stop.signal })
+          .catch(() => "");
       } finally {
         lines.close();
         if (hidden) stderr.write("\n");
@@ -66,6 +72,8 @@ async function readGiven(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new UsageError(`${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(
+      `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
   }
 }

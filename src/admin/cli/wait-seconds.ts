@@ -9,6 +9,7 @@ export function waitSeconds(given: unknown, most: number): number | null {
   if (given === undefined) return null;
   if (given === true) return most;
   const seconds = Number(given);
-  if (!Number.isFinite(seconds) || seconds <= 0) throw new UsageError("--wait takes a number of seconds");
+  if (!Number.isFinite(seconds) || seconds <= 0)
+    throw new UsageError("--wait takes a number of seconds");
   return seconds;
 }

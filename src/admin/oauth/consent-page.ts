@@ -5,7 +5,10 @@
 import type { ConsentOutcome } from "./consent.ts";
 
 /** The page with its status: 200 if the ledger granted access, 400 if the consent failed. */
-export function consentPage(outcome: ConsentOutcome): { readonly status: number; readonly html: string } {
+export function consentPage(outcome: ConsentOutcome): {
+  readonly status: number;
+  readonly html: string;
+} {
   switch (outcome.kind) {
     case "connected":
       return page(
@@ -15,17 +18,27 @@ export function consentPage(outcome: ConsentOutcome): { readonly status: number;
       );
     case "choose": {
       const rows = outcome.tenants.map(
-        ({ tenantId, name }) => `<li>${escapeHtml(name)}<br><code>${escapeHtml(tenantId)}</code></li>`,
+        ({ tenantId, name }) =>
+          `<li>${escapeHtml(name)}<br><code>${escapeHtml(tenantId)}</code></li>`,
       );
-      const how = "<p>Choose one within ten minutes: <code>billing ledger choose TENANT_ID</code></p>";
-      return page(200, "Which one?", `<p>The consent reaches these organisations.</p><ul>${rows.join("")}</ul>${how}`);
+      const how =
+        "<p>Choose one within ten minutes: <code>billing ledger choose TENANT_ID</code></p>";
+      return page(
+        200,
+        "Which one?",
+        `<p>The consent reaches these organisations.</p><ul>${rows.join("")}</ul>${how}`,
+      );
     }
     case "failed":
       return page(400, "Not connected", `<p>${escapeHtml(outcome.why)}</p>`);
   }
 }
 
-function page(status: number, title: string, content: string): { readonly status: number; readonly html: string } {
+function page(
+  status: number,
+  title: string,
+  content: string,
+): { readonly status: number; readonly html: string } {
   const head = `<meta charset="utf-8"><title>${title}</title>`;
   return {
     status,

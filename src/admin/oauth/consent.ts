@@ -7,7 +7,11 @@ import { Refusal } from "../../domain/refusal.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../ledger/port/ledger.ts";
 import type { Actor } from "../../store/admin/changes.ts";
 import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
-import type { AskedConsent, ConsentTenant, ConsentTokens } from "../../store/admin/ledger/consents.ts";
+import type {
+  AskedConsent,
+  ConsentTenant,
+  ConsentTokens,
+} from "../../store/admin/ledger/consents.ts";
 import type { AdminParts } from "../services/dependencies.ts";
 import { describeFailure } from "../services/ledger-answers.ts";
 
@@ -25,10 +29,18 @@ export interface ReachedTenants {
  * leaves it.
  */
 export interface LedgerApp {
-  readonly settings: { readonly clientId: string; readonly baseUrl: string; readonly identityUrl: string };
+  readonly settings: {
+    readonly clientId: string;
+    readonly baseUrl: string;
+    readonly identityUrl: string;
+  };
   /** The address to which the ledger redirects the browser. */
   readonly redirectUrl: () => string;
-  consentUrl(ask: { readonly state: string; readonly verifier: string; readonly redirectUrl: string }): string;
+  consentUrl(ask: {
+    readonly state: string;
+    readonly verifier: string;
+    readonly redirectUrl: string;
+  }): string;
   exchange(given: {
     readonly code: string;
     readonly verifier: string;
@@ -121,7 +133,9 @@ export async function takeConsent(
   } catch (fault) {
     // Without this record a waiting caller would wait until the consent expires. The original fault
     // matters more than a failure to record it.
-    await consents.fail(organisationId, fault instanceof Refusal ? fault.message : ourFault).catch(() => undefined);
+    await consents
+      .fail(organisationId, fault instanceof Refusal ? fault.message : ourFault)
+      .catch(() => undefined);
     throw fault;
   }
 }
@@ -135,13 +149,15 @@ async function follow(
 ): Promise<ConsentOutcome> {
   const app = requireApp(parts);
   const { organisationId, verifier, redirectUrl } = asked;
-  if (code === null) return { kind: "failed", why: `The ledger gave no consent: ${wordOf(error)}.` };
+  if (code === null)
+    return { kind: "failed", why: `The ledger gave no consent: ${wordOf(error)}.` };
   const tokens = await app.exchange({ code, verifier, redirectUrl });
   if (tokens.kind !== "ok") return failed(tokens);
   const reached = await app.tenants(tokens.value.accessToken);
   if (reached.kind !== "ok") return failed(reached);
   const { tenants } = reached.value;
-  if (tenants.length === 0) return { kind: "failed", why: "The consent was given for no organisation of the ledger." };
+  if (tenants.length === 0)
+    return { kind: "failed", why: "The consent was given for no organisation of the ledger." };
   const before = await parts.store.connections.view(organisationId);
   const meant = tenantMeant(reached.value, before?.tenantId ?? null);
   if (meant === null) {
@@ -149,7 +165,13 @@ async function follow(
     return { kind: "choose", tenants };
   }
   const { operatorId, operatorName, tokenId } = asked;
-  const actor = { operatorId, operatorName, tokenId, operation: "GET /ledger/xero/callback", requestId };
+  const actor = {
+    operatorId,
+    operatorName,
+    tokenId,
+    operation: "GET /ledger/xero/callback",
+    requestId,
+  };
   const saved = await connectTenant(parts, actor, organisationId, meant, tokens.value);
   return saved === "other_tenant"
     ? { kind: "failed", why: otherTenant }
@@ -161,7 +183,10 @@ async function follow(
  * Returns null if a person has to choose. That is so among tenants that the tokens merely reach,
  * because these may belong to another organisation.
  */
-export function tenantMeant({ tenants, areOfConsent }: ReachedTenants, before: string | null): ConsentTenant | null {
+export function tenantMeant(
+  { tenants, areOfConsent }: ReachedTenants,
+  before: string | null,
+): ConsentTenant | null {
   const [only, ...more] = tenants;
   const same = tenants.find(({ tenantId }) => tenantId === before);
   return same ?? (areOfConsent && more.length === 0 ? only : null) ?? null;
@@ -178,9 +203,13 @@ export async function chooseTenant(
   tenantId: string,
 ): Promise<ConnectionView> {
   const choice = await parts.store.consents.choice(organisationId);
-  if (choice === null) throw new Refusal("invalid_state", "There is nothing to choose from: begin an authorisation.");
+  if (choice === null)
+    throw new Refusal("invalid_state", "There is nothing to choose from: begin an authorisation.");
   if (choice.operatorId !== actor.operatorId) {
-    throw new Refusal("invalid_state", "Another operator asked for this consent: whoever did has to choose.");
+    throw new Refusal(
+      "invalid_state",
+      "Another operator asked for this consent: whoever did has to choose.",
+    );
   }
   const meant = choice.tenants.find((tenant) => tenant.tenantId === tenantId);
   if (meant === undefined) {
@@ -195,7 +224,8 @@ export async function chooseTenant(
  * The message if a new connection would lead to another tenant than the customers' contacts belong
  * to.
  */
-export const otherTenant = "There are customers: the connection must lead to the tenant they are of.";
+export const otherTenant =
+  "There are customers: the connection must lead to the tenant they are of.";
 
 async function connectTenant(
   parts: AdminParts,
@@ -205,9 +235,21 @@ async function connectTenant(
   tokens: ConsentTokens,
 ): Promise<ConnectionView | "other_tenant"> {
   const { clientId, baseUrl, identityUrl } = requireApp(parts).settings;
-  const connection = { kind: "xero", grantKind: "authorisation", tenantId, baseUrl, identityUrl, clientId } as const;
+  const connection = {
+    kind: "xero",
+    grantKind: "authorisation",
+    tenantId,
+    baseUrl,
+    identityUrl,
+    clientId,
+  } as const;
   const granted = { ...tokens, ledgerConnection: connectionId };
-  const saved = await parts.store.connections.save(actor, organisationId, { ...connection, clientSecret: "" }, granted);
+  const saved = await parts.store.connections.save(
+    actor,
+    organisationId,
+    { ...connection, clientSecret: "" },
+    granted,
+  );
   // Jobs that were rescheduled because the connection was missing are due again.
   if (saved !== "other_tenant") await parts.wake(organisationId);
   return saved;

@@ -2,7 +2,11 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
-import type { ChargeSchema, PlanMeterSchema, PlanSchema } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import type {
+  ChargeSchema,
+  PlanMeterSchema,
+  PlanSchema,
+} from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import type { MeterSchema } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import {
   presentCharge as presentPublicCharge,
@@ -16,7 +20,10 @@ import { meterStatuses, meterTypes } from "./enums.ts";
 import { present } from "./present.ts";
 
 /** A plan with its meters, its account mapping and the number of its subscriptions. */
-export function presentPlan({ plan, subscriptions }: AdminPlan): MessageInitShape<typeof PlanSchema> {
+export function presentPlan({
+  plan,
+  subscriptions,
+}: AdminPlan): MessageInitShape<typeof PlanSchema> {
   const { object: _, $typeName: __, ...shown } = presentPublicPlan(plan);
   return {
     ...shown,
@@ -27,7 +34,12 @@ export function presentPlan({ plan, subscriptions }: AdminPlan): MessageInitShap
   };
 }
 
-function presentPlanMeter({ id, code, name, ...price }: PlanMeter): MessageInitShape<typeof PlanMeterSchema> {
+function presentPlanMeter({
+  id,
+  code,
+  name,
+  ...price
+}: PlanMeter): MessageInitShape<typeof PlanMeterSchema> {
   return {
     meter: id,
     code,
@@ -39,7 +51,10 @@ function presentPlanMeter({ id, code, name, ...price }: PlanMeter): MessageInitS
 }
 
 /** A charge with its account mapping and the number of its invoice lines. */
-export function presentCharge({ charge, invoiceLines }: AdminCharge): MessageInitShape<typeof ChargeSchema> {
+export function presentCharge({
+  charge,
+  invoiceLines,
+}: AdminCharge): MessageInitShape<typeof ChargeSchema> {
   const { object: _, $typeName: __, ...shown } = presentPublicCharge(charge);
   return {
     ...shown,

@@ -2,12 +2,19 @@
  * One table for each enum of the admin contract, from the words of the domain and the store to the
  * enum's values.
  */
-import type { MeterStatus as MeterStatusWord, MeterType as MeterTypeWord } from "../../domain/catalogue/meter.ts";
+import type {
+  MeterStatus as MeterStatusWord,
+  MeterType as MeterTypeWord,
+} from "../../domain/catalogue/meter.ts";
 import type { FirstInvoiceStatus as FirstInvoiceStatusWord } from "../../domain/subscriptions/organisation-settings.ts";
 import { CredentialStatus } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { MeterType } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { LedgerContactStatus } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
-import { DocumentKind, DocumentOperation, DocumentState } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
+import {
+  DocumentKind,
+  DocumentOperation,
+  DocumentState,
+} from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import {
   LedgerAuthorisationStatus,
   LedgerGrant,
@@ -132,5 +139,7 @@ export function credentialStatus(
   now: Date,
 ): CredentialStatus {
   if (revokedAt !== null) return CredentialStatus.REVOKED;
-  return expiresAt !== null && expiresAt <= now ? CredentialStatus.EXPIRED : CredentialStatus.ACTIVE;
+  return expiresAt !== null && expiresAt <= now
+    ? CredentialStatus.EXPIRED
+    : CredentialStatus.ACTIVE;
 }

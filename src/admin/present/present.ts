@@ -23,7 +23,11 @@ import type { TestClockSchema } from "../../gen/proto/billing/admin/v1/test_cloc
 import type { LedgerOrganisation } from "../../ledger/port/ledger.ts";
 import { documentStatuses } from "../../services/enums.ts";
 import type { AuditRecord } from "../../store/admin/audit.ts";
-import type { ApiKeyRecord, OperatorRecord, OperatorTokenRecord } from "../../store/admin/credentials.ts";
+import type {
+  ApiKeyRecord,
+  OperatorRecord,
+  OperatorTokenRecord,
+} from "../../store/admin/credentials.ts";
 import type { AdminDocument } from "../../store/admin/documents/document-listing.ts";
 import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
 import type { AdminOrganisation } from "../../store/admin/organisations.ts";
@@ -41,7 +45,9 @@ import {
 } from "./enums.ts";
 
 /** An organisation with all its settings. */
-export function presentOrganisation(organisation: AdminOrganisation): MessageInitShape<typeof OrganisationSchema> {
+export function presentOrganisation(
+  organisation: AdminOrganisation,
+): MessageInitShape<typeof OrganisationSchema> {
   return {
     id: organisation.id,
     name: organisation.name,
@@ -85,7 +91,9 @@ export function presentConnection(
 }
 
 /** The ledger's description of its own organisation. */
-export function presentLedger(ledger: LedgerOrganisation): MessageInitShape<typeof LedgerDescriptionSchema> {
+export function presentLedger(
+  ledger: LedgerOrganisation,
+): MessageInitShape<typeof LedgerDescriptionSchema> {
   return {
     id: ledger.id,
     name: ledger.name,
@@ -132,7 +140,10 @@ export function presentDocument(document: AdminDocument): MessageInitShape<typeo
     attempts: document.attempts,
     ...presentInstant("nextAttemptAt", document.nextAttemptAt),
     created: document.createdAt.toISOString(),
-    ...present("operation", document.operation === null ? null : documentOperations[document.operation]),
+    ...present(
+      "operation",
+      document.operation === null ? null : documentOperations[document.operation],
+    ),
     ...present("invoice", document.invoiceId),
   };
 }
@@ -144,7 +155,11 @@ export function presentTestClock({
   now,
   advance,
 }: TestClock): MessageInitShape<typeof TestClockSchema> {
-  const shown = { organisation: organisationId, state: testClockStates[state], now: now.toISOString() };
+  const shown = {
+    organisation: organisationId,
+    state: testClockStates[state],
+    now: now.toISOString(),
+  };
   if (advance === null) return shown;
   const { from, to, startedAt, finishedAt, ...counts } = advance;
   return {
@@ -161,13 +176,17 @@ export function presentTestClock({
 
 /** An operator with its role. */
 export function presentOperator(operator: OperatorRecord): MessageInitShape<typeof OperatorSchema> {
-  const role = (roles as Readonly<Record<string, OperatorRole>>)[operator.role] ?? OperatorRole.UNSPECIFIED;
+  const role =
+    (roles as Readonly<Record<string, OperatorRole>>)[operator.role] ?? OperatorRole.UNSPECIFIED;
   const { id, name, active, createdAt } = operator;
   return { id, name, role, active, created: createdAt.toISOString() };
 }
 
 /** An operator token without its value. */
-export function presentToken(token: OperatorTokenRecord, now: Date): MessageInitShape<typeof OperatorTokenSchema> {
+export function presentToken(
+  token: OperatorTokenRecord,
+  now: Date,
+): MessageInitShape<typeof OperatorTokenSchema> {
   return {
     id: token.id,
     operator: token.operatorId,
@@ -208,6 +227,9 @@ export function present<Name extends string, T>(name: Name, value: T | null): { 
 }
 
 /** An instant as ISO 8601 text. Left out if it is null. */
-export function presentInstant<Name extends string>(name: Name, instant: Date | null): { [K in Name]?: string } {
+export function presentInstant<Name extends string>(
+  name: Name,
+  instant: Date | null,
+): { [K in Name]?: string } {
   return present(name, instant === null ? null : instant.toISOString());
 }

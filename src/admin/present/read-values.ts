@@ -11,7 +11,9 @@ const instantForm =
 export function readInstant(text: string): Date | null {
   const day = instantForm.exec(text)?.[1];
   const instant = new Date(text.toUpperCase());
-  return day === undefined || parseCivilDate(day) === null || Number.isNaN(instant.getTime()) ? null : instant;
+  return day === undefined || parseCivilDate(day) === null || Number.isNaN(instant.getTime())
+    ? null
+    : instant;
 }
 
 /**
@@ -25,12 +27,17 @@ export function readExpiry(text: string | undefined, now: Date): Date | null {
     const message = "expires_at must be an instant with its offset, such as 2027-01-31T00:00:00Z";
     throw new Refusal("invalid_parameter", message, "expires_at");
   }
-  if (instant <= now) throw new Refusal("invalid_parameter", "expires_at must be to come", "expires_at");
+  if (instant <= now)
+    throw new Refusal("invalid_parameter", "expires_at must be to come", "expires_at");
   return instant;
 }
 
 /** Refuses `invalid_parameter` if the code is not one of a current currency. */
 export function requireCurrency(code: string | undefined, param: string): void {
   if (code === undefined || isCurrency(code)) return;
-  throw new Refusal("invalid_parameter", `${param} must be the code of a current currency, such as EUR`, param);
+  throw new Refusal(
+    "invalid_parameter",
+    `${param} must be the code of a current currency, such as EUR`,
+    param,
+  );
 }

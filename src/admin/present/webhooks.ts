@@ -37,7 +37,10 @@ export const deliveryStates = {
  * An endpoint without its secrets. A pause that is over is left out, and so is an expired previous
  * secret.
  */
-export function presentEndpoint(endpoint: EndpointView, now: Date): MessageInitShape<typeof WebhookEndpointSchema> {
+export function presentEndpoint(
+  endpoint: EndpointView,
+  now: Date,
+): MessageInitShape<typeof WebhookEndpointSchema> {
   const toCome = (instant: Date | null) => (instant !== null && instant > now ? instant : null);
   return {
     id: endpoint.id,
@@ -76,8 +79,14 @@ export function presentDelivery(delivery: DeliveryView) {
 }
 
 /** A delivery with its attempts and the body that is sent. */
-export function presentWhole(delivery: WholeDelivery): MessageInitShape<typeof WebhookDeliverySchema> {
-  return { ...presentDelivery(delivery), tries: delivery.tries.map(presentAttempt), body: delivery.body };
+export function presentWhole(
+  delivery: WholeDelivery,
+): MessageInitShape<typeof WebhookDeliverySchema> {
+  return {
+    ...presentDelivery(delivery),
+    tries: delivery.tries.map(presentAttempt),
+    body: delivery.body,
+  };
 }
 
 function presentAttempt(attempt: AttemptView): MessageInitShape<typeof WebhookAttemptSchema> {

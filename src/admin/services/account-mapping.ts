@@ -5,9 +5,19 @@ import type {
   SetAccountMappingRequest,
 } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import type { LedgerMappingKind } from "../../ledger/port/ledger.ts";
-import type { CatalogueMapping, Mapping, MappingTarget } from "../../store/admin/ledger/connections.ts";
+import type {
+  CatalogueMapping,
+  Mapping,
+  MappingTarget,
+} from "../../store/admin/ledger/connections.ts";
 import { present } from "../present/present.ts";
-import { type AdminImplementation, type AdminParts, actorOf, required, requireOrganisation } from "./dependencies.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  required,
+  requireOrganisation,
+} from "./dependencies.ts";
 import { askOptions } from "./query-reference-data.ts";
 
 /**
@@ -15,7 +25,9 @@ import { askOptions } from "./query-reference-data.ts";
  * `meter_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. Refuses
  * `invalid_parameter` for a code that the ledger does not have or that takes no revenue.
  */
-export function accountMappingService(parts: AdminParts): AdminImplementation<typeof AccountMappingService> {
+export function accountMappingService(
+  parts: AdminParts,
+): AdminImplementation<typeof AccountMappingService> {
   const { connections } = parts.store;
   return {
     getAccountMapping: async ({ organisation }) => {
@@ -31,7 +43,10 @@ export function accountMappingService(parts: AdminParts): AdminImplementation<ty
     setAccountMapping: async (request, call) => {
       const { id } = await requireOrganisation(parts, request.organisation);
       const target = targetOf(request, id);
-      const mapping = { revenueAccount: request.revenueAccount ?? null, taxType: request.taxType ?? null };
+      const mapping = {
+        revenueAccount: request.revenueAccount ?? null,
+        taxType: request.taxType ?? null,
+      };
       if (!request.skipCheck) await requireMapping(parts, id, mapping);
       const saved = await connections.map(actorOf(call), id, target, mapping);
       return { mapping: presentMapping(required(saved, `${target.kind}_not_found`)) };
@@ -39,7 +54,10 @@ export function accountMappingService(parts: AdminParts): AdminImplementation<ty
   };
 }
 
-function targetOf({ plan, charge, meter }: SetAccountMappingRequest, organisationId: string): MappingTarget {
+function targetOf(
+  { plan, charge, meter }: SetAccountMappingRequest,
+  organisationId: string,
+): MappingTarget {
   const targets = Object.entries({ plan, charge, meter }).flatMap(([kind, id]): MappingTarget[] =>
     id === undefined ? [] : [{ kind: kind as MappingTarget["kind"], id }],
   );
@@ -75,9 +93,14 @@ async function requireOption(
   if (code === null) return;
   const options = await askOptions(parts, organisationId, kind);
   const found = options.find((option) => option.code === code);
-  if (found === undefined) throw new Refusal("invalid_parameter", `The ledger has no ${param} ${code}.`, param);
+  if (found === undefined)
+    throw new Refusal("invalid_parameter", `The ledger has no ${param} ${code}.`, param);
   if (!found.active || !found.usableForRevenue) {
-    throw new Refusal("invalid_parameter", `${param}: ${code} (${found.name}) takes no revenue in the ledger.`, param);
+    throw new Refusal(
+      "invalid_parameter",
+      `${param}: ${code} (${found.name}) takes no revenue in the ledger.`,
+      param,
+    );
   }
 }
 

@@ -4,7 +4,10 @@
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Refusal } from "../../domain/refusal.ts";
-import type { BillingService, ParkedSubscriptionSchema } from "../../gen/proto/billing/admin/v1/billing_pb.ts";
+import type {
+  BillingService,
+  ParkedSubscriptionSchema,
+} from "../../gen/proto/billing/admin/v1/billing_pb.ts";
 import { subscriptionStatuses } from "../../services/enums.ts";
 import type { ParkedSubscription } from "../../store/admin/billing.ts";
 import {
@@ -23,7 +26,8 @@ import {
 export function billingService(parts: AdminParts): AdminImplementation<typeof BillingService> {
   const { billing } = parts.store;
   return {
-    getBilling: async ({ organisation }) => billing.count((await requireOrganisation(parts, organisation)).id),
+    getBilling: async ({ organisation }) =>
+      billing.count((await requireOrganisation(parts, organisation)).id),
     listParkedSubscriptions: async (request) => {
       const { id } = await requireOrganisation(parts, request.organisation);
       const { data, hasMore } = await billing.listParked(id, pageOf(request));
@@ -31,8 +35,12 @@ export function billingService(parts: AdminParts): AdminImplementation<typeof Bi
     },
     retrySubscription: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(parts, organisation);
-      const outcome = required(await billing.retry(actorOf(call), owner.id, id), "subscription_not_found");
-      if (outcome === "not_parked") throw new Refusal("invalid_state", "The subscription is not set aside.");
+      const outcome = required(
+        await billing.retry(actorOf(call), owner.id, id),
+        "subscription_not_found",
+      );
+      if (outcome === "not_parked")
+        throw new Refusal("invalid_state", "The subscription is not set aside.");
       await parts.startBilling(owner.id);
       return { subscription: presentParked(outcome) };
     },
@@ -44,7 +52,9 @@ export function billingService(parts: AdminParts): AdminImplementation<typeof Bi
   };
 }
 
-function presentParked(parked: ParkedSubscription): MessageInitShape<typeof ParkedSubscriptionSchema> {
+function presentParked(
+  parked: ParkedSubscription,
+): MessageInitShape<typeof ParkedSubscriptionSchema> {
   return {
     id: parked.id,
     customer: parked.customerId,

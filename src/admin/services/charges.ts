@@ -3,7 +3,10 @@
 import type { Charge } from "../../domain/catalogue/plan.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { ChargeService, UpdateChargeRequest } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import type {
+  ChargeService,
+  UpdateChargeRequest,
+} from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { catalogueStatuses, wordOf } from "../../services/enums.ts";
 import type { CatalogueRefusal } from "../../store/admin/catalogue/catalogue.ts";
 import type { AdminCharge } from "../../store/admin/catalogue/charges.ts";
@@ -56,11 +59,16 @@ export function chargeService(parts: AdminParts): AdminImplementation<typeof Cha
     },
     getCharge: async ({ organisation, id }) => {
       const owner = await requireOrganisation(parts, organisation);
-      return { charge: presentCharge(required(await charges.get(owner.id, id), "charge_not_found")) };
+      return {
+        charge: presentCharge(required(await charges.get(owner.id, id), "charge_not_found")),
+      };
     },
     listCharges: async (request) => {
       const { id } = await requireOrganisation(parts, request.organisation);
-      const filters = { code: request.code ?? null, status: wordOf(catalogueStatuses, request.status) };
+      const filters = {
+        code: request.code ?? null,
+        status: wordOf(catalogueStatuses, request.status),
+      };
       const { data, hasMore } = await charges.list(id, filters, pageOf(request));
       return { data: data.map(presentCharge), hasMore };
     },
@@ -85,9 +93,13 @@ export function chargeService(parts: AdminParts): AdminImplementation<typeof Cha
 }
 
 function accepted<T extends AdminCharge | null>(outcome: T | CatalogueRefusal): T {
-  if (outcome === "code_taken") throw new Refusal("charge_code_taken", "Another charge has this code.", "code");
+  if (outcome === "code_taken")
+    throw new Refusal("charge_code_taken", "Another charge has this code.", "code");
   if (outcome === "in_use") {
-    throw new Refusal("charge_in_use", "The charge was billed: its code, price and currency stay. Make another one.");
+    throw new Refusal(
+      "charge_in_use",
+      "The charge was billed: its code, price and currency stay. Make another one.",
+    );
   }
   return outcome;
 }
@@ -98,7 +110,8 @@ function changedCharge(before: Charge, request: UpdateChargeRequest): Charge {
     code: request.code ?? before.code,
     name: request.name ?? before.name,
     // An empty description clears the stored one.
-    description: request.description === undefined ? before.description : request.description || null,
+    description:
+      request.description === undefined ? before.description : request.description || null,
     currency: request.currency ?? before.currency,
     price: request.price === undefined ? before.price : parseDecimal(request.price),
     allowsPriceOverride: request.allowsPriceOverride ?? before.allowsPriceOverride,

@@ -2,7 +2,10 @@
  * CustomerService of the admin API: lists the ledger's contacts, imports them, and activates or
  * deactivates customers. CUSTOMER-1
  */
-import type { CustomerService, ListLedgerContactsRequest } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
+import type {
+  CustomerService,
+  ListLedgerContactsRequest,
+} from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import type { LedgerContact } from "../../ledger/port/ledger.ts";
 import { customerStatuses, wordOf } from "../../services/enums.ts";
 import { presentCustomer } from "../../services/present.ts";
@@ -35,7 +38,9 @@ export function customerService(parts: AdminParts): AdminImplementation<typeof C
         id,
         page.contacts.map((contact) => contact.id),
       );
-      const data = page.contacts.filter((contact) => isWanted(contact, known.has(contact.id), request));
+      const data = page.contacts.filter((contact) =>
+        isWanted(contact, known.has(contact.id), request),
+      );
       return {
         data: data.map((contact) => ({
           id: contact.id,
@@ -67,7 +72,11 @@ export function customerService(parts: AdminParts): AdminImplementation<typeof C
     },
     getCustomer: async ({ organisation, id }) => {
       const owner = await requireOrganisation(parts, organisation);
-      return { customer: presentCustomer(required(await customers.get(owner.id, id), "customer_not_found")) };
+      return {
+        customer: presentCustomer(
+          required(await customers.get(owner.id, id), "customer_not_found"),
+        ),
+      };
     },
     deactivateCustomer: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(parts, organisation);

@@ -81,7 +81,9 @@ export function actorOf({ caller, operation, requestId }: AdminCall): Actor {
  * repeat after a crash finds the object of the first try.
  */
 export function identityOf(call: AdminCall, kind: DerivedKind): string {
-  return call.idempotencyKey === null ? newId() : derivedId(kind, call.caller.tokenId, call.idempotencyKey);
+  return call.idempotencyKey === null
+    ? newId()
+    : derivedId(kind, call.caller.tokenId, call.idempotencyKey);
 }
 
 /**
@@ -95,7 +97,10 @@ export function requireSame(isSame: boolean): void {
 }
 
 /** The organisation of a call's request. Refuses `organisation_not_found`. */
-export async function requireOrganisation({ store }: AdminParts, id: string): Promise<AdminOrganisation> {
+export async function requireOrganisation(
+  { store }: AdminParts,
+  id: string,
+): Promise<AdminOrganisation> {
   return required(await store.organisations.get(id), "organisation_not_found");
 }
 

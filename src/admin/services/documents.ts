@@ -8,7 +8,13 @@ import { wordOf } from "../../services/enums.ts";
 import type { DocumentWork } from "../../store/ledger-jobs/stale-jobs.ts";
 import { documentStates } from "../present/enums.ts";
 import { presentDocument } from "../present/present.ts";
-import { type AdminImplementation, type AdminParts, actorOf, pageOf, requireOrganisation } from "./dependencies.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  pageOf,
+  requireOrganisation,
+} from "./dependencies.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `invoice_not_found`, `invalid_state`.
@@ -18,7 +24,11 @@ export function documentService(parts: AdminParts): AdminImplementation<typeof D
   return {
     listDocuments: async (request) => {
       const { id } = await requireOrganisation(parts, request.organisation);
-      const { data, hasMore } = await documents.list(id, wordOf(documentStates, request.state), pageOf(request));
+      const { data, hasMore } = await documents.list(
+        id,
+        wordOf(documentStates, request.state),
+        pageOf(request),
+      );
       return { data: data.map(presentDocument), hasMore };
     },
     getDocument: async ({ organisation, id }) => {
@@ -30,9 +40,15 @@ export function documentService(parts: AdminParts): AdminImplementation<typeof D
       const outcome = requireDocument(await documents.retry(actorOf(call), owner.id, id));
       switch (outcome.kind) {
         case "settled":
-          throw new Refusal("invalid_state", "Nothing of the document failed or waits: the ledger has it, or had it.");
+          throw new Refusal(
+            "invalid_state",
+            "Nothing of the document failed or waits: the ledger has it, or had it.",
+          );
         case "setup_mode":
-          throw new Refusal("invalid_state", "The organisation is in Setup Mode: nothing is raised in the ledger.");
+          throw new Refusal(
+            "invalid_state",
+            "The organisation is in Setup Mode: nothing is raised in the ledger.",
+          );
         case "busy": {
           const message = `Another operation on this subscription is still running: ${outcome.running}.`;
           throw new Refusal("invalid_state", message);

@@ -35,7 +35,9 @@ export async function unfitCurrencies(
   const connection = await store.connections.view(organisationId);
   if (connection === null) return [];
   const kept = amountPlaces(connection.kind);
-  const unfit = (await store.currencies(organisationId)).filter(({ currency }) => minorUnitDigits(currency) > kept);
+  const unfit = (await store.currencies(organisationId)).filter(
+    ({ currency }) => minorUnitDigits(currency) > kept,
+  );
   return unfit.map(({ currency, names, total }) => {
     const more = total > names.length ? ` and ${total - names.length} more` : "";
     const places = `${currency} has ${minorUnitDigits(currency)} decimal places`;

@@ -2,14 +2,23 @@
  * Imports all contacts of the ledger as customers, one page a call. Each contact is validated
  * separately. CUSTOMER-1
  */
-import { type CustomerService, ImportStatus } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
+import {
+  type CustomerService,
+  ImportStatus,
+} from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import type { LedgerContact } from "../../ledger/port/ledger.ts";
 import type { CustomerToImport } from "../../store/admin/customers.ts";
 import type { AdminOrganisation } from "../../store/admin/organisations.ts";
 import type { OperatorCaller } from "../../transport/rpc/caller.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
 import { present } from "../present/present.ts";
-import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } from "./dependencies.ts";
+import {
+  type AdminCall,
+  type AdminParts,
+  actorOf,
+  nowOf,
+  requireOrganisation,
+} from "./dependencies.ts";
 import { codeTaken, decide, type ImportResult, imported, isFound } from "./import-customers.ts";
 import { askLedger } from "./ledger-answers.ts";
 
@@ -25,7 +34,10 @@ const mostAtOnce = 100;
  * Whether the contact is only a supplier. A new contact is neither supplier nor customer and may
  * become a customer.
  */
-export function isOnlySupplier({ isCustomer, isSupplier }: Pick<LedgerContact, "isCustomer" | "isSupplier">): boolean {
+export function isOnlySupplier({
+  isCustomer,
+  isSupplier,
+}: Pick<LedgerContact, "isCustomer" | "isSupplier">): boolean {
   return isSupplier && !isCustomer;
 }
 
@@ -52,7 +64,8 @@ export function importAllContacts(parts: AdminParts): Method {
     for (let from = 0; from < fresh.length; from += mostAtOnce) {
       results.push(...(await importSome(parts, call, owner, fresh.slice(from, from + mostAtOnce))));
     }
-    const count = (status: ImportStatus) => results.filter((result) => result.status === status).length;
+    const count = (status: ImportStatus) =>
+      results.filter((result) => result.status === status).length;
     const [made, refused] = [count(ImportStatus.IMPORTED), count(ImportStatus.REJECTED)];
     return {
       results,
@@ -82,7 +95,9 @@ async function importSome(
   const customers = decided.filter((one): one is CustomerToImport => "id" in one);
   const { store } = parts;
   const made = await store.customers.importMany(actorOf(call), organisation.id, customers);
-  const left = customers.filter((customer) => !made.has(customer)).map(({ ledgerContactId }) => ledgerContactId);
+  const left = customers
+    .filter((customer) => !made.has(customer))
+    .map(({ ledgerContactId }) => ledgerContactId);
   // Another call may have imported the contact meanwhile. Otherwise another customer has its code.
   const known = await store.customers.findByContacts(organisation.id, left);
   return decided.flatMap((one) => {

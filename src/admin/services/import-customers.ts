@@ -13,7 +13,13 @@ import type { AdminOrganisation } from "../../store/admin/organisations.ts";
 import { newId } from "../../store/database/ids.ts";
 import type { OperatorCaller } from "../../transport/rpc/caller.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
-import { type AdminCall, type AdminParts, actorOf, nowOf, requireOrganisation } from "./dependencies.ts";
+import {
+  type AdminCall,
+  type AdminParts,
+  actorOf,
+  nowOf,
+  requireOrganisation,
+} from "./dependencies.ts";
 import { refusalOf, tryLedger } from "./ledger-answers.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.importCustomers, OperatorCaller>;
@@ -32,7 +38,8 @@ export function importCustomers(parts: AdminParts): Method {
     // One after the other: the ledger takes few concurrent calls. A repeat continues where an
     // interrupted call stopped.
     for (const contact of contacts) results.push(await importOne(parts, call, owner, contact));
-    const count = (status: ImportStatus) => results.filter((result) => result.status === status).length;
+    const count = (status: ImportStatus) =>
+      results.filter((result) => result.status === status).length;
     return {
       results,
       imported: count(ImportStatus.IMPORTED),
@@ -63,9 +70,18 @@ async function importOne(
   const { ledgerContactId } = wanted;
   const already = await findImported(parts, organisationId, ledgerContactId);
   if (already !== null) return already;
-  const answer = await tryLedger(parts, organisationId, (ledger, asked) => ledger.getContact(asked, ledgerContactId));
-  if (answer.kind === "refused" && (answer.reason === "not_found" || answer.reason === "validation")) {
-    return rejected(ledgerContactId, "contact_not_found", "The ledger has no contact with this id.");
+  const answer = await tryLedger(parts, organisationId, (ledger, asked) =>
+    ledger.getContact(asked, ledgerContactId),
+  );
+  if (
+    answer.kind === "refused" &&
+    (answer.reason === "not_found" || answer.reason === "validation")
+  ) {
+    return rejected(
+      ledgerContactId,
+      "contact_not_found",
+      "The ledger has no contact with this id.",
+    );
   }
   if (answer.kind !== "ok") throw refusalOf(answer);
   const customer = decide(answer.value, wanted, nowOf(organisation));
@@ -77,7 +93,11 @@ async function importOne(
     case "exists":
       return (
         (await findImported(parts, organisationId, ledgerContactId)) ??
-        rejected(ledgerContactId, "contact_not_found", "The contact was imported and removed meanwhile.")
+        rejected(
+          ledgerContactId,
+          "contact_not_found",
+          "The contact was imported and removed meanwhile.",
+        )
       );
     case "code_taken":
       return codeTaken(customer);
@@ -89,22 +109,42 @@ async function findImported(
   organisationId: string,
   ledgerContactId: string,
 ): Promise<ImportResult | null> {
-  const found = (await store.customers.findByContacts(organisationId, [ledgerContactId])).get(ledgerContactId);
+  const found = (await store.customers.findByContacts(organisationId, [ledgerContactId])).get(
+    ledgerContactId,
+  );
   if (found === undefined) return null;
-  return { ledgerContactId, status: ImportStatus.ALREADY_IMPORTED, customer: presentCustomer(found) };
+  return {
+    ledgerContactId,
+    status: ImportStatus.ALREADY_IMPORTED,
+    customer: presentCustomer(found),
+  };
 }
 
 /** Members of a customer that the request may override. The others come from the contact. */
-type Wanted = Pick<ContactToImport, "ledgerContactId"> & Partial<Omit<ContactToImport, "ledgerContactId">>;
+type Wanted = Pick<ContactToImport, "ledgerContactId"> &
+  Partial<Omit<ContactToImport, "ledgerContactId">>;
 
 /** The customer to create from a contact, or the reason why it cannot be imported. */
-export function decide(contact: LedgerContact, wanted: Wanted, now: Date): CustomerToImport | ImportResult {
+export function decide(
+  contact: LedgerContact,
+  wanted: Wanted,
+  now: Date,
+): CustomerToImport | ImportResult {
   const { ledgerContactId } = wanted;
   if (contact.status !== "active") {
-    return rejected(ledgerContactId, "contact_inactive", `The contact is ${contact.status} in the ledger.`);
+    return rejected(
+      ledgerContactId,
+      "contact_inactive",
+      `The contact is ${contact.status} in the ledger.`,
+    );
   }
   const email = wanted.email ?? contact.email;
-  if (!email) return rejected(ledgerContactId, "email_missing", "The contact has no e-mail address: give one.");
+  if (!email)
+    return rejected(
+      ledgerContactId,
+      "email_missing",
+      "The contact has no e-mail address: give one.",
+    );
   const id = newId();
   return {
     id,

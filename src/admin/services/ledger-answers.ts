@@ -31,7 +31,8 @@ export async function tryLedger<T>(
 ): Promise<LedgerAnswer<T>> {
   const state = await parts.store.connections.open(organisationId);
   if (state === null) throw notConnected();
-  if (state.isDisconnected) return { kind: "unauthorised", why: "disconnected", message: state.pausedReason ?? "" };
+  if (state.isDisconnected)
+    return { kind: "unauthorised", why: "disconnected", message: state.pausedReason ?? "" };
   return ask(parts.openLedger(organisationId, state.connection), readCall(parts));
 }
 
@@ -66,7 +67,8 @@ export function describeFailure(failure: LedgerFailure): string {
 /** `ledger_refused` if the ledger decided, `ledger_unavailable` if it could not be reached. */
 export function refusalOf(failure: LedgerFailure): Refusal {
   const message = describeFailure(failure);
-  const isDecided = failure.kind === "refused" || failure.kind === "unauthorised" || failure.kind === "high_volume";
+  const isDecided =
+    failure.kind === "refused" || failure.kind === "unauthorised" || failure.kind === "high_volume";
   if (isDecided) return new Refusal("ledger_refused", message);
   const seconds = failure.kind === "rate_limited" ? Math.ceil(failure.retryAfterMs / 1000) : null;
   return new Refusal("ledger_unavailable", message, null, seconds);

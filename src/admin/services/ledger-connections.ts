@@ -14,7 +14,12 @@ import { urlFault } from "../../webhooks/address.ts";
 import { askConsent, chooseTenant, otherTenant } from "../oauth/consent.ts";
 import { authorisationStatuses, mappingKinds } from "../present/enums.ts";
 import { present, presentConnection, presentLedger } from "../present/present.ts";
-import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./dependencies.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  requireOrganisation,
+} from "./dependencies.ts";
 import { unfitCurrencies } from "./fitting-currency.ts";
 import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
 import { askOptions, tryDescribe } from "./query-reference-data.ts";
@@ -31,7 +36,9 @@ const xeroAddresses = {
  * public network, unless the server is started for development. Refuses `invalid_state` for a
  * connection to another tenant than the customers' contacts belong to.
  */
-export function ledgerConnectionService(parts: AdminParts): AdminImplementation<typeof LedgerConnectionService> {
+export function ledgerConnectionService(
+  parts: AdminParts,
+): AdminImplementation<typeof LedgerConnectionService> {
   const { connections } = parts.store;
   const view = async (organisationId: string) => {
     const connection = await connections.view(organisationId);
@@ -96,7 +103,9 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
       const { pausedUntil } = presentConnection(await view(id), new Date());
       return {
         ok: answer.kind === "ok",
-        ...(answer.kind === "ok" ? { ledger: presentLedger(answer.value) } : { problem: describeFailure(answer) }),
+        ...(answer.kind === "ok"
+          ? { ledger: presentLedger(answer.value) }
+          : { problem: describeFailure(answer) }),
         ...present("pausedUntil", pausedUntil ?? null),
         warnings: [...(await unfitCurrencies(parts, id))],
       };
@@ -106,17 +115,27 @@ export function ledgerConnectionService(parts: AdminParts): AdminImplementation<
       const list = wordOf(mappingKinds, kind) ?? "accounts";
       const data = await askOptions(parts, id, list);
       return {
-        data: data.map(({ code, name, active, usableForRevenue }) => ({ code, name, active, usableForRevenue })),
+        data: data.map(({ code, name, active, usableForRevenue }) => ({
+          code,
+          name,
+          active,
+          usableForRevenue,
+        })),
       };
     },
   };
 }
 
 /** An address must have no query: each call appends its own path and query. */
-function requireAddress({ ledgerAddresses }: AdminParts, param: string, url: string | undefined): void {
+function requireAddress(
+  { ledgerAddresses }: AdminParts,
+  param: string,
+  url: string | undefined,
+): void {
   if (url === undefined) return;
   const fault =
-    urlFault(url, ledgerAddresses, xeroAddresses.baseUrl) ?? (url.includes("?") ? "must have no query (?)" : null);
+    urlFault(url, ledgerAddresses, xeroAddresses.baseUrl) ??
+    (url.includes("?") ? "must have no query (?)" : null);
   if (fault !== null) throw new Refusal("invalid_parameter", `${param} ${fault}`, param);
 }
 
@@ -147,7 +166,10 @@ async function endInLedger(parts: AdminParts, organisationId: string): Promise<b
   const connection = await connections.view(organisationId);
   if (ledgerConnection === null || connection === null) return false;
   if (parts.ledgerApp === null) {
-    throw new Refusal("ledger_unavailable", "XERO_CLIENT_ID is not set for this process: it cannot ask the ledger.");
+    throw new Refusal(
+      "ledger_unavailable",
+      "XERO_CLIENT_ID is not set for this process: it cannot ask the ledger.",
+    );
   }
   const { clientId } = connection;
   const answer = await parts.ledgerApp.end(organisationId, { clientId, ledgerConnection });
@@ -160,7 +182,10 @@ async function endInLedger(parts: AdminParts, organisationId: string): Promise<b
 const stillConnected = "It is connected still: skip_ledger ends it here alone.";
 
 /** Tries credentials on a separate adapter, so that wrong ones are never stored. */
-async function describe(parts: AdminParts, connection: LedgerConnection): Promise<LedgerOrganisation> {
+async function describe(
+  parts: AdminParts,
+  connection: LedgerConnection,
+): Promise<LedgerOrganisation> {
   const ledger = parts.connect(connection);
   try {
     const answer = await ledger.describe(readCall(parts));

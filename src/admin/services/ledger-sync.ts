@@ -3,10 +3,18 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import type { LedgerMirrorService, LedgerSyncSchema } from "../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+import type {
+  LedgerMirrorService,
+  LedgerSyncSchema,
+} from "../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
 import type { LedgerSyncView } from "../../store/admin/ledger/ledger-sync.ts";
 import { present } from "../present/present.ts";
-import { type AdminImplementation, type AdminParts, actorOf, requireOrganisation } from "./dependencies.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  requireOrganisation,
+} from "./dependencies.ts";
 import { notConnected } from "./ledger-answers.ts";
 
 /**
@@ -19,7 +27,9 @@ const waitMs = 20_000;
 const lookEveryMs = 250;
 
 /** Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`. */
-export function ledgerSyncService(parts: AdminParts): AdminImplementation<typeof LedgerMirrorService> {
+export function ledgerSyncService(
+  parts: AdminParts,
+): AdminImplementation<typeof LedgerMirrorService> {
   const view = async (organisationId: string): Promise<LedgerSyncView> => {
     const found = await parts.store.mirror.get(organisationId);
     if (found === null) throw notConnected();
@@ -41,8 +51,10 @@ export function ledgerSyncService(parts: AdminParts): AdminImplementation<typeof
         const finished = isReadSince(sync, askedAt);
         // A pause that outlasts the wait is returned at once.
         const isPaused =
-          sync.problem !== null && (sync.notBefore?.getTime() ?? Number.POSITIVE_INFINITY) > Date.now() + waitMs;
-        if (finished || isPaused || performance.now() >= end) return { finished, sync: presentSync(id, sync) };
+          sync.problem !== null &&
+          (sync.notBefore?.getTime() ?? Number.POSITIVE_INFINITY) > Date.now() + waitMs;
+        if (finished || isPaused || performance.now() >= end)
+          return { finished, sync: presentSync(id, sync) };
         await pause(lookEveryMs);
       }
     },
@@ -53,8 +65,18 @@ function isReadSince({ beganAt, endedAt }: LedgerSyncView, askedAt: Date): boole
   return beganAt !== null && endedAt !== null && beganAt >= askedAt && endedAt >= beganAt;
 }
 
-function presentSync(organisation: string, sync: LedgerSyncView): MessageInitShape<typeof LedgerSyncSchema> {
-  const { isWaiting: waiting, problem, customersChanged, creditNotesChanged, invoicesChanged, hints } = sync;
+function presentSync(
+  organisation: string,
+  sync: LedgerSyncView,
+): MessageInitShape<typeof LedgerSyncSchema> {
+  const {
+    isWaiting: waiting,
+    problem,
+    customersChanged,
+    creditNotesChanged,
+    invoicesChanged,
+    hints,
+  } = sync;
   return {
     organisation,
     waiting,

@@ -66,7 +66,8 @@ export function meterService(parts: AdminParts): AdminImplementation<typeof Mete
 }
 
 function accepted<T extends AdminMeter | null>(outcome: T | CatalogueRefusal): T {
-  if (typeof outcome === "string") throw new Refusal("meter_code_taken", "Another meter has this code.", "code");
+  if (typeof outcome === "string")
+    throw new Refusal("meter_code_taken", "Another meter has this code.", "code");
   return outcome;
 }
 

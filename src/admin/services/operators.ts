@@ -20,16 +20,27 @@ import {
  * Implements the service. Refuses `operator_not_found`, `operator_token_not_found`,
  * `invalid_state`, `invalid_parameter`.
  */
-export function operatorService({ store }: AdminParts): AdminImplementation<typeof OperatorService> {
+export function operatorService({
+  store,
+}: AdminParts): AdminImplementation<typeof OperatorService> {
   const { operators } = store;
   return {
     getCurrentOperator: async (_, { caller }) => ({
-      operator: presentOperator(required(await operators.get(caller.operatorId), "operator_not_found")),
-      token: presentToken(required(await operators.getToken(caller.tokenId), "operator_token_not_found"), new Date()),
+      operator: presentOperator(
+        required(await operators.get(caller.operatorId), "operator_not_found"),
+      ),
+      token: presentToken(
+        required(await operators.getToken(caller.tokenId), "operator_token_not_found"),
+        new Date(),
+      ),
     }),
     createOperator: async ({ name, role }, call) => {
       const id = identityOf(call, "operator");
-      const made = await operators.create(actorOf(call), { id, name, role: wordOf(roles, role) ?? "read-only" });
+      const made = await operators.create(actorOf(call), {
+        id,
+        name,
+        role: wordOf(roles, role) ?? "read-only",
+      });
       requireSame(made.name === name);
       return { operator: presentOperator(made) };
     },
@@ -39,9 +50,15 @@ export function operatorService({ store }: AdminParts): AdminImplementation<type
     },
     updateOperator: async ({ id, name, role, active }, call) => {
       const changes = { name, role: wordOf(roles, role) ?? undefined, active };
-      const operator = required(await operators.update(actorOf(call), id, changes), "operator_not_found");
+      const operator = required(
+        await operators.update(actorOf(call), id, changes),
+        "operator_not_found",
+      );
       if (operator === "last_owner") {
-        throw new Refusal("invalid_state", "This is the last active owner: make another one first.");
+        throw new Refusal(
+          "invalid_state",
+          "This is the last active owner: make another one first.",
+        );
       }
       return { operator: presentOperator(operator) };
     },
@@ -59,13 +76,18 @@ export function operatorService({ store }: AdminParts): AdminImplementation<type
     },
     listOperatorTokens: async (request) => {
       const owner =
-        request.operator === undefined ? null : required(await operators.get(request.operator), "operator_not_found");
+        request.operator === undefined
+          ? null
+          : required(await operators.get(request.operator), "operator_not_found");
       const { data, hasMore } = await operators.listTokens(owner?.id ?? null, pageOf(request));
       const now = new Date();
       return { data: data.map((token) => presentToken(token, now)), hasMore };
     },
     revokeOperatorToken: async ({ id }, call) => {
-      const token = required(await operators.revokeToken(actorOf(call), id), "operator_token_not_found");
+      const token = required(
+        await operators.revokeToken(actorOf(call), id),
+        "operator_token_not_found",
+      );
       return { token: presentToken(token, new Date()) };
     },
   };

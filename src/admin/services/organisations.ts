@@ -23,7 +23,10 @@ import {
  * currency. A switch of Setup Mode is refused with `invalid_state` if too much is due before it, or
  * if it would interrupt running work.
  */
-export function organisationService({ store, wake }: AdminParts): AdminImplementation<typeof OrganisationService> {
+export function organisationService({
+  store,
+  wake,
+}: AdminParts): AdminImplementation<typeof OrganisationService> {
   const { organisations } = store;
   return {
     createOrganisation: async (request, call) => {
@@ -52,16 +55,21 @@ export function organisationService({ store, wake }: AdminParts): AdminImplement
       requireCurrency(request.defaultCurrency, "default_currency");
       const changes = settingsOf(request);
       const organisation = await organisations.update(actorOf(call), request.id, changes);
-      return { organisation: presentOrganisation(required(organisation, "organisation_not_found")) };
+      return {
+        organisation: presentOrganisation(required(organisation, "organisation_not_found")),
+      };
     },
     setSetupMode: async ({ id, setupMode }, call) => {
-      if (setupMode === undefined) throw new Refusal("invalid_parameter", "setup_mode must be given", "setup_mode");
+      if (setupMode === undefined)
+        throw new Refusal("invalid_parameter", "setup_mode must be given", "setup_mode");
       const actor = actorOf(call);
-      const switching = organisations.setSetupMode(actor, id, setupMode).catch(async (error: unknown) => {
-        // A refused switch has billed what was due. Those documents are posted at once anyway.
-        if (error instanceof Refusal) await wake(id);
-        throw error;
-      });
+      const switching = organisations
+        .setSetupMode(actor, id, setupMode)
+        .catch(async (error: unknown) => {
+          // A refused switch has billed what was due. Those documents are posted at once anyway.
+          if (error instanceof Refusal) await wake(id);
+          throw error;
+        });
       const outcome = required(await switching, "organisation_not_found");
       if (outcome.raised > 0) await wake(id);
       return {

@@ -40,8 +40,10 @@ function requireMeter(named: readonly Meter[], idOrCode: string, param: string):
   const id = idOrCode.toLowerCase();
   // A code may look like an id. The id wins.
   const meter = named.find((each) => each.id === id) ?? named.find(({ code }) => code === idOrCode);
-  if (meter === undefined) throw new Refusal("meter_not_found", "There is no meter with this id or code.", param);
-  if (meter.status === "inactive") throw new Refusal("meter_inactive", `The meter ${meter.code} is not active.`, param);
+  if (meter === undefined)
+    throw new Refusal("meter_not_found", "There is no meter with this id or code.", param);
+  if (meter.status === "inactive")
+    throw new Refusal("meter_inactive", `The meter ${meter.code} is not active.`, param);
   return meter;
 }
 

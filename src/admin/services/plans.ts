@@ -58,7 +58,10 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
     },
     listPlans: async (request) => {
       const { id } = await requireOrganisation(parts, request.organisation);
-      const filters = { code: request.code ?? null, status: wordOf(catalogueStatuses, request.status) };
+      const filters = {
+        code: request.code ?? null,
+        status: wordOf(catalogueStatuses, request.status),
+      };
       const { data, hasMore } = await plans.list(id, filters, pageOf(request));
       return { data: data.map(presentPlan), hasMore };
     },
@@ -66,7 +69,8 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
       const { id } = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
       const unfit = await refusalOfCurrency(parts, id, request.currency);
-      const meters = request.meters && (await readMeterInputs(parts.store.meters, id, request.meters.meters));
+      const meters =
+        request.meters && (await readMeterInputs(parts.store.meters, id, request.meters.meters));
       const decide = (before: MeteredPlan) => {
         if (unfit !== null && request.currency !== before.currency) throw unfit;
         return changedPlan(before, request, meters ?? before.meters);
@@ -84,9 +88,13 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
 }
 
 function accepted<T extends AdminPlan | null>(outcome: T | CatalogueRefusal): T {
-  if (outcome === "code_taken") throw new Refusal("plan_code_taken", "Another plan has this code.", "code");
+  if (outcome === "code_taken")
+    throw new Refusal("plan_code_taken", "Another plan has this code.", "code");
   if (outcome === "in_use") {
-    throw new Refusal("plan_in_use", "A subscription uses the plan: what it bills never changes. Make another plan.");
+    throw new Refusal(
+      "plan_in_use",
+      "A subscription uses the plan: what it bills never changes. Make another plan.",
+    );
   }
   return outcome;
 }
@@ -124,11 +132,16 @@ function newPlan(
  */
 function newPrice({ type, price }: CreatePlanRequest): Decimal {
   const isPriced = type === planTypes.flat_fee || type === planTypes.per_unit;
-  if (price === undefined && isPriced) throw new Refusal("invalid_parameter", "price must be given", "price");
+  if (price === undefined && isPriced)
+    throw new Refusal("invalid_parameter", "price must be given", "price");
   return parseDecimal(price ?? "0");
 }
 
-function changedPlan(before: MeteredPlan, request: UpdatePlanRequest, meters: readonly PlanMeter[]): MeteredPlan {
+function changedPlan(
+  before: MeteredPlan,
+  request: UpdatePlanRequest,
+  meters: readonly PlanMeter[],
+): MeteredPlan {
   const { singular, plural } = before.unitLabels;
   return {
     ...before,
@@ -139,7 +152,10 @@ function changedPlan(before: MeteredPlan, request: UpdatePlanRequest, meters: re
     price: request.price === undefined ? before.price : parseDecimal(request.price),
     minimumUnits: request.minimumUnits ?? before.minimumUnits,
     freeUnits: request.freeUnits ?? before.freeUnits,
-    unitLabels: { singular: request.unitSingular ?? singular, plural: request.unitPlural ?? plural },
+    unitLabels: {
+      singular: request.unitSingular ?? singular,
+      plural: request.unitPlural ?? plural,
+    },
     allowsPriceOverride: request.allowsPriceOverride ?? before.allowsPriceOverride,
     tiers: request.tiers === undefined ? before.tiers : request.tiers.tiers.map(tierOf),
     meters,

@@ -2,7 +2,10 @@
  * Reads a ledger's reference data on an operator's behalf. The answers are cached, and documents
  * are validated against them. POSTING-5
  */
-import { organisationReferenceData, referenceDataList } from "../../domain/billing/ledger-reference-data.ts";
+import {
+  organisationReferenceData,
+  referenceDataList,
+} from "../../domain/billing/ledger-reference-data.ts";
 import type {
   LedgerAnswer,
   LedgerMappingKind,
@@ -22,7 +25,9 @@ export async function askOptions(
   kind: LedgerMappingKind,
 ): Promise<readonly LedgerMappingOption[]> {
   const told = await tellsOf(parts, organisationId);
-  const options = await askLedger(parts, organisationId, (ledger, call) => ledger.listMappingOptions(call, kind));
+  const options = await askLedger(parts, organisationId, (ledger, call) =>
+    ledger.listMappingOptions(call, kind),
+  );
   await parts.store.offers.keep(organisationId, kind, referenceDataList(options), told());
   return options;
 }
@@ -35,7 +40,12 @@ export async function tryDescribe(
   const told = await tellsOf(parts, organisationId);
   const answer = await tryLedger(parts, organisationId, (ledger, call) => ledger.describe(call));
   if (answer.kind === "ok") {
-    await parts.store.offers.keep(organisationId, "organisation", organisationReferenceData(answer.value), told());
+    await parts.store.offers.keep(
+      organisationId,
+      "organisation",
+      organisationReferenceData(answer.value),
+      told(),
+    );
   }
   return answer;
 }

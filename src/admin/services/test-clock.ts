@@ -2,13 +2,19 @@
 import { parseCivilDate } from "../../domain/calendar/civil-date.ts";
 import { type ClockRequest, requireSandbox } from "../../domain/calendar/test-clock.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { AdvanceTestClockRequest, TestClockService } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
+import type {
+  AdvanceTestClockRequest,
+  TestClockService,
+} from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { presentTestClock } from "../present/present.ts";
 import { readInstant } from "../present/read-values.ts";
 import { type AdminImplementation, type AdminParts, actorOf, required } from "./dependencies.ts";
 
 /** Implements the service. Refuses `organisation_not_found`, and what `decideAdvance` refuses. */
-export function testClockService({ store, startClock }: AdminParts): AdminImplementation<typeof TestClockService> {
+export function testClockService({
+  store,
+  startClock,
+}: AdminParts): AdminImplementation<typeof TestClockService> {
   const { testClock } = store;
   return {
     getTestClock: async ({ organisation }) => {

@@ -41,7 +41,11 @@ export function usageService(parts: AdminParts): AdminImplementation<typeof Usag
       const { id } = await requireOrganisation(parts, request.organisation);
       const { limit, startingAfter } = pageOf(request);
       const after = startingAfter === null ? null : readPosition(startingAfter);
-      const page = await usage.list(id, request.subscription, { meterId: request.meter ?? null, limit, after });
+      const page = await usage.list(id, request.subscription, {
+        meterId: request.meter ?? null,
+        limit,
+        after,
+      });
       const { data, hasMore } = required(page, "subscription_not_found");
       return { data: data.map(presentUsage), hasMore };
     },
@@ -54,12 +58,17 @@ export function usageService(parts: AdminParts): AdminImplementation<typeof Usag
     },
     getUsageEvent: async ({ organisation, id }) => {
       const owner = await requireOrganisation(parts, organisation);
-      return { event: presentEvent(required(await usage.getEvent(owner.id, id), "usage_event_not_found")) };
+      return {
+        event: presentEvent(required(await usage.getEvent(owner.id, id), "usage_event_not_found")),
+      };
     },
     voidUsageEvent: async ({ organisation, id, reason }, call) => {
       const owner = await requireOrganisation(parts, organisation);
       const event = { eventId: id, reason, now: nowOf(owner) };
-      const outcome = required(await usage.voidEvent(actorOf(call), owner.id, event), "usage_event_not_found");
+      const outcome = required(
+        await usage.voidEvent(actorOf(call), owner.id, event),
+        "usage_event_not_found",
+      );
       return { event: presentEvent(requireVoided(outcome)) };
     },
   };
@@ -95,7 +104,11 @@ function usageId({ period, bill, meter }: UsagePlace): string {
 function readPosition(id: string): UsagePosition {
   const [, periodIndex, bill, meterId = ""] = /^([0-9]{1,9})\.([0-9]{1,9})\.(.*)$/.exec(id) ?? [];
   if (isId(meterId)) return { periodIndex: Number(periodIndex), bill: Number(bill), meterId };
-  throw new Refusal("invalid_parameter", "starting_after is not the id of an object of this list.", "starting_after");
+  throw new Refusal(
+    "invalid_parameter",
+    "starting_after is not the id of an object of this list.",
+    "starting_after",
+  );
 }
 
 function presentUsage(usage: UsageOfPeriod): MessageInitShape<typeof UsageSchema> {
@@ -138,6 +151,10 @@ function presentDocuments({ invoice, creditNote }: UsagePlace) {
   };
 }
 
-function presentDocument({ id, number, status }: UsageDocument): MessageInitShape<typeof UsageDocumentSchema> {
+function presentDocument({
+  id,
+  number,
+  status,
+}: UsageDocument): MessageInitShape<typeof UsageDocumentSchema> {
   return { id, number, status: documentStatuses[status] };
 }

@@ -4,7 +4,10 @@
  */
 import { eventTypes } from "../../domain/events/event.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { UpdateWebhookEndpointRequest, WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
+import type {
+  UpdateWebhookEndpointRequest,
+  WebhookService,
+} from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import { wordOf } from "../../services/enums.ts";
 import type { ResendOutcome } from "../../store/admin/webhooks/resend-orders.ts";
 import type { DeliveryView } from "../../store/admin/webhooks/webhook-deliveries.ts";
@@ -39,7 +42,12 @@ type Implementation = AdminImplementation<typeof WebhookService>;
  * are enabled, if a third secret would sign, or if a disabled endpoint should receive something.
  */
 export function webhookService(parts: AdminParts): Implementation {
-  return { ...endpointMethods(parts), ...switches(parts), ...deliveryMethods(parts), ...resends(parts) };
+  return {
+    ...endpointMethods(parts),
+    ...switches(parts),
+    ...deliveryMethods(parts),
+    ...resends(parts),
+  };
 }
 
 function endpointMethods(
@@ -56,7 +64,13 @@ function endpointMethods(
       requireUrl(parts, url);
       requireKinds(kinds);
       const secret = newSecret();
-      const endpoint = { id: identityOf(call, "webhook_endpoint"), url, description, kinds, secret };
+      const endpoint = {
+        id: identityOf(call, "webhook_endpoint"),
+        url,
+        description,
+        kinds,
+        secret,
+      };
       const created = await endpoints.create(actorOf(call), organisationId, endpoint);
       if (created === "too_many") throw tooMany();
       const { made, isNew } = created;
@@ -65,11 +79,17 @@ function endpointMethods(
     },
     getWebhookEndpoint: async ({ organisation, id }) => {
       const owner = await requireOrganisation(parts, organisation);
-      return { endpoint: presentEndpoint(requireEndpoint(await endpoints.get(owner.id, id)), new Date()) };
+      return {
+        endpoint: presentEndpoint(requireEndpoint(await endpoints.get(owner.id, id)), new Date()),
+      };
     },
     listWebhookEndpoints: async (request) => {
       const { id } = await requireOrganisation(parts, request.organisation);
-      const { data, hasMore } = await endpoints.list(id, wordOf(endpointStatuses, request.status), pageOf(request));
+      const { data, hasMore } = await endpoints.list(
+        id,
+        wordOf(endpointStatuses, request.status),
+        pageOf(request),
+      );
       const now = new Date();
       return { data: data.map((endpoint) => presentEndpoint(endpoint, now)), hasMore };
     },
@@ -78,9 +98,12 @@ function endpointMethods(
       const { url, description } = request;
       if (url !== undefined) requireUrl(parts, url);
       const changes = { url, description, kinds: changedKinds(request) };
-      const endpoint = requireEndpoint(await endpoints.update(actorOf(call), id, request.id, changes));
+      const endpoint = requireEndpoint(
+        await endpoints.update(actorOf(call), id, request.id, changes),
+      );
       // Deliveries that waited because of the previous address go to the new one at once.
-      if (url !== undefined) await parts.startDeliveries({ organisationId: id, endpointId: endpoint.id });
+      if (url !== undefined)
+        await parts.startDeliveries({ organisationId: id, endpointId: endpoint.id });
       return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
   };
@@ -88,14 +111,19 @@ function endpointMethods(
 
 function switches(
   parts: AdminParts,
-): Pick<Implementation, "rotateWebhookSecret" | "enableWebhookEndpoint" | "disableWebhookEndpoint"> {
+): Pick<
+  Implementation,
+  "rotateWebhookSecret" | "enableWebhookEndpoint" | "disableWebhookEndpoint"
+> {
   const { endpoints } = parts.store;
   return {
     rotateWebhookSecret: async ({ organisation, id, dropPrevious, dropCurrent }, call) => {
       const owner = await requireOrganisation(parts, organisation);
       const secret = newSecret();
       const rotation = { secret, dropPrevious, dropCurrent };
-      const endpoint = requireEndpoint(await endpoints.rotate(actorOf(call), owner.id, id, rotation));
+      const endpoint = requireEndpoint(
+        await endpoints.rotate(actorOf(call), owner.id, id, rotation),
+      );
       return { endpoint: presentEndpoint(endpoint, new Date()), secret };
     },
     enableWebhookEndpoint: async ({ organisation, id }, call) => {
@@ -107,13 +135,17 @@ function switches(
     },
     disableWebhookEndpoint: async ({ organisation, id, reason }, call) => {
       const owner = await requireOrganisation(parts, organisation);
-      const endpoint = requireEndpoint(await endpoints.disable(actorOf(call), owner.id, id, reason));
+      const endpoint = requireEndpoint(
+        await endpoints.disable(actorOf(call), owner.id, id, reason),
+      );
       return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
   };
 }
 
-function deliveryMethods(parts: AdminParts): Pick<Implementation, "listWebhookDeliveries" | "getWebhookDelivery"> {
+function deliveryMethods(
+  parts: AdminParts,
+): Pick<Implementation, "listWebhookDeliveries" | "getWebhookDelivery"> {
   const { deliveries } = parts.store;
   return {
     listWebhookDeliveries: async (request) => {
@@ -156,10 +188,16 @@ function resends(
       const since = readSince(request.since);
       // The limit holds for the first call of a series. The calls after it carry `after_event`.
       if (afterEvent === null && Date.now() - since.getTime() > keptMs) {
-        throw new Refusal("invalid_parameter", "since must be at most 30 days ago: events are kept that long", "since");
+        throw new Refusal(
+          "invalid_parameter",
+          "since must be at most 30 days ago: events are kept that long",
+          "since",
+        );
       }
       const events = { endpointId, since, includeDelivered, afterEvent };
-      const counts = requireEndpoint(await deliveries.resendSince(actorOf(call), organisationId, events));
+      const counts = requireEndpoint(
+        await deliveries.resendSince(actorOf(call), organisationId, events),
+      );
       if (counts === "disabled") throw disabled();
       const { resent, added, lastEvent } = counts;
       const endpoint = { organisationId, endpointId: endpointId.toLowerCase() };
@@ -189,7 +227,9 @@ async function begin(parts: AdminParts, outcome: ResendOutcome): Promise<Deliver
     }
     case "due": {
       const { organisationId, deliveryId, endpointId } = outcome.delivery;
-      const delivery = requireDelivery(await parts.store.deliveries.get(organisationId, deliveryId));
+      const delivery = requireDelivery(
+        await parts.store.deliveries.get(organisationId, deliveryId),
+      );
       if (delivery.state === "pending") await parts.startDeliveries({ organisationId, endpointId });
       return delivery;
     }
@@ -226,7 +266,10 @@ function requireKinds(kinds: readonly string[]): void {
   throw new Refusal("invalid_parameter", `${param} must be one of ${eventTypes.join(", ")}`, param);
 }
 
-function changedKinds({ kinds, allKinds }: UpdateWebhookEndpointRequest): readonly string[] | undefined {
+function changedKinds({
+  kinds,
+  allKinds,
+}: UpdateWebhookEndpointRequest): readonly string[] | undefined {
   requireKinds(kinds);
   if (!allKinds) return kinds.length === 0 ? undefined : kinds;
   if (kinds.length === 0) return [];

@@ -5,7 +5,12 @@
  * permission.
  */
 import type pg from "pg";
-import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../../ledger/port/exact-json.ts";
+import {
+  type ExactObject,
+  filledTextOf,
+  objectOf,
+  readExactJson,
+} from "../../ledger/port/exact-json.ts";
 import { type DemoAnswer, jsonAnswer } from "./api/answers.ts";
 import { mergeContact } from "./api/contact-merges.ts";
 import { isUuid } from "./api/contacts.ts";
@@ -51,21 +56,36 @@ export interface AdminRequest {
  */
 export async function answerAdmin(parts: AdminParts, request: AdminRequest): Promise<DemoAnswer> {
   const isPost = request.method === "POST";
-  if (isPost && !/^application\/json\b/i.test(request.contentType)) return refusal(415, "Send application/json.");
+  if (isPost && !/^application\/json\b/i.test(request.contentType))
+    return refusal(415, "Send application/json.");
   const body = isPost ? objectOf(readExactJson(request.text)) : {};
   if (!body) return refusal(400, "The body is not a JSON object.");
   const [resource, tenantId = "", second, partId = "", third] = request.segments;
-  if (resource === "faults" && request.segments.length === 1) return answerFaults(parts.faults, request.method, body);
+  if (resource === "faults" && request.segments.length === 1)
+    return answerFaults(parts.faults, request.method, body);
   if (resource === "apps") return answerApps(parts.apps, request, body);
-  if (request.method === "GET" && resource === "books" && request.segments.length === 1) return books(parts, null);
+  if (request.method === "GET" && resource === "books" && request.segments.length === 1)
+    return books(parts, null);
   if (request.method === "GET" && request.segments.length === 1) return look(parts.pool, resource);
   if (isPost && resource === "webhook" && request.segments.length === 1) {
-    return putWebhook(body, (target) => (target ? parts.tenants.sendAllWebhooks(target) : Promise.resolve()));
+    return putWebhook(body, (target) =>
+      target ? parts.tenants.sendAllWebhooks(target) : Promise.resolve(),
+    );
   }
-  if (resource === "tenants" && request.method === "GET" && second === "calls" && request.segments.length === 3) {
+  if (
+    resource === "tenants" &&
+    request.method === "GET" &&
+    second === "calls" &&
+    request.segments.length === 3
+  ) {
     return jsonAnswer(200, parts.limits.counts(tenantId));
   }
-  if (resource === "tenants" && request.method === "GET" && second === "books" && request.segments.length === 3) {
+  if (
+    resource === "tenants" &&
+    request.method === "GET" &&
+    second === "books" &&
+    request.segments.length === 3
+  ) {
     return isUuid(tenantId) ? books(parts, tenantId) : refusal(404, "There is no such route.");
   }
   if (resource !== "tenants" || !isPost) return refusal(404, "There is no such route.");
@@ -74,8 +94,10 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
   if (second === "webhook" && request.segments.length === 3) {
     return putWebhook(body, (target) => setWebhook(parts.pool, tenantId, target));
   }
-  if (second === "invoices" && third === "payments" && isUuid(partId)) return pay(parts.pool, tenantId, partId, body);
-  if (second === "contacts" && third === "merge" && isUuid(partId)) return merge(parts.pool, tenantId, partId, body);
+  if (second === "invoices" && third === "payments" && isUuid(partId))
+    return pay(parts.pool, tenantId, partId, body);
+  if (second === "contacts" && third === "merge" && isUuid(partId))
+    return merge(parts.pool, tenantId, partId, body);
   const tenant = await parts.tenants.byId(tenantId);
   const done = tenant && (await answerByHand(parts.pool, tenant, request.segments.slice(2)));
   return done ?? refusal(404, "There is no such route.");
@@ -89,9 +111,14 @@ async function books({ pool, faults }: AdminParts, tenantId: string | null): Pro
   return jsonAnswer(200, { ...(await newestBooks(pool, tenantId)), faults: waiting });
 }
 
-async function answerApps(apps: AppBook, { method, segments }: AdminRequest, body: ExactObject): Promise<DemoAnswer> {
+async function answerApps(
+  apps: AppBook,
+  { method, segments }: AdminRequest,
+  body: ExactObject,
+): Promise<DemoAnswer> {
   const [, clientId = "", action] = segments;
-  if (method === "GET" && action === "refreshes") return jsonAnswer(200, { refreshes: await apps.refreshes(clientId) });
+  if (method === "GET" && action === "refreshes")
+    return jsonAnswer(200, { refreshes: await apps.refreshes(clientId) });
   if (method === "POST" && action === "revoke") {
     await apps.revoke(clientId);
     return jsonAnswer(200, { clientId });
@@ -119,13 +146,16 @@ async function answerApps(apps: AppBook, { method, segments }: AdminRequest, bod
 
 async function look(pool: pg.Pool, resource: string | undefined): Promise<DemoAnswer> {
   if (resource === "invoices") return jsonAnswer(200, { invoices: await newestInvoices(pool) });
-  if (resource === "credit-notes") return jsonAnswer(200, { credit_notes: await newestCreditNotes(pool) });
+  if (resource === "credit-notes")
+    return jsonAnswer(200, { credit_notes: await newestCreditNotes(pool) });
   return refusal(404, "There is no such route.");
 }
 
 async function putTenant(tenants: TenantBook, body: ExactObject): Promise<DemoAnswer> {
   const tenantId = filledTextOf(body.tenantId) ?? null;
-  const [name, clientId, clientSecret] = [body.name, body.clientId, body.clientSecret].map(filledTextOf);
+  const [name, clientId, clientSecret] = [body.name, body.clientId, body.clientSecret].map(
+    filledTextOf,
+  );
   const currency = filledTextOf(body.currency) ?? "GBP";
   const timezone = filledTextOf(body.timezone) ?? "UTC";
   const periodLockDate = filledTextOf(body.periodLockDate) ?? null;
@@ -139,19 +169,41 @@ async function putTenant(tenants: TenantBook, body: ExactObject): Promise<DemoAn
     return refusal(400, "periodLockDate is not a date.");
   }
   const foldsNumbers = body.foldsNumbers === true;
-  const draft = { tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate, foldsNumbers };
+  const draft = {
+    tenantId,
+    name,
+    currency,
+    timezone,
+    clientId,
+    clientSecret,
+    periodLockDate,
+    foldsNumbers,
+  };
   const tenant = await tenants.put(draft);
-  return tenant ? jsonAnswer(200, presentTenant(tenant)) : refusal(409, "Another organisation has this clientId.");
+  return tenant
+    ? jsonAnswer(200, presentTenant(tenant))
+    : refusal(409, "Another organisation has this clientId.");
 }
 
-async function pay(pool: pg.Pool, tenantId: string, invoiceId: string, body: ExactObject): Promise<DemoAnswer> {
+async function pay(
+  pool: pg.Pool,
+  tenantId: string,
+  invoiceId: string,
+  body: ExactObject,
+): Promise<DemoAnswer> {
   const paidOn = filledTextOf(body.date) ?? new Date().toISOString().slice(0, 10);
   if (!/^\d{4}-\d{2}-\d{2}$/.test(paidOn)) return refusal(400, "date is not a date.");
   const amount = filledTextOf(body.amount) ?? null;
-  const paid = await inTransaction(pool, (client) => recordPayment(client, tenantId, invoiceId, amount, paidOn));
+  const paid = await inTransaction(pool, (client) =>
+    recordPayment(client, tenantId, invoiceId, amount, paidOn),
+  );
   switch (paid.kind) {
     case "paid":
-      return jsonAnswer(200, { paymentId: paid.paymentId, status: paid.status, amountDue: paid.amountDue });
+      return jsonAnswer(200, {
+        paymentId: paid.paymentId,
+        status: paid.status,
+        amountDue: paid.amountDue,
+      });
     case "not_found":
       return refusal(404, "There is no such invoice.");
     case "refused":
@@ -179,11 +231,19 @@ async function putWebhook(
   return jsonAnswer(200, { url });
 }
 
-async function merge(pool: pg.Pool, tenantId: string, contactId: string, body: ExactObject): Promise<DemoAnswer> {
+async function merge(
+  pool: pg.Pool,
+  tenantId: string,
+  contactId: string,
+  body: ExactObject,
+): Promise<DemoAnswer> {
   const into = filledTextOf(body.into) ?? "";
-  if (!isUuid(into) || into === contactId) return refusal(400, "into is not the id of another contact.");
+  if (!isUuid(into) || into === contactId)
+    return refusal(400, "into is not the id of another contact.");
   const isMerged = await mergeContact(pool, tenantId, contactId, into);
-  return isMerged ? jsonAnswer(200, { mergedInto: into }) : refusal(404, "There are no two such active contacts.");
+  return isMerged
+    ? jsonAnswer(200, { mergedInto: into })
+    : refusal(404, "There are no two such active contacts.");
 }
 
 function answerFaults(faults: FaultBook | null, method: string, body: ExactObject): DemoAnswer {
@@ -201,8 +261,13 @@ function readFault(body: ExactObject): Fault | null {
   const kind = faultKinds.find((known) => known === body.kind);
   const match = filledTextOf(body.match);
   if (!kind || match === undefined) return null;
-  const messages = Array.isArray(body.messages) ? body.messages.map(String) : ["Refused by order of a test."];
-  const headers = Object.entries(objectOf(body.headers) ?? {}).map(([name, value]) => [name, String(value)]);
+  const messages = Array.isArray(body.messages)
+    ? body.messages.map(String)
+    : ["Refused by order of a test."];
+  const headers = Object.entries(objectOf(body.headers) ?? {}).map(([name, value]) => [
+    name,
+    String(value),
+  ]);
   return {
     tenantId: filledTextOf(body.tenantId) ?? null,
     match,

@@ -61,7 +61,10 @@ join demo_ledger.tenants t on t.tenant_id = p.tenant_id
 join demo_ledger.invoices i on i.invoice_id = p.invoice_id
 where $1::uuid is null or p.tenant_id = $1 order by p.created_at desc, p.payment_id limit $2`;
 
-async function lookAtInvoices(client: Queryable, tenantId: string | null): Promise<readonly object[]> {
+async function lookAtInvoices(
+  client: Queryable,
+  tenantId: string | null,
+): Promise<readonly object[]> {
   const rows = await newest<InvoiceRow>(client, invoices.table, tenantId);
   const allocations = await loadAllocations(client, "invoice_id", idsOf(rows));
   return rows.map((row) => ({
@@ -76,7 +79,10 @@ async function lookAtInvoices(client: Queryable, tenantId: string | null): Promi
   }));
 }
 
-async function lookAtCreditNotes(client: Queryable, tenantId: string | null): Promise<readonly object[]> {
+async function lookAtCreditNotes(
+  client: Queryable,
+  tenantId: string | null,
+): Promise<readonly object[]> {
   const rows = await newest<CreditNoteRow>(client, creditNotes.table, tenantId);
   const allocations = await loadAllocations(client, "credit_note_id", idsOf(rows));
   return rows.map((row) => ({
@@ -134,5 +140,11 @@ function linesOf({ lines }: DocumentRow): readonly object[] {
 
 function allocationOf(row: AllocationRow): object {
   const { allocation_id, credit_note_number, invoice_number, amount, allocated_on } = row;
-  return { id: allocation_id, credit_note: credit_note_number, invoice: invoice_number, amount, date: allocated_on };
+  return {
+    id: allocation_id,
+    credit_note: credit_note_number,
+    invoice: invoice_number,
+    amount,
+    date: allocated_on,
+  };
 }

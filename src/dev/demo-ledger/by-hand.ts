@@ -20,7 +20,11 @@ import { type DocumentResource, updateDocument } from "./documents/documents.ts"
 import type { Tenant } from "./tenants.ts";
 
 /** Changes a document of an organisation by its id, in one transaction. */
-type Act = (request: (change: object) => ApiRequest, client: Queryable, id: string) => Promise<DemoAnswer>;
+type Act = (
+  request: (change: object) => ApiRequest,
+  client: Queryable,
+  id: string,
+) => Promise<DemoAnswer>;
 
 const acts: Readonly<Record<string, Act>> = {
   "invoices approve": approve(invoices),
@@ -28,9 +32,12 @@ const acts: Readonly<Record<string, Act>> = {
   "invoices send": send,
   "credit-notes approve": approve(creditNotes),
   "credit-notes remove": remove(creditNotes),
-  "payments remove": (request, client, id) => updatePayment(request({ Status: "DELETED" }), client, id),
-  "contacts archive": (request, client, id) => updateContact(request({ ContactStatus: "ARCHIVED" }), client, id),
-  "contacts restore": (request, client, id) => updateContact(request({ ContactStatus: "ACTIVE" }), client, id),
+  "payments remove": (request, client, id) =>
+    updatePayment(request({ Status: "DELETED" }), client, id),
+  "contacts archive": (request, client, id) =>
+    updateContact(request({ ContactStatus: "ARCHIVED" }), client, id),
+  "contacts restore": (request, client, id) =>
+    updateContact(request({ ContactStatus: "ACTIVE" }), client, id),
 };
 
 /**
@@ -43,9 +50,14 @@ const acts: Readonly<Record<string, Act>> = {
  * - `…/payments/{id}/remove`
  * - `…/credit-notes/{id}/allocations/{id}/remove`
  */
-export async function answerByHand(pool: pg.Pool, tenant: Tenant, path: readonly string[]): Promise<DemoAnswer | null> {
+export async function answerByHand(
+  pool: pg.Pool,
+  tenant: Tenant,
+  path: readonly string[],
+): Promise<DemoAnswer | null> {
   const [resource = "", id = "", action = "", partId = "", partAction] = path;
-  const isAllocation = resource === "credit-notes" && action === "allocations" && partAction === "remove";
+  const isAllocation =
+    resource === "credit-notes" && action === "allocations" && partAction === "remove";
   const act = isAllocation && path.length === 5 ? takeBack(partId) : acts[`${resource} ${action}`];
   if (!act || !isUuid(id) || (!isAllocation && path.length !== 3)) return null;
   const request = (change: object): ApiRequest => ({
@@ -62,11 +74,16 @@ export async function answerByHand(pool: pg.Pool, tenant: Tenant, path: readonly
   return told(await inTransaction(pool, (client) => act(request, client, id)));
 }
 
-function approve<Row extends DocumentRow, Values extends DocumentValues>(resource: DocumentResource<Row, Values>): Act {
-  return (request, client, id) => updateDocument(resource, request({ Status: "AUTHORISED" }), client, id);
+function approve<Row extends DocumentRow, Values extends DocumentValues>(
+  resource: DocumentResource<Row, Values>,
+): Act {
+  return (request, client, id) =>
+    updateDocument(resource, request({ Status: "AUTHORISED" }), client, id);
 }
 
-function remove<Row extends DocumentRow, Values extends DocumentValues>(resource: DocumentResource<Row, Values>): Act {
+function remove<Row extends DocumentRow, Values extends DocumentValues>(
+  resource: DocumentResource<Row, Values>,
+): Act {
   return async (request, client, id) => {
     const { tenantId } = request({}).tenant;
     const row = await loadDocument<Row>(client, resource.table, tenantId, id, "for update");
@@ -79,7 +96,11 @@ function remove<Row extends DocumentRow, Values extends DocumentValues>(resource
  * E-mails an approved invoice to its contact. If money is on the invoice, neither its time of
  * change nor a webhook shows it.
  */
-async function send(request: (change: object) => ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
+async function send(
+  request: (change: object) => ApiRequest,
+  client: Queryable,
+  id: string,
+): Promise<DemoAnswer> {
   const { tenantId } = request({}).tenant;
   const { rowCount } = await client.query(
     `update demo_ledger.invoices set sent = true, updated_at = case when amount_paid + amount_credited = 0
@@ -97,14 +118,21 @@ function takeBack(allocationId: string): Act {
 
 // Converts Xero's envelope to the plain form of the routes below /demo.
 function told(answer: DemoAnswer): DemoAnswer {
-  if (answer.status === 404) return jsonAnswer(404, { error: "There is no such document or contact." });
+  if (answer.status === 404)
+    return jsonAnswer(404, { error: "There is no such document or contact." });
   const body = objectOf(readExactJson(answer.body)) ?? {};
-  const [element = {}] = ["Elements", "Invoices", "CreditNotes", "Contacts", "Payments"].flatMap((member) =>
-    objectsOf(body[member]),
+  const [element = {}] = ["Elements", "Invoices", "CreditNotes", "Contacts", "Payments"].flatMap(
+    (member) => objectsOf(body[member]),
   );
   if (answer.status !== 200) {
-    const messages = objectsOf(element.ValidationErrors).map(({ Message }) => textOf(Message) ?? "");
-    return jsonAnswer(answer.status, { error: messages.join(" ") || (textOf(body.Message) ?? "Refused.") });
+    const messages = objectsOf(element.ValidationErrors).map(
+      ({ Message }) => textOf(Message) ?? "",
+    );
+    return jsonAnswer(answer.status, {
+      error: messages.join(" ") || (textOf(body.Message) ?? "Refused."),
+    });
   }
-  return jsonAnswer(200, { status: textOf(element.Status) ?? textOf(element.ContactStatus) ?? "REMOVED" });
+  return jsonAnswer(200, {
+    status: textOf(element.Status) ?? textOf(element.ContactStatus) ?? "REMOVED",
+  });
 }

@@ -13,8 +13,15 @@ const poolSize = 8;
  * Opens a pool on the database and creates the schema if it is missing. Two concurrent starts are
  * safe.
  */
-export async function openDatabase(databaseUrl: string, onIdleError: (error: Error) => void): Promise<pg.Pool> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: poolSize, application_name: "demo-ledger" });
+export async function openDatabase(
+  databaseUrl: string,
+  onIdleError: (error: Error) => void,
+): Promise<pg.Pool> {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: poolSize,
+    application_name: "demo-ledger",
+  });
   // The next query replaces an idle connection that breaks. Without a listener the error would end
   // the process.
   pool.on("error", onIdleError);
@@ -27,7 +34,10 @@ export async function openDatabase(databaseUrl: string, onIdleError: (error: Err
 /**
  * Runs the work in one transaction. It commits when the work returns and rolls back when it throws.
  */
-export function inTransaction<T>(pool: pg.Pool, work: (client: Queryable) => Promise<T>): Promise<T> {
+export function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: Queryable) => Promise<T>,
+): Promise<T> {
   return runBetween(pool, "begin", work);
 }
 
@@ -36,7 +46,11 @@ export function inSnapshot<T>(pool: pg.Pool, work: (client: Queryable) => Promis
   return runBetween(pool, "begin isolation level repeatable read read only", work);
 }
 
-async function runBetween<T>(pool: pg.Pool, begin: string, work: (client: Queryable) => Promise<T>): Promise<T> {
+async function runBetween<T>(
+  pool: pg.Pool,
+  begin: string,
+  work: (client: Queryable) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   // A connection that breaks during use reports it twice: by the failed query, and by an event.

@@ -114,6 +114,8 @@ export function answerOfFault(fault: Fault): DemoAnswer {
 function fits(fault: Fault, tenantId: string | null, line: string, body: string): boolean {
   const isTenant = fault.tenantId === null || fault.tenantId === tenantId;
   const isElement =
-    fault.element === null || body.includes(JSON.stringify(fault.element)) || line.includes(fault.element);
+    fault.element === null ||
+    body.includes(JSON.stringify(fault.element)) ||
+    line.includes(fault.element);
   return isTenant && line.includes(fault.match) && isElement;
 }

@@ -41,5 +41,7 @@ export async function pageAnswer(pathname: string): Promise<DemoAnswer | null> {
 export function isOwnHost(host: string): boolean {
   if (!URL.canParse(`http://${host}`)) return false;
   const { hostname } = new URL(`http://${host}`);
-  return hostname.startsWith("[") || /^\d+\.\d+\.\d+\.\d+$/.test(hostname) || !hostname.includes(".");
+  return (
+    hostname.startsWith("[") || /^\d+\.\d+\.\d+\.\d+$/.test(hostname) || !hostname.includes(".")
+  );
 }

@@ -7,7 +7,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as pause } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { type DemoAnswer, jsonAnswer } from "./api/answers.ts";
-import { type DemoOutcome, type DemoParts, type DemoRequest, failedAnswer, handle } from "./api/gate.ts";
+import {
+  type DemoOutcome,
+  type DemoParts,
+  type DemoRequest,
+  failedAnswer,
+  handle,
+} from "./api/gate.ts";
 import { deleteExpiredKeys } from "./api/keyed-write.ts";
 import { createLimitBook, type DemoLimits, generousLimits } from "./api/limits.ts";
 import { openDatabase } from "./database.ts";
@@ -84,7 +90,8 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     faults,
     highVolume: options.highVolume ?? xeroHighVolume,
     wait: (delayMs) => {
-      const signal = faults === null ? stopping.signal : AbortSignal.any([stopping.signal, faults.cleared()]);
+      const signal =
+        faults === null ? stopping.signal : AbortSignal.any([stopping.signal, faults.cleared()]);
       return pause(delayMs, undefined, { signal }).catch(() => undefined);
     },
   };
@@ -105,7 +112,9 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     throw error;
   }
   const forgetting = setInterval(() => {
-    deleteExpiredKeys(pool).catch((error: Error) => log({ event: "delete_expired_keys", cause: error.message }));
+    deleteExpiredKeys(pool).catch((error: Error) =>
+      log({ event: "delete_expired_keys", cause: error.message }),
+    );
   }, cleanupEveryMs);
   forgetting.unref();
   webhooks.kick();
@@ -136,11 +145,15 @@ async function serve(
   response.on("error", () => undefined);
   try {
     const text = await readBody(incoming);
-    if (text === null) return tell(response, jsonAnswer(413, { Title: "Request Entity Too Large", Status: 413 }));
+    if (text === null)
+      return tell(response, jsonAnswer(413, { Title: "Request Entity Too Large", Status: 413 }));
     const isPacked = /\bgzip\b/.test(String(incoming.headers["accept-encoding"] ?? ""));
     settle(response, await handle(parts, requestOf(incoming, text)), isPacked);
   } catch (error) {
-    log({ event: "request_failed", cause: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    log({
+      event: "request_failed",
+      cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
+    });
     tell(response, failedAnswer());
   }
 }

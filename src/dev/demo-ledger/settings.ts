@@ -66,7 +66,9 @@ export function accountsAnswer(tenant: Tenant): DemoAnswer {
     Class: account.class,
     EnablePaymentsToAccount: account.type === "BANK",
     ShowInExpenseClaims: false,
-    ...(account.type === "BANK" ? { BankAccountNumber: "000000-00000000", BankAccountType: "BANK" } : {}),
+    ...(account.type === "BANK"
+      ? { BankAccountNumber: "000000-00000000", BankAccountType: "BANK" }
+      : {}),
     HasAttachments: false,
     UpdatedDateUTC: xeroInstant(tenant.createdAt),
   }));
@@ -87,7 +89,9 @@ export function taxRatesAnswer(): DemoAnswer {
     DisplayTaxRate: numberToken(rate.percent),
     EffectiveRate: numberToken(rate.percent),
     Status: "ACTIVE",
-    TaxComponents: [{ Name: "VAT", Rate: numberToken(rate.percent), IsCompound: false, IsNonRecoverable: false }],
+    TaxComponents: [
+      { Name: "VAT", Rate: numberToken(rate.percent), IsCompound: false, IsNonRecoverable: false },
+    ],
   }));
   return listAnswer("TaxRates", rates);
 }

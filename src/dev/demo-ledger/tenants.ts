@@ -77,31 +77,38 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
       remembered.clear();
       // Without an id, a concurrent request may just have created the client's organisation. The
       // second try finds it.
-      const tenant = (await putOnce(pool, draft)) ?? (draft.tenantId === null ? await putOnce(pool, draft) : null);
+      const tenant =
+        (await putOnce(pool, draft)) ??
+        (draft.tenantId === null ? await putOnce(pool, draft) : null);
       if (tenant && everyWebhook) await setWebhook(pool, tenant.tenantId, everyWebhook);
       return tenant;
     },
 
     async sendAllWebhooks(target) {
       everyWebhook = target;
-      await pool.query("update demo_ledger.tenants set webhook_url = $1, webhook_key = $2", [target.url, target.key]);
+      await pool.query("update demo_ledger.tenants set webhook_url = $1, webhook_key = $2", [
+        target.url,
+        target.key,
+      ]);
     },
 
     async byId(tenantId) {
       const known = remembered.get(tenantId);
       if (known && performance.now() < known.until) return known.tenant;
-      const { rows } = await pool.query<Tenant>(`select ${columns} from demo_ledger.tenants where tenant_id = $1`, [
-        tenantId,
-      ]);
+      const { rows } = await pool.query<Tenant>(
+        `select ${columns} from demo_ledger.tenants where tenant_id = $1`,
+        [tenantId],
+      );
       const [tenant] = rows;
       if (tenant) remembered.set(tenantId, { tenant, until: performance.now() + rememberedMs });
       return tenant ?? null;
     },
 
     async byClient(clientId) {
-      const { rows } = await pool.query<Tenant>(`select ${columns} from demo_ledger.tenants where client_id = $1`, [
-        clientId,
-      ]);
+      const { rows } = await pool.query<Tenant>(
+        `select ${columns} from demo_ledger.tenants where client_id = $1`,
+        [clientId],
+      );
       return rows[0] ?? null;
     },
   };
@@ -109,9 +116,28 @@ export function createTenantBook(pool: pg.Pool): TenantBook {
 
 // Returns null if the client id belongs to another organisation.
 async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<Tenant | null> {
-  const { tenantId, name, currency, timezone, clientId, clientSecret, periodLockDate, foldsNumbers } = draft;
+  const {
+    tenantId,
+    name,
+    currency,
+    timezone,
+    clientId,
+    clientSecret,
+    periodLockDate,
+    foldsNumbers,
+  } = draft;
   const secretHash = hashOfSecret(clientSecret);
-  const values = [tenantId, name, currency, timezone, clientId, secretHash, periodLockDate, randomUUID(), foldsNumbers];
+  const values = [
+    tenantId,
+    name,
+    currency,
+    timezone,
+    clientId,
+    secretHash,
+    periodLockDate,
+    randomUUID(),
+    foldsNumbers,
+  ];
   try {
     const { rows } = await pool.query<Tenant>(putStatement, values);
     return rows[0] ?? null;
@@ -122,13 +148,17 @@ async function putOnce(pool: pg.Pool, draft: TenantDraft): Promise<Tenant | null
 }
 
 /** Sets the address of an organisation's webhooks. Null ends them and drops pending ones. */
-export async function setWebhook(pool: pg.Pool, tenantId: string, target: WebhookTarget | null): Promise<void> {
-  await pool.query("update demo_ledger.tenants set webhook_url = $2, webhook_key = $3 where tenant_id = $1", [
-    tenantId,
-    target?.url ?? null,
-    target?.key ?? null,
-  ]);
-  if (target === null) await pool.query("delete from demo_ledger.webhook_events where tenant_id = $1", [tenantId]);
+export async function setWebhook(
+  pool: pg.Pool,
+  tenantId: string,
+  target: WebhookTarget | null,
+): Promise<void> {
+  await pool.query(
+    "update demo_ledger.tenants set webhook_url = $2, webhook_key = $3 where tenant_id = $1",
+    [tenantId, target?.url ?? null, target?.key ?? null],
+  );
+  if (target === null)
+    await pool.query("delete from demo_ledger.webhook_events where tenant_id = $1", [tenantId]);
 }
 
 /** Returns the SHA-256 of a client secret in hex. */

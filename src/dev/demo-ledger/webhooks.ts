@@ -112,7 +112,9 @@ async function sendNext(pool: pg.Pool, log: (cause: string) => void): Promise<bo
   const status = await post(first.url, body, signed(body, first.key));
   const ids = rows.map(({ event_id }) => event_id);
   if (status !== null && status >= 200 && status < 300) {
-    await pool.query("delete from demo_ledger.webhook_events where event_id = any($1::bigint[])", [ids]);
+    await pool.query("delete from demo_ledger.webhook_events where event_id = any($1::bigint[])", [
+      ids,
+    ]);
     return true;
   }
   log(`a webhook was answered ${status ?? "not at all"}`);

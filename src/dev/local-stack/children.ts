@@ -39,7 +39,13 @@ const lastLines = 20;
  * Starts the program. Its output goes to a new `logFile`, and the previous file is kept next to it.
  * Resolves when the process exists, not when it is ready.
  */
-export async function startChild({ name, script, env, logFile, drainMs }: ChildSettings): Promise<Child> {
+export async function startChild({
+  name,
+  script,
+  env,
+  logFile,
+  drainMs,
+}: ChildSettings): Promise<Child> {
   await mkdir(dirname(logFile), { recursive: true });
   // A person may look for the log of a failed run after starting the next one.
   await rename(logFile, `${logFile}.previous`).catch((error: NodeJS.ErrnoException) => {
@@ -47,10 +53,16 @@ export async function startChild({ name, script, env, logFile, drainMs }: ChildS
   });
   const output = await open(logFile, "w", 0o600);
   // Detached: Ctrl-C reaches the whole foreground group at once, but these must end in order.
-  const child = spawn(process.execPath, [script], { env, detached: true, stdio: ["ignore", output.fd, output.fd] });
+  const child = spawn(process.execPath, [script], {
+    env,
+    detached: true,
+    stdio: ["ignore", output.fd, output.fd],
+  });
   const exited = new Promise<string>((done) => {
     child.once("error", (error) => done(error.message));
-    child.once("exit", (code, signal) => done(signal === null ? `status ${code}` : `signal ${signal}`));
+    child.once("exit", (code, signal) =>
+      done(signal === null ? `status ${code}` : `signal ${signal}`),
+    );
   });
   await output.close();
   const pid = child.pid;

@@ -19,11 +19,18 @@ export function newDemoApp(env: NodeJS.ProcessEnv, adminPort: number): DemoApp |
   const redirectUrl = env.XERO_REDIRECT_URL || `${scheme}://localhost:${adminPort}${callbackPath}`;
   // A connection outlives the start that created it: its refresh token belongs to the app, whatever
   // the secret.
-  return { clientId: "billing-demo", clientSecret: randomBytes(24).toString("base64url"), redirectUrl };
+  return {
+    clientId: "billing-demo",
+    clientSecret: randomBytes(24).toString("base64url"),
+    redirectUrl,
+  };
 }
 
 /** Returns the settings of this app for API and worker. */
-export function demoAppEnv({ clientId, clientSecret, redirectUrl }: DemoApp, origin: string): NodeJS.ProcessEnv {
+export function demoAppEnv(
+  { clientId, clientSecret, redirectUrl }: DemoApp,
+  origin: string,
+): NodeJS.ProcessEnv {
   return {
     XERO_CLIENT_ID: clientId,
     XERO_CLIENT_SECRET: clientSecret,
@@ -33,11 +40,20 @@ export function demoAppEnv({ clientId, clientSecret, redirectUrl }: DemoApp, ori
 }
 
 /** Registers the app with the demo ledger. Throws if the demo ledger refuses it. */
-export async function registerDemoApp(origin: string, { clientId, clientSecret, redirectUrl }: DemoApp): Promise<void> {
+export async function registerDemoApp(
+  origin: string,
+  { clientId, clientSecret, redirectUrl }: DemoApp,
+): Promise<void> {
   const answer = await fetch(`${origin}/demo/apps`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ clientId, clientSecret, name: "Subscription billing", redirectUrls: [redirectUrl] }),
+    body: JSON.stringify({
+      clientId,
+      clientSecret,
+      name: "Subscription billing",
+      redirectUrls: [redirectUrl],
+    }),
   });
-  if (!answer.ok) throw new Error(`The demo ledger took no app: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok)
+    throw new Error(`The demo ledger took no app: ${answer.status} ${await answer.text()}`);
 }

@@ -31,7 +31,13 @@ const tier = (upTo: number | null, unitPrice: string | null, flatPrice: string |
  * published amount.
  */
 const sketches: readonly PlanSketch[] = [
-  { code: "site", name: "Site licence", type: "flat_fee", price: decimalOf(49), allowsPriceOverride: true },
+  {
+    code: "site",
+    name: "Site licence",
+    type: "flat_fee",
+    price: decimalOf(49),
+    allowsPriceOverride: true,
+  },
   {
     code: "team",
     name: "Team",
@@ -40,7 +46,11 @@ const sketches: readonly PlanSketch[] = [
     minimumUnits: 1,
     allowsPriceOverride: true,
     // The first thousand units of a period are free.
-    usage: { type: "tiered", price: ZERO, tiers: [tier(1000, "0", null), tier(null, "0.002", null)] },
+    usage: {
+      type: "tiered",
+      price: ZERO,
+      tiers: [tier(1000, "0", null), tier(null, "0.002", null)],
+    },
   },
   {
     code: "growth",
@@ -73,7 +83,11 @@ export function demoCatalogue(
   metered = false,
 ): Pick<OrganisationToSave, "meters" | "plans" | "charges"> {
   const meters = metered ? [demoMeter(now)] : [];
-  return { meters, plans: demoPlans(currency, now, meters[0]), charges: demoCharges(currency, now) };
+  return {
+    meters,
+    plans: demoPlans(currency, now, meters[0]),
+    charges: demoCharges(currency, now),
+  };
 }
 
 function demoMeter(now: Date): Meter {
@@ -107,7 +121,13 @@ export function demoPlans(currency: string, now: Date, meter?: Meter): readonly 
 
 /** Returns two one-off charges in this currency. */
 export function demoCharges(currency: string, now: Date): readonly Charge[] {
-  const shared = { currency, status: "active", createdAt: now, revenueAccount: null, taxType: null } as const;
+  const shared = {
+    currency,
+    status: "active",
+    createdAt: now,
+    revenueAccount: null,
+    taxType: null,
+  } as const;
   return [
     {
       ...shared,
@@ -132,7 +152,25 @@ export function demoCharges(currency: string, now: Date): readonly Charge[] {
 
 /** The contacts that become the first customers. */
 export const demoContacts: readonly LedgerContactDraft[] = [
-  { code: "ACME", name: "Acme Ltd", firstName: "Ada", lastName: "Lovelace", email: "billing@acme.example" },
-  { code: "GLOBEX", name: "Globex Pty", firstName: "Grace", lastName: "Hopper", email: "accounts@globex.example" },
-  { code: "INITECH", name: "Initech", firstName: null, lastName: null, email: "ap@initech.example" },
+  {
+    code: "ACME",
+    name: "Acme Ltd",
+    firstName: "Ada",
+    lastName: "Lovelace",
+    email: "billing@acme.example",
+  },
+  {
+    code: "GLOBEX",
+    name: "Globex Pty",
+    firstName: "Grace",
+    lastName: "Hopper",
+    email: "accounts@globex.example",
+  },
+  {
+    code: "INITECH",
+    name: "Initech",
+    firstName: null,
+    lastName: null,
+    email: "ap@initech.example",
+  },
 ];

@@ -17,7 +17,10 @@ export interface DemoWebhook {
  */
 export function newDemoWebhook(env: NodeJS.ProcessEnv, baseUrl: string): DemoWebhook | undefined {
   if (new URL(baseUrl).protocol !== "http:") return undefined;
-  return { url: `${baseUrl}${xeroWebhookPath}`, key: env.XERO_WEBHOOK_KEY || randomBytes(24).toString("base64url") };
+  return {
+    url: `${baseUrl}${xeroWebhookPath}`,
+    key: env.XERO_WEBHOOK_KEY || randomBytes(24).toString("base64url"),
+  };
 }
 
 /**
@@ -30,5 +33,6 @@ export async function registerDemoWebhook(origin: string, webhook: DemoWebhook):
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(webhook),
   });
-  if (!answer.ok) throw new Error(`The demo ledger sends no webhooks: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok)
+    throw new Error(`The demo ledger sends no webhooks: ${answer.status} ${await answer.text()}`);
 }

@@ -9,7 +9,11 @@ import type { Customer } from "../../domain/customers/customer.ts";
 import { ledgers } from "../../ledger/index.ts";
 import type { LedgerContactDraft } from "../../ledger/port/ledger.ts";
 import { createFirstOperator } from "../../store/admin/first-operator.ts";
-import { createSettingUp, type OrganisationToSave, type SettingUp } from "../../store/admin/provision.ts";
+import {
+  createSettingUp,
+  type OrganisationToSave,
+  type SettingUp,
+} from "../../store/admin/provision.ts";
 import { createEncryption } from "../../store/database/encryption.ts";
 import { derivedId, newId } from "../../store/database/ids.ts";
 import type { LedgerConnection } from "../../store/ledger-connection/connections.ts";
@@ -78,7 +82,10 @@ const firstTry = "first-try";
 /** Creates the first data, or returns null if the database has an organisation already. */
 export async function createFirstData(settings: FirstDataSettings): Promise<FirstData | null> {
   const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 2 });
-  const settingUp = createSettingUp(pool, createEncryption(Buffer.from(settings.secretKey, "base64")));
+  const settingUp = createSettingUp(
+    pool,
+    createEncryption(Buffer.from(settings.secretKey, "base64")),
+  );
   try {
     if (!(await settingUp.isEmpty())) return null;
     const zone = { timezone: "Pacific/Auckland", currency: "NZD", metered: true };
@@ -142,14 +149,22 @@ async function prepareDemoOrganisation(
       ...revenue,
     },
     connection,
-    apiKeys: [{ id: apiKeyId, name: "First key", hash: key.hash, hint: key.hint, scopes: allScopes }],
+    apiKeys: [
+      { id: apiKeyId, name: "First key", hash: key.hash, hint: key.hint, scopes: allScopes },
+    ],
     ...demoCatalogue(currency, now, organisation.metered),
     customers,
   };
-  return { made: { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId }, toSave };
+  return {
+    made: { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId },
+    toSave,
+  };
 }
 
-async function createTenant(demoLedgerUrl: string, organisation: DemoOrganisation): Promise<LedgerConnection> {
+async function createTenant(
+  demoLedgerUrl: string,
+  organisation: DemoOrganisation,
+): Promise<LedgerConnection> {
   const tenantId = newId();
   const clientId = `demo-${tenantId}`;
   const clientSecret = randomBytes(24).toString("base64url");
@@ -159,10 +174,19 @@ async function createTenant(demoLedgerUrl: string, organisation: DemoOrganisatio
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ tenantId, name, currency, timezone, clientId, clientSecret }),
   });
-  if (!response.ok) throw new Error(`The demo ledger made no tenant: ${response.status} ${await response.text()}`);
+  if (!response.ok)
+    throw new Error(`The demo ledger made no tenant: ${response.status} ${await response.text()}`);
   const baseUrl = `${demoLedgerUrl}/api.xro/2.0`;
   const identityUrl = `${demoLedgerUrl}/connect/token`;
-  return { kind: "xero", grantKind: "custom", tenantId, baseUrl, identityUrl, clientId, clientSecret };
+  return {
+    kind: "xero",
+    grantKind: "custom",
+    tenantId,
+    baseUrl,
+    identityUrl,
+    clientId,
+    clientSecret,
+  };
 }
 
 async function createLedgerContacts(
@@ -172,11 +196,16 @@ async function createLedgerContacts(
 ): Promise<readonly Customer[]> {
   const ledger = ledgers.xero(connection);
   try {
-    const answer = await ledger.createContacts({ deadlineMs: callDeadlineMs, jobKeys: [newId()] }, drafts);
-    if (answer.kind !== "ok") throw new Error(`The demo ledger made no contacts: ${JSON.stringify(answer)}`);
+    const answer = await ledger.createContacts(
+      { deadlineMs: callDeadlineMs, jobKeys: [newId()] },
+      drafts,
+    );
+    if (answer.kind !== "ok")
+      throw new Error(`The demo ledger made no contacts: ${JSON.stringify(answer)}`);
     return drafts.map((draft, index): Customer => {
       const contact = answer.value[index];
-      if (contact?.kind !== "ok") throw new Error(`The demo ledger refused ${draft.code}: ${JSON.stringify(contact)}`);
+      if (contact?.kind !== "ok")
+        throw new Error(`The demo ledger refused ${draft.code}: ${JSON.stringify(contact)}`);
       return {
         id: newId(),
         code: draft.code,

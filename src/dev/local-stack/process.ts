@@ -40,7 +40,9 @@ export async function commandOf(pid: number): Promise<string> {
     // No /proc (macOS), or no such process: `ps` distinguishes the two.
   }
   try {
-    const { stdout } = await run("ps", ["-o", "command=", "-p", String(pid)], { timeout: psLimitMs });
+    const { stdout } = await run("ps", ["-o", "command=", "-p", String(pid)], {
+      timeout: psLimitMs,
+    });
     return stdout.trim();
   } catch {
     return "";
@@ -48,7 +50,10 @@ export async function commandOf(pid: number): Promise<string> {
 }
 
 /** Waits until `condition` holds, at most `limitMs`. Returns false if it did not hold in time. */
-export async function waitUntil(condition: () => Promise<boolean> | boolean, limitMs: number): Promise<boolean> {
+export async function waitUntil(
+  condition: () => Promise<boolean> | boolean,
+  limitMs: number,
+): Promise<boolean> {
   const end = performance.now() + limitMs;
   while (!(await condition())) {
     if (performance.now() >= end) return false;
@@ -65,7 +70,10 @@ export interface Ending {
 
 /** Ends the process by these signals, and finally by SIGKILL. Returns once it is gone. */
 export async function endProcess(pid: number, endings: readonly Ending[]): Promise<void> {
-  for (const { signal, limitMs } of [...endings, { signal: "SIGKILL", limitMs: 5_000 } satisfies Ending]) {
+  for (const { signal, limitMs } of [
+    ...endings,
+    { signal: "SIGKILL", limitMs: 5_000 } satisfies Ending,
+  ]) {
     try {
       process.kill(pid, signal);
     } catch (error) {

@@ -3,7 +3,10 @@ import { access, constants, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
 /** Returns the absolute path of the first program of that name on PATH, or undefined. */
-export async function findOnPath(name: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+export async function findOnPath(
+  name: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
   for (const folder of (env.PATH ?? "").split(delimiter).filter((part) => part !== "")) {
     const path = join(folder, name);
     if (await isProgram(path)) return path;

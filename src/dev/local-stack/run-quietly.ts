@@ -22,8 +22,16 @@ const mostOfLine = 160;
  * Returns the program's output. Throws an Error with its error line if it fails, exceeds the limit
  * or is aborted. The program ends with this process.
  */
-export async function runQuietly(file: string, args: readonly string[], run: QuietRun): Promise<string> {
-  const child = spawn(file, args, { env: run.env, cwd: run.cwd, stdio: ["ignore", "pipe", "pipe"] });
+export async function runQuietly(
+  file: string,
+  args: readonly string[],
+  run: QuietRun,
+): Promise<string> {
+  const child = spawn(file, args, {
+    env: run.env,
+    cwd: run.cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const endChild = (): void => void child.kill("SIGKILL");
   process.once("exit", endChild);
   let output = "";
@@ -38,11 +46,14 @@ export async function runQuietly(file: string, args: readonly string[], run: Qui
   let reason: string | undefined;
   const timer = setInterval(async () => {
     const elapsed = performance.now() - began;
-    reason ??= elapsed > run.limitMs ? `it took longer than ${run.limitMs / 1000} s` : await run.giveUp?.();
+    reason ??=
+      elapsed > run.limitMs ? `it took longer than ${run.limitMs / 1000} s` : await run.giveUp?.();
     if (reason !== undefined) endChild();
   }, lookMs);
   try {
-    const code = await new Promise<number | null>((done, fail) => child.once("error", fail).once("close", done));
+    const code = await new Promise<number | null>((done, fail) =>
+      child.once("error", fail).once("close", done),
+    );
     if (code === 0) return output;
     throw new Error(`${run.what} failed: ${reason ?? errorLine(errors)}`);
   } finally {

@@ -20,7 +20,11 @@ export interface Parts {
    * Starts a part. `where` returns the text about it in the log line. Throws the error of `make`,
    * or an Error if all parts are being stopped.
    */
-  start<T extends Part>(name: string, make: () => Promise<T>, where: (part: T) => string): Promise<T>;
+  start<T extends Part>(
+    name: string,
+    make: () => Promise<T>,
+    where: (part: T) => string,
+  ): Promise<T>;
   /**
    * Ends every part, also one that is still starting, newest first. Every caller gets the same
    * promise.

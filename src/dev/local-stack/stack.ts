@@ -12,7 +12,14 @@ import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./api-add
 import { type Child, startChild } from "./children.ts";
 import { type DemoApp, demoAppEnv, newDemoApp } from "./demo-app.ts";
 import { type DemoWebhook, newDemoWebhook } from "./demo-webhook.ts";
-import { assertPortsFree, defaultPorts, isListening, localHost, readPort, type WantedPort } from "./ports.ts";
+import {
+  assertPortsFree,
+  defaultPorts,
+  isListening,
+  localHost,
+  readPort,
+  type WantedPort,
+} from "./ports.ts";
 import { dataFolderOf, postgresFolderOf } from "./postgres/database-url.ts";
 import { startPostgres, stopLeftPostgres } from "./postgres/postgres.ts";
 import { privateFolder } from "./private-folder.ts";
@@ -108,7 +115,9 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
   );
   const began = performance.now();
   const applied = await migrate(databaseUrl, { log });
-  log(`${"Migrations".padEnd(12)} ${applied.length} applied (${((performance.now() - began) / 1000).toFixed(1)} s)`);
+  log(
+    `${"Migrations".padEnd(12)} ${applied.length} applied (${((performance.now() - began) / 1000).toFixed(1)} s)`,
+  );
 
   const secretKey = await secretKeyOf(env, plan.dataFolder);
   const childEnv: NodeJS.ProcessEnv = {
@@ -125,7 +134,8 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     ...temporal.env,
   };
   const run = childRunner(childEnv, plan, parts, record);
-  const demoLedgerUrl = plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;
+  const demoLedgerUrl =
+    plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;
   const demoApp = demoLedgerUrl === undefined ? undefined : newDemoApp(env, plan.adminPort);
   if (plan.demoLedgerPort !== undefined && demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) Object.assign(childEnv, demoAppEnv(demoApp, demoLedgerUrl));
@@ -134,14 +144,21 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     childEnv.DEMO_LEDGER_URL = demoLedgerUrl;
     // No fault happens until a person adds one on the demo ledger's page.
     childEnv.DEMO_LEDGER_FAULTS = env.DEMO_LEDGER_FAULTS || "1";
-    await run("Demo ledger", programs.demoLedger, demoLedgerDrainMs, () => isListening(port), demoLedgerUrl);
+    await run(
+      "Demo ledger",
+      programs.demoLedger,
+      demoLedgerDrainMs,
+      () => isListening(port),
+      demoLedgerUrl,
+    );
   }
   const baseUrl = apiAddressOf(env, plan.apiPort);
   const demoWebhook = demoLedgerUrl === undefined ? undefined : newDemoWebhook(env, baseUrl);
   if (demoWebhook !== undefined) childEnv.XERO_WEBHOOK_KEY = demoWebhook.key;
   // The worker starts first, so that it ends after the API.
   await run("Worker", programs.worker, workerDrainMs, undefined, "");
-  const apiSeconds = Number(env.DRAIN_SECONDS || 0) + Number(env.SHUTDOWN_SECONDS || shutdownSeconds);
+  const apiSeconds =
+    Number(env.DRAIN_SECONDS || 0) + Number(env.SHUTDOWN_SECONDS || shutdownSeconds);
   const apiDrainMs = apiSeconds * 1000 + drainGraceMs;
   await run("API", programs.api, apiDrainMs, () => answersReady(baseUrl), baseUrl);
   const adminUrl = adminAddressOf(env, plan.adminPort);
@@ -174,8 +191,17 @@ function planOf(env: NodeJS.ProcessEnv): Plan {
     return port;
   };
   const apiPort = want("the API", "API_PORT", defaultPorts.api, apiHostOf(env));
-  const adminPort = want("the application's side", "ADMIN_PORT", defaultPorts.admin, env.ADMIN_HOST || localHost);
-  const workerMetricsPort = want("the worker's metrics", "WORKER_METRICS_PORT", defaultPorts.workerMetrics);
+  const adminPort = want(
+    "the application's side",
+    "ADMIN_PORT",
+    defaultPorts.admin,
+    env.ADMIN_HOST || localHost,
+  );
+  const workerMetricsPort = want(
+    "the worker's metrics",
+    "WORKER_METRICS_PORT",
+    defaultPorts.workerMetrics,
+  );
   const ownDatabase = !env.DATABASE_URL;
   const ownTemporal = !env.TEMPORAL_ADDRESS;
   const dataFolder = dataFolderOf(env);
@@ -187,11 +213,19 @@ function planOf(env: NodeJS.ProcessEnv): Plan {
     apiPort,
     adminPort,
     workerMetricsPort,
-    postgresPort: ownDatabase ? want("PostgreSQL", "POSTGRES_PORT", defaultPorts.postgres) : undefined,
-    temporalPort: ownTemporal ? want("Temporal", "TEMPORAL_PORT", defaultPorts.temporal) : undefined,
-    temporalUiPort: ownTemporal ? want("the Temporal Web UI", "TEMPORAL_UI_PORT", defaultPorts.temporalUi) : undefined,
+    postgresPort: ownDatabase
+      ? want("PostgreSQL", "POSTGRES_PORT", defaultPorts.postgres)
+      : undefined,
+    temporalPort: ownTemporal
+      ? want("Temporal", "TEMPORAL_PORT", defaultPorts.temporal)
+      : undefined,
+    temporalUiPort: ownTemporal
+      ? want("the Temporal Web UI", "TEMPORAL_UI_PORT", defaultPorts.temporalUi)
+      : undefined,
     demoLedgerPort:
-      ownDatabase || ownTemporal ? want("the demo ledger", "DEMO_LEDGER_PORT", defaultPorts.demoLedger) : undefined,
+      ownDatabase || ownTemporal
+        ? want("the demo ledger", "DEMO_LEDGER_PORT", defaultPorts.demoLedger)
+        : undefined,
     wanted,
   };
 }
@@ -225,11 +259,20 @@ async function startTemporalPart(
   await findTemporalCli(lines, { env });
   // The SDK's default, so that `temporal workflow list` needs no option.
   const namespace = env.TEMPORAL_NAMESPACE || "default";
-  const make = () => startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });
-  const { address, uiUrl } = await parts.start("Temporal", make, (part) => `${part.address}, Web UI ${part.uiUrl}`);
+  const make = () =>
+    startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });
+  const { address, uiUrl } = await parts.start(
+    "Temporal",
+    make,
+    (part) => `${part.address}, Web UI ${part.uiUrl}`,
+  );
   const profile = join(plan.dataFolder, "temporal", "profile.toml");
   await writeFile(profile, "[profile.default]\n");
-  const own = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, TEMPORAL_CONFIG_FILE: profile };
+  const own = {
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
+    TEMPORAL_CONFIG_FILE: profile,
+  };
   return { uiUrl, env: { ...withoutOthersTemporal(env), ...own } };
 }
 
@@ -238,7 +281,9 @@ async function startTemporalPart(
  * embedded server takes neither key nor TLS, so those settings are for another server.
  */
 function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const others = Object.keys(env).filter((name) => /^TEMPORAL_(API_KEY|TLS|PROFILE|GRPC_META|CLIENT_)/.test(name));
+  const others = Object.keys(env).filter((name) =>
+    /^TEMPORAL_(API_KEY|TLS|PROFILE|GRPC_META|CLIENT_)/.test(name),
+  );
   return Object.fromEntries(others.map((name) => [name, undefined]));
 }
 
@@ -256,7 +301,12 @@ type RunChild = (
   where: string,
 ) => Promise<void>;
 
-function childRunner(env: NodeJS.ProcessEnv, plan: Plan, parts: Parts, record: HeldRecord): RunChild {
+function childRunner(
+  env: NodeJS.ProcessEnv,
+  plan: Plan,
+  parts: Parts,
+  record: HeldRecord,
+): RunChild {
   return async (name, script, drainMs, ready, where) => {
     const logFile = join(plan.logFolder, `${name.toLowerCase().replaceAll(" ", "-")}.log`);
     const make = async (): Promise<Child> => {
@@ -281,6 +331,9 @@ async function untilReady(child: Child, ready: () => Promise<boolean>): Promise<
   const done = await waitUntil(async () => ended !== undefined || (await ready()), readyLimitMs);
   if (done && ended === undefined) return;
   await child.stop();
-  const how = ended === undefined ? `not ready after ${readyLimitMs / 1000} s` : `ended with ${ended}`;
-  throw new Error(`${child.name} did not start (${how}). Its last words:\n${await child.lastWords()}`);
+  const how =
+    ended === undefined ? `not ready after ${readyLimitMs / 1000} s` : `ended with ${ended}`;
+  throw new Error(
+    `${child.name} did not start (${how}). Its last words:\n${await child.lastWords()}`,
+  );
 }

@@ -38,7 +38,10 @@ const leftLimitMs = 5_000;
  * Takes the folder for this process and ends the children of a killed predecessor. Throws an Error
  * with the other process's number if one still runs over the folder.
  */
-export async function holdStartRecord(dataFolder: string, log: (line: string) => void): Promise<HeldRecord> {
+export async function holdStartRecord(
+  dataFolder: string,
+  log: (line: string) => void,
+): Promise<HeldRecord> {
   await privateFolder(dataFolder);
   const file = join(dataFolder, "start.json");
   const left = await readRecord(file);
@@ -55,7 +58,9 @@ export async function holdStartRecord(dataFolder: string, log: (line: string) =>
   const owner = { name: "start", pid: process.pid, command: await commandOf(process.pid) };
   const children: RecordedProcess[] = [];
   const write = (): Promise<void> =>
-    writeFile(file, `${JSON.stringify({ owner, children } satisfies StartRecord, null, 2)}\n`, { mode: 0o600 });
+    writeFile(file, `${JSON.stringify({ owner, children } satisfies StartRecord, null, 2)}\n`, {
+      mode: 0o600,
+    });
   await write();
   // An existing file keeps its mode when it is written.
   await chmod(file, 0o600);

@@ -85,8 +85,11 @@ export type AllocationStatus = "unapplied" | "partially_applied" | "applied" | "
  * Credit used on an invoice that the service does not have counts, although no allocation shows it
  * (OBJECT-11).
  */
-export function allocationStatus(note: Pick<CreditNote, "status" | "total" | "remainingCredit">): AllocationStatus {
-  if (note.status === "voided" || note.status === "deleted" || isZero(note.total)) return "not_applicable";
+export function allocationStatus(
+  note: Pick<CreditNote, "status" | "total" | "remainingCredit">,
+): AllocationStatus {
+  if (note.status === "voided" || note.status === "deleted" || isZero(note.total))
+    return "not_applicable";
   if (isZero(note.remainingCredit)) return "applied";
   return compare(note.remainingCredit, note.total) < 0 ? "partially_applied" : "unapplied";
 }

@@ -5,7 +5,13 @@
 import { addDays, type CivilDate, laterDate } from "../calendar/civil-date.ts";
 import type { Period } from "../calendar/period.ts";
 import type { Charge, Plan } from "../catalogue/plan.ts";
-import { describePrice, hasUnits, lineAmount, type PricedPlan, type PriceTerms } from "../catalogue/pricing/index.ts";
+import {
+  describePrice,
+  hasUnits,
+  lineAmount,
+  type PricedPlan,
+  type PriceTerms,
+} from "../catalogue/pricing/index.ts";
 import { roundToMinorUnit } from "../money/currency.ts";
 import { type Decimal, decimalOf, multiply, sum } from "../money/decimal.ts";
 import type { OrganisationSettings } from "../subscriptions/organisation-settings.ts";
@@ -136,7 +142,14 @@ export function creditLine(
   { name, description, amount, period }: ProratedCharge,
   defaults: InvoiceDefaults,
 ): CreditNoteLineDraft {
-  return { name, description, amount, effectiveDate: period.start, meterId: null, ...accountOf(plan, defaults) };
+  return {
+    name,
+    description,
+    amount,
+    effectiveDate: period.start,
+    meterId: null,
+    ...accountOf(plan, defaults),
+  };
 }
 
 /**

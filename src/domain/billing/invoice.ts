@@ -112,6 +112,12 @@ export interface Invoice {
  * Whether the document is neither approved nor sent, so that it can be deleted instead of voided
  * (END-5).
  */
-export function isUnsent({ status, sent }: { readonly status: DocumentStatus; readonly sent: boolean }): boolean {
+export function isUnsent({
+  status,
+  sent,
+}: {
+  readonly status: DocumentStatus;
+  readonly sent: boolean;
+}): boolean {
   return !sent && (status === "draft" || status === "awaiting_approval");
 }

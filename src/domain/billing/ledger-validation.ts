@@ -10,7 +10,12 @@ import type { FirstInvoiceStatus } from "../subscriptions/organisation-settings.
 export type ReferenceDataKind = "organisation" | "accounts" | "tax_rates" | "currencies";
 
 /** Every kind, in the order in which they are read. */
-export const referenceDataKinds: readonly ReferenceDataKind[] = ["organisation", "accounts", "tax_rates", "currencies"];
+export const referenceDataKinds: readonly ReferenceDataKind[] = [
+  "organisation",
+  "accounts",
+  "tax_rates",
+  "currencies",
+];
 
 /**
  * A ledger's reference data. A member is null if it is unknown or too old. `organisation`: its own
@@ -97,7 +102,11 @@ export function invalidationsOf(reason: string): readonly ReferenceDataKind[] {
  * Returns the first fault of a document, or null if it can be sent. `name` is its word in messages:
  * `invoice`.
  */
-export function validateDocument(document: DocumentToValidate, name: string, offer: LedgerReferenceData): Fault | null {
+export function validateDocument(
+  document: DocumentToValidate,
+  name: string,
+  offer: LedgerReferenceData,
+): Fault | null {
   const known = document.skip_validation ? unknownReferenceData : offer;
   return (
     validateLines(document.lines, name, known) ??
@@ -118,7 +127,11 @@ export function validateLines(
   offer: LedgerReferenceData,
 ): Fault | null {
   if (lines.some((line) => line.revenue_account === null)) {
-    return { reason: "account_invalid", message: `No revenue account is mapped for a line of this ${name}.`, by: null };
+    return {
+      reason: "account_invalid",
+      message: `No revenue account is mapped for a line of this ${name}.`,
+      by: null,
+    };
   }
   if (lines.some(({ amount }) => !/^\d+(?:\.\d{1,2}0*)?$/.test(amount))) {
     const message = "The ledger keeps two decimal places; an amount has more.";
@@ -132,7 +145,9 @@ export function validateLines(
 }
 
 /** An empty list of accounts or currencies says nothing about what the ledger accepts. */
-function isKnown(list: Readonly<Record<string, boolean>> | null): list is Readonly<Record<string, boolean>> {
+function isKnown(
+  list: Readonly<Record<string, boolean>> | null,
+): list is Readonly<Record<string, boolean>> {
   return list !== null && Object.keys(list).length > 0;
 }
 
@@ -145,9 +160,16 @@ function validateAccount(code: string, { accounts }: LedgerReferenceData): Fault
 }
 
 // An unlisted tax type is left to the ledger: it accepts some types without listing them.
-function validateTaxType(code: string | null, { tax_rates: taxTypes }: LedgerReferenceData): Fault | null {
+function validateTaxType(
+  code: string | null,
+  { tax_rates: taxTypes }: LedgerReferenceData,
+): Fault | null {
   if (code === null || taxTypes?.[code] !== false) return null;
-  return { reason: "tax_invalid", message: `Tax type ${code} is not active in the ledger.`, by: "tax_rates" };
+  return {
+    reason: "tax_invalid",
+    message: `Tax type ${code} is not active in the ledger.`,
+    by: "tax_rates",
+  };
 }
 
 function validateTotal({ lines, subtotal }: DocumentToValidate): Fault | null {
@@ -163,7 +185,8 @@ function validateCurrency(
 ): Fault | null {
   if (organisation === null || currency === organisation.currency) return null;
   const message = `Currency ${currency} is not enabled in the ledger.`;
-  if (!organisation.multicurrency) return { reason: "currency_not_enabled", message, by: "organisation" };
+  if (!organisation.multicurrency)
+    return { reason: "currency_not_enabled", message, by: "organisation" };
   if (!isKnown(currencies) || currencies[currency] === true) return null;
   return { reason: "currency_not_enabled", message, by: "currencies" };
 }
@@ -173,7 +196,11 @@ function validateContact({
   skip_validation: skipValidation,
 }: DocumentToValidate): Fault | null {
   if (!isGone || skipValidation) return null;
-  return { reason: "contact_inactive", message: "The customer's contact is archived in the ledger.", by: null };
+  return {
+    reason: "contact_inactive",
+    message: "The customer's contact is archived in the ledger.",
+    by: null,
+  };
 }
 
 // Only certain cases are refused. Xero's texts disagree on the lock date itself, and Xero may

@@ -61,7 +61,10 @@ export function prorate(
   );
   const valueAt = (units: number) => planValue(plan, { ...terms, units });
   const difference = subtract(valueAt(toUnits), valueAt(fromUnits));
-  const days = { daysRemaining: daysBetween(effectiveDate, period.end), daysInPeriod: daysInPeriod(period) };
+  const days = {
+    daysRemaining: daysBetween(effectiveDate, period.end),
+    daysInPeriod: daysInPeriod(period),
+  };
   return { amount: shareOfDays(difference, days, plan.currency), fromUnits, toUnits, ...days };
 }
 
@@ -82,7 +85,9 @@ export interface DescribedProration {
  */
 export function describeProration({ plan, terms, proration }: DescribedProration): string {
   const { fromUnits, toUnits, daysRemaining, daysInPeriod: days } = proration;
-  const [minuend, subtrahend] = isNegative(proration.amount) ? [fromUnits, toUnits] : [toUnits, fromUnits];
+  const [minuend, subtrahend] = isNegative(proration.amount)
+    ? [fromUnits, toUnits]
+    : [toUnits, fromUnits];
   const value = (units: number) => formatShort(planValue(plan, { ...terms, units }));
   const units = `${fromUnits} to ${toUnits} ${toUnits === 1 ? plan.unitLabels.singular : plan.unitLabels.plural}`;
   return `${units}, ${daysRemaining} of ${days} days: (${value(minuend)} − ${value(subtrahend)}) × ${daysRemaining} ÷ ${days}`;

@@ -58,7 +58,10 @@ export interface UsageWalk {
 }
 
 /** Returns the initial state of the walk. */
-export function beginUsage({ usage, usageBills }: Pick<BillingState, "usage" | "usageBills">): UsageWalk {
+export function beginUsage({
+  usage,
+  usageBills,
+}: Pick<BillingState, "usage" | "usageBills">): UsageWalk {
   return { usage, bills: usageBills, joined: null, creditNotes: [], unbilled: [] };
 }
 
@@ -93,16 +96,24 @@ export function closeLastBill(facts: UsageFacts, walk: UsageWalk): UsageCharges 
 }
 
 /** Returns the usage of the period and of earlier ones. */
-export function usageUntil({ period }: Pick<UsageFacts, "period">, usage: readonly OpenUsage[]): readonly OpenUsage[] {
+export function usageUntil(
+  { period }: Pick<UsageFacts, "period">,
+  usage: readonly OpenUsage[],
+): readonly OpenUsage[] {
   return usage.filter((one) => one.period.index <= period.index);
 }
 
-function take(facts: UsageFacts, walk: UsageWalk, isTaken: (one: OpenUsage) => boolean): UsageCharges {
+function take(
+  facts: UsageFacts,
+  walk: UsageWalk,
+  isTaken: (one: OpenUsage) => boolean,
+): UsageCharges {
   assert(walk.usage !== null, "usage is loaded where a bill is closed");
   const charges = chargeUsage(facts, walk.usage.filter(isTaken));
   walk.usage = walk.usage.filter((one) => !isTaken(one));
   walk.unbilled.push(...charges.unpriced);
-  if (charges.creditNote !== null) walk.creditNotes.push({ draft: charges.creditNote, usage: charges.credited });
+  if (charges.creditNote !== null)
+    walk.creditNotes.push({ draft: charges.creditNote, usage: charges.credited });
   return charges;
 }
 
@@ -110,10 +121,15 @@ function take(facts: UsageFacts, walk: UsageWalk, isTaken: (one: OpenUsage) => b
  * Returns the invoice of type `usage` for these charges. Returns null if there is nothing to
  * charge: zero usage is then on no document (USAGE-9).
  */
-export function billApart(facts: UsageFacts, walk: UsageWalk, charges: UsageCharges | null): DueInvoice | null {
+export function billApart(
+  facts: UsageFacts,
+  walk: UsageWalk,
+  charges: UsageCharges | null,
+): DueInvoice | null {
   if (charges === null) return null;
   const usage = charges.lines.map(({ billed }) => billed);
-  if (charges.isCharged) return { draft: usageInvoice(facts, charges.lines), deferredIds: [], usage };
+  if (charges.isCharged)
+    return { draft: usageInvoice(facts, charges.lines), deferredIds: [], usage };
   walk.unbilled.push(...usage);
   return null;
 }
@@ -132,6 +148,14 @@ export function joinRenewal(walk: UsageWalk, charges: UsageCharges, { id }: Issu
  * Whether usage lines may be added to the invoice now: it is a draft in the ledger and no other job
  * of the subscription runs (USAGE-9).
  */
-export function isJoinable(invoice: IssuedInvoice, { running }: Pick<BillingState, "running">): boolean {
-  return running === null && invoice.status === "draft" && invoice.inLedger && equals(invoice.total, invoice.amountDue);
+export function isJoinable(
+  invoice: IssuedInvoice,
+  { running }: Pick<BillingState, "running">,
+): boolean {
+  return (
+    running === null &&
+    invoice.status === "draft" &&
+    invoice.inLedger &&
+    equals(invoice.total, invoice.amountDue)
+  );
 }

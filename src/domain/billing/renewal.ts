@@ -6,7 +6,12 @@
 import { addDays, type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
-import { type BillingState, type DeferredLine, issuedAhead, type PeriodState } from "../subscriptions/billing-state.ts";
+import {
+  type BillingState,
+  type DeferredLine,
+  issuedAhead,
+  type PeriodState,
+} from "../subscriptions/billing-state.ts";
 import type { OrganisationSettings } from "../subscriptions/organisation-settings.ts";
 import { type Renewing, type Subscription, willRenew } from "../subscriptions/subscription.ts";
 import type { UsageCharges, UsageFacts } from "../usage/rating.ts";
@@ -81,7 +86,10 @@ interface Walk extends UsageWalk {
 }
 
 /** Returns everything due up to today, in order, each period once; null if nothing is due. */
-export function decideDue(facts: DueFacts, { mayJoin = true }: DueOptions = {}): DueDecision | null {
+export function decideDue(
+  facts: DueFacts,
+  { mayJoin = true }: DueOptions = {},
+): DueDecision | null {
   const { subscription, today } = facts;
   const walk: Walk = {
     subscription,
@@ -102,7 +110,12 @@ export function decideDue(facts: DueFacts, { mayJoin = true }: DueOptions = {}):
     walk.periods.length < mostPeriods
   ) {
     if (willRenew(walk.subscription)) renew(facts, walk);
-    else walk.subscription = { ...walk.subscription, status: "complete", endDate: walk.subscription.renewalDate };
+    else
+      walk.subscription = {
+        ...walk.subscription,
+        status: "complete",
+        endDate: walk.subscription.renewalDate,
+      };
   }
   if (walk.subscription.status === "complete") billDeferred(facts, walk);
   if (isOver(walk.subscription)) billLastUsage(facts, walk);
@@ -138,7 +151,12 @@ export interface DueDateFacts {
  * Returns the next due date of the subscription: its start, the first day of its invoice window, or
  * its renewal date. Null once it is over. The date may be past (PERIOD-4).
  */
-export function nextDueDate({ organisation, subscription, period, nextPeriod }: DueDateFacts): CivilDate | null {
+export function nextDueDate({
+  organisation,
+  subscription,
+  period,
+  nextPeriod,
+}: DueDateFacts): CivilDate | null {
   const { status, startDate, renewalDate, interval } = subscription;
   if (isOver({ status })) return null;
   if (status === "pending") return startDate;
@@ -159,7 +177,10 @@ function renew(facts: DueFacts, walk: Walk): void {
   const usageFacts = { ...facts, subscription: walk.subscription, period: walk.period };
   const charges = closePeriodBill(usageFacts, walk);
   const isOnNew = next === null && facts.organisation.firstInvoiceStatus === "draft";
-  const period = next === null ? openNextPeriod(facts, walk, isOnNew ? charges : null) : beginIssued(facts, walk, next);
+  const period =
+    next === null
+      ? openNextPeriod(facts, walk, isOnNew ? charges : null)
+      : beginIssued(facts, walk, next);
   if (charges !== null && !isOnNew) billUsage(facts, usageFacts, walk, charges);
   walk.subscription = { ...walk.subscription, renewalDate: period.end };
   walk.period = period;
@@ -170,7 +191,12 @@ function renew(facts: DueFacts, walk: Walk): void {
  * Adds usage to the renewal invoice that was issued ahead if it can be amended. Otherwise bills it
  * on its own invoice, of the period that ends (USAGE-9).
  */
-function billUsage(facts: DueFacts, usageFacts: UsageFacts, walk: Walk, charges: UsageCharges): void {
+function billUsage(
+  facts: DueFacts,
+  usageFacts: UsageFacts,
+  walk: Walk,
+  charges: UsageCharges,
+): void {
   const renewal = usageFacts.period.index === facts.period.index ? issuedAhead(facts) : null;
   if (renewal !== null && walk.mayJoin && isJoinable(renewal, facts)) {
     joinRenewal(walk, charges, renewal);
@@ -232,7 +258,10 @@ export function deferredInvoice({
   period,
   deferred,
   today,
-}: Pick<BillingState, "organisation" | "subscription" | "plan" | "period" | "deferred" | "today">): DueInvoice | null {
+}: Pick<
+  BillingState,
+  "organisation" | "subscription" | "plan" | "period" | "deferred" | "today"
+>): DueInvoice | null {
   if (deferred.length === 0) return null;
   const lines = deferred.map((line) => prorationLine(plan, line, organisation));
   const draft = draftInvoice(subscription, organisation, { type: "change", period, lines, today });
@@ -243,9 +272,16 @@ export function deferredInvoice({
  * Whether the invoice of the next period is issued by today, Invoice Create Days ahead. Never in
  * Setup Mode (PERIOD-3).
  */
-function isIssuedAhead({ organisation, today }: DueFacts, { subscription, period, next }: Walk): boolean {
+function isIssuedAhead(
+  { organisation, today }: DueFacts,
+  { subscription, period, next }: Walk,
+): boolean {
   if (next !== null || organisation.setupMode || !willRenew(subscription)) return false;
-  const createDays = invoiceCreateDays(period, subscription.interval, organisation.invoiceCreateDays);
+  const createDays = invoiceCreateDays(
+    period,
+    subscription.interval,
+    organisation.invoiceCreateDays,
+  );
   return isInvoiceWindow(subscription.renewalDate, createDays, today);
 }
 

@@ -47,7 +47,11 @@ export function civilDateOf({ year, month, day }: CalendarDay): CivilDate {
 
 /** Returns year, month and day of a date. */
 export function calendarDay(date: CivilDate): CalendarDay {
-  return { year: Number(date.slice(0, 4)), month: Number(date.slice(5, 7)), day: Number(date.slice(8, 10)) };
+  return {
+    year: Number(date.slice(0, 4)),
+    month: Number(date.slice(5, 7)),
+    day: Number(date.slice(8, 10)),
+  };
 }
 
 /** Returns the number of days of the month (1 to 12): 28 to 31. */
@@ -61,7 +65,11 @@ export function daysInMonth(year: number, month: number): number {
  * last day if it is shorter. `day` defaults to the date's own. The function is not additive: add
  * from the anchor, never from a clamped date (PERIOD-1).
  */
-export function addMonths(date: CivilDate, months: number, day: number = calendarDay(date).day): CivilDate {
+export function addMonths(
+  date: CivilDate,
+  months: number,
+  day: number = calendarDay(date).day,
+): CivilDate {
   const from = calendarDay(date);
   const monthsSinceYearZero = from.year * 12 + (from.month - 1) + months;
   const year = Math.floor(monthsSinceYearZero / 12);
@@ -135,7 +143,10 @@ function firstAtOrAfter(timezone: string, wall: number, low: number, high: numbe
   return reached;
 }
 
-const realTimezones: ReadonlySet<string> = new Set([...Intl.supportedValuesOf("timeZone"), ...timezoneNames]);
+const realTimezones: ReadonlySet<string> = new Set([
+  ...Intl.supportedValuesOf("timeZone"),
+  ...timezoneNames,
+]);
 
 /**
  * Creating a formatter costs fifty times as much as using it. Keys are real names only, so the
@@ -177,7 +188,9 @@ function makeFormatter(timeZone: string): Intl.DateTimeFormat | null {
 function wallClock(timezone: string, instantMs: number): number {
   const formatter = realTimezones.has(timezone) ? formatterOf(timezone) : null;
   assert(formatter !== null, `not a time zone: ${JSON.stringify(timezone)}`);
-  const shown = new Map(formatter.formatToParts(instantMs).map(({ type, value }) => [type, Number(value)]));
+  const shown = new Map(
+    formatter.formatToParts(instantMs).map(({ type, value }) => [type, Number(value)]),
+  );
   const part = (type: Intl.DateTimeFormatPartTypes) => shown.get(type) ?? Number.NaN;
   const day = Date.UTC(part("year"), part("month") - 1, part("day"));
   return day + ((part("hour") * 60 + part("minute")) * 60 + part("second")) * 1000;
@@ -197,7 +210,11 @@ function dayNumber(date: CivilDate): number {
 
 function civilDateOfDayNumber(days: number): CivilDate {
   const instant = new Date(days * msPerDay);
-  return civilDateOf({ year: instant.getUTCFullYear(), month: instant.getUTCMonth() + 1, day: instant.getUTCDate() });
+  return civilDateOf({
+    year: instant.getUTCFullYear(),
+    month: instant.getUTCMonth() + 1,
+    day: instant.getUTCDate(),
+  });
 }
 
 function pad(value: number, width: number): string {

@@ -4,7 +4,14 @@
  * (PERIOD-1).
  */
 import { strict as assert } from "node:assert";
-import { addDays, addMonths, type CivilDate, calendarDay, compareDates, daysBetween } from "./civil-date.ts";
+import {
+  addDays,
+  addMonths,
+  type CivilDate,
+  calendarDay,
+  compareDates,
+  daysBetween,
+} from "./civil-date.ts";
 
 /** How often a plan bills: every `count` months, 1 or more (CATALOGUE-9). */
 export interface Interval {
@@ -51,20 +58,33 @@ export function liesOnBillingDay(date: CivilDate, billingDay: number): boolean {
  */
 export function periodAt(anchor: Anchor, interval: Interval, k: number): Period {
   assert(Number.isInteger(k) && k >= 0, `not a period index: ${k}`);
-  assert(liesOnBillingDay(anchor.start, anchor.billingDay), `${anchor.start} is not on day ${anchor.billingDay}`);
-  return { index: k, start: boundaryAt(anchor, interval, k), end: boundaryAt(anchor, interval, k + 1) };
+  assert(
+    liesOnBillingDay(anchor.start, anchor.billingDay),
+    `${anchor.start} is not on day ${anchor.billingDay}`,
+  );
+  return {
+    index: k,
+    start: boundaryAt(anchor, interval, k),
+    end: boundaryAt(anchor, interval, k + 1),
+  };
 }
 
 /**
  * Returns the period of the date, or null before the anchor. Usage is mapped to its period by this.
  */
-export function periodContaining(anchor: Anchor, interval: Interval, date: CivilDate): Period | null {
+export function periodContaining(
+  anchor: Anchor,
+  interval: Interval,
+  date: CivilDate,
+): Period | null {
   if (compareDates(date, anchor.start) < 0) return null;
   const [from, to] = [calendarDay(anchor.start), calendarDay(date)];
   const months = (to.year - from.year) * 12 + (to.month - from.month);
   const period = periodAt(anchor, interval, Math.floor(months / interval.count));
   // In the month of a boundary, the days before it still belong to the previous period.
-  return compareDates(date, period.start) < 0 ? periodAt(anchor, interval, period.index - 1) : period;
+  return compareDates(date, period.start) < 0
+    ? periodAt(anchor, interval, period.index - 1)
+    : period;
 }
 
 /** Returns the whole days of a period. Days are half-open, so neighbouring periods share none. */
@@ -76,8 +96,15 @@ export function daysInPeriod(period: Pick<Period, "start" | "end">): number {
  * Whether the invoice of the period that begins on `renewalDate` is issued by `today`, ahead of
  * time: renewal date − `createDays` ≤ today < renewal date. Never with 0 days (PERIOD-3).
  */
-export function isInvoiceWindow(renewalDate: CivilDate, createDays: number, today: CivilDate): boolean {
-  return compareDates(addDays(renewalDate, -createDays), today) <= 0 && compareDates(today, renewalDate) < 0;
+export function isInvoiceWindow(
+  renewalDate: CivilDate,
+  createDays: number,
+  today: CivilDate,
+): boolean {
+  return (
+    compareDates(addDays(renewalDate, -createDays), today) <= 0 &&
+    compareDates(today, renewalDate) < 0
+  );
 }
 
 /**
@@ -85,7 +112,11 @@ export function isInvoiceWindow(renewalDate: CivilDate, createDays: number, toda
  * setting, at most 25 for a monthly interval, else at most 28 days less than the period. So no
  * window begins before its period (PERIOD-3).
  */
-export function invoiceCreateDays(period: Pick<Period, "start" | "end">, interval: Interval, setting: number): number {
+export function invoiceCreateDays(
+  period: Pick<Period, "start" | "end">,
+  interval: Interval,
+  setting: number,
+): number {
   return Math.min(setting, interval.count === 1 ? 25 : daysInPeriod(period) - 28);
 }
 

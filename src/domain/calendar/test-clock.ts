@@ -52,7 +52,11 @@ export function decideAdvance(facts: ClockFacts, request: ClockRequest): ClockDe
   const { now, timezone } = facts;
   if (target.getTime() === now.getTime()) return { kind: "stands" };
   if (target < now) {
-    throw new Refusal("invalid_parameter", `The clock shows ${now.toISOString()}; it only goes forward.`, request.kind);
+    throw new Refusal(
+      "invalid_parameter",
+      `The clock shows ${now.toISOString()}; it only goes forward.`,
+      request.kind,
+    );
   }
   const last = later(timezone, now, (date) => addMonths(date, longestMonths));
   if (target > last) {
@@ -64,7 +68,11 @@ export function decideAdvance(facts: ClockFacts, request: ClockRequest): ClockDe
 
 /** Refuses `invalid_state` if the organisation is live. */
 export function requireSandbox({ livemode }: Pick<ClockFacts, "livemode">): void {
-  if (livemode) throw new Refusal("invalid_state", "The organisation is live: only a sandbox has a test clock.");
+  if (livemode)
+    throw new Refusal(
+      "invalid_state",
+      "The organisation is live: only a sandbox has a test clock.",
+    );
 }
 
 function targetOf({ timezone, now }: ClockFacts, request: ClockRequest): Date {

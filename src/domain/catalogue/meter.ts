@@ -1,7 +1,14 @@
 /** Meters: what usage is reported for, and the price that a plan has for a meter (CATALOGUE-8). */
 import { type Decimal, isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import { checkPlanPrices, checkTierPrices, type Plan, type PlanPrices, type PlanType, type Tier } from "./plan.ts";
+import {
+  checkPlanPrices,
+  checkTierPrices,
+  type Plan,
+  type PlanPrices,
+  type PlanType,
+  type Tier,
+} from "./plan.ts";
 
 /** An inactive meter accepts no more events. Its stored usage is still billed. */
 export type MeterStatus = "active" | "inactive";
@@ -64,7 +71,8 @@ export function checkMeterPrice({ type, price, tiers }: MeterPrice, path: string
   if (!isZero(price)) fault(`${path}.price`, "must be 0: the tiers have the prices");
   checkTierPrices(type, tiers, `${path}.`);
   const last = tiers.length - 1;
-  if (tiers[last]?.upTo !== null) fault(`${path}.tiers.${last}.up_to`, "must be null: usage is without a most");
+  if (tiers[last]?.upTo !== null)
+    fault(`${path}.tiers.${last}.up_to`, "must be null: usage is without a most");
 }
 
 /**
@@ -72,12 +80,15 @@ export function checkMeterPrice({ type, price, tiers }: MeterPrice, path: string
  * written. It refuses what `checkPlanPrices` and `checkMeterPrice` refuse, more meters than
  * `maximumMeters`, and a repeated meter.
  */
-export function checkMeteredPlan(plan: PlanPrices & { readonly meters: readonly PricedMeter[] }): void {
+export function checkMeteredPlan(
+  plan: PlanPrices & { readonly meters: readonly PricedMeter[] },
+): void {
   checkPlanPrices(plan);
   if (plan.meters.length > maximumMeters) fault("meters", `must be ${maximumMeters} at most`);
   const known = new Set<string>();
   for (const [index, meter] of plan.meters.entries()) {
-    if (known.has(meter.id)) fault(`meters.${index}.meter`, "must be another meter: a plan has each once");
+    if (known.has(meter.id))
+      fault(`meters.${index}.meter`, "must be another meter: a plan has each once");
     known.add(meter.id);
     checkMeterPrice(meter, `meters.${index}`);
   }

@@ -101,7 +101,11 @@ export type PlanPrices = Pick<
  */
 export function checkPlanPrices(plan: PlanPrices): void {
   const model = pricingModels[plan.type];
-  if (!Number.isInteger(plan.interval.count) || plan.interval.count < 1 || plan.interval.count > maximumMonths) {
+  if (
+    !Number.isInteger(plan.interval.count) ||
+    plan.interval.count < 1 ||
+    plan.interval.count > maximumMonths
+  ) {
     fault("interval.count", `must be a whole number of months, 1 to ${maximumMonths}`);
   }
   if (isNegative(plan.price)) fault("price", "must not be negative");
@@ -109,7 +113,8 @@ export function checkPlanPrices(plan: PlanPrices): void {
     ["minimum_units", plan.minimumUnits] as const,
     ["free_units", plan.freeUnits] as const,
   ]) {
-    if (!Number.isSafeInteger(units) || units < 0) fault(param, "must be a whole number, 0 or more");
+    if (!Number.isSafeInteger(units) || units < 0)
+      fault(param, "must be a whole number, 0 or more");
     if (!model.hasUnits && units > 0) fault(param, "must be 0: this plan has no units");
   }
   if (plan.type === "flat_fee" || plan.type === "per_unit") {
@@ -117,10 +122,12 @@ export function checkPlanPrices(plan: PlanPrices): void {
     return;
   }
   if (!isZero(plan.price)) fault("price", "must be 0: the tiers have the prices");
-  if (plan.allowsPriceOverride) fault("allows_price_override", "must be false: the tiers have the prices");
+  if (plan.allowsPriceOverride)
+    fault("allows_price_override", "must be false: the tiers have the prices");
   checkTierPrices(plan.type, plan.tiers, "");
   const most = maximumUnits(plan);
-  if (most !== null && plan.minimumUnits > most) fault("minimum_units", `must not be above the last tier's ${most}`);
+  if (most !== null && plan.minimumUnits > most)
+    fault("minimum_units", `must not be above the last tier's ${most}`);
 }
 
 /**
@@ -128,7 +135,11 @@ export function checkPlanPrices(plan: PlanPrices): void {
  * Refused are: no tiers; bounds that do not rise or that end early; a price missing, misplaced,
  * negative or (stairstep) falling (CATALOGUE-4, CATALOGUE-5).
  */
-export function checkTierPrices(type: Exclude<PlanType, "flat_fee">, tiers: readonly Tier[], path: string): void {
+export function checkTierPrices(
+  type: Exclude<PlanType, "flat_fee">,
+  tiers: readonly Tier[],
+  path: string,
+): void {
   if (tiers.length === 0) fault(`${path}tiers`, "must have one tier at least");
   checkTierBounds(tiers, path);
   if (pricingModels[type].tierPrices === "unit") checkUnitPrices(tiers, path);
@@ -139,7 +150,8 @@ function checkTierBounds(tiers: readonly Tier[], path: string): void {
   for (const [index, { from, upTo }] of tierBounds(tiers).entries()) {
     const param = `${path}tiers.${index}.up_to`;
     if (upTo === null) {
-      if (index < tiers.length - 1) fault(param, "must be given: only the last tier is without end");
+      if (index < tiers.length - 1)
+        fault(param, "must be given: only the last tier is without end");
     } else if (!Number.isSafeInteger(upTo) || upTo < from) {
       fault(param, `must be a whole number, ${from} or more: bounds rise`);
     }
@@ -151,7 +163,8 @@ function checkUnitPrices(tiers: readonly Tier[], path: string): void {
     const unitParam = `${path}tiers.${index}.unit_price`;
     if (unitPrice === null) fault(unitParam, "must be given: each unit is priced");
     else if (isNegative(unitPrice)) fault(unitParam, "must not be negative");
-    if (flatPrice !== null && isNegative(flatPrice)) fault(`${path}tiers.${index}.flat_price`, "must not be negative");
+    if (flatPrice !== null && isNegative(flatPrice))
+      fault(`${path}tiers.${index}.flat_price`, "must not be negative");
   }
 }
 
@@ -159,7 +172,8 @@ function checkStepPrices(tiers: readonly Tier[], path: string): void {
   let previous: Decimal | null = null;
   for (const [index, { unitPrice, flatPrice }] of tiers.entries()) {
     const param = `${path}tiers.${index}.flat_price`;
-    if (unitPrice !== null) fault(`${path}tiers.${index}.unit_price`, "must be null: each step is priced as a whole");
+    if (unitPrice !== null)
+      fault(`${path}tiers.${index}.unit_price`, "must be null: each step is priced as a whole");
     if (flatPrice === null) fault(param, "must be given: each step is priced as a whole");
     else if (isNegative(flatPrice)) fault(param, "must not be negative");
     else if (previous !== null && compare(flatPrice, previous) < 0)

@@ -22,7 +22,13 @@ export interface CustomerCreationRequest {
  * decides whether the code is taken.
  */
 export function decideCustomer(id: string, request: CustomerCreationRequest, now: Date): Customer {
-  return { ...request, id, code: request.code ?? customerCodeOf(id), status: "active", createdAt: now };
+  return {
+    ...request,
+    id,
+    code: request.code ?? customerCodeOf(id),
+    status: "active",
+    createdAt: now,
+  };
 }
 
 /**

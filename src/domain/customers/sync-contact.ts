@@ -6,7 +6,10 @@ import type { Customer } from "./customer.ts";
 
 /** The synced members of a customer. `isDeactivated`: an operator made it inactive. */
 export interface SyncedCustomer
-  extends Pick<Customer, "name" | "firstName" | "lastName" | "email" | "status" | "ledgerContactId"> {
+  extends Pick<
+    Customer,
+    "name" | "firstName" | "lastName" | "email" | "status" | "ledgerContactId"
+  > {
   readonly isDeactivated: boolean;
 }
 
@@ -48,7 +51,10 @@ export function syncContact(
  * Whether another contact replaced this one. An active contact carries documents itself, whatever
  * its `mergedInto` says.
  */
-export function isMerged({ status, mergedInto }: Pick<ObservedContactState, "status" | "mergedInto">): boolean {
+export function isMerged({
+  status,
+  mergedInto,
+}: Pick<ObservedContactState, "status" | "mergedInto">): boolean {
   return status === "archived" && mergedInto !== null;
 }
 

@@ -96,7 +96,12 @@ type Members = Readonly<Record<string, unknown>>;
  * only if no other kind does. Nothing is emitted if nothing changed. An object from before there
  * were webhooks, never published and not new, has `{}` as previous attributes (EVENT-2, EVENT-3).
  */
-export function decideEvents({ kind, marks, before, after }: ObjectWindow): readonly EventToPublish[] {
+export function decideEvents({
+  kind,
+  marks,
+  before,
+  after,
+}: ObjectWindow): readonly EventToPublish[] {
   const isNew = before === null && marks.includes("created");
   const now = JSON.parse(after) as Members;
   const previous = before === null ? {} : previousOf(JSON.parse(before) as Members, now);
@@ -106,7 +111,8 @@ export function decideEvents({ kind, marks, before, after }: ObjectWindow): read
     if (marks.includes(mark) && statuses.includes(String(now.status))) told.push(mark);
   }
   // A change that was undone within the window is still a change.
-  const isChanged = before === null || Object.keys(previous).length > 0 || marks.some((mark) => mark !== "updated");
+  const isChanged =
+    before === null || Object.keys(previous).length > 0 || marks.some((mark) => mark !== "updated");
   if (told.length === 0 && isChanged) told.push("updated");
   return told.map((mark) => ({ type: `${kind}.${mark}` as EventType, previousAttributes }));
 }
@@ -114,7 +120,9 @@ export function decideEvents({ kind, marks, before, after }: ObjectWindow): read
 /** Returns the previous values of the members that differ; null for a member that did not exist. */
 function previousOf(before: Members, now: Members): Members {
   const names = new Set([...Object.keys(before), ...Object.keys(now)]);
-  const differing = [...names].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]));
+  const differing = [...names].filter(
+    (name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]),
+  );
   return Object.fromEntries(differing.map((name) => [name, before[name] ?? null]));
 }
 

@@ -7,9 +7,22 @@ import { type Decimal, round } from "./decimal.ts";
  * customary in print (0 for IQD), not those of the standard.
  */
 const minorUnitExceptions: ReadonlyMap<string, number> = new Map([
-  ...["BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI", "VND", "VUV"].map(
-    (code) => [code, 0] as const,
-  ),
+  ...[
+    "BIF",
+    "CLP",
+    "DJF",
+    "GNF",
+    "ISK",
+    "JPY",
+    "KMF",
+    "KRW",
+    "PYG",
+    "RWF",
+    "UGX",
+    "UYI",
+    "VND",
+    "VUV",
+  ].map((code) => [code, 0] as const),
   ...["XAF", "XOF", "XPF"].map((code) => [code, 0] as const),
   ...["BHD", "IQD", "JOD", "KWD", "LYD", "OMR", "TND"].map((code) => [code, 3] as const),
   ...["CLF", "UYW"].map((code) => [code, 4] as const),

@@ -69,7 +69,10 @@ export function formatShort(value: Decimal): string {
 
 /** Returns the decimal of a whole number. A `number` must be a safe integer. */
 export function decimalOf(integer: number | bigint): Decimal {
-  assert(typeof integer === "bigint" || Number.isSafeInteger(integer), `not a whole number: ${integer}`);
+  assert(
+    typeof integer === "bigint" || Number.isSafeInteger(integer),
+    `not a whole number: ${integer}`,
+  );
   return { unscaled: BigInt(integer), scale: 0 };
 }
 
@@ -141,7 +144,12 @@ export function maximum(left: Decimal, right: Decimal): Decimal {
  * direction. This is the only division and the only rounding of the service. Multiply before
  * dividing, and round a line once (MONEY-2).
  */
-export function roundQuotient(numerator: Decimal, denominator: Decimal, places: number, rounding: Rounding): Decimal {
+export function roundQuotient(
+  numerator: Decimal,
+  denominator: Decimal,
+  places: number,
+  rounding: Rounding,
+): Decimal {
   assert(denominator.unscaled !== 0n, "division by zero");
   assert(Number.isInteger(places) && places >= 0, `not a number of places: ${places}`);
   const scale = Math.max(numerator.scale, denominator.scale);
@@ -169,7 +177,10 @@ function divide(dividend: bigint, divisor: bigint, rounding: Rounding): bigint {
 function rescale(value: Decimal, scale: number): Decimal {
   if (scale >= value.scale) return { unscaled: widen(value, scale), scale };
   const factor = power(value.scale - scale);
-  assert(value.unscaled % factor === 0n, `more than ${scale} places: ${value.unscaled}e-${value.scale}`);
+  assert(
+    value.unscaled % factor === 0n,
+    `more than ${scale} places: ${value.unscaled}e-${value.scale}`,
+  );
   return { unscaled: value.unscaled / factor, scale };
 }
 

@@ -6,7 +6,13 @@
 import { strict as assert } from "node:assert";
 import type { CreditNoteDraft } from "../billing/credit-note.ts";
 import type { InvoiceDraft } from "../billing/invoice.ts";
-import { creditLine, draftCreditNote, draftInvoice, proratedCharge, prorationLine } from "../billing/invoice-lines.ts";
+import {
+  creditLine,
+  draftCreditNote,
+  draftInvoice,
+  proratedCharge,
+  prorationLine,
+} from "../billing/invoice-lines.ts";
 import { type Proration, type ProrationParts, prorate } from "../billing/proration.ts";
 import { addDays } from "../calendar/civil-date.ts";
 import { daysInPeriod, type Period, periodAt } from "../calendar/period.ts";
@@ -79,13 +85,24 @@ export function billClosedAmendment(
   const own = period.index < facts.period.index ? period : facts.period;
   const isAllUsage = isUsage && lines.length === 0 && period.index > 0;
   const draft = isAllUsage
-    ? draftInvoice(subscription, organisation, { type: "usage", period: periodBefore(facts, period), lines, today })
+    ? draftInvoice(subscription, organisation, {
+        type: "usage",
+        period: periodBefore(facts, period),
+        lines,
+        today,
+      })
     : draftInvoice(subscription, organisation, { type: "change", period: own, lines, today });
   const invoice =
-    added === null && lines.length === 0 ? null : { ...draft, subtotal: add(draft.subtotal, added ?? ZERO) };
+    added === null && lines.length === 0
+      ? null
+      : { ...draft, subtotal: add(draft.subtotal, added ?? ZERO) };
   const creditNote = credits.length === 0 ? null : draftCreditNote(subscription, credits, today);
   const isBilled = invoice !== null || creditNote !== null;
-  return { period: repricing === null ? period : after(period, repricing, missing, isBilled), invoice, creditNote };
+  return {
+    period: repricing === null ? period : after(period, repricing, missing, isBilled),
+    invoice,
+    creditNote,
+  };
 }
 
 function periodBefore({ subscription }: BillingState, { index }: PeriodState): Period {
@@ -97,7 +114,11 @@ function periodBefore({ subscription }: BillingState, { index }: PeriodState): P
  * Returns what the period's documents lack for its units, or bill too much (below zero). An amount
  * that rounds to zero issues nothing.
  */
-function missingOf(facts: BillingState, period: PeriodState, repricing: ClosedRepricing): readonly Proration[] {
+function missingOf(
+  facts: BillingState,
+  period: PeriodState,
+  repricing: ClosedRepricing,
+): readonly Proration[] {
   const { fromUnits, toUnits } = repricing;
   const between = (fromUnits: number, toUnits: number, days: number): Proration => {
     const effectiveDate = addDays(period.end, -days);
@@ -108,7 +129,9 @@ function missingOf(facts: BillingState, period: PeriodState, repricing: ClosedRe
       ? [between(fromUnits, toUnits, daysInPeriod(period))]
       : stepsSince(period, repricing)
           .filter((step) => step.fromUnits < fromUnits)
-          .map((step) => between(Math.min(step.toUnits, fromUnits), step.fromUnits, step.daysRemaining));
+          .map((step) =>
+            between(Math.min(step.toUnits, fromUnits), step.fromUnits, step.daysRemaining),
+          );
   return all.filter(({ amount }) => !isZero(amount));
 }
 
@@ -116,7 +139,10 @@ function missingOf(facts: BillingState, period: PeriodState, repricing: ClosedRe
  * Returns how the billed units have risen since. A rise without a charge was a credit, which counts
  * with all days of the period.
  */
-function stepsSince(period: PeriodState, { toUnits, charged }: ClosedRepricing): readonly ChargedUnits[] {
+function stepsSince(
+  period: PeriodState,
+  { toUnits, charged }: ClosedRepricing,
+): readonly ChargedUnits[] {
   const { billedUnits } = period;
   assert(billedUnits !== null, "a plan with units has billed units");
   const daysRemaining = daysInPeriod(period);

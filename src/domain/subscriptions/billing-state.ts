@@ -85,7 +85,11 @@ export function issuedAhead({
   invoices,
 }: Pick<BillingState, "nextPeriod" | "invoices">): IssuedInvoice | null {
   if (nextPeriod === null) return null;
-  return invoices.find(({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod.index) ?? null;
+  return (
+    invoices.find(
+      ({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod.index,
+    ) ?? null
+  );
 }
 
 /**
@@ -104,7 +108,11 @@ export function notAmendable(invoice: IssuedInvoice): string | null {
 }
 
 /** Whether the invoice has a payment or credit on it, which prevents its removal (END-3). */
-export function hasMoney({ status, total, amountDue }: Pick<IssuedInvoice, "status" | "total" | "amountDue">): boolean {
+export function hasMoney({
+  status,
+  total,
+  amountDue,
+}: Pick<IssuedInvoice, "status" | "total" | "amountDue">): boolean {
   return (status === "paid" && !isZero(total)) || !equals(total, amountDue);
 }
 

@@ -32,14 +32,20 @@ export interface MeasuredChange {
 }
 
 /** Measures the change. A decrease and a change while pending have no proration (MONEY-5). */
-export function measureChange(facts: UnitsChangeFacts, request: UnitsChangeRequest): MeasuredChange {
+export function measureChange(
+  facts: UnitsChangeFacts,
+  request: UnitsChangeRequest,
+): MeasuredChange {
   const { subscription, period } = facts;
   const { effectiveDate: from } = request;
   const isAboveBilled = isAbove(period, facts, request) && subscription.status === "active";
   const whole = isAboveBilled ? prorateFrom(period.start, period, facts, request).amount : ZERO;
   return {
     renewalInvoice: issuedAhead(facts),
-    proration: isAboveBilled && request.prorate && from !== null ? prorateFrom(from, period, facts, request) : null,
+    proration:
+      isAboveBilled && request.prorate && from !== null
+        ? prorateFrom(from, period, facts, request)
+        : null,
     isCredit: isNegative(whole) || isNextCredit(facts, request, whole),
     isAboveBilled,
   };
@@ -75,9 +81,18 @@ export function prorateFrom(
  * period's charge would be refused with `prorate: true`, because no form of the request would then
  * remain (UNITS-5).
  */
-function isNextCredit(facts: UnitsChangeFacts, request: UnitsChangeRequest, whole: Decimal): boolean {
+function isNextCredit(
+  facts: UnitsChangeFacts,
+  request: UnitsChangeRequest,
+  whole: Decimal,
+): boolean {
   const { nextPeriod, period } = facts;
-  if (request.document !== "separate" || nextPeriod === null || !isAbove(nextPeriod, facts, request)) return false;
+  if (
+    request.document !== "separate" ||
+    nextPeriod === null ||
+    !isAbove(nextPeriod, facts, request)
+  )
+    return false;
   if (period.prorationClosed && compare(whole, ZERO) > 0) return false;
   return isNegative(prorateFrom(nextPeriod.start, nextPeriod, facts, request).amount);
 }

@@ -14,30 +14,49 @@ import { willRenew } from "./subscription.ts";
  * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription runs),
  * `subscription_not_changeable`, `plan_has_no_units`.
  */
-export function checkChangeable({ organisation, subscription, plan, running }: UnitsChangeFacts): void {
+export function checkChangeable({
+  organisation,
+  subscription,
+  plan,
+  running,
+}: UnitsChangeFacts): void {
   if (organisation.setupMode) {
-    throw new Refusal("setup_mode_on", "The organisation is in Setup Mode: units cannot be changed.");
+    throw new Refusal(
+      "setup_mode_on",
+      "The organisation is in Setup Mode: units cannot be changed.",
+    );
   }
   checkNothingRuns({ running });
   if (subscription.status === "ended" || subscription.status === "complete") {
     const state = subscription.status === "ended" ? "has ended" : "is complete";
-    throw new Refusal("subscription_not_changeable", `The subscription ${state}: its units cannot be changed.`);
+    throw new Refusal(
+      "subscription_not_changeable",
+      `The subscription ${state}: its units cannot be changed.`,
+    );
   }
-  if (!hasUnits(plan.type)) throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "units");
+  if (!hasUnits(plan.type))
+    throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "units");
 }
 
 /**
  * Refuses `units_below_minimum`, `units_above_maximum`, `invalid_parameter` (more than an invoice
  * can hold), `units_unchanged`.
  */
-export function checkUnits({ subscription, plan }: UnitsChangeFacts, { units }: UnitsChangeRequest): void {
+export function checkUnits(
+  { subscription, plan }: UnitsChangeFacts,
+  { units }: UnitsChangeRequest,
+): void {
   if (units < subscription.minimumUnits) {
     const message = `units must not be below the minimum of ${subscription.minimumUnits}.`;
     throw new Refusal("units_below_minimum", message, "units");
   }
   const most = maximumUnits(plan);
   if (most !== null && units > most) {
-    throw new Refusal("units_above_maximum", `units must not be above the plan's maximum of ${most}.`, "units");
+    throw new Refusal(
+      "units_above_maximum",
+      `units must not be above the plan's maximum of ${most}.`,
+      "units",
+    );
   }
   if (compare(lineAmount(plan, { ...subscription, units }), amountLimit) >= 0) {
     const message = `units cost more than an invoice can hold: ${formatDecimal(amountLimit)} a period.`;
@@ -57,14 +76,22 @@ export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChange
   const { effectiveDate, units } = request;
   const { period, subscription } = facts;
   if (effectiveDate === null) {
-    throw new Refusal("effective_date_required", "effective_date is required with prorate.", "effective_date");
+    throw new Refusal(
+      "effective_date_required",
+      "effective_date is required with prorate.",
+      "effective_date",
+    );
   }
-  if (compareDates(effectiveDate, period.start) < 0 || compareDates(effectiveDate, period.end) >= 0) {
+  if (
+    compareDates(effectiveDate, period.start) < 0 ||
+    compareDates(effectiveDate, period.end) >= 0
+  ) {
     const message = `effective_date must fall within the current period: from ${period.start}, before ${period.end}.`;
     throw new Refusal("effective_date_out_of_period", message, "effective_date");
   }
   if (subscription.status === "pending") {
-    const message = "A pending subscription's first invoice is re-priced as a whole: prorate does not apply.";
+    const message =
+      "A pending subscription's first invoice is re-priced as a whole: prorate does not apply.";
     throw new Refusal("proration_not_applicable", message, "prorate");
   }
   if (units < subscription.units) {
@@ -78,7 +105,11 @@ export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChange
  * period, if the next period is already invoiced, and if a credit would be issued (UNITS-5,
  * UNITS-6).
  */
-export function checkBehaviour(facts: UnitsChangeFacts, request: UnitsChangeRequest, change: MeasuredChange): void {
+export function checkBehaviour(
+  facts: UnitsChangeFacts,
+  request: UnitsChangeRequest,
+  change: MeasuredChange,
+): void {
   if (request.behaviour !== "charge_on_renewal") return;
   const why = fixedBecause(facts, change);
   if (why === null) return;
@@ -91,7 +122,8 @@ function fixedBecause(
   { renewalInvoice, proration }: MeasuredChange,
 ): string | null {
   if (!willRenew(subscription)) return "the subscription is in its final period";
-  if (renewalInvoice !== null) return `the next period is invoiced already, by ${renewalInvoice.number}`;
+  if (renewalInvoice !== null)
+    return `the next period is invoiced already, by ${renewalInvoice.number}`;
   // The next period's invoice was removed: the renewal issues no second one that could carry the
   // amount.
   if (nextPeriod !== null) return "the next period was invoiced already";
@@ -102,13 +134,20 @@ function fixedBecause(
  * Refuses `document_required` inside the invoice window, `document_not_allowed` outside it
  * (UNITS-7).
  */
-export function checkDocument({ document }: UnitsChangeRequest, { renewalInvoice }: MeasuredChange): void {
+export function checkDocument(
+  { document }: UnitsChangeRequest,
+  { renewalInvoice }: MeasuredChange,
+): void {
   if (renewalInvoice !== null && document === null) {
     const message = `document is required: the renewal invoice ${renewalInvoice.number} is there already. Send amend or separate.`;
     throw new Refusal("document_required", message, "document");
   }
   if (renewalInvoice === null && document !== null) {
-    throw new Refusal("document_not_allowed", "document is allowed inside the invoice window only.", "document");
+    throw new Refusal(
+      "document_not_allowed",
+      "document is allowed inside the invoice window only.",
+      "document",
+    );
   }
 }
 
@@ -135,8 +174,13 @@ export function checkProration(
 }
 
 /** Refuses `renewal_invoice_not_amendable` for `amend` (UNITS-8). */
-export function checkRenewalAmendable({ nextPeriod }: UnitsChangeFacts, renewalInvoice: IssuedInvoice): void {
-  const why = nextPeriod?.billedSeparately ? "an earlier change was billed separately" : notAmendable(renewalInvoice);
+export function checkRenewalAmendable(
+  { nextPeriod }: UnitsChangeFacts,
+  renewalInvoice: IssuedInvoice,
+): void {
+  const why = nextPeriod?.billedSeparately
+    ? "an earlier change was billed separately"
+    : notAmendable(renewalInvoice);
   if (why === null) return;
   const message = `The renewal invoice cannot be amended: ${why}. Send document separate.`;
   throw new Refusal("renewal_invoice_not_amendable", message, "document");
@@ -154,7 +198,10 @@ export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): Iss
       ? "it is removed"
       : notAmendable(first);
   if (first !== undefined && why === null) return first;
-  throw new Refusal("first_invoice_not_amendable", `The first invoice cannot be re-priced: ${why}.`);
+  throw new Refusal(
+    "first_invoice_not_amendable",
+    `The first invoice cannot be re-priced: ${why}.`,
+  );
 }
 
 /** Refuses `ledger_accounts_not_mapped` for every change (DOCUMENT-5). */

@@ -18,7 +18,12 @@ import type { Proration } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { isNegative, isZero, negate } from "../money/decimal.ts";
 import type { BillingState, IssuedInvoice, PeriodState } from "./billing-state.ts";
-import { isAbove, type MeasuredChange, measureChange, prorateFrom } from "./change-units-proration.ts";
+import {
+  isAbove,
+  type MeasuredChange,
+  measureChange,
+  prorateFrom,
+} from "./change-units-proration.ts";
 import {
   checkAccounts,
   checkBehaviour,
@@ -85,7 +90,10 @@ export interface UnitsDecision {
  * Decides the change. Refuses in the order of UNITS-11, with `invalid_state` (another operation
  * runs) after `setup_mode_on`.
  */
-export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeRequest): UnitsDecision {
+export function decideUnitsChange(
+  facts: UnitsChangeFacts,
+  request: UnitsChangeRequest,
+): UnitsDecision {
   checkChangeable(facts);
   checkUnits(facts, request);
   checkEffectiveDate(facts, request);
@@ -94,7 +102,8 @@ export function decideUnitsChange(facts: UnitsChangeFacts, request: UnitsChangeR
   checkDocument(request, change);
   checkProration(facts, request, change);
   const { renewalInvoice } = change;
-  if (renewalInvoice !== null && request.document === "amend") checkRenewalAmendable(facts, renewalInvoice);
+  if (renewalInvoice !== null && request.document === "amend")
+    checkRenewalAmendable(facts, renewalInvoice);
   const first = facts.subscription.status === "pending" ? requireFirstInvoice(facts) : null;
   checkAccounts(facts);
   if (first !== null) return repriceFirst(facts, request, first);
@@ -118,7 +127,11 @@ interface BilledChange {
  * that rounds to zero leaves them, so that nothing is lost to rounding. An unprorated rise above
  * them closes proration for the period (UNITS-1, UNITS-2, UNITS-4).
  */
-function billCurrent(facts: UnitsChangeFacts, request: UnitsChangeRequest, change: MeasuredChange): BilledChange {
+function billCurrent(
+  facts: UnitsChangeFacts,
+  request: UnitsChangeRequest,
+  change: MeasuredChange,
+): BilledChange {
   const { period } = facts;
   const { proration, isAboveBilled } = change;
   if (proration === null || isZero(proration.amount)) {
@@ -146,7 +159,11 @@ function bill(
  * Outside the invoice window: issues the charge now, adds it to the newest invoice of the period
  * while that is a draft, or defers it (UNITS-10).
  */
-function billOutsideWindow(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: BilledChange): UnitsDecision {
+function billOutsideWindow(
+  facts: UnitsChangeFacts,
+  request: UnitsChangeRequest,
+  current: BilledChange,
+): UnitsDecision {
   const { plan, organisation, period, invoices } = facts;
   const { charge } = current;
   const decision = {
@@ -157,7 +174,9 @@ function billOutsideWindow(facts: UnitsChangeFacts, request: UnitsChangeRequest,
   if (charge === null) return decision;
   if (request.behaviour === "charge_on_renewal") return { ...decision, deferred: charge };
   const line = prorationLine(plan, charge, organisation);
-  const newest = invoices.find(({ type, periodIndex }) => type !== "usage" && periodIndex === period.index);
+  const newest = invoices.find(
+    ({ type, periodIndex }) => type !== "usage" && periodIndex === period.index,
+  );
   if (newest?.status === "draft" && newest.inLedger) {
     const joined = { invoiceId: newest.id, planLine: null, added: [line], onlyDraft: true };
     return { ...decision, joined };
@@ -195,7 +214,11 @@ function amendRenewal(
  * invoice. What is below zero goes on a credit note, and the renewal invoice stays. A decrease
  * issues nothing (UNITS-9).
  */
-function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, current: BilledChange): UnitsDecision {
+function billSeparately(
+  facts: UnitsChangeFacts,
+  request: UnitsChangeRequest,
+  current: BilledChange,
+): UnitsDecision {
   const { plan, organisation, nextPeriod } = facts;
   assert(nextPeriod !== null, "a renewal invoice bills the next period");
   const next = billNext(facts, request, nextPeriod);
@@ -206,7 +229,10 @@ function billSeparately(facts: UnitsChangeFacts, request: UnitsChangeRequest, cu
   const isBilled = lines.length > 0 || creditNote !== null;
   return {
     ...nothingIssued(facts, request),
-    periods: [current.state, { ...next.state, billedSeparately: nextPeriod.billedSeparately || isBilled }],
+    periods: [
+      current.state,
+      { ...next.state, billedSeparately: nextPeriod.billedSeparately || isBilled },
+    ],
     invoice: lines.length === 0 ? null : raise(facts, lines),
     creditNote,
   };
@@ -228,7 +254,11 @@ function billNext(
 }
 
 /** While pending: re-prices the first invoice's plan line, up or down (STATE-4). */
-function repriceFirst(facts: UnitsChangeFacts, request: UnitsChangeRequest, first: IssuedInvoice): UnitsDecision {
+function repriceFirst(
+  facts: UnitsChangeFacts,
+  request: UnitsChangeRequest,
+  first: IssuedInvoice,
+): UnitsDecision {
   const { plan, organisation, subscription, period } = facts;
   const line = planLine(plan, { ...subscription, units: request.units }, period, organisation);
   return {
@@ -239,7 +269,15 @@ function repriceFirst(facts: UnitsChangeFacts, request: UnitsChangeRequest, firs
 }
 
 function nothingIssued({ period }: UnitsChangeFacts, { units }: UnitsChangeRequest): UnitsDecision {
-  return { units, periods: [period], invoice: null, joined: null, amended: null, deferred: null, creditNote: null };
+  return {
+    units,
+    periods: [period],
+    invoice: null,
+    joined: null,
+    amended: null,
+    deferred: null,
+    creditNote: null,
+  };
 }
 
 function raise(

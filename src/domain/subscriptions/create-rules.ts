@@ -1,5 +1,11 @@
 /** The refusals of a creation, one function for each group, in the order of CREATE-1. */
-import { addMonths, type CivilDate, calendarDay, isTimezone, todayIn } from "../calendar/civil-date.ts";
+import {
+  addMonths,
+  type CivilDate,
+  calendarDay,
+  isTimezone,
+  todayIn,
+} from "../calendar/civil-date.ts";
 import { type Anchor, type Interval, liesOnBillingDay, periodAt } from "../calendar/period.ts";
 import type { Charge, Plan } from "../catalogue/plan.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
@@ -38,7 +44,10 @@ const furthestStartMonths = 60;
  * Returns the subscription's zone: the requested one, else the organisation's. Refuses a name that
  * no zone has (CREATE-3).
  */
-export function checkTimezone(organisation: OrganisationSettings, { timezone }: CreationRequest): string {
+export function checkTimezone(
+  organisation: OrganisationSettings,
+  { timezone }: CreationRequest,
+): string {
   if (timezone !== null && !isTimezone(timezone)) {
     invalid("timezone", "timezone must be the name of an IANA time zone, such as Europe/Paris.");
   }
@@ -51,11 +60,17 @@ export function checkTimezone(organisation: OrganisationSettings, { timezone }: 
  */
 export function checkCatalogue(facts: CreationFacts, request: CreationRequest): Catalogued {
   const { customer, plan } = facts;
-  if (!customer) throw new Refusal("customer_not_found", "No customer has this customer_code.", "customer_code");
+  if (!customer)
+    throw new Refusal("customer_not_found", "No customer has this customer_code.", "customer_code");
   if (!plan) throw new Refusal("plan_not_found", "No plan has this plan_code.", "plan_code");
   const charges = request.charges.map((asked, index): RequestedCharge => {
     const charge = facts.charges.get(asked.chargeCode);
-    if (!charge) throw new Refusal("charge_not_found", "No charge has this charge_code.", chargeCodeParam(index));
+    if (!charge)
+      throw new Refusal(
+        "charge_not_found",
+        "No charge has this charge_code.",
+        chargeCodeParam(index),
+      );
     return { ...asked, charge };
   });
   if (customer.status !== "active") {
@@ -90,7 +105,11 @@ export function checkOverrides(
   charges: readonly RequestedCharge[],
 ): void {
   if (planPrice !== null && !plan.allowsPriceOverride) {
-    throw new Refusal("price_override_not_allowed", "The plan allows no price of its own to be given.", "price");
+    throw new Refusal(
+      "price_override_not_allowed",
+      "The plan allows no price of its own to be given.",
+      "price",
+    );
   }
   for (const [index, { charge, price }] of charges.entries()) {
     if (price !== null && !charge.allowsPriceOverride) {
@@ -104,10 +123,14 @@ export function checkOverrides(
  * Returns total and minimum units, 0 and 0 on a flat fee. A flat fee has no units, so
  * `minimum_units` is refused like `units`, also a 0 (CREATE-4, CATALOGUE-1).
  */
-export function decideUnits(plan: Plan, request: CreationRequest): { units: number; minimumUnits: number } {
+export function decideUnits(
+  plan: Plan,
+  request: CreationRequest,
+): { units: number; minimumUnits: number } {
   const { units } = request;
   if (!hasUnits(plan.type)) {
-    if (units !== null) throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "units");
+    if (units !== null)
+      throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "units");
     if (request.minimumUnits !== null) {
       throw new Refusal("plan_has_no_units", "A flat fee plan has no units.", "minimum_units");
     }
@@ -119,15 +142,30 @@ export function decideUnits(plan: Plan, request: CreationRequest): { units: numb
     invalid("minimum_units", `minimum_units must not be below the plan's ${plan.minimumUnits}.`);
   }
   if (units < minimumUnits) {
-    throw new Refusal("units_below_minimum", `units must not be below the minimum of ${minimumUnits}.`, "units");
+    throw new Refusal(
+      "units_below_minimum",
+      `units must not be below the minimum of ${minimumUnits}.`,
+      "units",
+    );
   }
   const most = maximumUnits(plan);
   if (most !== null && units > most) {
-    throw new Refusal("units_above_maximum", `units must not be above the plan's maximum of ${most}.`, "units");
+    throw new Refusal(
+      "units_above_maximum",
+      `units must not be above the plan's maximum of ${most}.`,
+      "units",
+    );
   }
-  const terms = { units, priceOverride: request.price, discountPercent: request.discountPercent ?? ZERO };
+  const terms = {
+    units,
+    priceOverride: request.price,
+    discountPercent: request.discountPercent ?? ZERO,
+  };
   if (compare(lineAmount(plan, terms), amountLimit) >= 0) {
-    invalid("units", `units cost more than an invoice can hold: ${formatDecimal(amountLimit)} a period.`);
+    invalid(
+      "units",
+      `units cost more than an invoice can hold: ${formatDecimal(amountLimit)} a period.`,
+    );
   }
   return { units, minimumUnits };
 }
@@ -137,22 +175,35 @@ export function decideUnits(plan: Plan, request: CreationRequest): { units: numb
  * off the billing day is the fault of `start_date` if that was sent, else of `billing_day`
  * (CREATE-2).
  */
-export function decideStart(facts: CreationFacts, request: CreationRequest, plan: Plan, timezone: string): Start {
+export function decideStart(
+  facts: CreationFacts,
+  request: CreationRequest,
+  plan: Plan,
+  timezone: string,
+): Start {
   const today = todayIn(timezone, facts.now);
   const startDate = request.startDate ?? today;
   const billingDay = request.billingDay ?? calendarDay(startDate).day;
   if (facts.organisation.setupMode && startDate > today) {
-    throw new Refusal("start_date_in_future", "In Setup Mode start_date must not be in the future.", "start_date");
+    throw new Refusal(
+      "start_date_in_future",
+      "In Setup Mode start_date must not be in the future.",
+      "start_date",
+    );
   }
   if (!liesOnBillingDay(startDate, billingDay)) {
     const param = request.startDate === null ? "billing_day" : "start_date";
-    invalid(param, `The subscription starts on ${startDate}, which is not billing day ${billingDay} of its month.`);
+    invalid(
+      param,
+      `The subscription starts on ${startDate}, which is not billing day ${billingDay} of its month.`,
+    );
   }
   if (startDate > addMonths(today, furthestStartMonths)) {
     invalid("start_date", "start_date must not be more than five years ahead.");
   }
   const { end } = periodAt({ start: startDate, billingDay }, plan.interval, 0);
-  if (end <= today) invalid("start_date", `The first period, which ends on ${end}, must not be over.`);
+  if (end <= today)
+    invalid("start_date", `The first period, which ends on ${end}, must not be over.`);
   return { today, startDate, billingDay };
 }
 
@@ -160,7 +211,11 @@ export function decideStart(facts: CreationFacts, request: CreationRequest, plan
  * Returns the end of the last of a limited number of cycles, from the start; null without a limit
  * (CREATE-8).
  */
-export function decideEndDate(anchor: Anchor, interval: Interval, endAfterCycles: number | null): CivilDate | null {
+export function decideEndDate(
+  anchor: Anchor,
+  interval: Interval,
+  endAfterCycles: number | null,
+): CivilDate | null {
   if (endAfterCycles === null) return null;
   if (calendarDay(anchor.start).year + (endAfterCycles * interval.count) / 12 >= lastYear) {
     invalid("end_after_cycles", `end_after_cycles must end before the year ${lastYear}.`);

@@ -126,14 +126,22 @@ export function decideCreation(facts: CreationFacts, request: CreationRequest): 
   } as const;
 
   const billedUnits = hasUnits(plan.type) ? units : null;
-  const chargeLines = charges.map(({ charge, quantity, price }) => chargeLine(charge, quantity, price, organisation));
-  const raise = (type: "first" | "renewal", billed: Period, extraLines: InvoiceDraft["lines"]): InvoiceDraft => {
+  const chargeLines = charges.map(({ charge, quantity, price }) =>
+    chargeLine(charge, quantity, price, organisation),
+  );
+  const raise = (
+    type: "first" | "renewal",
+    billed: Period,
+    extraLines: InvoiceDraft["lines"],
+  ): InvoiceDraft => {
     const lines = [planLine(plan, subscription, billed, organisation), ...extraLines];
     return draftInvoice(subscription, organisation, { type, period: billed, lines, today });
   };
   const createDays = invoiceCreateDays(period, plan.interval, organisation.invoiceCreateDays);
   const renewsNow =
-    !organisation.setupMode && willRenew(subscription) && isInvoiceWindow(period.end, createDays, today);
+    !organisation.setupMode &&
+    willRenew(subscription) &&
+    isInvoiceWindow(period.end, createDays, today);
   const next = renewsNow ? periodAt(anchor, plan.interval, 1) : null;
   return {
     customer,

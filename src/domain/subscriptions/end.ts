@@ -17,8 +17,19 @@ import {
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { Refusal } from "../refusal.ts";
 import { chargeUsage, type UsageCharges } from "../usage/rating.ts";
-import { type BillingState, checkNothingRuns, hasMoney, type IssuedInvoice, issuedAhead } from "./billing-state.ts";
-import { decideReversal, isReversible, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
+import {
+  type BillingState,
+  checkNothingRuns,
+  hasMoney,
+  type IssuedInvoice,
+  issuedAhead,
+} from "./billing-state.ts";
+import {
+  decideReversal,
+  isReversible,
+  type NextPeriodLines,
+  noNextPeriodLines,
+} from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";
 
 /** When a subscription ends (END-1). */
@@ -54,7 +65,11 @@ export interface EndFacts {
  */
 export type EndDecision =
   | { readonly kind: "unchanged" }
-  | { readonly kind: "ends"; readonly removals: readonly string[]; readonly onlyUnsent: readonly string[] };
+  | {
+      readonly kind: "ends";
+      readonly removals: readonly string[];
+      readonly onlyUnsent: readonly string[];
+    };
 
 /**
  * What is written of a subscription that ends. `invoices` bill deferred amounts and usage. One of
@@ -72,7 +87,10 @@ export interface EndedSubscription extends ClosedUsage {
  * invoice to remove has a payment or credit on it; the usage is more than can be billed. A
  * subscription already set to end at the end of its period stays as it is (END-2, END-3, END-8).
  */
-export function decideEnd({ state, invoices, next = noNextPeriodLines }: EndFacts, request: EndRequest): EndDecision {
+export function decideEnd(
+  { state, invoices, next = noNextPeriodLines }: EndFacts,
+  request: EndRequest,
+): EndDecision {
   checkOptions(request);
   checkNothingRuns(state);
   checkRuns(state);
@@ -85,10 +103,16 @@ export function decideEnd({ state, invoices, next = noNextPeriodLines }: EndFact
     throw new Refusal("invalid_state", message);
   }
   if (request.when === "now") checkUsage(state);
-  const asked = invoices.filter((invoice) => invoice.id !== ahead?.id && isAskedFor(state, request, invoice));
+  const asked = invoices.filter(
+    (invoice) => invoice.id !== ahead?.id && isAskedFor(state, request, invoice),
+  );
   const idsOf = (some: readonly { readonly id: string }[]) => some.map(({ id }) => id);
   const removals = idsOf([...(ahead === null ? [] : [ahead]), ...asked]);
-  return { kind: "ends", removals, onlyUnsent: idsOf(asked.filter((invoice) => isOnlyUnsent(request, invoice))) };
+  return {
+    kind: "ends",
+    removals,
+    onlyUnsent: idsOf(asked.filter((invoice) => isOnlyUnsent(request, invoice))),
+  };
 }
 
 /**
@@ -109,7 +133,10 @@ export function decideEnded(
   const reversing = (closed: ClosedUsage): ClosedUsage =>
     reversal.creditNote === null
       ? closed
-      : { ...closed, creditNotes: [...closed.creditNotes, { draft: reversal.creditNote, usage: [] }] };
+      : {
+          ...closed,
+          creditNotes: [...closed.creditNotes, { draft: reversal.creditNote, usage: [] }],
+        };
   if (when === "now") {
     const endDate = compareDates(today, renewalDate) < 0 ? today : renewalDate;
     const subscription: Subscription = {
@@ -119,11 +146,19 @@ export function decideEnded(
       cancelAtPeriodEnd: false,
     };
     const walk = beginUsage(state);
-    const ownInvoices = [deferredInvoice(state), billApart(state, walk, closeLastBill(state, walk)), reversal.invoice];
+    const ownInvoices = [
+      deferredInvoice(state),
+      billApart(state, walk, closeLastBill(state, walk)),
+      reversal.invoice,
+    ];
     const invoices = ownInvoices.filter((invoice) => invoice !== null);
     return { subscription, dueDate: null, invoices, ...reversing(closedUsage(walk)) };
   }
-  const subscription: Subscription = { ...state.subscription, cancelAtPeriodEnd: true, endDate: renewalDate };
+  const subscription: Subscription = {
+    ...state.subscription,
+    cancelAtPeriodEnd: true,
+    endDate: renewalDate,
+  };
   const dueDate = nextDueDate({ ...state, subscription });
   const invoices = reversal.invoice === null ? [] : [reversal.invoice];
   return { subscription, dueDate, invoices, ...reversing(closedUsage(beginUsage(state))) };
@@ -138,7 +173,10 @@ function checkOptions({ when, deleteUnsentInvoices, voidApprovedInvoices }: EndR
 function checkRuns({ subscription: { status } }: BillingState): void {
   if (status === "ended") throw new Refusal("invalid_state", "The subscription has ended already.");
   if (status === "complete") {
-    throw new Refusal("invalid_state", "The subscription is complete already: it ran to the end of its last period.");
+    throw new Refusal(
+      "invalid_state",
+      "The subscription is complete already: it ran to the end of its last period.",
+    );
   }
 }
 
@@ -160,10 +198,14 @@ function checkSetupMode(
   next: NextPeriodLines,
 ): void {
   if (!state.organisation.setupMode) return;
-  const refuse = (why: string) => new Refusal("invalid_state", `The organisation is in Setup Mode: ${why}.`);
-  if (request.deleteUnsentInvoices || request.voidApprovedInvoices) throw refuse("no invoice can be removed");
-  if (ahead !== null) throw refuse(`the ${ahead.type} invoice ${ahead.number} would have to be removed`);
-  if (isReversible(next)) throw refuse("what was billed of the next period would have to be reversed");
+  const refuse = (why: string) =>
+    new Refusal("invalid_state", `The organisation is in Setup Mode: ${why}.`);
+  if (request.deleteUnsentInvoices || request.voidApprovedInvoices)
+    throw refuse("no invoice can be removed");
+  if (ahead !== null)
+    throw refuse(`the ${ahead.type} invoice ${ahead.number} would have to be removed`);
+  if (isReversible(next))
+    throw refuse("what was billed of the next period would have to be reversed");
   if (request.when !== "now") return;
   if (state.deferred.length > 0) throw refuse("a deferred amount would have to be invoiced");
   const { isCharged, creditNote } = checkUsage(state);
@@ -183,7 +225,11 @@ function checkUsage(state: BillingState): UsageCharges {
  * that the ledger refused are left alone. An invoice still to be sent to the ledger was never sent
  * to the customer. It also counts as approved if that is the organisation's first status (END-5).
  */
-function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice: OpenInvoice): boolean {
+function isAskedFor(
+  { organisation }: BillingState,
+  request: EndRequest,
+  invoice: OpenInvoice,
+): boolean {
   if (hasMoney(invoice)) return false;
   switch (invoice.status) {
     case "draft":
@@ -191,7 +237,8 @@ function isAskedFor({ organisation }: BillingState, request: EndRequest, invoice
       return request.deleteUnsentInvoices && isUnsent(invoice);
     case "scheduled":
       return (
-        request.deleteUnsentInvoices || (request.voidApprovedInvoices && organisation.firstInvoiceStatus === "approved")
+        request.deleteUnsentInvoices ||
+        (request.voidApprovedInvoices && organisation.firstInvoiceStatus === "approved")
       );
     case "approved":
       return request.voidApprovedInvoices;

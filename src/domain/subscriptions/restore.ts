@@ -12,7 +12,12 @@ import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
 import { Refusal } from "../refusal.ts";
-import { type BillingState, checkNothingRuns, issuedAhead, type PeriodState } from "./billing-state.ts";
+import {
+  type BillingState,
+  checkNothingRuns,
+  issuedAhead,
+  type PeriodState,
+} from "./billing-state.ts";
 import { decideEndDate } from "./create-rules.ts";
 import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
 import type { Subscription } from "./subscription.ts";
@@ -79,7 +84,8 @@ export function decideRestoration(facts: RestorationFacts): Restoration {
   const dueInvoices = due?.invoices.map((invoice) => ({ ...invoice, replaces: null })) ?? [];
   return {
     subscription,
-    dueDate: due === null ? nextDueDate({ organisation, subscription, period, nextPeriod }) : due.dueDate,
+    dueDate:
+      due === null ? nextDueDate({ organisation, subscription, period, nextPeriod }) : due.dueDate,
     periods: renewal === null ? (due?.periods ?? []) : [renewal.period],
     invoices: [...copies, ...(renewal?.invoices ?? []), ...dueInvoices],
     creditNote: renewal?.creditNote ?? null,
@@ -104,7 +110,8 @@ export function decideGoingOn(
     isAhead(state, one) || (state.subscription.status === "pending" && one.type === "first");
   const one = removed.findLast(isOfIt);
   if (one === undefined) return null;
-  if (!isAhead(state, one)) return { of: one.id, periods: [], invoices: copyOf(state, one), creditNote: null };
+  if (!isAhead(state, one))
+    return { of: one.id, periods: [], invoices: copyOf(state, one), creditNote: null };
   const { period, invoices, creditNote } = issueRenewal(state, next);
   return { of: one.id, periods: [period], invoices, creditNote };
 }
@@ -127,10 +134,14 @@ function checkRestorable({ state, customerStatus, removed }: RestorationFacts): 
   if (!organisation.setupMode) return;
   const again = removed.find((one) => isAhead(state, one) || linesOf(state, one).length > 0);
   if (again !== undefined) {
-    throw refuse(`The organisation is in Setup Mode: invoice ${again.number} would have to be raised again.`);
+    throw refuse(
+      `The organisation is in Setup Mode: invoice ${again.number} would have to be raised again.`,
+    );
   }
   if (lacksRenewal(state)) {
-    throw refuse("The organisation is in Setup Mode: the renewal invoice of the next period would have to be raised.");
+    throw refuse(
+      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be raised.",
+    );
   }
 }
 
@@ -165,10 +176,15 @@ function isAhead({ period }: BillingState, { type, periodIndex }: RemovedInvoice
  * or were billed since.
  */
 function linesOf({ period }: BillingState, removed: RemovedInvoice): readonly InvoiceLineDraft[] {
-  const isFromCurrent = ({ period: of }: InvoiceLineDraft) => of !== null && compareDates(period.start, of.start) <= 0;
-  const lines = removed.lines.filter(({ period: of }) => of === null || compareDates(of.start, period.end) < 0);
+  const isFromCurrent = ({ period: of }: InvoiceLineDraft) =>
+    of !== null && compareDates(period.start, of.start) <= 0;
+  const lines = removed.lines.filter(
+    ({ period: of }) => of === null || compareDates(of.start, period.end) < 0,
+  );
   if (removed.periodIndex < period.index) return lines.filter(isFromCurrent);
-  return lines.filter((line) => line.kind !== "proration" || removed.billsDeferred || isFromCurrent(line));
+  return lines.filter(
+    (line) => line.kind !== "proration" || removed.billsDeferred || isFromCurrent(line),
+  );
 }
 
 /** Copies those lines to a new invoice of the current period; none if there are no lines. */
@@ -176,7 +192,12 @@ function copyOf(state: BillingState, removed: RemovedInvoice): readonly Restored
   const lines = linesOf(state, removed);
   if (lines.length === 0) return [];
   const { subscription, organisation, period, today } = state;
-  const draft = draftInvoice(subscription, organisation, { type: removed.type, period, lines, today });
+  const draft = draftInvoice(subscription, organisation, {
+    type: removed.type,
+    period,
+    lines,
+    today,
+  });
   return [{ draft, deferredIds: [], usage: [], replaces: removed.id }];
 }
 

@@ -131,7 +131,11 @@ function creditOf(facts: ReversalFacts, { line, open }: OpenPart): CreditNoteLin
  * Drafts one proration over the whole period, from the billed units back to those of its renewal
  * invoice.
  */
-function chargeOf(facts: ReversalFacts, parts: readonly OpenPart[], renewalUnits: number | null): InvoiceLineDraft {
+function chargeOf(
+  facts: ReversalFacts,
+  parts: readonly OpenPart[],
+  renewalUnits: number | null,
+): InvoiceLineDraft {
   const { plan, organisation } = facts;
   const { billedUnits, ...period } = nextOf(facts);
   assert(billedUnits !== null, "a plan with units has billed units");

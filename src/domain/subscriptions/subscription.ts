@@ -42,7 +42,10 @@ export interface Subscription extends PriceTerms {
 }
 
 /** The part of a subscription that decides whether it renews. */
-export type Renewing = Pick<Subscription, "status" | "renewalDate" | "endDate" | "cancelAtPeriodEnd">;
+export type Renewing = Pick<
+  Subscription,
+  "status" | "renewalDate" | "endDate" | "cancelAtPeriodEnd"
+>;
 
 /**
  * Whether another period follows the current one. False if it is over, set to end, or in its final
@@ -57,6 +60,9 @@ export function willRenew({ status, renewalDate, endDate, cancelAtPeriodEnd }: R
  * Returns what the next renewal bills at the current units: plan price after discount, rounded,
  * without deferred lines and usage. 0 if it will not renew (OBJECT-12).
  */
-export function renewalValue(subscription: Renewing & PriceTerms, plan: PricedPlan & Pick<Plan, "currency">): Decimal {
+export function renewalValue(
+  subscription: Renewing & PriceTerms,
+  plan: PricedPlan & Pick<Plan, "currency">,
+): Decimal {
   return willRenew(subscription) ? lineAmount(plan, subscription) : ZERO;
 }

@@ -98,7 +98,12 @@ export type UsageVerdict =
  * nothing is stored under its id.
  */
 export type EvaluatedUsage =
-  | { readonly eventId: string; readonly details: UsageDetails; readonly event: UsageEvent; readonly rejection: null }
+  | {
+      readonly eventId: string;
+      readonly details: UsageDetails;
+      readonly event: UsageEvent;
+      readonly rejection: null;
+    }
   | {
       readonly eventId: string;
       readonly details: UsageDetails;
@@ -117,26 +122,48 @@ export function evaluateUsage(reported: ReportedUsage, facts: UsageFacts): Evalu
   const { eventId, quantity, occurredAt } = reported;
   const subscription = facts.subscriptions.get(reported.subscription.toLowerCase());
   const { by, value } = reported.meter;
-  const meter = by === "id" ? facts.metersById.get(value.toLowerCase()) : facts.metersByCode.get(value);
-  const details = { subscriptionId: subscription?.id ?? null, meterId: meter?.id ?? null, quantity, occurredAt };
+  const meter =
+    by === "id" ? facts.metersById.get(value.toLowerCase()) : facts.metersByCode.get(value);
+  const details = {
+    subscriptionId: subscription?.id ?? null,
+    meterId: meter?.id ?? null,
+    quantity,
+    occurredAt,
+  };
   const rejected = (code: UsageRejection, message: string): EvaluatedUsage => {
     return { eventId, details, event: null, rejection: { status: "rejected", code, message } };
   };
   if (subscription === undefined)
-    return rejected("subscription_not_found", `There is no subscription with the id ${reported.subscription}.`);
-  if (meter === undefined) return rejected("meter_not_found", `There is no meter with the ${by} ${value}.`);
+    return rejected(
+      "subscription_not_found",
+      `There is no subscription with the id ${reported.subscription}.`,
+    );
+  if (meter === undefined)
+    return rejected("meter_not_found", `There is no meter with the ${by} ${value}.`);
   if (meter.status !== "active")
     return rejected("meter_inactive", `The meter ${meter.code} is inactive and takes no events.`);
   if (!meter.plans.has(subscription.planId))
-    return rejected("meter_not_on_plan", `The subscription's plan does not have the meter ${meter.code}.`);
+    return rejected(
+      "meter_not_on_plan",
+      `The subscription's plan does not have the meter ${meter.code}.`,
+    );
   if (occurredAt > facts.now + toleratedSkew)
-    return rejected("timestamp_in_future", `The timestamp lies in the future: it is ${formatInstant(facts.now)}.`);
+    return rejected(
+      "timestamp_in_future",
+      `The timestamp lies in the future: it is ${formatInstant(facts.now)}.`,
+    );
   const period = periodOf(subscription, occurredAt);
   if (period === null)
-    return rejected("before_subscription_start", `The subscription starts on ${startOf(subscription)}.`);
+    return rejected(
+      "before_subscription_start",
+      `The subscription starts on ${startOf(subscription)}.`,
+    );
   const end = endOf(subscription);
   if (end !== null && occurredAt >= end)
-    return rejected("after_subscription_end", `The subscription ${endWord(subscription)} ${formatInstant(end)}.`);
+    return rejected(
+      "after_subscription_end",
+      `The subscription ${endWord(subscription)} ${formatInstant(end)}.`,
+    );
   const periodIndex = period.index;
   const bill = subscription.usageBill + Math.max(0, periodIndex - subscription.currentPeriod);
   const event = {
@@ -196,7 +223,10 @@ export function isOver({ status }: Pick<ReportableSubscription, "status">): bool
  * Returns when late usage of a subscription that is over is billed. It is the beginning of the next
  * day in its zone, for everything reported until then.
  */
-export function lateUsageDueAt({ timezone }: Pick<ReportableSubscription, "timezone">, now: Date): Instant {
+export function lateUsageDueAt(
+  { timezone }: Pick<ReportableSubscription, "timezone">,
+  now: Date,
+): Instant {
   return dayStart(timezone, addDays(todayIn(timezone, now), 1));
 }
 
@@ -221,7 +251,13 @@ function startOf({ startDate, timezone }: ReportableSubscription): string {
  * beginning of its end date, also if its completion is still to be performed. While an end runs, it
  * is now or later, at the latest the end of the period (USAGE-12, END-9).
  */
-function endOf({ status, endedAt, endDate, endingOn, timezone }: ReportableSubscription): Instant | null {
+function endOf({
+  status,
+  endedAt,
+  endDate,
+  endingOn,
+  timezone,
+}: ReportableSubscription): Instant | null {
   if (status === "ended") return endedAt;
   const date = endingOn ?? endDate;
   return date === null ? null : dayStart(timezone, date);

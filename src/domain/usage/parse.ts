@@ -48,7 +48,11 @@ export function readTimestamp(text: string): Instant | null {
   const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 2), digits(text, 8, 2)];
   const [hour, minute, second] = [digits(text, 11, 2), digits(text, 14, 2), digits(text, 17, 2)];
   if (text[4] !== "-" || text[7] !== "-" || text[13] !== ":" || text[16] !== ":") return null;
-  if ((text[10] !== "T" && text[10] !== "t") || !(year >= 0 && month >= 1 && month <= 12 && day >= 1)) return null;
+  if (
+    (text[10] !== "T" && text[10] !== "t") ||
+    !(year >= 0 && month >= 1 && month <= 12 && day >= 1)
+  )
+    return null;
   if (day > daysInMonth(year, month) || !(hour <= 23 && minute <= 59 && second <= 59)) return null;
   const fractionEnd = endOfFraction(text);
   const offsetMs = readOffset(text, fractionEnd);
@@ -87,7 +91,8 @@ function microseconds(text: string, fractionEnd: number): number {
 function readOffset(text: string, at: number): number {
   const sign = text[at];
   if (sign === "Z" || sign === "z") return text.length === at + 1 ? 0 : Number.NaN;
-  if ((sign !== "+" && sign !== "-") || text[at + 3] !== ":" || text.length !== at + 6) return Number.NaN;
+  if ((sign !== "+" && sign !== "-") || text[at + 3] !== ":" || text.length !== at + 6)
+    return Number.NaN;
   const [hours, minutes] = [digits(text, at + 1, 2), digits(text, at + 4, 2)];
   if (!(hours <= 23 && minutes <= 59)) return Number.NaN;
   return (hours * 60 + minutes) * (sign === "-" ? -60_000 : 60_000);

@@ -8,7 +8,12 @@ import type { InvoiceDraft, InvoiceLineDraft } from "../billing/invoice.ts";
 import { accountOf, draftCreditNote, draftInvoice } from "../billing/invoice-lines.ts";
 import type { Period } from "../calendar/period.ts";
 import type { PricedMeter } from "../catalogue/meter.ts";
-import { amountLimit, describeParts, partsValue, pricingModels } from "../catalogue/pricing/index.ts";
+import {
+  amountLimit,
+  describeParts,
+  partsValue,
+  pricingModels,
+} from "../catalogue/pricing/index.ts";
 import { roundToMinorUnit } from "../money/currency.ts";
 import {
   add,
@@ -85,7 +90,9 @@ export interface UsageCharges {
  * The facts that usage is billed by: default account and tax type, the subscription of the
  * documents, and the period whose end they bill. Lines of another period name it.
  */
-export type UsageFacts = Pick<BillingState, "organisation" | "subscription" | "today"> & { readonly period: Period };
+export type UsageFacts = Pick<BillingState, "organisation" | "subscription" | "today"> & {
+  readonly period: Period;
+};
 
 /**
  * Prices usage, oldest period first: V(whole sum) − V(priced before), rounded once to the currency.
@@ -101,7 +108,10 @@ export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): Usa
   for (const one of usage.toSorted(byBillAndPeriod)) {
     const key = `${one.period.index} ${one.meter.id}`;
     const known = reached.get(key);
-    const billed = priceUsage(known === undefined ? one : { ...one, ...known }, facts.subscription.currency);
+    const billed = priceUsage(
+      known === undefined ? one : { ...one, ...known },
+      facts.subscription.currency,
+    );
     reached.set(key, { before: add(billed.usage.before, one.quantity), priced: billed.priced });
     priced.push(billed);
   }
@@ -114,7 +124,8 @@ export function chargeUsage(facts: UsageFacts, usage: readonly OpenUsage[]): Usa
   return {
     lines: charged.map((billed) => ({ billed, line: usageLine(billed, facts) })),
     credited,
-    creditNote: credits.length === 0 ? null : draftCreditNote(facts.subscription, credits, facts.today),
+    creditNote:
+      credits.length === 0 ? null : draftCreditNote(facts.subscription, credits, facts.today),
     unpriced,
     isCharged: charged.some(({ amount }) => !isZero(amount)),
   };
@@ -137,7 +148,10 @@ function byBillAndPeriod(left: OpenUsage, right: OpenUsage): number {
 function priceUsage(usage: OpenUsage, currency: string): BilledUsage {
   if (usage.setupMode) return { usage, amount: ZERO, priced: usage.priced };
   const whole = add(usage.before, usage.quantity);
-  const difference = subtract(usageValue(usage.meter, whole), usageValue(usage.meter, usage.priced));
+  const difference = subtract(
+    usageValue(usage.meter, whole),
+    usageValue(usage.meter, usage.priced),
+  );
   const amount = roundToMinorUnit(difference, currency);
   return { usage, amount, priced: isZero(amount) ? usage.priced : whole };
 }
@@ -213,11 +227,15 @@ function usageCredit({ usage, amount }: BilledUsage, facts: UsageFacts): CreditN
  * call more in the period from 2026-05-01: 1000 × 0.0200 + 500 × 0.0100 for 1500, less 1000 ×
  * 0.0200 for 1000`.
  */
-function describeUsage({ meter, period, quantity, before, priced }: OpenUsage, ending: Period): string {
+function describeUsage(
+  { meter, period, quantity, before, priced }: OpenUsage,
+  ending: Period,
+): string {
   const arithmetic = (of: Decimal) => describeParts(pricingModels[meter.type].parts(meter, of));
   const reported = `${formatShort(quantity)} ${meter.unitLabel}`;
   const place = ` in the period from ${period.start}`;
-  if (isZero(before)) return `${reported}${period.index === ending.index ? "" : place}: ${arithmetic(quantity)}`;
+  if (isZero(before))
+    return `${reported}${period.index === ending.index ? "" : place}: ${arithmetic(quantity)}`;
   const whole = add(before, quantity);
   const less = isZero(priced) ? "" : `, less ${arithmetic(priced)} for ${formatShort(priced)}`;
   return `${reported} more${place}: ${arithmetic(whole)} for ${formatShort(whole)}${less}`;

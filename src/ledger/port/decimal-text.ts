@@ -23,7 +23,8 @@ export function scaledOf(text: string, places: number): bigint {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
   const digits = BigInt(whole + fraction);
   const shift = places - fraction.length + Number(exponent);
-  const magnitude = shift >= 0 ? digits * 10n ** BigInt(shift) : divideRounded(digits, 10n ** BigInt(-shift));
+  const magnitude =
+    shift >= 0 ? digits * 10n ** BigInt(shift) : divideRounded(digits, 10n ** BigInt(-shift));
   return sign === "-" ? -magnitude : magnitude;
 }
 

@@ -7,7 +7,13 @@
  * Invoice statuses in the service's words. An adapter maps the ledger's statuses onto them
  * (DOCUMENT-2).
  */
-export type LedgerInvoiceStatus = "draft" | "awaiting_approval" | "approved" | "paid" | "voided" | "deleted";
+export type LedgerInvoiceStatus =
+  | "draft"
+  | "awaiting_approval"
+  | "approved"
+  | "paid"
+  | "voided"
+  | "deleted";
 
 /** The statuses that an invoice can be created with (DOCUMENT-1). */
 export type LedgerFirstStatus = "draft" | "awaiting_approval" | "approved";

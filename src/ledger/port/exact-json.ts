@@ -23,7 +23,10 @@ export type NumberToken = { readonly rawJSON: string };
 
 // Node has both members since version 21 (V8 11.4). TypeScript's library does not declare them yet.
 const platformJson = JSON as unknown as {
-  parse(text: string, reviver: (key: string, value: unknown, context: { source?: string }) => unknown): ExactJson;
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): ExactJson;
   rawJSON(text: string): NumberToken;
 };
 
@@ -36,7 +39,9 @@ const plainNumberPattern = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
  */
 export function readExactJson(text: string): ExactJson | undefined {
   try {
-    return platformJson.parse(text, (_key, value, context) => (typeof value === "number" ? context.source : value));
+    return platformJson.parse(text, (_key, value, context) =>
+      typeof value === "number" ? context.source : value,
+    );
   } catch {
     return undefined;
   }

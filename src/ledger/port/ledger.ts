@@ -4,7 +4,13 @@
  * (LEDGER-1). Amounts are decimal text, dates `YYYY-MM-DD`, instants ISO 8601 in UTC.
  */
 
-import type { LedgerChanged, LedgerChangeKind, LedgerChangePage, LedgerChangeQuery, LedgerFound } from "./changes.ts";
+import type {
+  LedgerChanged,
+  LedgerChangeKind,
+  LedgerChangePage,
+  LedgerChangeQuery,
+  LedgerFound,
+} from "./changes.ts";
 import type {
   LedgerAmended,
   LedgerCreditApplication,
@@ -59,7 +65,11 @@ export type LedgerRefusalReason =
  *   answer says nothing of the requested objects.
  */
 export type LedgerFailure =
-  | { readonly kind: "refused"; readonly reason: LedgerRefusalReason; readonly messages: readonly string[] }
+  | {
+      readonly kind: "refused";
+      readonly reason: LedgerRefusalReason;
+      readonly messages: readonly string[];
+    }
   | {
       readonly kind: "unauthorised";
       readonly why: "expired" | "disconnected" | "insufficient_scope";
@@ -111,9 +121,15 @@ export interface CallBudget {
   take(isBackground: boolean): Promise<
     | {
         readonly kind: "granted";
-        readonly end: (left: { readonly minute: number | null; readonly day: number | null } | null) => Promise<void>;
+        readonly end: (
+          left: { readonly minute: number | null; readonly day: number | null } | null,
+        ) => Promise<void>;
       }
-    | { readonly kind: "spent"; readonly scope: "minute" | "day" | "concurrent"; readonly waitMs: number }
+    | {
+        readonly kind: "spent";
+        readonly scope: "minute" | "day" | "concurrent";
+        readonly waitMs: number;
+      }
   >;
 }
 
@@ -208,7 +224,10 @@ export interface Ledger {
   /** Returns the connected organisation and its capabilities. */
   describe(call: LedgerCall): Promise<LedgerAnswer<LedgerOrganisation>>;
   /** Returns all choices of one mapping list, also inactive ones. */
-  listMappingOptions(call: LedgerCall, kind: LedgerMappingKind): Promise<LedgerAnswer<readonly LedgerMappingOption[]>>;
+  listMappingOptions(
+    call: LedgerCall,
+    kind: LedgerMappingKind,
+  ): Promise<LedgerAnswer<readonly LedgerMappingOption[]>>;
   /**
    * Returns a page of changed objects, newest change first. It includes archived contacts, removed
    * documents and objects that this service did not create.
@@ -227,7 +246,10 @@ export interface Ledger {
     query: { readonly kind: Kind; readonly ids: readonly string[] },
   ): Promise<LedgerAnswer<LedgerFound<LedgerChanged[Kind]>>>;
   /** Returns a page of contacts, also archived ones, newest change first. */
-  listContacts(call: LedgerCall, query: LedgerContactQuery): Promise<LedgerAnswer<LedgerContactPage>>;
+  listContacts(
+    call: LedgerCall,
+    query: LedgerContactQuery,
+  ): Promise<LedgerAnswer<LedgerContactPage>>;
   /** Returns one contact, or `refused`, `not_found`. */
   getContact(call: LedgerCall, id: string): Promise<LedgerAnswer<LedgerContact>>;
   /** Returns the contacts with these codes, also archived ones, with one call a code. */
@@ -261,7 +283,10 @@ export interface Ledger {
    * status that is not allowed; `has_payment_or_credit`. Repeating is safe: lines that are already
    * right stay, and nothing is sent without a difference.
    */
-  amendInvoice(call: LedgerCall, amendment: LedgerInvoiceAmendment): Promise<LedgerAnswer<LedgerAmended>>;
+  amendInvoice(
+    call: LedgerCall,
+    amendment: LedgerInvoiceAmendment,
+  ): Promise<LedgerAnswer<LedgerAmended>>;
   /** Creates credit notes. A taken number is `refused`, `duplicate_number`. */
   createCreditNotes(
     call: LedgerCall,
@@ -280,7 +305,10 @@ export interface Ledger {
    * that read failed. `refused`, `amount_exceeds` if the note has less left or the invoice less
    * due; `wrong_status` if either takes none.
    */
-  allocateCredit(call: LedgerCall, application: LedgerCreditApplication): Promise<LedgerAnswer<LedgerCreditNote>>;
+  allocateCredit(
+    call: LedgerCall,
+    application: LedgerCreditApplication,
+  ): Promise<LedgerAnswer<LedgerCreditNote>>;
   /**
    * Reads an invoice, then deletes (draft, awaiting approval) or voids (approved) it. Repeating is
    * safe. `refused`, `has_payment_or_credit` if money is on it (LEDGER-3). With `onlyUnsent` also

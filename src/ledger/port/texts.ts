@@ -16,7 +16,8 @@ export function lengthOf(text: string): number {
  */
 export function cutText(text: string, most: number): string {
   if (text.length <= most) return text;
-  const isDivided = /[\uD800-\uDBFF]/.test(text.charAt(most - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(most));
+  const isDivided =
+    /[\uD800-\uDBFF]/.test(text.charAt(most - 1)) && /[\uDC00-\uDFFF]/.test(text.charAt(most));
   return text.slice(0, isDivided ? most - 1 : most);
 }
 

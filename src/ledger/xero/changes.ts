@@ -104,8 +104,13 @@ export async function listChanges<Kind extends LedgerChangeKind>(
 ): Promise<LedgerAnswer<LedgerChangePage<LedgerChanged[Kind]>>> {
   const resource = resources[kind];
   const { pageSize } = resource;
-  const position = cursor === undefined ? firstPosition(since, pageSize) : positionOf(cursor, pageSize);
-  const paged = { order: "UpdatedDateUTC DESC", page: String(position.page), pageSize: String(position.size) };
+  const position =
+    cursor === undefined ? firstPosition(since, pageSize) : positionOf(cursor, pageSize);
+  const paged = {
+    order: "UpdatedDateUTC DESC",
+    page: String(position.page),
+    pageSize: String(position.size),
+  };
   const request = { path: `/${resource.member}`, query: { ...resource.listed, ...paged } };
   const answer = await askList(wire, call, resource, request, position.since);
   if (answer.kind !== "ok") {
@@ -168,7 +173,10 @@ async function askNamed<Changed extends { readonly id: string }>(
     const second = await askNamed(wire, call, resource, asked.slice(half));
     if (second.kind !== "ok") return second;
     const found = [...first.value.found, ...second.value.found];
-    return { kind: "ok", value: { found, unread: [...first.value.unread, ...second.value.unread] } };
+    return {
+      kind: "ok",
+      value: { found, unread: [...first.value.unread, ...second.value.unread] },
+    };
   }
   const { changes, unread } = answer.value;
   const read = new Set(changes.map(({ id }) => id));
@@ -193,7 +201,9 @@ async function askList<Changed>(
   const elements = list.map(objectOf);
   const seen = elements.map((element) => (element === undefined ? undefined : read(element)));
   const unread = elements.filter((_, index) => seen[index] === undefined);
-  const instants = elements.map((element) => instantOf(element?.UpdatedDateUTC)).filter((one) => one !== undefined);
+  const instants = elements
+    .map((element) => instantOf(element?.UpdatedDateUTC))
+    .filter((one) => one !== undefined);
   const value = {
     changes: seen.filter((one) => one !== undefined),
     unread: unread.map((element) => filledTextOf(element?.[idMember]) ?? null),

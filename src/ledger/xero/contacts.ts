@@ -30,7 +30,11 @@ export async function listContacts(
 }
 
 /** Returns one contact, or `not_found`. */
-export async function getContact(wire: XeroWire, call: XeroCall, id: string): Promise<LedgerAnswer<LedgerContact>> {
+export async function getContact(
+  wire: XeroWire,
+  call: XeroCall,
+  id: string,
+): Promise<LedgerAnswer<LedgerContact>> {
   const refused = refusedId(id);
   if (refused !== null) return refused;
   const answer = await wire.ask(call, { method: "GET", path: `/Contacts/${id}` });
@@ -51,7 +55,9 @@ export async function findContacts(
     // Xero's filter finds contact numbers only in small organisations. In the path, a code that
     // looks like an id would be read as one.
     const isAddress = fitsPath(code) && refusedId(code) !== null;
-    const answer = isAddress ? await askByNumber(wire, call, code) : await searchNumber(wire, call, code);
+    const answer = isAddress
+      ? await askByNumber(wire, call, code)
+      : await searchNumber(wire, call, code);
     if (answer.kind !== "ok") return answer;
     // A ledger may compare more loosely than we do.
     found.push(...answer.value.filter((contact) => contact.code === code));
@@ -77,7 +83,12 @@ async function searchNumber(
   code: string,
 ): Promise<LedgerAnswer<readonly LedgerContact[]>> {
   for (let page = 1; ; page += 1) {
-    const query = { searchTerm: code, includeArchived: "true", page: String(page), pageSize: String(pageSize) };
+    const query = {
+      searchTerm: code,
+      includeArchived: "true",
+      page: String(page),
+      pageSize: String(pageSize),
+    };
     const answer = await askContacts(wire, call, "/Contacts", query);
     if (answer.kind !== "ok") return answer;
     const isOver = answer.value.length < pageSize;
@@ -121,6 +132,7 @@ async function askContacts(
   if (answer.kind !== "ok") return answer;
   const elements: readonly ExactObject[] = objectsOf(answer.value.Contacts);
   const contacts = elements.map(readContact).filter((contact) => contact !== undefined);
-  if (contacts.length < elements.length) return unreadable("a contact of the list cannot be read", false);
+  if (contacts.length < elements.length)
+    return unreadable("a contact of the list cannot be read", false);
   return { kind: "ok", value: contacts };
 }

@@ -3,7 +3,12 @@ import type { Ledger } from "../port/ledger.ts";
 import { getMany, listChanges } from "./changes.ts";
 import { createContacts, findContacts, getContact, listContacts } from "./contacts.ts";
 import { amendInvoice } from "./documents/amend-invoice.ts";
-import { allocateCredit, createCreditNotes, findCreditNotes, getCreditNote } from "./documents/credit-notes.ts";
+import {
+  allocateCredit,
+  createCreditNotes,
+  findCreditNotes,
+  getCreditNote,
+} from "./documents/credit-notes.ts";
 import { createInvoices, findInvoices, getInvoice, removeInvoice } from "./documents/invoices.ts";
 import { describe, listMappingOptions } from "./settings.ts";
 import type { XeroConnection, XeroOptions } from "./wire/connection.ts";
@@ -26,7 +31,8 @@ export function createXeroLedger(connection: XeroConnection, options: XeroOption
     createContacts: (call, drafts) => createContacts(wire, beginCall(call), drafts),
     createInvoices: (call, drafts) => createInvoices(wire, beginCall(call), drafts),
     getInvoice: (call, id) => getInvoice(wire, beginCall(call), id),
-    findInvoices: (call, query) => findInvoices(wire, beginCall(call), query.numbers, query.areTaken),
+    findInvoices: (call, query) =>
+      findInvoices(wire, beginCall(call), query.numbers, query.areTaken),
     amendInvoice: (call, amendment) => amendInvoice(wire, beginCall(call), amendment),
     createCreditNotes: (call, drafts) => createCreditNotes(wire, beginCall(call), drafts),
     getCreditNote: (call, id) => getCreditNote(wire, beginCall(call), id),

@@ -1,12 +1,20 @@
 /** The data for an operator's mapping: Xero's organisation, accounts, tax rates and currencies. */
 import { type ExactObject, filledTextOf, objectsOf } from "../port/exact-json.ts";
-import type { LedgerAnswer, LedgerMappingKind, LedgerMappingOption, LedgerOrganisation } from "../port/ledger.ts";
+import type {
+  LedgerAnswer,
+  LedgerMappingKind,
+  LedgerMappingOption,
+  LedgerOrganisation,
+} from "../port/ledger.ts";
 import { unreadable } from "./wire/failure.ts";
 import { dateOf } from "./wire/read-shapes.ts";
 import type { XeroCall, XeroWire } from "./wire/wire.ts";
 
 /** Returns Xero's organisation with its lock dates (XERO-13). */
-export async function describe(wire: XeroWire, call: XeroCall): Promise<LedgerAnswer<LedgerOrganisation>> {
+export async function describe(
+  wire: XeroWire,
+  call: XeroCall,
+): Promise<LedgerAnswer<LedgerOrganisation>> {
   const answer = await wire.ask(call, { method: "GET", path: "/Organisation" });
   if (answer.kind !== "ok") return answer;
   const [element] = objectsOf(answer.value.Organisations);
@@ -62,7 +70,8 @@ export async function listMappingOptions(
 }
 
 function readAccount(element: ExactObject): LedgerMappingOption | undefined {
-  const isRevenue = element.Class === "REVENUE" || ["REVENUE", "SALES", "OTHERINCOME"].includes(`${element.Type}`);
+  const isRevenue =
+    element.Class === "REVENUE" || ["REVENUE", "SALES", "OTHERINCOME"].includes(`${element.Type}`);
   return optionOf(element.Code, element.Name, (element.Status ?? "ACTIVE") === "ACTIVE", isRevenue);
 }
 
@@ -82,5 +91,7 @@ function optionOf(
   usableForRevenue: boolean,
 ): LedgerMappingOption | undefined {
   const known = filledTextOf(code);
-  return known === undefined ? undefined : { code: known, name: filledTextOf(name) ?? known, active, usableForRevenue };
+  return known === undefined
+    ? undefined
+    : { code: known, name: filledTextOf(name) ?? known, active, usableForRevenue };
 }

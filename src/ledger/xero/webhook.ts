@@ -4,8 +4,19 @@
  * so only the signature decides.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { type ExactObject, filledTextOf, objectOf, objectsOf, readExactJson } from "../port/exact-json.ts";
-import type { LedgerChangeKind, LedgerNotification, LedgerWebhook, LedgerWebhookDelivery } from "../port/ledger.ts";
+import {
+  type ExactObject,
+  filledTextOf,
+  objectOf,
+  objectsOf,
+  readExactJson,
+} from "../port/exact-json.ts";
+import type {
+  LedgerChangeKind,
+  LedgerNotification,
+  LedgerWebhook,
+  LedgerWebhookDelivery,
+} from "../port/ledger.ts";
 import { refusedId } from "./wire/failure.ts";
 
 /** The header with the signature, in lower case. */
@@ -29,7 +40,10 @@ export function signatureOf(rawBody: Uint8Array, key: string): string {
  * Returns the notifications of a delivery. Events of other categories and unreadable ones are left
  * out, because the incremental sync finds them (LEDGER-4).
  */
-export function readXeroWebhook({ rawBody, signature }: LedgerWebhookDelivery, key: string): LedgerWebhook {
+export function readXeroWebhook(
+  { rawBody, signature }: LedgerWebhookDelivery,
+  key: string,
+): LedgerWebhook {
   const wanted = Buffer.from(signatureOf(rawBody, key));
   const given = Buffer.from(signature);
   if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return { kind: "invalid" };
@@ -42,8 +56,14 @@ function notificationOf(event: ExactObject): LedgerNotification | undefined {
   const kind = kinds.get(filledTextOf(event.eventCategory) ?? "");
   const ledgerId = filledTextOf(event.resourceId)?.toLowerCase() ?? "";
   const tenantId = filledTextOf(event.tenantId)?.toLowerCase() ?? "";
-  if (kind === undefined || refusedId(ledgerId) !== null || refusedId(tenantId) !== null) return undefined;
-  return { tenantId, kind, ledgerId, changedAt: exactInstantOf(filledTextOf(event.eventDateUtc) ?? "") };
+  if (kind === undefined || refusedId(ledgerId) !== null || refusedId(tenantId) !== null)
+    return undefined;
+  return {
+    tenantId,
+    kind,
+    ledgerId,
+    changedAt: exactInstantOf(filledTextOf(event.eventDateUtc) ?? ""),
+  };
 }
 
 // Without milliseconds an instant would seem earlier than a change in the same second.

@@ -7,7 +7,10 @@ import { strict as assert } from "node:assert";
 import { createHash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import { crashPoint } from "../../crash-points.ts";
-import { type CustomerCreationRequest, decideCustomer } from "../../domain/customers/create-customer.ts";
+import {
+  type CustomerCreationRequest,
+  decideCustomer,
+} from "../../domain/customers/create-customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import {
   type CreateCustomerRequest,
@@ -72,7 +75,9 @@ async function begin(
   now: Date,
   awaitedUntil: Date,
 ): Promise<string | null> {
-  const requestHash = createHash("sha256").update(toBinary(CreateCustomerRequestSchema, request)).digest();
+  const requestHash = createHash("sha256")
+    .update(toBinary(CreateCustomerRequestSchema, request))
+    .digest();
   const customer = decideCustomer(id, read(request), now);
   const saved = await scope.customers.save({ customer, requestHash, awaitedUntil });
   if (saved.kind === "saved") return saved.jobId;
@@ -109,7 +114,10 @@ async function judge(
   // the key finds it.
   const isGivenUp = await scope.customers.abandon(jobId);
   if (!isGivenUp && (await scope.customers.get(id)) !== null) return;
-  throw new Refusal("ledger_unavailable", `The ledger did not answer in time: ${adviceOf(isGivenUp, hasKey)}`);
+  throw new Refusal(
+    "ledger_unavailable",
+    `The ledger did not answer in time: ${adviceOf(isGivenUp, hasKey)}`,
+  );
 }
 
 /** A request without a key cannot be repeated: it would create another customer. */
@@ -132,7 +140,11 @@ function refusalOf({ reason, message }: JobOutcome): Refusal {
     case "contact_email_invalid":
       return new Refusal("invalid_parameter", text, "email");
     case "not_found":
-      return new Refusal("invalid_parameter", "The ledger has no contact with this id.", "ledger_contact_id");
+      return new Refusal(
+        "invalid_parameter",
+        "The ledger has no contact with this id.",
+        "ledger_contact_id",
+      );
     case "contact_inactive":
     case "already_imported":
       return new Refusal("invalid_parameter", text, "ledger_contact_id");

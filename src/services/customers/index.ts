@@ -1,5 +1,8 @@
 /** CustomerService: lists, retrieves and creates customers. */
-import type { CustomerService, ListCustomersRequest } from "../../gen/proto/billing/v1/customers_pb.ts";
+import type {
+  CustomerService,
+  ListCustomersRequest,
+} from "../../gen/proto/billing/v1/customers_pb.ts";
 import type { CustomerFilters } from "../../store/customers/customers.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
 import { customerStatuses, wordOf } from "../enums.ts";

@@ -9,7 +9,10 @@ import { toBinary } from "@bufbuild/protobuf";
 import { crashPoint } from "../../crash-points.ts";
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import { Refusal, type RefusalCode } from "../../domain/refusal.ts";
-import { decideUnitsChange, type UnitsChangeRequest } from "../../domain/subscriptions/change-units.ts";
+import {
+  decideUnitsChange,
+  type UnitsChangeRequest,
+} from "../../domain/subscriptions/change-units.ts";
 import {
   type ChangeUnitsRequest,
   ChangeUnitsRequestSchema,
@@ -34,7 +37,10 @@ import { answerBudgetMs, awaitWork } from "../settlement.ts";
 type Method = MethodImplementation<typeof SubscriptionService.method.changeUnits>;
 
 /** The refusals because of an invoice that the change would amend. */
-const amendmentRefusals: readonly RefusalCode[] = ["renewal_invoice_not_amendable", "first_invoice_not_amendable"];
+const amendmentRefusals: readonly RefusalCode[] = [
+  "renewal_invoice_not_amendable",
+  "first_invoice_not_amendable",
+];
 
 /**
  * Returns the method. Refuses as `decideUnitsChange` does, `subscription_not_found`, and
@@ -46,9 +52,12 @@ export function changeUnits(parts: ServiceParts): Method {
     const { idempotencyKey, caller } = call;
     // Without a key the id belongs to this request alone. After a lost answer the request finds its
     // own change by it.
-    const requestId = idempotencyKey === null ? newId() : derivedId("unit_change", caller.apiKeyId, idempotencyKey);
+    const requestId =
+      idempotencyKey === null ? newId() : derivedId("unit_change", caller.apiKeyId, idempotencyKey);
     const operations: UnitsJobIds = { invoice: newId(), amendment: newId(), creditNote: newId() };
-    return untilKnown(untilMs, () => change(parts, request, call, { requestId, operations }, untilMs));
+    return untilKnown(untilMs, () =>
+      change(parts, request, call, { requestId, operations }, untilMs),
+    );
   };
 }
 
@@ -75,7 +84,12 @@ async function change(
     const isOwn = change.jobIds.some((id) => Object.values(operations).includes(id));
     if (isRepeat && !isOwn) await awaitFurther(parts, scope, change, [], untilMs);
     else if (change.jobIds.length > 0) {
-      await awaitWork(() => begin(parts, scope, change, operations), scope.organisationId, watch, untilMs);
+      await awaitWork(
+        () => begin(parts, scope, change, operations),
+        scope.organisationId,
+        watch,
+        untilMs,
+      );
       await awaitFurther(parts, scope, change, change.jobIds, untilMs);
     }
     crashPoint("units_posted");
@@ -125,7 +139,9 @@ async function make(
     {
       ...ids,
       subscriptionId: request.id,
-      requestHash: createHash("sha256").update(toBinary(ChangeUnitsRequestSchema, request)).digest(),
+      requestHash: createHash("sha256")
+        .update(toBinary(ChangeUnitsRequestSchema, request))
+        .digest(),
       now: caller.now,
       // Not awaited: no answer depends on it.
       onIssued: () => void settlement.wake(scope.organisationId),
@@ -140,7 +156,10 @@ async function make(
     case "unknown":
       throw unknown;
     case "conflict":
-      throw new Refusal("idempotency_conflict", "This Idempotency-Key changed units by another request.");
+      throw new Refusal(
+        "idempotency_conflict",
+        "This Idempotency-Key changed units by another request.",
+      );
     case "made":
       return outcome;
   }
@@ -158,7 +177,9 @@ async function begin(
   const begun: Promise<boolean>[] = [];
   if (jobIds.includes(operations.amendment) && amendedId !== null) {
     const jobId = operations.amendment;
-    begun.push(settlement.startAmendment({ organisationId, subscriptionId, invoiceId: amendedId, jobId }));
+    begun.push(
+      settlement.startAmendment({ organisationId, subscriptionId, invoiceId: amendedId, jobId }),
+    );
   }
   if (jobIds.some((id) => id !== operations.amendment)) begun.push(settlement.wake(organisationId));
   return (await Promise.all(begun)).every((isReached) => isReached);
@@ -197,7 +218,8 @@ async function settle(
 
 async function present(scope: Scope, id: string): ReturnType<Method> {
   const change = await scope.subscriptions.getUnitsChange(id);
-  const find = async (invoiceId: string | null) => (invoiceId === null ? null : scope.invoices.get(invoiceId));
+  const find = async (invoiceId: string | null) =>
+    invoiceId === null ? null : scope.invoices.get(invoiceId);
   const [changed, invoice, renewalInvoice] = await Promise.all([
     scope.subscriptions.get(change.subscriptionId),
     find(change.invoiceId),

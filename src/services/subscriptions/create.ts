@@ -118,7 +118,9 @@ async function write(
   first: InvoiceIds,
   awaitedUntil: Date,
 ): Promise<InvoiceIds | null> {
-  const requestHash = createHash("sha256").update(toBinary(CreateSubscriptionRequestSchema, request)).digest();
+  const requestHash = createHash("sha256")
+    .update(toBinary(CreateSubscriptionRequestSchema, request))
+    .digest();
   const asked = read(request);
   const query = {
     subscriptionId,
@@ -127,11 +129,15 @@ async function write(
     chargeCodes: asked.charges.map(({ chargeCode }) => chargeCode),
   };
   for (let attempt = 0; attempt < tries; attempt += 1) {
-    const { facts, madeByRequest, catalogueVersion } = await scope.subscriptions.loadCreation(query);
+    const { facts, madeByRequest, catalogueVersion } =
+      await scope.subscriptions.loadCreation(query);
     crashPoint("creation_loaded");
     if (madeByRequest !== null) {
       if (madeByRequest.equals(requestHash)) return scope.invoices.findFirst(subscriptionId);
-      throw new Refusal("idempotency_conflict", "This Idempotency-Key created a subscription by another request.");
+      throw new Refusal(
+        "idempotency_conflict",
+        "This Idempotency-Key created a subscription by another request.",
+      );
     }
     const decision = decideCreation({ ...facts, now: call.caller.now }, asked);
     const { setupMode } = facts.organisation;
@@ -146,7 +152,12 @@ async function write(
     });
     if (saved === "saved") return decision.invoice === null ? null : first;
   }
-  throw new Refusal("temporarily_unavailable", "The organisation's settings change too often; try again.", null, 1);
+  throw new Refusal(
+    "temporarily_unavailable",
+    "The organisation's settings change too often; try again.",
+    null,
+    1,
+  );
 }
 
 function read(request: CreateSubscriptionRequest): CreationRequest {
@@ -154,7 +165,8 @@ function read(request: CreateSubscriptionRequest): CreationRequest {
     customerCode: request.customerCode,
     planCode: request.planCode,
     units: request.units ?? null,
-    discountPercent: request.discountPercent === undefined ? null : parseDecimal(request.discountPercent),
+    discountPercent:
+      request.discountPercent === undefined ? null : parseDecimal(request.discountPercent),
     startDate: request.startDate === undefined ? null : civilDate(request.startDate),
     timezone: request.timezone ?? null,
     billingDay: request.billingDay ?? null,

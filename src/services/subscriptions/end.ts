@@ -43,7 +43,8 @@ export function endSubscription(parts: ServiceParts): Method {
     const { idempotencyKey, caller } = call;
     // Without a key the id belongs to this request alone. After a lost answer the request finds its
     // own end by it.
-    const requestId = idempotencyKey === null ? newId() : derivedId("ending", caller.apiKeyId, idempotencyKey);
+    const requestId =
+      idempotencyKey === null ? newId() : derivedId("ending", caller.apiKeyId, idempotencyKey);
     const ids = { terminationId: newId(), requestId };
     return untilKnown(untilMs, () => end(parts, request, call, ids, untilMs));
   };
@@ -98,7 +99,9 @@ async function make(
       ...ids,
       subscriptionId: request.id,
       when: asked.when,
-      requestHash: createHash("sha256").update(toBinary(EndSubscriptionRequestSchema, request)).digest(),
+      requestHash: createHash("sha256")
+        .update(toBinary(EndSubscriptionRequestSchema, request))
+        .digest(),
       now: caller.now,
       // Not awaited: no answer depends on it.
       onIssued: () => void settlement.wake(scope.organisationId),
@@ -113,7 +116,10 @@ async function make(
     case "unknown":
       throw unknown;
     case "conflict":
-      throw new Refusal("idempotency_conflict", "This Idempotency-Key ended a subscription by another request.");
+      throw new Refusal(
+        "idempotency_conflict",
+        "This Idempotency-Key ended a subscription by another request.",
+      );
     case "running": {
       const message = "The end that was begun with this Idempotency-Key is still running.";
       throw new Refusal("request_in_progress", message, null, retryAfterSeconds);

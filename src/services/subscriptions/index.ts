@@ -1,6 +1,12 @@
 /** SubscriptionService: lists, retrieves, creates and changes subscriptions. */
-import type { ListSubscriptionsRequest, SubscriptionService } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import type { PlannedSubscription, SubscriptionFilters } from "../../store/subscriptions/subscriptions.ts";
+import type {
+  ListSubscriptionsRequest,
+  SubscriptionService,
+} from "../../gen/proto/billing/v1/subscriptions_pb.ts";
+import type {
+  PlannedSubscription,
+  SubscriptionFilters,
+} from "../../store/subscriptions/subscriptions.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
 import { subscriptionStatuses, wordOf } from "../enums.ts";
 import type { ServiceParts } from "../parts.ts";
@@ -16,10 +22,13 @@ import { restoreSubscription } from "./restore.ts";
  * refuses as its own method does: `createSubscription`, `changeUnits`, `endSubscription`,
  * `restoreSubscription`.
  */
-export function subscriptionService(parts: ServiceParts): Implementation<typeof SubscriptionService> {
+export function subscriptionService(
+  parts: ServiceParts,
+): Implementation<typeof SubscriptionService> {
   const { store } = parts;
   const get = getObject(store, ({ subscriptions }) => subscriptions, "subscription_not_found");
-  const present = ({ subscription, plan }: PlannedSubscription) => presentSubscription(subscription, plan);
+  const present = ({ subscription, plan }: PlannedSubscription) =>
+    presentSubscription(subscription, plan);
   return {
     listSubscriptions: listMethod(store, ({ subscriptions }) => subscriptions, filtersOf, present),
     getSubscription: async ({ id }, call) => ({ subscription: present(await get(id, call)) }),

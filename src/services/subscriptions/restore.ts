@@ -37,7 +37,8 @@ export function restoreSubscription(parts: ServiceParts): Method {
     const { idempotencyKey, caller } = call;
     // Without a key the id belongs to this request alone. After a lost answer the request finds its
     // own restoration by it.
-    const requestId = idempotencyKey === null ? newId() : derivedId("restoration", caller.apiKeyId, idempotencyKey);
+    const requestId =
+      idempotencyKey === null ? newId() : derivedId("restoration", caller.apiKeyId, idempotencyKey);
     return untilKnown(untilMs, () => restore(parts, request, call, requestId, untilMs));
   };
 }
@@ -87,7 +88,9 @@ async function make(
     {
       subscriptionId: request.id,
       requestId,
-      requestHash: createHash("sha256").update(toBinary(RestoreSubscriptionRequestSchema, request)).digest(),
+      requestHash: createHash("sha256")
+        .update(toBinary(RestoreSubscriptionRequestSchema, request))
+        .digest(),
       now: caller.now,
       onIssued: () => void settlement.wake(scope.organisationId),
       awaitedUntil,
@@ -102,7 +105,10 @@ async function make(
     case "unknown":
       throw unknown;
     case "conflict":
-      throw new Refusal("idempotency_conflict", "This Idempotency-Key restored a subscription by another request.");
+      throw new Refusal(
+        "idempotency_conflict",
+        "This Idempotency-Key restored a subscription by another request.",
+      );
     case "made":
       return outcome;
   }

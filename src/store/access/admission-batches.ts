@@ -37,7 +37,8 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
   pool: Pick<pg.Pool, "query">,
   batching: Batching<Row, Admission>,
 ): (hash: Uint8Array) => Promise<Admission> {
-  let waiting: { readonly hash: Uint8Array; readonly answer: PromiseWithResolvers<Admission> }[] = [];
+  let waiting: { readonly hash: Uint8Array; readonly answer: PromiseWithResolvers<Admission> }[] =
+    [];
   let inFlight = 0;
 
   const next = (): void => {
@@ -62,7 +63,8 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
       const { rows } = await pool.query<Row>(query);
       batching.onBatch?.(batch.length);
       const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
-      for (const [index, { answer }] of batch.entries()) answer.resolve(batching.read(byOrdinal.get(index + 1)));
+      for (const [index, { answer }] of batch.entries())
+        answer.resolve(batching.read(byOrdinal.get(index + 1)));
     } catch (error) {
       for (const { answer } of batch) answer.reject(error);
     }
@@ -71,7 +73,9 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
   return (hash) => {
     const answer = Promise.withResolvers<Admission>();
     if (waiting.length >= batching.mostWaiting) {
-      answer.reject(Object.assign(new Error("too many requests wait to be admitted"), { code: "53300" }));
+      answer.reject(
+        Object.assign(new Error("too many requests wait to be admitted"), { code: "53300" }),
+      );
     } else {
       waiting.push({ hash, answer });
       next();

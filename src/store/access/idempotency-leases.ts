@@ -5,7 +5,9 @@
 import type { Claim } from "./idempotency.ts";
 
 /** How a run ended, if that is not written yet. */
-export type Ending = { readonly kind: "complete"; readonly response: Uint8Array } | { readonly kind: "release" };
+export type Ending =
+  | { readonly kind: "complete"; readonly response: Uint8Array }
+  | { readonly kind: "release" };
 
 /** A claim of this process. `ending` is null while its run continues. */
 export interface Leased {
@@ -71,7 +73,9 @@ export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts):
   };
 
   const recordEnded = async (): Promise<void> => {
-    const ended = [...held.values()].filter(({ ending }) => ending !== null).slice(0, finishedAtOnce);
+    const ended = [...held.values()]
+      .filter(({ ending }) => ending !== null)
+      .slice(0, finishedAtOnce);
     await Promise.all(ended.map(postOne));
   };
 

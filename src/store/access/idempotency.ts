@@ -89,7 +89,10 @@ const defaultLeaseMs = 6_000;
 const defaultLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Creates the store of keys over a pool. */
-export function createIdempotencyStore(pool: Pick<pg.Pool, "query">, settings: IdempotencySettings): IdempotencyStore {
+export function createIdempotencyStore(
+  pool: Pick<pg.Pool, "query">,
+  settings: IdempotencySettings,
+): IdempotencyStore {
   const leaseMs = settings.leaseMs ?? defaultLeaseMs;
   const lifetimeMs = settings.lifetimeMs ?? defaultLifetimeMs;
   const leases = createLeases({
@@ -124,7 +127,12 @@ export function createIdempotencyStore(pool: Pick<pg.Pool, "query">, settings: I
   };
 }
 
-async function begin(pool: Pick<pg.Pool, "query">, claim: Claim, leaseMs: number, lifetimeMs: number): Promise<Begun> {
+async function begin(
+  pool: Pick<pg.Pool, "query">,
+  claim: Claim,
+  leaseMs: number,
+  lifetimeMs: number,
+): Promise<Begun> {
   const { rows } = await pool.query<{ outcome: Begun["kind"]; response: Buffer | null }>({
     name: "begin_idempotent_request",
     text: `SELECT * FROM begin_idempotent_request($1, $2, $3, $4, $5, $6, $7, $8 * interval '1 ms', $9 * interval '1 ms')`,
@@ -154,7 +162,10 @@ async function begin(pool: Pick<pg.Pool, "query">, claim: Claim, leaseMs: number
 }
 
 /** Completes or releases a claim. A repeat changes nothing. */
-async function settle(pool: Pick<pg.Pool, "query">, { claim, ending }: Leased): Promise<Uint8Array | null> {
+async function settle(
+  pool: Pick<pg.Pool, "query">,
+  { claim, ending }: Leased,
+): Promise<Uint8Array | null> {
   const { apiKeyId, key, owner } = claim;
   if (ending === null) return null;
   if (ending.kind === "release") {
@@ -174,7 +185,11 @@ async function settle(pool: Pick<pg.Pool, "query">, { claim, ending }: Leased): 
   return other === null || response.equals(other) ? null : other;
 }
 
-async function renew(pool: Pick<pg.Pool, "query">, claims: readonly Claim[], leaseMs: number): Promise<void> {
+async function renew(
+  pool: Pick<pg.Pool, "query">,
+  claims: readonly Claim[],
+  leaseMs: number,
+): Promise<void> {
   await pool.query({
     name: "renew_idempotent_requests",
     text: "SELECT renew_idempotent_requests($1, $2, $3, $4 * interval '1 ms')",

@@ -72,7 +72,12 @@ export function createOperatorAccess(
     read: (row) =>
       row === undefined
         ? null
-        : { tokenId: row.token_id, operatorId: row.operator_id, name: row.operator_name, role: row.operator_role },
+        : {
+            tokenId: row.token_id,
+            operatorId: row.operator_id,
+            name: row.operator_name,
+            role: row.operator_role,
+          },
     largestBatch,
     statementsInFlight,
     mostWaiting,

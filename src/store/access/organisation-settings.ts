@@ -1,6 +1,9 @@
 /** Reads organisations and their settings from rows, and an organisation's current time. */
 import type pg from "pg";
-import type { FirstInvoiceStatus, OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import type {
+  FirstInvoiceStatus,
+  OrganisationSettings,
+} from "../../domain/subscriptions/organisation-settings.ts";
 
 /** The columns of an organisation's settings, under the alias `o`. */
 export const organisationColumns = `o.id AS o_id, o.name AS o_name, o.timezone AS o_timezone, o.default_currency, o.livemode,
@@ -44,7 +47,10 @@ export function readOrganisation(row: OrganisationRow): OrganisationSettings {
 }
 
 /** Returns the organisation with this id. It exists, because one of its keys was admitted. */
-export async function getOrganisation(pool: pg.Pool, organisationId: string): Promise<OrganisationSettings> {
+export async function getOrganisation(
+  pool: pg.Pool,
+  organisationId: string,
+): Promise<OrganisationSettings> {
   const { rows } = await pool.query<OrganisationRow>({
     name: "get_organisation",
     text: `SELECT ${organisationColumns} FROM organisations o WHERE o.id = $1`,
@@ -58,7 +64,10 @@ export async function getOrganisation(pool: pg.Pool, organisationId: string): Pr
  * Returns the organisation's current time: the test clock in a sandbox, otherwise the database's
  * clock. CLOCK-1.
  */
-export async function organisationNow(client: Pick<pg.PoolClient, "query">, organisationId: string): Promise<Date> {
+export async function organisationNow(
+  client: Pick<pg.PoolClient, "query">,
+  organisationId: string,
+): Promise<Date> {
   const { rows } = await client.query<{ now: Date }>({
     name: "now_of_organisation",
     text: "SELECT coalesce(o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1",

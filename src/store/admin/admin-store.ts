@@ -6,16 +6,27 @@ import type pg from "pg";
 import type { MeteredPlan } from "../../domain/catalogue/meter.ts";
 import type { Charge } from "../../domain/catalogue/plan.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { createReferenceDataStore, type ReferenceDataStore } from "../ledger-connection/reference-data.ts";
+import {
+  createReferenceDataStore,
+  type ReferenceDataStore,
+} from "../ledger-connection/reference-data.ts";
 import { type AuditStore, createAuditStore } from "./audit.ts";
 import { type BillingStore, createBillingStore } from "./billing.ts";
 import type { CatalogueStore } from "./catalogue/catalogue.ts";
-import { type CatalogueCurrency, findCatalogueCurrencies } from "./catalogue/catalogue-currencies.ts";
+import {
+  type CatalogueCurrency,
+  findCatalogueCurrencies,
+} from "./catalogue/catalogue-currencies.ts";
 import { type AdminCharge, createChargeStore } from "./catalogue/charges.ts";
 import { createMeterStore, type MeterStore } from "./catalogue/meters.ts";
 import { type AdminPlan, createPlanStore } from "./catalogue/plans.ts";
 import { createChanges } from "./changes.ts";
-import { type ApiKeyStore, createApiKeyStore, createOperatorStore, type OperatorStore } from "./credentials.ts";
+import {
+  type ApiKeyStore,
+  createApiKeyStore,
+  createOperatorStore,
+  type OperatorStore,
+} from "./credentials.ts";
 import { type CustomerStore, createCustomerStore } from "./customers.ts";
 import { createDocumentStore, type DocumentStore } from "./documents/documents.ts";
 import { type ConnectionStore, createConnectionStore } from "./ledger/connections.ts";
@@ -62,7 +73,10 @@ export interface AdminPools {
 }
 
 /** Creates the store over both pools. `sealing` encrypts and decrypts the ledger credentials. */
-export function createAdminStore({ reading: pool, writing }: AdminPools, sealing: Encryption): AdminStore {
+export function createAdminStore(
+  { reading: pool, writing }: AdminPools,
+  sealing: Encryption,
+): AdminStore {
   const changes = createChanges(writing);
   return {
     organisations: createOrganisationStore(changes, pool),

@@ -27,7 +27,11 @@ export function createAuditStore({ prisma }: Changes): AuditStore {
       pageBySeq(page, {
         seqOf: (id) => prisma.auditEntry.findUnique({ where: { id }, select: { seq: true } }),
         below: (seq, take) =>
-          prisma.auditEntry.findMany({ where: given({ ...filters, seq }), orderBy: { seq: "desc" }, take }),
+          prisma.auditEntry.findMany({
+            where: given({ ...filters, seq }),
+            orderBy: { seq: "desc" },
+            take,
+          }),
       }),
   };
 }

@@ -27,7 +27,11 @@ export interface BillingStore {
   count(organisationId: string): Promise<BillingCounts>;
   listParked(organisationId: string, page: PageRequest): Promise<Page<ParkedSubscription>>;
   /** Makes the subscription due at once. Returns `not_parked` if it is not parked. */
-  retry(actor: Actor, organisationId: string, id: string): Promise<ParkedSubscription | "not_parked" | null>;
+  retry(
+    actor: Actor,
+    organisationId: string,
+    id: string,
+  ): Promise<ParkedSubscription | "not_parked" | null>;
   /** Records in the audit log that billing was started by hand, if anything is due. */
   noteRun(actor: Actor, organisationId: string): Promise<BillingCounts>;
 }
@@ -74,7 +78,10 @@ export function createBillingStore(pool: pg.Pool, { run }: Changes): BillingStor
     noteRun: async (actor, organisationId) => {
       const counts = await count(organisationId);
       if (counts.due > 0)
-        await run(actor, async () => ({ result: null, changes: [runChange(organisationId, counts)] }));
+        await run(actor, async () => ({
+          result: null,
+          changes: [runChange(organisationId, counts)],
+        }));
       return counts;
     },
   };
@@ -104,10 +111,16 @@ async function retry(
     nextAttemptAt: parkedUntil <= now ? parkedUntil : now,
   };
   if (parkedUntil <= now) return { result: parked, changes: [] };
-  await transaction.subscription.updateMany({ where: { organisationId, id }, data: { parkedUntil: now } });
+  await transaction.subscription.updateMany({
+    where: { organisationId, id },
+    data: { parkedUntil: now },
+  });
   const before = { parkedUntil, parkedReason, parkedAttempts };
   const target = { targetKind: "subscription", targetId: id, organisationId } as const;
-  return { result: parked, changes: [{ ...target, before, after: { ...before, parkedUntil: now } }] };
+  return {
+    result: parked,
+    changes: [{ ...target, before, after: { ...before, parkedUntil: now } }],
+  };
 }
 
 function runChange(organisationId: string, { due, parked }: BillingCounts) {

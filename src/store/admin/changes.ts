@@ -64,7 +64,11 @@ export interface Changes {
    * Runs `write` and logs its changes in one transaction, which may take `limitMs`. An exception
    * rolls both back.
    */
-  run<T>(actor: Actor, write: (transaction: Transaction) => Promise<Changed<T>>, limitMs?: number): Promise<T>;
+  run<T>(
+    actor: Actor,
+    write: (transaction: Transaction) => Promise<Changed<T>>,
+    limitMs?: number,
+  ): Promise<T>;
   /** The same for a write with statements that the API and the worker also use. */
   runOnClient<T>(actor: Actor, write: (client: Client) => Promise<Changed<T>>): Promise<T>;
 }
@@ -83,7 +87,9 @@ export function createChanges(pool: pg.Pool): Changes {
           async (transaction) => {
             const { result, changes } = await write(transaction);
             if (changes.length > 0) {
-              await transaction.auditEntry.createMany({ data: changes.map((change) => entryOf(actor, change)) });
+              await transaction.auditEntry.createMany({
+                data: changes.map((change) => entryOf(actor, change)),
+              });
             }
             return result;
           },
@@ -93,7 +99,8 @@ export function createChanges(pool: pg.Pool): Changes {
     runOnClient: (actor, write) =>
       inTransaction(pool, async (client) => {
         const { result, changes } = await write(client);
-        for (const change of changes) await client.query({ text: entryText, values: entryValues(actor, change) });
+        for (const change of changes)
+          await client.query({ text: entryText, values: entryValues(actor, change) });
         return result;
       }),
   };
@@ -106,12 +113,17 @@ const entryText = `INSERT INTO audit_log (id, operator_id, operator_name, token_
 function entryValues(actor: Actor, change: Change): unknown[] {
   const { operatorId, operatorName, tokenId, operation, requestId } = actor;
   const { targetKind, targetId, organisationId, before, after } = change;
-  const snapshots = [before, after].map((one) => (one === null ? null : JSON.stringify(snapshotOf(one))));
+  const snapshots = [before, after].map((one) =>
+    one === null ? null : JSON.stringify(snapshotOf(one)),
+  );
   const who = [operatorId, operatorName, tokenId, operation, requestId];
   return [newId(), ...who, targetKind, targetId, organisationId, ...snapshots];
 }
 
-function entryOf(actor: Actor, { before, after, ...target }: Change): Prisma.AuditEntryCreateManyInput {
+function entryOf(
+  actor: Actor,
+  { before, after, ...target }: Change,
+): Prisma.AuditEntryCreateManyInput {
   return {
     id: newId(),
     ...actor,
@@ -127,10 +139,13 @@ function entryOf(actor: Actor, { before, after, ...target }: Change): Prisma.Aud
  * counters without a meaning outside the database.
  */
 export function snapshotOf(record: object): Prisma.InputJsonObject {
-  const members = Object.entries(record).flatMap(([name, value]): [string, Prisma.InputJsonValue | null][] => {
-    if (value === undefined || value instanceof Uint8Array || typeof value === "bigint") return [];
-    return [[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), jsonOf(value)]];
-  });
+  const members = Object.entries(record).flatMap(
+    ([name, value]): [string, Prisma.InputJsonValue | null][] => {
+      if (value === undefined || value instanceof Uint8Array || typeof value === "bigint")
+        return [];
+      return [[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), jsonOf(value)]];
+    },
+  );
   return Object.fromEntries(members) as Prisma.InputJsonObject;
 }
 

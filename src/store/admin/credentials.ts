@@ -57,12 +57,23 @@ export interface OperatorChanges {
 /** Operators and their tokens. Null stands for one that does not exist. */
 export interface OperatorStore {
   get(id: string): Promise<OperatorRecord | null>;
-  create(actor: Actor, operator: Pick<OperatorRecord, "id" | "name" | "role">): Promise<OperatorRecord>;
+  create(
+    actor: Actor,
+    operator: Pick<OperatorRecord, "id" | "name" | "role">,
+  ): Promise<OperatorRecord>;
   list(page: PageRequest): Promise<Page<OperatorRecord>>;
   /** `last_owner`: nothing was changed, because no active owner would remain to undo it. */
-  update(actor: Actor, id: string, changes: OperatorChanges): Promise<OperatorRecord | "last_owner" | null>;
+  update(
+    actor: Actor,
+    id: string,
+    changes: OperatorChanges,
+  ): Promise<OperatorRecord | "last_owner" | null>;
   getToken(id: string): Promise<OperatorTokenRecord | null>;
-  createToken(actor: Actor, operatorId: string, token: NewCredential): Promise<Made<OperatorTokenRecord>>;
+  createToken(
+    actor: Actor,
+    operatorId: string,
+    token: NewCredential,
+  ): Promise<Made<OperatorTokenRecord>>;
   listTokens(operatorId: string | null, page: PageRequest): Promise<Page<OperatorTokenRecord>>;
   revokeToken(actor: Actor, id: string): Promise<OperatorTokenRecord | null>;
 }
@@ -75,21 +86,34 @@ export function createApiKeyStore({ prisma, run }: Changes): ApiKeyStore {
       try {
         const made = await run(actor, async (transaction) => {
           const after = await transaction.apiKey.create({ data });
-          const change = { targetKind: "api_key", targetId: key.id, organisationId, before: null, after } as const;
+          const change = {
+            targetKind: "api_key",
+            targetId: key.id,
+            organisationId,
+            before: null,
+            after,
+          } as const;
           return { result: after, changes: [change] };
         });
         return { made, isNew: true };
       } catch (error) {
-        const earlier = isTaken(error) && (await prisma.apiKey.findFirst({ where: { id: key.id, organisationId } }));
+        const earlier =
+          isTaken(error) &&
+          (await prisma.apiKey.findFirst({ where: { id: key.id, organisationId } }));
         if (!earlier) throw error;
         return { made: earlier, isNew: false };
       }
     },
     list: (organisationId, page) =>
       pageBySeq(page, {
-        seqOf: (id) => prisma.apiKey.findFirst({ where: { organisationId, id }, select: { seq: true } }),
+        seqOf: (id) =>
+          prisma.apiKey.findFirst({ where: { organisationId, id }, select: { seq: true } }),
         below: (seq, take) =>
-          prisma.apiKey.findMany({ where: { organisationId, ...given({ seq }) }, orderBy: { seq: "desc" }, take }),
+          prisma.apiKey.findMany({
+            where: { organisationId, ...given({ seq }) },
+            orderBy: { seq: "desc" },
+            take,
+          }),
       }),
     revoke: async (actor, organisationId, id) => {
       if (!isId(id)) return null;
@@ -98,8 +122,17 @@ export function createApiKeyStore({ prisma, run }: Changes): ApiKeyStore {
           WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
         const before = await transaction.apiKey.findFirst({ where: { organisationId, id } });
         if (before === null || before.revokedAt !== null) return { result: before, changes: [] };
-        const after = await transaction.apiKey.update({ where: { id }, data: { revokedAt: new Date() } });
-        const change = { targetKind: "api_key", targetId: id, organisationId, before, after } as const;
+        const after = await transaction.apiKey.update({
+          where: { id },
+          data: { revokedAt: new Date() },
+        });
+        const change = {
+          targetKind: "api_key",
+          targetId: id,
+          organisationId,
+          before,
+          after,
+        } as const;
         return { result: after, changes: [change] };
       });
     },
@@ -108,8 +141,10 @@ export function createApiKeyStore({ prisma, run }: Changes): ApiKeyStore {
 
 /** Creates the store of operators over changes. */
 export function createOperatorStore({ prisma, run }: Changes): OperatorStore {
-  const get = async (id: string) => (isId(id) ? prisma.operator.findUnique({ where: { id } }) : null);
-  const getToken = async (id: string) => (isId(id) ? prisma.operatorToken.findUnique({ where: { id } }) : null);
+  const get = async (id: string) =>
+    isId(id) ? prisma.operator.findUnique({ where: { id } }) : null;
+  const getToken = async (id: string) =>
+    isId(id) ? prisma.operatorToken.findUnique({ where: { id } }) : null;
   return {
     get,
     getToken,
@@ -125,7 +160,8 @@ export function createOperatorStore({ prisma, run }: Changes): OperatorStore {
     list: (page) =>
       pageBySeq(page, {
         seqOf: (id) => prisma.operator.findUnique({ where: { id }, select: { seq: true } }),
-        below: (seq, take) => prisma.operator.findMany({ where: given({ seq }), orderBy: { seq: "desc" }, take }),
+        below: (seq, take) =>
+          prisma.operator.findMany({ where: given({ seq }), orderBy: { seq: "desc" }, take }),
       }),
     update: async (actor, id, changes) =>
       isId(id) ? run(actor, (transaction) => updateOperator(transaction, id, changes)) : null,
@@ -140,19 +176,33 @@ export function createOperatorStore({ prisma, run }: Changes): OperatorStore {
       }
     },
     listTokens: (operatorId, page) => listTokens(prisma, operatorId, page),
-    revokeToken: async (actor, id) => (isId(id) ? run(actor, (transaction) => revokeToken(transaction, id)) : null),
+    revokeToken: async (actor, id) =>
+      isId(id) ? run(actor, (transaction) => revokeToken(transaction, id)) : null,
   };
 }
 
 /** Creates an operator in a transaction. */
-export async function createOperator(transaction: Transaction, data: Pick<OperatorRecord, "id" | "name" | "role">) {
+export async function createOperator(
+  transaction: Transaction,
+  data: Pick<OperatorRecord, "id" | "name" | "role">,
+) {
   const after = await transaction.operator.create({ data });
-  const change = { targetKind: "operator", targetId: data.id, organisationId: null, before: null, after } as const;
+  const change = {
+    targetKind: "operator",
+    targetId: data.id,
+    organisationId: null,
+    before: null,
+    after,
+  } as const;
   return { result: after, changes: [change] };
 }
 
 /** Creates an operator's token in a transaction. */
-export async function createToken(transaction: Transaction, operatorId: string, { hash, ...token }: NewCredential) {
+export async function createToken(
+  transaction: Transaction,
+  operatorId: string,
+  { hash, ...token }: NewCredential,
+) {
   const data = { ...token, operatorId, tokenHash: new Uint8Array(hash) };
   const after = await transaction.operatorToken.create({ data });
   const change = {
@@ -178,13 +228,22 @@ async function updateOperator(
   const after = { ...before, ...given(changes) };
   const wasOwner = before.active && before.role === "owner";
   if (wasOwner && !(after.active && after.role === "owner")) {
-    const others = await transaction.operator.count({ where: { role: "owner", active: true, id: { not: id } } });
+    const others = await transaction.operator.count({
+      where: { role: "owner", active: true, id: { not: id } },
+    });
     if (others === 0) return { result: "last_owner", changes: [] };
   }
   const { name, role, active } = after;
-  if (name === before.name && role === before.role && active === before.active) return { result: before, changes: [] };
+  if (name === before.name && role === before.role && active === before.active)
+    return { result: before, changes: [] };
   await transaction.operator.update({ where: { id }, data: { name, role, active } });
-  const change = { targetKind: "operator", targetId: id, organisationId: null, before, after } as const;
+  const change = {
+    targetKind: "operator",
+    targetId: id,
+    organisationId: null,
+    before,
+    after,
+  } as const;
   return { result: after, changes: [change] };
 }
 
@@ -192,8 +251,17 @@ async function revokeToken(transaction: Transaction, id: string) {
   await transaction.$executeRaw`SELECT 1 FROM operator_tokens WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
   const before = await transaction.operatorToken.findUnique({ where: { id } });
   if (before === null || before.revokedAt !== null) return { result: before, changes: [] };
-  const after = await transaction.operatorToken.update({ where: { id }, data: { revokedAt: new Date() } });
-  const change = { targetKind: "operator_token", targetId: id, organisationId: null, before, after } as const;
+  const after = await transaction.operatorToken.update({
+    where: { id },
+    data: { revokedAt: new Date() },
+  });
+  const change = {
+    targetKind: "operator_token",
+    targetId: id,
+    organisationId: null,
+    before,
+    after,
+  } as const;
   return { result: after, changes: [change] };
 }
 
@@ -206,6 +274,10 @@ function listTokens(
   return pageBySeq(page, {
     seqOf: (id) => prisma.operatorToken.findFirst({ where: { ...own, id }, select: { seq: true } }),
     below: (seq, take) =>
-      prisma.operatorToken.findMany({ where: { ...own, ...given({ seq }) }, orderBy: { seq: "desc" }, take }),
+      prisma.operatorToken.findMany({
+        where: { ...own, ...given({ seq }) },
+        orderBy: { seq: "desc" },
+        take,
+      }),
   });
 }

@@ -12,9 +12,16 @@ export type CustomerToImport = Customer & { readonly ledgerContactId: string };
 /** An organisation's customers. Null stands for a customer that does not exist. */
 export interface CustomerStore {
   get(organisationId: string, id: string): Promise<Customer | null>;
-  list(organisationId: string, filters: CustomerFilters, page: PageRequest): Promise<Page<Customer>>;
+  list(
+    organisationId: string,
+    filters: CustomerFilters,
+    page: PageRequest,
+  ): Promise<Page<Customer>>;
   /** Returns the customers of these ledger contacts, by the contact's id. */
-  findByContacts(organisationId: string, contactIds: readonly string[]): Promise<ReadonlyMap<string, Customer>>;
+  findByContacts(
+    organisationId: string,
+    contactIds: readonly string[],
+  ): Promise<ReadonlyMap<string, Customer>>;
   /** `exists`: the contact is a customer already. `code_taken`: another customer has the code. */
   importOne(
     actor: Actor,
@@ -34,7 +41,12 @@ export interface CustomerStore {
    * An activated customer is synced with its contact within the minute. It becomes inactive again
    * if the contact cannot carry a document.
    */
-  setStatus(actor: Actor, organisationId: string, id: string, status: Customer["status"]): Promise<Customer | null>;
+  setStatus(
+    actor: Actor,
+    organisationId: string,
+    id: string,
+    status: Customer["status"],
+  ): Promise<Customer | null>;
 }
 
 /** Creates the customer store over changes. */
@@ -45,7 +57,9 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
     const records = await prisma.customer.findMany({
       where: { organisationId, ledgerContactId: { in: [...contactIds] } },
     });
-    const entries = records.map((record) => [record.ledgerContactId ?? "", readRecord(record)] as const);
+    const entries = records.map(
+      (record) => [record.ledgerContactId ?? "", readRecord(record)] as const,
+    );
     return new Map(entries);
   };
   return {
@@ -56,7 +70,9 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
     importOne: async (actor, organisationId, customer) => {
       try {
         await run(actor, async (transaction) => {
-          const after = await transaction.customer.create({ data: { ...customer, organisationId } });
+          const after = await transaction.customer.create({
+            data: { ...customer, organisationId },
+          });
           const target = { targetKind: "customer", targetId: customer.id, organisationId } as const;
           return { result: null, changes: [{ ...target, before: null, after }] };
         });
@@ -91,15 +107,23 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
         // An operator can also deactivate a customer that is inactive because of its contact. The
         // customer then stays inactive.
         const isSame = status === "active" || before?.deactivatedAt !== null;
-        if (before === null || (before.status === status && isSame)) return { result: null, changes: [] };
+        if (before === null || (before.status === status && isSame))
+          return { result: null, changes: [] };
         const data = { status, deactivatedAt: status === "active" ? null : new Date() };
         await transaction.customer.updateMany({
           where,
           data: status === "active" ? { ...data, ledgerUpdatedAt: null } : data,
         });
-        if (status === "active") await lookAgain(transaction, organisationId, before.ledgerContactId);
+        if (status === "active")
+          await lookAgain(transaction, organisationId, before.ledgerContactId);
         const after = { ...before, ...data };
-        const change = { targetKind: "customer", targetId: before.id, organisationId, before, after } as const;
+        const change = {
+          targetKind: "customer",
+          targetId: before.id,
+          organisationId,
+          before,
+          after,
+        } as const;
         return { result: null, changes: [change] };
       });
       return get(organisationId, id);
@@ -108,7 +132,11 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
 }
 
 // Has the contact read again: its last sync did not evaluate whether the customer can be active.
-async function lookAgain(transaction: Transaction, organisationId: string, contactId: string | null): Promise<void> {
+async function lookAgain(
+  transaction: Transaction,
+  organisationId: string,
+  contactId: string | null,
+): Promise<void> {
   await transaction.$executeRaw`INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
     SELECT organisation_id, 'contacts', ${contactId} FROM ledger_connections WHERE organisation_id = ${organisationId}::uuid
     ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL, received_at = clock_timestamp(), try_at = now()`;

@@ -23,7 +23,11 @@ export interface FirstToken {
  * Creates the first operator. Returns false, and creates nothing, if any operator exists, active or
  * not.
  */
-export async function createFirstOperator(pool: pg.Pool, name: string, token: FirstToken): Promise<boolean> {
+export async function createFirstOperator(
+  pool: pg.Pool,
+  name: string,
+  token: FirstToken,
+): Promise<boolean> {
   const { run, prisma } = createChanges(pool);
   const actor = {
     operatorId: null,

@@ -1,7 +1,10 @@
 /** Creates organisations and changes their settings for the admin API. DOCUMENT-6, SETUP-4. */
 import type pg from "pg";
 import { Refusal } from "../../domain/refusal.ts";
-import type { FirstInvoiceStatus, OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import type {
+  FirstInvoiceStatus,
+  OrganisationSettings,
+} from "../../domain/subscriptions/organisation-settings.ts";
 import { type Organisation as OrganisationRecord, Prisma } from "../../gen/prisma/client.ts";
 import { performable } from "../billing/billing-run.ts";
 import { performDue } from "../billing/catch-up.ts";
@@ -135,9 +138,14 @@ export function createOrganisationStore(
       if (!isId(id)) return null;
       const endMs = performance.now() + performMs;
       for (let raised = 0; ; raised += await performDue(pool, id, endMs)) {
-        const changed = await run(actor, (transaction) => switchSetupMode(transaction, id, setupMode), lookLimitMs);
+        const changed = await run(
+          actor,
+          (transaction) => switchSetupMode(transaction, id, setupMode),
+          lookLimitMs,
+        );
         if (changed === null) return null;
-        if (changed !== "due") return { ...changed, raised, unbilledSubscriptions: await countUnbilled(prisma, id) };
+        if (changed !== "due")
+          return { ...changed, raised, unbilledSubscriptions: await countUnbilled(prisma, id) };
         if (performance.now() > endMs) {
           throw new Refusal(
             "invalid_state",
@@ -154,24 +162,45 @@ async function create(transaction: Transaction, { id, ...organisation }: NewOrga
     data: { id, ...given(organisation) },
     include: withConnection,
   });
-  await transaction.documentCounter.createMany({ data: counters.map((kind) => ({ organisationId: id, kind })) });
+  await transaction.documentCounter.createMany({
+    data: counters.map((kind) => ({ organisationId: id, kind })),
+  });
   const { ledgerConnection: _, ...after } = record;
-  const change = { targetKind: "organisation", targetId: id, organisationId: id, before: null, after } as const;
+  const change = {
+    targetKind: "organisation",
+    targetId: id,
+    organisationId: id,
+    before: null,
+    after,
+  } as const;
   return { result: readRecord(record), changes: [change] };
 }
 
 async function update(transaction: Transaction, id: string, changes: Partial<OrganisationRecord>) {
   const before = await lock(transaction, id);
   if (before === null) return { result: null, changes: [] };
-  const record = await transaction.organisation.update({ where: { id }, data: changes, include: withConnection });
+  const record = await transaction.organisation.update({
+    where: { id },
+    data: changes,
+    include: withConnection,
+  });
   const { ledgerConnection: _, ...after } = record;
   const differs = Object.keys(changes).some(
     (name) => before[name as keyof OrganisationRecord] !== record[name as never],
   );
-  if (before.setupMode !== record.setupMode || before.invoiceCreateDays !== record.invoiceCreateDays) {
+  if (
+    before.setupMode !== record.setupMode ||
+    before.invoiceCreateDays !== record.invoiceCreateDays
+  ) {
     await lookAgain(transaction, id);
   }
-  const change = { targetKind: "organisation", targetId: id, organisationId: id, before, after } as const;
+  const change = {
+    targetKind: "organisation",
+    targetId: id,
+    organisationId: id,
+    before,
+    after,
+  } as const;
   return { result: readRecord(record), changes: differs ? [change] : [] };
 }
 

@@ -19,10 +19,18 @@ export interface SeqListing<T> {
  * list.
  */
 export async function pageBySeq<T>(page: PageRequest, listing: SeqListing<T>): Promise<Page<T>> {
-  const position = page.startingAfter === null ? undefined : await listing.seqOf(page.startingAfter);
+  const position =
+    page.startingAfter === null ? undefined : await listing.seqOf(page.startingAfter);
   if (position === null) {
-    throw new Refusal("invalid_parameter", "starting_after is not the id of an object of this list.", "starting_after");
+    throw new Refusal(
+      "invalid_parameter",
+      "starting_after is not the id of an object of this list.",
+      "starting_after",
+    );
   }
-  const rows = await listing.below(position === undefined ? undefined : { lt: position.seq }, page.limit + 1);
+  const rows = await listing.below(
+    position === undefined ? undefined : { lt: position.seq },
+    page.limit + 1,
+  );
   return { data: rows.slice(0, page.limit), hasMore: rows.length > page.limit };
 }

@@ -65,7 +65,8 @@ export function createSettingUp(pool: pg.Pool, sealing: Encryption): SettingUp {
       for (const plan of organisations.flatMap(({ plans }) => plans)) checkMeteredPlan(plan);
       await prisma.$transaction(
         async (client) => {
-          for (const organisation of organisations) await saveAll(client as PrismaClient, sealing, organisation);
+          for (const organisation of organisations)
+            await saveAll(client as PrismaClient, sealing, organisation);
         },
         { maxWait: limitMs, timeout: limitMs },
       );
@@ -74,7 +75,11 @@ export function createSettingUp(pool: pg.Pool, sealing: Encryption): SettingUp {
   };
 }
 
-async function saveAll(client: PrismaClient, sealing: Encryption, organisation: OrganisationToSave): Promise<void> {
+async function saveAll(
+  client: PrismaClient,
+  sealing: Encryption,
+  organisation: OrganisationToSave,
+): Promise<void> {
   const { settings, connection } = organisation;
   const organisationId = settings.id;
   await client.organisation.create({ data: { ...settings } });
@@ -91,7 +96,9 @@ async function saveAll(client: PrismaClient, sealing: Encryption, organisation: 
       encryptionKeyId: sealed.keyId,
     },
   });
-  await client.documentCounter.createMany({ data: counters.map((kind) => ({ organisationId, kind })) });
+  await client.documentCounter.createMany({
+    data: counters.map((kind) => ({ organisationId, kind })),
+  });
   await client.apiKey.createMany({
     data: organisation.apiKeys.map(({ id, name, hash, hint, scopes }) => ({
       id,
@@ -102,11 +109,21 @@ async function saveAll(client: PrismaClient, sealing: Encryption, organisation: 
       scopes: [...scopes],
     })),
   });
-  await client.meter.createMany({ data: organisation.meters.map((meter) => ({ ...meter, organisationId })) });
-  await client.plan.createMany({ data: organisation.plans.map((plan) => planRecord(organisationId, plan)) });
+  await client.meter.createMany({
+    data: organisation.meters.map((meter) => ({ ...meter, organisationId })),
+  });
+  await client.plan.createMany({
+    data: organisation.plans.map((plan) => planRecord(organisationId, plan)),
+  });
   await insertPlanPrices(client, organisationId, organisation.plans);
   await client.charge.createMany({
-    data: organisation.charges.map((charge) => ({ ...charge, organisationId, price: formatDecimal(charge.price) })),
+    data: organisation.charges.map((charge) => ({
+      ...charge,
+      organisationId,
+      price: formatDecimal(charge.price),
+    })),
   });
-  await client.customer.createMany({ data: organisation.customers.map((each) => ({ ...each, organisationId })) });
+  await client.customer.createMany({
+    data: organisation.customers.map((each) => ({ ...each, organisationId })),
+  });
 }

@@ -27,7 +27,10 @@ const introductions = {
  * switch. The caller has locked the organisation. Every transaction that starts such work, or parks
  * a subscription, shares that lock and waits.
  */
-export async function requireNothingInTheWay(transaction: Transaction, organisationId: string): Promise<void> {
+export async function requireNothingInTheWay(
+  transaction: Transaction,
+  organisationId: string,
+): Promise<void> {
   const obstacles = await transaction.$queryRaw<Obstacle[]>`
     SELECT kind, name, (count(*) OVER ())::int AS total FROM (
       SELECT 'parked' AS kind, 'subscription ' || s.id AS name
@@ -53,8 +56,12 @@ export async function requireNothingInTheWay(transaction: Transaction, organisat
   });
   const unnamed = first.total - obstacles.length;
   const rest = unnamed === 0 ? [] : [`${unnamed} more of ${first.total}.`];
-  const message = ["Setup Mode cannot be switched before this is done.", ...named, ...rest].join(" ");
+  const message = ["Setup Mode cannot be switched before this is done.", ...named, ...rest].join(
+    " ",
+  );
   const isParked = obstacles.some(({ kind }) => kind === "parked");
-  const advice = isParked ? "Retry what is parked, and try again then." : "Try again once it is done.";
+  const advice = isParked
+    ? "Retry what is parked, and try again then."
+    : "Try again once it is done.";
   throw new Refusal("invalid_state", `${message} ${advice}`);
 }

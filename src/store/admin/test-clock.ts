@@ -76,7 +76,10 @@ async function advance(
   const target = before.state === "advancing" ? (before.advance?.to ?? null) : null;
   const decision = decideAdvance({ ...before, target }, request);
   if (decision.kind !== "advances") return { result: before, changes: [] };
-  await transaction.organisation.update({ where: { id: organisationId }, data: { testClock: before.now } });
+  await transaction.organisation.update({
+    where: { id: organisationId },
+    data: { testClock: before.now },
+  });
   const started = {
     startedFrom: before.now,
     target: decision.target,
@@ -107,7 +110,9 @@ async function advance(
  * is the database's, as for every other process. It has milliseconds, which is what a clock shows.
  */
 async function load(transaction: Transaction, organisationId: string): Promise<LoadedClock | null> {
-  const [row] = await transaction.$queryRaw<ClockRow[]>`SELECT o.id, o.livemode, o.timezone, o.test_clock,
+  const [row] = await transaction.$queryRaw<
+    ClockRow[]
+  >`SELECT o.id, o.livemode, o.timezone, o.test_clock,
       date_trunc('milliseconds', clock_timestamp()) AS real_time, a.started_from, a.target, a.performed, a.raised,
       a.set_aside, a.started_at, a.finished_at
     FROM organisations o LEFT JOIN clock_advances a ON a.organisation_id = o.id WHERE o.id = ${organisationId}::uuid`;

@@ -31,18 +31,20 @@ export async function saveUsageBills(
   bills: readonly UsageBillToSave[],
 ): Promise<void> {
   if (bills.length === 0) return;
-  const records = bills.map(({ subscriptionId, billed: { usage, amount, priced }, invoiceId, creditNoteId }) => ({
-    subscription_id: subscriptionId,
-    bill: usage.bill,
-    period_index: usage.period.index,
-    meter_id: usage.meter.id,
-    events: String(usage.events),
-    quantity: formatDecimal(usage.quantity),
-    priced: formatDecimal(priced),
-    amount: formatDecimal(amount),
-    invoice_id: invoiceId,
-    credit_note_id: creditNoteId,
-  }));
+  const records = bills.map(
+    ({ subscriptionId, billed: { usage, amount, priced }, invoiceId, creditNoteId }) => ({
+      subscription_id: subscriptionId,
+      bill: usage.bill,
+      period_index: usage.period.index,
+      meter_id: usage.meter.id,
+      events: String(usage.events),
+      quantity: formatDecimal(usage.quantity),
+      priced: formatDecimal(priced),
+      amount: formatDecimal(amount),
+      invoice_id: invoiceId,
+      credit_note_id: creditNoteId,
+    }),
+  );
   await client.query({
     name: "save_usage_bills",
     text: billsText,

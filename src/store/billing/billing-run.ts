@@ -11,7 +11,11 @@ import {
   nextDueDate,
 } from "../../domain/billing/renewal.ts";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
-import { type OrganisationRow, organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
+import {
+  type OrganisationRow,
+  organisationColumns,
+  readOrganisation,
+} from "../access/organisation-settings.ts";
 import { statementName } from "../database/page.ts";
 import { inTransaction } from "../database/pool.ts";
 import type { Client } from "../documents/issue-documents.ts";
@@ -136,7 +140,11 @@ export async function countDue(pool: pg.Pool, organisationId: string): Promise<B
  * Bills a chunk in one transaction, earliest due first, and skips locked rows. If it fails, each
  * subscription is billed alone. One that fails alone is parked. Afterwards none is due as it was.
  */
-export async function billChunk(pool: pg.Pool, organisationId: string, order: ChunkOrder = {}): Promise<ChunkOutcome> {
+export async function billChunk(
+  pool: pg.Pool,
+  organisationId: string,
+  order: ChunkOrder = {},
+): Promise<ChunkOutcome> {
   let taken: readonly string[] = [];
   try {
     return await inTransaction(pool, async (client) => {
@@ -201,7 +209,11 @@ interface Held {
   readonly isOurs: boolean;
 }
 
-async function hold(client: Client, organisationId: string, { now = null, isOfClock }: ChunkOrder): Promise<Held> {
+async function hold(
+  client: Client,
+  organisationId: string,
+  { now = null, isOfClock }: ChunkOrder,
+): Promise<Held> {
   const { rows } = await client.query<OrganisationRow & { now: Date; is_advancing: boolean }>({
     name: "hold_organisation_and_clock",
     text: `SELECT ${organisationColumns}, coalesce($2, o.test_clock, now()) AS now, ${advancing} AS is_advancing
@@ -210,7 +222,11 @@ async function hold(client: Client, organisationId: string, { now = null, isOfCl
   });
   const row = rows[0];
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  return { organisation: readOrganisation(row), now: row.now, isOurs: row.is_advancing === (isOfClock ?? false) };
+  return {
+    organisation: readOrganisation(row),
+    now: row.now,
+    isOurs: row.is_advancing === (isOfClock ?? false),
+  };
 }
 
 const takeText = `SELECT s.id FROM subscriptions s
@@ -225,7 +241,11 @@ async function takeDue(
 ): Promise<readonly string[]> {
   if (!isOurs) return [];
   const values = [organisation.id, now, limit, among];
-  const { rows } = await client.query<{ id: string }>({ name: statementName(takeText), text: takeText, values });
+  const { rows } = await client.query<{ id: string }>({
+    name: statementName(takeText),
+    text: takeText,
+    values,
+  });
   return rows.map(({ id }) => id);
 }
 
@@ -250,7 +270,10 @@ async function perform(
   onLoaded?.();
   await writeDue(client, organisation.id, dues, now);
   await moveOn(client, organisation.id, others, now);
-  const raised = dues.reduce((sum, { invoices, creditNotes }) => sum + invoices.length + creditNotes.length, 0);
+  const raised = dues.reduce(
+    (sum, { invoices, creditNotes }) => sum + invoices.length + creditNotes.length,
+    0,
+  );
   return { taken: ids.length, performed: dues.length, raised, parked: [] };
 }
 
@@ -272,21 +295,38 @@ async function moveOn(
   const records = loaded.map(({ state }) => {
     const dueAt = startOf(state.subscription.timezone, nextDueDate(state));
     const isPast = dueAt !== null && dueAt <= now;
-    return { id: state.subscription.id, due_at: isPast ? new Date(now.getTime() + setBackMs) : dueAt };
+    return {
+      id: state.subscription.id,
+      due_at: isPast ? new Date(now.getTime() + setBackMs) : dueAt,
+    };
   });
-  await client.query({ name: "move_on", text: moveOnText, values: [organisationId, JSON.stringify(records)] });
+  await client.query({
+    name: "move_on",
+    text: moveOnText,
+    values: [organisationId, JSON.stringify(records)],
+  });
 }
 
 const parkText = `UPDATE subscriptions s SET parked_reason = $3, parked_attempts = s.parked_attempts + 1,
     parked_until = now() + least(${longestPauseMs}, ${firstPauseMs} * 2 ^ least(s.parked_attempts, 20)) * interval '1 millisecond'
   WHERE s.organisation_id = $1 AND s.id = $2`;
 
-async function park(client: Client, organisationId: string, subscriptionId: string, reason: string): Promise<void> {
-  await client.query({ name: "park_subscription", text: parkText, values: [organisationId, subscriptionId, reason] });
+async function park(
+  client: Client,
+  organisationId: string,
+  subscriptionId: string,
+  reason: string,
+): Promise<void> {
+  await client.query({
+    name: "park_subscription",
+    text: parkText,
+    values: [organisationId, subscriptionId, reason],
+  });
 }
 
 function join(outcomes: readonly ChunkOutcome[]): ChunkOutcome {
-  const sum = (of: (outcome: ChunkOutcome) => number) => outcomes.reduce((total, outcome) => total + of(outcome), 0);
+  const sum = (of: (outcome: ChunkOutcome) => number) =>
+    outcomes.reduce((total, outcome) => total + of(outcome), 0);
   return {
     taken: sum(({ taken }) => taken),
     performed: sum(({ performed }) => performed),

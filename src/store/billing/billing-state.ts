@@ -4,7 +4,12 @@
  */
 import type pg from "pg";
 import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
-import { type CivilDate, civilDate, compareDates, todayIn } from "../../domain/calendar/civil-date.ts";
+import {
+  type CivilDate,
+  civilDate,
+  compareDates,
+  todayIn,
+} from "../../domain/calendar/civil-date.ts";
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
@@ -186,7 +191,11 @@ function readCatalogued(row: StateRow): Catalogued {
 function isUsageDue(
   row: StateRow,
   { status, renewalDate }: Subscription,
-  { today, now, closing }: { readonly today: CivilDate; readonly now: Date; readonly closing: boolean },
+  {
+    today,
+    now,
+    closing,
+  }: { readonly today: CivilDate; readonly now: Date; readonly closing: boolean },
 ): boolean {
   if (status === "ended" || status === "complete") return row.due_at !== null && row.due_at <= now;
   return closing || compareDates(renewalDate, today) <= 0;

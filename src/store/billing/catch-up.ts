@@ -11,7 +11,9 @@ import { createTestClock } from "./test-clock.ts";
  * Usage gets its own invoice and joins no draft in the ledger. The amendment would block the switch
  * that this prepares.
  */
-const withoutAmendments: Pick<ChunkOrder, "decide"> = { decide: (facts) => decideDue(facts, { mayJoin: false }) };
+const withoutAmendments: Pick<ChunkOrder, "decide"> = {
+  decide: (facts) => decideDue(facts, { mayJoin: false }),
+};
 
 /**
  * Bills chunk by chunk what is due by the organisation's clock, also while a test clock advances.
@@ -19,7 +21,11 @@ const withoutAmendments: Pick<ChunkOrder, "decide"> = { decide: (facts) => decid
  * subscriptions with a running end are left. Returns how many documents it issued. The caller must
  * have them posted.
  */
-export async function performDue(pool: pg.Pool, organisationId: string, endMs: number): Promise<number> {
+export async function performDue(
+  pool: pg.Pool,
+  organisationId: string,
+  endMs: number,
+): Promise<number> {
   const clock = createTestClock(pool);
   let raised = 0;
   for (;;) {

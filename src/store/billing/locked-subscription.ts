@@ -9,7 +9,11 @@ import type { BillingState, PeriodState } from "../../domain/subscriptions/billi
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import type { Subscription } from "../../domain/subscriptions/subscription.ts";
 import type { UsageBills } from "../../domain/usage/rating.ts";
-import { type OrganisationRow, organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
+import {
+  type OrganisationRow,
+  organisationColumns,
+  readOrganisation,
+} from "../access/organisation-settings.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction } from "../database/pool.ts";
 import type { Client } from "../documents/issue-documents.ts";
@@ -49,10 +53,15 @@ export async function changeSubscription<T>(
       const { organisation, testClock } = await hold(client, organisationId);
       const at = testClock !== null && testClock > now ? testClock : now;
       await lockSubscriptions(client, organisationId, [subscriptionId]);
-      const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now: at, closing });
+      const [loaded] = await loadStates(client, organisation, {
+        ids: [subscriptionId],
+        now: at,
+        closing,
+      });
       if (loaded === undefined) return { kind: "unknown" } as const;
       const { state } = loaded;
-      const due = state.running?.kind === "end_subscription" ? null : decideDue(state, { mayJoin: false });
+      const due =
+        state.running?.kind === "end_subscription" ? null : decideDue(state, { mayJoin: false });
       if (due === null) return { kind: "changed", result: await change(client, state) } as const;
       await writeDue(client, organisationId, [due], at);
       return { kind: "due", isIssued: leavesDocuments(due) } as const;
@@ -66,7 +75,10 @@ export async function changeSubscription<T>(
 /**
  * Loads the organisation and locks it against a switch of Setup Mode until the transaction ends.
  */
-export async function holdOrganisation(client: Client, organisationId: string): Promise<OrganisationSettings> {
+export async function holdOrganisation(
+  client: Client,
+  organisationId: string,
+): Promise<OrganisationSettings> {
   return (await hold(client, organisationId)).organisation;
 }
 
@@ -95,7 +107,9 @@ export async function writeDue(
   now: Date,
 ): Promise<void> {
   await updateSubscriptions(client, organisationId, dues, now);
-  const periods = dues.flatMap((due) => due.periods.map((period) => ({ subscriptionId: due.subscription.id, period })));
+  const periods = dues.flatMap((due) =>
+    due.periods.map((period) => ({ subscriptionId: due.subscription.id, period })),
+  );
   await savePeriods(client, organisationId, periods);
   const owed = dues.map((due) => ({ subscriptionId: due.subscription.id, ...due }));
   await saveCharges(client, organisationId, owed, now);
@@ -141,7 +155,10 @@ export async function updateSubscriptions(
     units: subscription.units,
     cancel_at_period_end: subscription.cancelAtPeriodEnd,
     due_at: dueAt(subscription.timezone, dueDate),
-    last_at: subscription.status === "ended" ? dueAt(subscription.timezone, subscription.renewalDate) : null,
+    last_at:
+      subscription.status === "ended"
+        ? dueAt(subscription.timezone, subscription.renewalDate)
+        : null,
     usage_bill: usageBills?.open,
     usage_billed: usageBills?.billed,
   }));
@@ -198,5 +215,9 @@ export async function savePeriods(
     proration_closed: period.prorationClosed,
     billed_separately: period.billedSeparately,
   }));
-  await client.query({ name: "save_periods", text: periodsText, values: [organisationId, JSON.stringify(records)] });
+  await client.query({
+    name: "save_periods",
+    text: periodsText,
+    values: [organisationId, JSON.stringify(records)],
+  });
 }

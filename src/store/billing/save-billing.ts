@@ -16,7 +16,10 @@ export interface DueCharges extends ClosedUsage {
 }
 
 /** Whether new documents must be posted. An amendment has its own workflow. */
-export function leavesDocuments({ invoices, creditNotes }: Pick<DueCharges, "invoices" | "creditNotes">): boolean {
+export function leavesDocuments({
+  invoices,
+  creditNotes,
+}: Pick<DueCharges, "invoices" | "creditNotes">): boolean {
   return invoices.length > 0 || creditNotes.length > 0;
 }
 
@@ -32,8 +35,12 @@ export async function saveCharges(
 ): Promise<void> {
   const raising = { createdAt: now, awaitedUntil: null };
   const ids = (subscriptionId: string) => ({ id: newId(), jobId: newId(), subscriptionId });
-  const invoices = owed.flatMap((one) => one.invoices.map((invoice) => ({ ...ids(one.subscriptionId), ...invoice })));
-  const notes = owed.flatMap((one) => one.creditNotes.map((note) => ({ ...ids(one.subscriptionId), ...note })));
+  const invoices = owed.flatMap((one) =>
+    one.invoices.map((invoice) => ({ ...ids(one.subscriptionId), ...invoice })),
+  );
+  const notes = owed.flatMap((one) =>
+    one.creditNotes.map((note) => ({ ...ids(one.subscriptionId), ...note })),
+  );
   await issueInvoices(client, organisationId, invoices, raising);
   // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).
   await issueCreditNotes(client, organisationId, notes, raising);
@@ -46,8 +53,10 @@ export async function saveCharges(
     const on = { subscriptionId, invoiceId: null, creditNoteId: null, ...document };
     bills.push(...usage.map((billed) => ({ ...on, billed })));
   };
-  for (const { id, subscriptionId, usage } of invoices) note(subscriptionId, usage, { invoiceId: id });
-  for (const { id, subscriptionId, usage } of notes) note(subscriptionId, usage, { creditNoteId: id });
+  for (const { id, subscriptionId, usage } of invoices)
+    note(subscriptionId, usage, { invoiceId: id });
+  for (const { id, subscriptionId, usage } of notes)
+    note(subscriptionId, usage, { creditNoteId: id });
   for (const { subscriptionId, joined, unbilled } of owed) {
     note(subscriptionId, unbilled, {});
     if (joined === null) continue;

@@ -30,7 +30,10 @@ export type ClockMove =
 export interface TestClockStore {
   moveClock(organisationId: string): Promise<ClockMove>;
   /** Bills a chunk of what is due at what the clock shows. */
-  billChunk(organisationId: string, order?: Pick<ChunkOrder, "onLoaded" | "decide">): Promise<ChunkOutcome>;
+  billChunk(
+    organisationId: string,
+    order?: Pick<ChunkOrder, "onLoaded" | "decide">,
+  ): Promise<ChunkOutcome>;
 }
 
 /** Binds the statements to a pool. */
@@ -90,14 +93,21 @@ async function moveClock(pool: pg.Pool, organisationId: string): Promise<ClockMo
       values: [organisationId, now, due === null],
     });
     const { started_from: from, target, performed, raised, set_aside: setAside } = row;
-    return { kind: due === null ? "arrived" : "moved", progress: { from, target, now, performed, raised, setAside } };
+    return {
+      kind: due === null ? "arrived" : "moved",
+      progress: { from, target, now, performed, raised, setAside },
+    };
   });
 }
 
 /**
  * The earliest instant up to `target` at which something billable is due. Null if there is none.
  */
-async function findNextDue(client: Client, organisationId: string, target: Date): Promise<Date | null> {
+async function findNextDue(
+  client: Client,
+  organisationId: string,
+  target: Date,
+): Promise<Date | null> {
   const { rows } = await client.query<{ due_at: Date }>({
     name: "find_next_due",
     text: `SELECT s.due_at FROM subscriptions s WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ${performable}
@@ -110,7 +120,11 @@ async function findNextDue(client: Client, organisationId: string, target: Date)
 /**
  * Adds a chunk's counts in the transaction that billed it, so that a crash cannot separate them.
  */
-async function countPerformed(client: Client, organisationId: string, outcome: ChunkOutcome): Promise<void> {
+async function countPerformed(
+  client: Client,
+  organisationId: string,
+  outcome: ChunkOutcome,
+): Promise<void> {
   const { performed, raised, parked } = outcome;
   await client.query({
     name: "count_performed",
@@ -125,7 +139,10 @@ async function countPerformed(client: Client, organisationId: string, outcome: C
  * workflow never started or was lost. The dispatcher starts it. It reads across organisations and
  * returns ids only.
  */
-export async function findStoppedClocks(pool: pg.Pool, graceMs: number): Promise<readonly StaleJobs[]> {
+export async function findStoppedClocks(
+  pool: pg.Pool,
+  graceMs: number,
+): Promise<readonly StaleJobs[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_stopped_clocks",
     text: `SELECT organisation_id FROM clock_advances

@@ -66,7 +66,8 @@ export async function loadOpenUsage(
   for (const row of rows) {
     const one = bySubscription.get(row.subscription_id);
     const meter = one?.meters.find(({ id }) => id === row.meter_id);
-    if (one === undefined || meter === undefined) throw new Error(`usage of meter ${row.meter_id} has no price`);
+    if (one === undefined || meter === undefined)
+      throw new Error(`usage of meter ${row.meter_id} has no price`);
     usage.get(row.subscription_id)?.push(readOpen(row, one.subscription, meter));
   }
   for (const { subscription, meters } of metered) {
@@ -74,12 +75,18 @@ export async function loadOpenUsage(
     const placeOf = ({ meter }: OpenUsage) => place.get(meter.id) ?? 0;
     usage
       .get(subscription.id)
-      ?.sort((a, b) => a.bill - b.bill || a.period.index - b.period.index || placeOf(a) - placeOf(b));
+      ?.sort(
+        (a, b) => a.bill - b.bill || a.period.index - b.period.index || placeOf(a) - placeOf(b),
+      );
   }
   return usage;
 }
 
-function readOpen(row: OpenRow, { startDate, billingDay, interval }: Subscription, meter: PricedMeter): OpenUsage {
+function readOpen(
+  row: OpenRow,
+  { startDate, billingDay, interval }: Subscription,
+  meter: PricedMeter,
+): OpenUsage {
   return {
     bill: row.bill,
     period: periodAt({ start: startDate, billingDay }, interval, row.period_index),

@@ -41,9 +41,14 @@ const readByIndex = "SET LOCAL enable_seqscan = off";
  * Takes the buckets exclusively until the transaction ends. Call it after locking the
  * subscriptions' rows and before reading their usage.
  */
-export async function lockToBill(client: Client, subscriptionIds: readonly string[]): Promise<void> {
+export async function lockToBill(
+  client: Client,
+  subscriptionIds: readonly string[],
+): Promise<void> {
   if (subscriptionIds.length === 0) return;
-  await client.query(`${readByIndex}; ${lockText("pg_advisory_xact_lock", bucketsOf(subscriptionIds))}`);
+  await client.query(
+    `${readByIndex}; ${lockText("pg_advisory_xact_lock", bucketsOf(subscriptionIds))}`,
+  );
 }
 
 /** SQL that takes the locks and returns one row with their count, not one row for each lock. */

@@ -134,6 +134,9 @@ export interface CatalogueFilters {
 export function catalogueFilters({ code, status }: CatalogueFilters): readonly Filter[] {
   const filters: Filter[] = [];
   if (code !== null) filters.push({ sql: "t.code = ?", value: code });
-  filters.push({ sql: "t.status = ANY (?)", value: status === null ? ["active", "draft"] : [status] });
+  filters.push({
+    sql: "t.status = ANY (?)",
+    value: status === null ? ["active", "draft"] : [status],
+  });
   return filters;
 }

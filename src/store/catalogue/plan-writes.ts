@@ -8,7 +8,10 @@ import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { Prisma } from "../../gen/prisma/client.ts";
 
 /** Returns the row of `plans` for a plan. */
-export function planRecord(organisationId: string, plan: MeteredPlan): Prisma.PlanUncheckedCreateInput {
+export function planRecord(
+  organisationId: string,
+  plan: MeteredPlan,
+): Prisma.PlanUncheckedCreateInput {
   const { interval, unitLabels, tiers: _, meters: __, ...members } = plan;
   return {
     ...members,

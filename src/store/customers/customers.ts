@@ -126,7 +126,8 @@ export async function saveCustomer(
     });
   } catch (error) {
     if (isDatabaseError(error, uniqueViolation, "customers_pkey")) return { kind: "exists" };
-    if (isDatabaseError(error, uniqueViolation, "customers_organisation_id_code_key")) return { kind: "code_taken" };
+    if (isDatabaseError(error, uniqueViolation, "customers_organisation_id_code_key"))
+      return { kind: "code_taken" };
     throw error;
   }
   return { kind: "saved", jobId };

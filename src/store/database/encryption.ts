@@ -55,10 +55,18 @@ export function createEncryption(key: Uint8Array, earlier: readonly Uint8Array[]
       if (opening === undefined) {
         throw new Error(`The secret was sealed with key ${sealed.keyId}, SECRET_KEY is ${keyId}.`);
       }
-      const decipher = createDecipheriv("aes-256-gcm", opening, sealed.bytes.subarray(0, nonceBytes), wholeTag)
+      const decipher = createDecipheriv(
+        "aes-256-gcm",
+        opening,
+        sealed.bytes.subarray(0, nonceBytes),
+        wholeTag,
+      )
         .setAAD(Buffer.from(bound))
         .setAuthTag(sealed.bytes.subarray(nonceBytes, nonceBytes + tagBytes));
-      return decipher.update(sealed.bytes.subarray(nonceBytes + tagBytes), undefined, "utf8") + decipher.final("utf8");
+      return (
+        decipher.update(sealed.bytes.subarray(nonceBytes + tagBytes), undefined, "utf8") +
+        decipher.final("utf8")
+      );
     },
   };
 }

@@ -22,7 +22,11 @@ import type { Client } from "../documents/issue-documents.ts";
  * Locks subscriptions by rising id. A later read in the transaction sees what the last change
  * committed.
  */
-export async function lockSubscriptions(client: Client, organisationId: string, ids: readonly string[]): Promise<void> {
+export async function lockSubscriptions(
+  client: Client,
+  organisationId: string,
+  ids: readonly string[],
+): Promise<void> {
   await lockInOrder(client, organisationId, { subscriptionIds: ids });
 }
 
@@ -65,8 +69,18 @@ const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 A
   ORDER BY id FOR NO KEY UPDATE`;
 
 /** Takes the locks of all rows to write, in the common order, before any of them is written. */
-export async function lockInOrder(client: Client, organisationId: string, toLock: ToLock): Promise<void> {
-  const { organisation, subscriptionIds = [], jobIds = [], ledgerInvoiceIds = [], ledgerNoteIds = [] } = toLock;
+export async function lockInOrder(
+  client: Client,
+  organisationId: string,
+  toLock: ToLock,
+): Promise<void> {
+  const {
+    organisation,
+    subscriptionIds = [],
+    jobIds = [],
+    ledgerInvoiceIds = [],
+    ledgerNoteIds = [],
+  } = toLock;
   if (organisation) {
     await client.query({
       name: "share_organisation",

@@ -8,7 +8,12 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import type { DiagnoseMigrationHistoryOutput } from "@prisma/schema-engine-wasm/schema_engine_bg";
 import pg from "pg";
-import { projectMigrations, readMigrations, wholeSchema, withSchemaEngine } from "./schema-engine.ts";
+import {
+  projectMigrations,
+  readMigrations,
+  wholeSchema,
+  withSchemaEngine,
+} from "./schema-engine.ts";
 
 /**
  * Options of a migration. `migrationsFolder` is this project's unless a test passes its own. `log`
@@ -33,7 +38,10 @@ const lockLimitMs = 30 * 60_000;
  * Throws an Error with the database's message and the migration's name. The failed migration is
  * rolled back. Prisma's table marks it as failed until `prisma migrate resolve`.
  */
-export async function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<readonly string[]> {
+export async function migrate(
+  databaseUrl: string,
+  options: MigrateOptions = {},
+): Promise<readonly string[]> {
   await createDatabaseIfMissing(databaseUrl);
   const migrationsList = await readMigrations(options.migrationsFolder ?? projectMigrations);
   if (migrationsList.migrationDirectories.length === 0) return [];
@@ -119,17 +127,22 @@ async function withLock<T>(databaseUrl: string, work: () => Promise<T>): Promise
     for (;;) {
       // Polled, not awaited: a waiting query holds a snapshot, and CREATE INDEX CONCURRENTLY would
       // wait for that.
-      const { rows } = await client.query<{ locked: boolean }>("SELECT pg_try_advisory_lock($1) AS locked", [
-        lockNumber,
-      ]);
+      const { rows } = await client.query<{ locked: boolean }>(
+        "SELECT pg_try_advisory_lock($1) AS locked",
+        [lockNumber],
+      );
       if (rows[0]?.locked) return work();
-      if (performance.now() > end) throw new Error("Another process has been migrating this database for too long.");
+      if (performance.now() > end)
+        throw new Error("Another process has been migrating this database for too long.");
       await wait(lockPollMs);
     }
   });
 }
 
-async function withScratchDatabase<T>(serverUrl: string, work: (url: string) => Promise<T>): Promise<T> {
+async function withScratchDatabase<T>(
+  serverUrl: string,
+  work: (url: string) => Promise<T>,
+): Promise<T> {
   const name = `scratch_${randomUUID().replaceAll("-", "")}`;
   const admin = withDatabase(serverUrl, "postgres");
   await withClient(admin, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
@@ -140,7 +153,10 @@ async function withScratchDatabase<T>(serverUrl: string, work: (url: string) => 
   }
 }
 
-async function withClient<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function withClient<T>(
+  databaseUrl: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {

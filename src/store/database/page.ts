@@ -63,7 +63,8 @@ export async function listPage<Row extends pg.QueryResultRow, T>(
   }
   const text = `SELECT ${listing.columns} FROM ${listing.from} WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC LIMIT $2`;
   const { rows } = await pool.query<Row>({ name: statementName(text), text, values });
-  if (rows.length === 0 && page.startingAfter !== null) await requirePosition(pool, organisationId, listing, page);
+  if (rows.length === 0 && page.startingAfter !== null)
+    await requirePosition(pool, organisationId, listing, page);
   const hasMore = rows.length > page.limit;
   return { data: (hasMore ? rows.slice(0, page.limit) : rows).map(listing.read), hasMore };
 }
@@ -79,7 +80,11 @@ export async function getOne<Row extends pg.QueryResultRow, T>(
 ): Promise<T | null> {
   const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
   const text = `SELECT ${listing.columns} FROM ${listing.from} WHERE t.organisation_id = $1 AND t.id = $2${shown}`;
-  const { rows } = await client.query<Row>({ name: statementName(text), text, values: [organisationId, id] });
+  const { rows } = await client.query<Row>({
+    name: statementName(text),
+    text,
+    values: [organisationId, id],
+  });
   return rows[0] === undefined ? null : listing.read(rows[0]);
 }
 
@@ -96,7 +101,11 @@ export async function getThese<Row extends pg.QueryResultRow, T>(
   if (ids.length === 0) return [];
   const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
   const text = `SELECT ${listing.columns} FROM ${listing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`;
-  const { rows } = await client.query<Row>({ name: statementName(text), text, values: [organisationId, ids] });
+  const { rows } = await client.query<Row>({
+    name: statementName(text),
+    text,
+    values: [organisationId, ids],
+  });
   return rows.map(listing.read);
 }
 
@@ -110,8 +119,15 @@ async function requirePosition<Row extends pg.QueryResultRow, T>(
   listing: Listing<Row, T>,
   page: PageRequest,
 ): Promise<void> {
-  if (page.startingAfter !== null && (await getOne(pool, organisationId, listing, page.startingAfter)) === null) {
-    throw new Refusal("invalid_parameter", "starting_after is not the id of an object of this list.", "starting_after");
+  if (
+    page.startingAfter !== null &&
+    (await getOne(pool, organisationId, listing, page.startingAfter)) === null
+  ) {
+    throw new Refusal(
+      "invalid_parameter",
+      "starting_after is not the id of an object of this list.",
+      "starting_after",
+    );
   }
 }
 

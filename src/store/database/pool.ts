@@ -42,7 +42,9 @@ const dateType = 1082;
 /** pg returns `numeric` and `bigint` as text by default. This makes dates text too. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: "text" | "binary") =>
-    oid === dateType ? (text: string) => text : pg.types.getTypeParser(oid, format as "text")) as never,
+    oid === dateType
+      ? (text: string) => text
+      : pg.types.getTypeParser(oid, format as "text")) as never,
 };
 
 /**
@@ -81,12 +83,14 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
 function guard(client: pg.PoolClient): void {
   const send = client.query.bind(client) as (...args: unknown[]) => unknown;
   const onAnswer = (query: unknown, answer: unknown): unknown => {
-    if (isCommit(query) && (answer as pg.QueryResult).command === "ROLLBACK") throw new CommitRefused();
+    if (isCommit(query) && (answer as pg.QueryResult).command === "ROLLBACK")
+      throw new CommitRefused();
     return answer;
   };
   const onError = (error: unknown): never => {
     // The types of a pool's client leave out `end`, which every client has.
-    if (!(error instanceof pg.DatabaseError)) void (client as unknown as pg.Client).end().catch(() => undefined);
+    if (!(error instanceof pg.DatabaseError))
+      void (client as unknown as pg.Client).end().catch(() => undefined);
     throw error;
   };
   const guarded = (...args: unknown[]): unknown => {
@@ -98,7 +102,10 @@ function guard(client: pg.PoolClient): void {
 }
 
 function isCommit(query: unknown): boolean {
-  return (typeof query === "string" ? query : (query as { readonly text?: unknown } | null)?.text) === "COMMIT";
+  return (
+    (typeof query === "string" ? query : (query as { readonly text?: unknown } | null)?.text) ===
+    "COMMIT"
+  );
 }
 
 /**
@@ -149,7 +156,9 @@ export function sqlState(error: unknown): string | null {
   if (error instanceof pg.DatabaseError) return error.code ?? null;
   if (!(error instanceof Error)) return null;
   // Prisma puts it into `meta` for a statement and into `cause` for a COMMIT.
-  const { meta, cause } = error as AdapterCause & { readonly meta?: { readonly driverAdapterError?: AdapterCause } };
+  const { meta, cause } = error as AdapterCause & {
+    readonly meta?: { readonly driverAdapterError?: AdapterCause };
+  };
   return meta?.driverAdapterError?.cause?.originalCode ?? cause?.originalCode ?? null;
 }
 
@@ -166,7 +175,11 @@ export async function inTransaction<T>(
   return repeatBrokenOff(() => runOnce(pool, work, begin));
 }
 
-async function runOnce<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>, begin: string): Promise<T> {
+async function runOnce<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+  begin: string,
+): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   // A connection that breaks between two statements emits an error event. Unhandled, it would end

@@ -9,15 +9,25 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PrismaPg } from "@prisma/adapter-pg";
-import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum, DriverAdapterError } from "@prisma/driver-adapter-utils";
-import type { MigrationList, SchemaEngine, SchemaFilter } from "@prisma/schema-engine-wasm/schema_engine_bg";
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  ColumnTypeEnum,
+  DriverAdapterError,
+} from "@prisma/driver-adapter-utils";
+import type {
+  MigrationList,
+  SchemaEngine,
+  SchemaFilter,
+} from "@prisma/schema-engine-wasm/schema_engine_bg";
 import pg from "pg";
 
 /** Every table and enum belongs to this schema. None is managed externally. */
 export const wholeSchema: SchemaFilter = { externalTables: [], externalEnums: [] };
 
 /** The folder of this project's migrations. */
-export const projectMigrations = fileURLToPath(new URL("../../../prisma/migrations", import.meta.url));
+export const projectMigrations = fileURLToPath(
+  new URL("../../../prisma/migrations", import.meta.url),
+);
 
 type Connection = Awaited<ReturnType<PrismaPg["connect"]>>;
 
@@ -29,7 +39,10 @@ type EngineModule = typeof import("@prisma/schema-engine-wasm/schema_engine_bg")
  * The part of the WebAssembly API that is used here. Its types come only with those of browsers.
  */
 interface WebAssemblyApi {
-  instantiate(bytes: Uint8Array, imports: object): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
+  instantiate(
+    bytes: Uint8Array,
+    imports: object,
+  ): Promise<{ instance: { exports: { __wbindgen_start(): void } } }>;
 }
 
 let loading: Promise<EngineModule> | undefined;
@@ -56,7 +69,9 @@ function loadModule(): Promise<EngineModule> {
         .resolve(name)
         .replace(/\.js$/, ".wasm"),
     );
-    const imports = Object.fromEntries(Object.entries(module).map(([key, value]) => [key, withoutHolding(key, value)]));
+    const imports = Object.fromEntries(
+      Object.entries(module).map(([key, value]) => [key, withoutHolding(key, value)]),
+    );
     const { instance } = await WebAssembly.instantiate(bytes, { "./schema_engine_bg.js": imports });
     module.__wbg_set_wasm(instance.exports);
     instance.exports.__wbindgen_start();
@@ -108,7 +123,10 @@ export async function withSchemaEngine<T>(
   const factory = new PrismaPg(target.databaseUrl);
   factory.connect = () => connect(target.databaseUrl);
   factory.connectToShadowDb = () => {
-    assert(target.shadowUrl !== undefined, "this work of the schema engine needs a shadow database");
+    assert(
+      target.shadowUrl !== undefined,
+      "this work of the schema engine needs a shadow database",
+    );
     return connect(target.shadowUrl);
   };
   try {
@@ -147,7 +165,9 @@ async function connectTo(pool: pg.Pool): Promise<Connection> {
   const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<pg.QueryResult>;
   const retyped = async (...args: unknown[]): Promise<pg.QueryResult> => {
     const result = await query(...args);
-    const columns = [...(result.fields ?? []).entries()].filter(([, field]) => field.dataTypeID === charType);
+    const columns = [...(result.fields ?? []).entries()].filter(
+      ([, field]) => field.dataTypeID === charType,
+    );
     for (const [, field] of columns) field.dataTypeID = textType;
     if (columns.length > 0)
       charColumns.set(
@@ -161,7 +181,8 @@ async function connectTo(pool: pg.Pool): Promise<Connection> {
   const queryRaw = connection.queryRaw.bind(connection);
   connection.queryRaw = async (sql) => {
     const set = await queryRaw(sql);
-    for (const index of charColumns.get(set.rows) ?? []) set.columnTypes[index] = ColumnTypeEnum.Character;
+    for (const index of charColumns.get(set.rows) ?? [])
+      set.columnTypes[index] = ColumnTypeEnum.Character;
     return set;
   };
   connection.executeScript = (script) => executeScript(pool, script);
@@ -203,10 +224,12 @@ function messageOf(error: unknown): string {
 
 /** Returns the migrations of a folder in the engine's format. None if the folder does not exist. */
 export async function readMigrations(folder: string): Promise<MigrationList> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
+  const entries = await readdir(folder, { withFileTypes: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return [];
+      throw error;
+    },
+  );
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   return {
     baseDir: resolve(folder),
@@ -218,7 +241,10 @@ export async function readMigrations(folder: string): Promise<MigrationList> {
     migrationDirectories: await Promise.all(
       names.sort().map(async (path) => {
         const content = await readFile(join(folder, path, "migration.sql"), "utf8");
-        return { path, migrationFile: { path: "migration.sql", content: { tag: "ok", value: content } as const } };
+        return {
+          path,
+          migrationFile: { path: "migration.sql", content: { tag: "ok", value: content } as const },
+        };
       }),
     ),
   };

@@ -46,7 +46,10 @@ const appliedText = `
 export function createSchemaCheck(settings: SchemaCheckSettings): SchemaCheck {
   const { databaseUrl, onError, migrationsFolder = projectMigrations } = settings;
   const needed = migrationsOf(migrationsFolder);
-  const pool = createPool({ databaseUrl, size: 1, name: "readiness", connectTimeoutMs, statementTimeoutMs }, onError);
+  const pool = createPool(
+    { databaseUrl, size: 1, name: "readiness", connectTimeoutMs, statementTimeoutMs },
+    onError,
+  );
   const check = async (): Promise<string | null> => {
     try {
       const { rows } = await pool.query<{ name: string }>(appliedText);

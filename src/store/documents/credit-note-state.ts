@@ -75,7 +75,9 @@ export function compareAllocations(
     kept.push({ known: own, seen: one });
     return true;
   };
-  const unnamed = seen.filter((one) => one.id === "" || !match(one, ({ ledgerId }) => ledgerId === one.id));
+  const unnamed = seen.filter(
+    (one) => one.id === "" || !match(one, ({ ledgerId }) => ledgerId === one.id),
+  );
   const added = unnamed.filter(
     (one) =>
       !match(
@@ -235,9 +237,13 @@ function changesOfDue(
   const changes = new Map<string, Decimal>();
   const count = (invoiceId: string, amount: Decimal) =>
     changes.set(invoiceId, add(changes.get(invoiceId) ?? ZERO, amount));
-  for (const { invoiceId, amount } of added) count(invoiceIds.get(invoiceId) ?? "", parseDecimal(amount));
+  for (const { invoiceId, amount } of added)
+    count(invoiceIds.get(invoiceId) ?? "", parseDecimal(amount));
   for (const { known, seen } of kept) {
-    count(known.invoiceId, subtract(parseDecimal(seen.amount), known.isActive ? known.amount : ZERO));
+    count(
+      known.invoiceId,
+      subtract(parseDecimal(seen.amount), known.isActive ? known.amount : ZERO),
+    );
   }
   for (const { invoiceId, amount } of gone) count(invoiceId, subtract(ZERO, amount));
   return new Map([...changes].filter(([, amount]) => compare(amount, ZERO) !== 0));
@@ -266,7 +272,11 @@ async function takeFromDue(
 }
 
 /** Queues these invoices for the ledger sync. */
-async function lookAgain(client: Client, organisationId: string, invoiceIds: readonly string[]): Promise<void> {
+async function lookAgain(
+  client: Client,
+  organisationId: string,
+  invoiceIds: readonly string[],
+): Promise<void> {
   if (invoiceIds.length === 0) return;
   await client.query({
     name: "look_again_at_invoices",
@@ -291,6 +301,15 @@ export async function saveObservedInvoice(
         ledger_updated_at = coalesce($7, ledger_updated_at), ledger_subtotal = coalesce($8, ledger_subtotal),
         sync_error = nullif(sync_error, ${unfitText})
       WHERE organisation_id = $1 AND id = $2`,
-    values: [organisationId, invoiceId, status, total, amountDue, sent, updatedAt ?? null, subtotal ?? null],
+    values: [
+      organisationId,
+      invoiceId,
+      status,
+      total,
+      amountDue,
+      sent,
+      updatedAt ?? null,
+      subtotal ?? null,
+    ],
   });
 }

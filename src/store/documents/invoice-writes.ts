@@ -53,7 +53,10 @@ export function invoiceRecord(id: string, position: number, draft: InvoiceDraft)
 export function lineRecords(
   invoiceId: string,
   lines: readonly InvoiceLineDraft[],
-  { first, amending }: { readonly first: number; readonly amending: boolean } = { first: 0, amending: false },
+  { first, amending }: { readonly first: number; readonly amending: boolean } = {
+    first: 0,
+    amending: false,
+  },
 ): object[] {
   return lines.map((line, index) => ({
     id: newId(),

@@ -112,7 +112,8 @@ export function readInvoice(row: InvoiceRow): Invoice {
 
 function readLine(row: InvoiceLineRow): InvoiceLine {
   const { from_units, to_units, days_remaining, days_in_period } = row;
-  const prorated = from_units !== null && to_units !== null && days_remaining !== null && days_in_period !== null;
+  const prorated =
+    from_units !== null && to_units !== null && days_remaining !== null && days_in_period !== null;
   return {
     id: row.id,
     kind: row.kind,
@@ -124,7 +125,12 @@ function readLine(row: InvoiceLineRow): InvoiceLine {
     amount: parseDecimal(row.amount),
     period: readPeriod(row.period_start, row.period_end),
     proration: prorated
-      ? { fromUnits: from_units, toUnits: to_units, daysRemaining: days_remaining, daysInPeriod: days_in_period }
+      ? {
+          fromUnits: from_units,
+          toUnits: to_units,
+          daysRemaining: days_remaining,
+          daysInPeriod: days_in_period,
+        }
       : null,
     chargeId: row.charge_id,
     meterId: row.meter_id,
@@ -166,7 +172,11 @@ export interface DocumentFilters {
 }
 
 /** Converts the filters to SQL conditions. */
-export function documentFilters({ subscription, customer, statuses }: DocumentFilters): readonly Filter[] {
+export function documentFilters({
+  subscription,
+  customer,
+  statuses,
+}: DocumentFilters): readonly Filter[] {
   const filters: Filter[] = [];
   if (subscription !== null) filters.push({ sql: "t.subscription_id = ?", value: subscription });
   if (customer !== null) filters.push({ sql: "t.customer_id = ?", value: customer });

@@ -66,7 +66,10 @@ export async function loadNextPeriodLines(
     text: nextPeriodText,
     values: [organisation.id, subscription.id, nextPeriod.index, nextPeriod.start, nextPeriod.end],
   });
-  return { lines: (rows[0]?.lines ?? []).map(readLine), renewalUnits: rows[0]?.renewal_units ?? null };
+  return {
+    lines: (rows[0]?.lines ?? []).map(readLine),
+    renewalUnits: rows[0]?.renewal_units ?? null,
+  };
 }
 
 /**
@@ -81,10 +84,18 @@ export async function reverseNextPeriod(
   const now = await organisationNow(client, organisation.id);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
-  const { invoice, creditNote } = decideReversal(loaded.state, await loadNextPeriodLines(client, loaded.state));
+  const { invoice, creditNote } = decideReversal(
+    loaded.state,
+    await loadNextPeriodLines(client, loaded.state),
+  );
   const ids = () => ({ id: newId(), jobId: newId(), subscriptionId });
   const raising = { createdAt: now, awaitedUntil: null };
-  await issueInvoices(client, organisation.id, invoice === null ? [] : [{ ...ids(), ...invoice }], raising);
+  await issueInvoices(
+    client,
+    organisation.id,
+    invoice === null ? [] : [{ ...ids(), ...invoice }],
+    raising,
+  );
   await issueCreditNotes(
     client,
     organisation.id,

@@ -62,11 +62,16 @@ export async function amendInvoice(
     const { units, description, unitPrice, amount } = planLine;
     const price = [units, description, decimalText(unitPrice), formatDecimal(amount)];
     const values = [organisationId, invoiceId, ...price, billedUnits];
-    const { rowCount } = await client.query({ name: "reprice_plan_line", text: repriceText, values });
+    const { rowCount } = await client.query({
+      name: "reprice_plan_line",
+      text: repriceText,
+      values,
+    });
     isChanged ||= rowCount === 1;
   }
   if (!isChanged) return false;
-  if (added.length > 0) await appendLines(client, organisationId, invoiceId, { lines: added, amending: true });
+  if (added.length > 0)
+    await appendLines(client, organisationId, invoiceId, { lines: added, amending: true });
   await client.query({
     name: "ask_amendment",
     text: askText,
@@ -90,5 +95,9 @@ export async function appendLines(
     values: [organisationId, invoiceId],
   });
   const records = lineRecords(invoiceId, lines, { first: rows[0]?.next ?? 0, amending });
-  await client.query({ name: "append_lines", text: addText, values: [organisationId, JSON.stringify(records)] });
+  await client.query({
+    name: "append_lines",
+    text: addText,
+    values: [organisationId, JSON.stringify(records)],
+  });
 }

@@ -27,9 +27,13 @@ export async function deleteExpiredEvents(pool: pg.Pool, atMost: number): Promis
         WHERE e.id = ANY ($1) ORDER BY d.id FOR UPDATE OF d`,
       values: [old.rows.map(({ id }) => id)],
     });
-    const resent = new Set(deliveries.rows.filter(({ state }) => state === "pending").map((one) => one.event_id));
+    const resent = new Set(
+      deliveries.rows.filter(({ state }) => state === "pending").map((one) => one.event_id),
+    );
     const eventIds = old.rows.map(({ id }) => id).filter((id) => !resent.has(id));
-    const deliveryIds = deliveries.rows.filter((one) => !resent.has(one.event_id)).map(({ id }) => id);
+    const deliveryIds = deliveries.rows
+      .filter((one) => !resent.has(one.event_id))
+      .map(({ id }) => id);
     await client.query({
       name: "delete_expired_attempts",
       text: `DELETE FROM webhook_attempts a USING webhook_deliveries d

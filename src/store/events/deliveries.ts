@@ -6,7 +6,12 @@
 import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
-import { type ClaimedDelivery, claimDeliveries, deferDeliveries, releaseDeliveries } from "./delivery-claims.ts";
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  deferDeliveries,
+  releaseDeliveries,
+} from "./delivery-claims.ts";
 import type { EndpointKey } from "./due-endpoints.ts";
 import { endpointSecretBound } from "./signing-secrets.ts";
 
@@ -112,7 +117,10 @@ interface LoadedRow {
 }
 
 /** Binds the store to a pool. `sealing` decrypts the endpoints' secrets. */
-export function createDeliveryStore(pool: Pick<pg.Pool, "query">, sealing: Encryption): DeliveryStore {
+export function createDeliveryStore(
+  pool: Pick<pg.Pool, "query">,
+  sealing: Encryption,
+): DeliveryStore {
   return {
     load: (key) => load(pool, sealing, key),
     claim: (key, limit) => claimDeliveries(pool, key, limit),
@@ -139,7 +147,8 @@ async function load(
   const [row] = rows;
   if (row === undefined) return null;
   const { encrypted_previous: previous } = row;
-  const open = (bytes: Buffer, keyId: string) => sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
+  const open = (bytes: Buffer, keyId: string) =>
+    sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
   return {
     url: row.url,
     isDisabled: row.status === "disabled",
@@ -153,7 +162,10 @@ async function load(
   };
 }
 
-async function takeProbe(pool: Pick<pg.Pool, "query">, { organisationId, endpointId }: EndpointKey): Promise<boolean> {
+async function takeProbe(
+  pool: Pick<pg.Pool, "query">,
+  { organisationId, endpointId }: EndpointKey,
+): Promise<boolean> {
   const { rowCount } = await pool.query({
     name: "take_endpoint_probe",
     text: `UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${probeTime}
@@ -229,7 +241,11 @@ async function exhaust(
   deliveryIds: readonly string[],
   { wholeMs, awayMs }: EndTimes,
 ): Promise<EndOfTrying> {
-  const { rows } = await pool.query<{ exhausted: number; begun: string[]; disabled_reason: string | null }>({
+  const { rows } = await pool.query<{
+    exhausted: number;
+    begun: string[];
+    disabled_reason: string | null;
+  }>({
     name: "exhaust_deliveries",
     text: exhaustText,
     values: [organisationId, endpointId, deliveryIds, wholeMs, awayMs, deadReason],

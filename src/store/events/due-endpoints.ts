@@ -55,4 +55,7 @@ export async function findAllDueEndpoints(
   return rows.map(keyOf);
 }
 
-const keyOf = (row: EndpointRow): EndpointKey => ({ organisationId: row.organisation_id, endpointId: row.id });
+const keyOf = (row: EndpointRow): EndpointKey => ({
+  organisationId: row.organisation_id,
+  endpointId: row.id,
+});

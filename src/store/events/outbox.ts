@@ -17,7 +17,11 @@ export interface NewsPage {
 export interface OutboxStore {
   findNews(after: string | null, limit: number): Promise<NewsPage>;
   findChanged(organisationId: string, until: Date, limit: number): Promise<readonly ObjectName[]>;
-  tell(organisationId: string, objects: readonly ObjectName[], onLoaded: () => void): Promise<PublishedIsolated>;
+  tell(
+    organisationId: string,
+    objects: readonly ObjectName[],
+    onLoaded: () => void,
+  ): Promise<PublishedIsolated>;
   findDueEndpoints(organisationId: string): Promise<readonly EndpointKey[]>;
   findAllDueEndpoints(after: string | null, limit: number): Promise<readonly EndpointKey[]>;
 }
@@ -39,7 +43,11 @@ export function createOutboxStore(pool: pg.Pool, write: WriteObject): OutboxStor
  * returns ids only. It follows an index, so that one organisation's many entries do not slow down
  * the search for others. It is planned each time, for the tables' current sizes.
  */
-export async function findNews(pool: Pick<pg.Pool, "query">, after: string | null, limit: number): Promise<NewsPage> {
+export async function findNews(
+  pool: Pick<pg.Pool, "query">,
+  after: string | null,
+  limit: number,
+): Promise<NewsPage> {
   const { rows } = await pool.query<{ id: string | null; now: Date }>({
     text: `SELECT o.id, n.now FROM (SELECT now()) n LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1)
         AND (SELECT c.seq FROM outbox c WHERE c.organisation_id = o.id ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL

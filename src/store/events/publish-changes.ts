@@ -156,7 +156,10 @@ async function takeMarks(
   return rows;
 }
 
-const columnsOf = (objects: readonly ObjectName[]) => [objects.map(({ kind }) => kind), objects.map(({ id }) => id)];
+const columnsOf = (objects: readonly ObjectName[]) => [
+  objects.map(({ kind }) => kind),
+  objects.map(({ id }) => id),
+];
 
 /**
  * The JSON texts of the objects by id, which is unique over all kinds. An object that is no longer
@@ -173,13 +176,23 @@ async function loadTexts(
   for (const shown of await getThese(client, organisationId, customerListing, idsOf("customer"))) {
     texts.set(shown.id, write({ kind: "customer", shown }));
   }
-  for (const shown of await getThese(client, organisationId, subscriptionListing, idsOf("subscription"))) {
+  for (const shown of await getThese(
+    client,
+    organisationId,
+    subscriptionListing,
+    idsOf("subscription"),
+  )) {
     texts.set(shown.subscription.id, write({ kind: "subscription", shown }));
   }
   for (const shown of await getThese(client, organisationId, invoiceListing, idsOf("invoice"))) {
     texts.set(shown.id, write({ kind: "invoice", shown }));
   }
-  for (const shown of await getThese(client, organisationId, creditNoteListing, idsOf("credit_note"))) {
+  for (const shown of await getThese(
+    client,
+    organisationId,
+    creditNoteListing,
+    idsOf("credit_note"),
+  )) {
     texts.set(shown.id, write({ kind: "credit_note", shown }));
   }
   return texts;
@@ -196,7 +209,9 @@ async function loadPublished(
       JOIN published_snapshots t ON t.organisation_id = $1 AND t.object_kind = o.kind AND t.object_id = o.id`,
     values: [organisationId, ...columnsOf(marked)],
   });
-  return new Map(rows.map(({ id, sequence, object }) => [id, { sequence: BigInt(sequence), object }]));
+  return new Map(
+    rows.map(({ id, sequence, object }) => [id, { sequence: BigInt(sequence), object }]),
+  );
 }
 
 /** What to write: each object's published snapshot, the events and the deliveries. */
@@ -208,7 +223,11 @@ interface Decided {
     readonly sequence: bigint;
     readonly body: string;
   })[];
-  readonly deliveries: readonly { readonly id: string; readonly eventId: string; readonly endpointId: string }[];
+  readonly deliveries: readonly {
+    readonly id: string;
+    readonly eventId: string;
+    readonly endpointId: string;
+  }[];
 }
 
 function decide(
@@ -224,11 +243,21 @@ function decide(
     if (object === undefined) continue;
     const before = publishedBefore.get(id);
     let sequence = before?.sequence ?? 0n;
-    const toPublish = has_endpoints ? decideEvents({ kind, marks, before: before?.object ?? null, after: object }) : [];
+    const toPublish = has_endpoints
+      ? decideEvents({ kind, marks, before: before?.object ?? null, after: object })
+      : [];
     for (const { type, previousAttributes } of toPublish) {
       sequence += 1n;
       const eventId = newId();
-      const envelope = { id: eventId, type, createdAt, livemode, sequence, object, previousAttributes };
+      const envelope = {
+        id: eventId,
+        type,
+        createdAt,
+        livemode,
+        sequence,
+        object,
+        previousAttributes,
+      };
       events.push({ kind, id, eventId, type, sequence, body: eventBody(envelope) });
     }
     told.push({ kind, id, sequence, object });
@@ -253,12 +282,21 @@ async function save(
       text: `INSERT INTO published_snapshots AS t (organisation_id, object_kind, object_id, sequence, object)
         SELECT $1, * FROM unnest($2::text[], $3::uuid[], $4::bigint[], $5::text[])
         ON CONFLICT (organisation_id, object_kind, object_id) DO UPDATE SET sequence = EXCLUDED.sequence, object = EXCLUDED.object`,
-      values: [organisationId, ...columnsOf(told), told.map((one) => one.sequence), told.map((one) => one.object)],
+      values: [
+        organisationId,
+        ...columnsOf(told),
+        told.map((one) => one.sequence),
+        told.map((one) => one.object),
+      ],
     });
   }
   if (events.length > 0) {
     const ids = events.map((event) => event.eventId);
-    const rest = [events.map((event) => event.type), events.map((event) => event.sequence), events.map((e) => e.body)];
+    const rest = [
+      events.map((event) => event.type),
+      events.map((event) => event.sequence),
+      events.map((e) => e.body),
+    ];
     await client.query({
       name: "save_events",
       text: `INSERT INTO events (organisation_id, created_at, object_kind, object_id, id, type, sequence, body)

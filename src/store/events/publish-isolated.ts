@@ -65,7 +65,11 @@ export async function publishOrReschedule(
 }
 
 /** Its entries stay for a later time. */
-async function reschedule(pool: pg.Pool, organisationId: string, { kind, id }: ObjectName): Promise<void> {
+async function reschedule(
+  pool: pg.Pool,
+  organisationId: string,
+  { kind, id }: ObjectName,
+): Promise<void> {
   await pool.query({
     name: "reschedule_publishing",
     text: `UPDATE outbox SET recorded_at = now() + ${rescheduleFor}

@@ -22,7 +22,11 @@ const encryptedBefore = "(encryption_key_id <> $1 OR previous_key_id <> $1)";
  * Re-encrypts up to `atMost` endpoints' secrets that an older key encrypted, and returns how many.
  * If one was encrypted with an unknown key, the others are still re-encrypted. Then it rejects.
  */
-export async function reencryptEndpoints(pool: pg.Pool, sealing: Encryption, atMost: number): Promise<number> {
+export async function reencryptEndpoints(
+  pool: pg.Pool,
+  sealing: Encryption,
+  atMost: number,
+): Promise<number> {
   // Encrypting an empty secret returns the current key's id.
   const { keyId } = sealing.seal("", "");
   const { rows } = await pool.query<{ organisation_id: string; id: string }>({
@@ -31,7 +35,9 @@ export async function reencryptEndpoints(pool: pg.Pool, sealing: Encryption, atM
   });
   const failures: unknown[] = [];
   for (const { organisation_id: organisationId, id } of rows) {
-    await reencryptOne(pool, sealing, keyId, organisationId, id).catch((error: unknown) => failures.push(error));
+    await reencryptOne(pool, sealing, keyId, organisationId, id).catch((error: unknown) =>
+      failures.push(error),
+    );
   }
   if (failures.length > 0) throw failures[0];
   return rows.length;
@@ -54,7 +60,8 @@ async function reencryptOne(
     const [row] = rows;
     if (row === undefined) return;
     const bound = endpointSecretBound(id);
-    const anew = (bytes: Buffer, by: string) => sealing.seal(sealing.open({ bytes, keyId: by }, bound), bound).bytes;
+    const anew = (bytes: Buffer, by: string) =>
+      sealing.seal(sealing.open({ bytes, keyId: by }, bound), bound).bytes;
     const { encrypted_previous: previous, previous_key_id: previousKeyId } = row;
     const hasPrevious = previous !== null && previousKeyId !== null;
     await client.query({

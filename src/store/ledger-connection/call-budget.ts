@@ -17,7 +17,11 @@ export interface LimitsLeft {
  */
 export type CallPermit =
   | { readonly kind: "granted"; readonly end: (left: LimitsLeft | null) => Promise<void> }
-  | { readonly kind: "spent"; readonly scope: "minute" | "day" | "concurrent"; readonly waitMs: number };
+  | {
+      readonly kind: "spent";
+      readonly scope: "minute" | "day" | "concurrent";
+      readonly waitMs: number;
+    };
 
 /**
  * One organisation's budget. `isBackground`: no caller waits for the call. Part of the budget is
@@ -38,7 +42,11 @@ interface TakenRow {
  * process died before returning the permit. No call takes that long. Returning a permit never
  * rejects. If a return is lost, the permit expires with the lease.
  */
-export function createCallBudget(pool: Pick<pg.Pool, "query">, organisationId: string, leaseMs: number): LedgerBudget {
+export function createCallBudget(
+  pool: Pick<pg.Pool, "query">,
+  organisationId: string,
+  leaseMs: number,
+): LedgerBudget {
   return {
     take: async (isBackground) => {
       const callId = newId();
@@ -49,7 +57,8 @@ export function createCallBudget(pool: Pick<pg.Pool, "query">, organisationId: s
       });
       const row = rows[0];
       if (row === undefined) throw new Error("the budget gave no answer");
-      if (!row.granted) return { kind: "spent", scope: row.scope ?? "minute", waitMs: Number(row.wait_ms) };
+      if (!row.granted)
+        return { kind: "spent", scope: row.scope ?? "minute", waitMs: Number(row.wait_ms) };
       return {
         kind: "granted",
         end: async (left) => {

@@ -78,8 +78,13 @@ export async function readConnection(
   });
   const row = rows[0];
   if (row === undefined) return null;
-  const { encrypted_secret: bytes, encryption_key_id: keyId, disconnected_reason: disconnected } = row;
-  const secret = bytes === null || keyId === null ? "" : sealing.open({ keyId, bytes }, organisationId);
+  const {
+    encrypted_secret: bytes,
+    encryption_key_id: keyId,
+    disconnected_reason: disconnected,
+  } = row;
+  const secret =
+    bytes === null || keyId === null ? "" : sealing.open({ keyId, bytes }, organisationId);
   return {
     connection: {
       kind: row.kind,

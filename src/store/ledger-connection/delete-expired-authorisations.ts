@@ -12,7 +12,14 @@ const deleteExpiredText = `UPDATE ledger_consents SET failure = 'No tenant was c
  * Deletes expired tokens over all organisations, at most `atMost`, and returns how many. Several
  * processes may run it at once.
  */
-export async function deleteExpiredConsents(pool: Pick<pg.Pool, "query">, atMost: number): Promise<number> {
-  const { rowCount } = await pool.query({ name: "delete_expired_consents", text: deleteExpiredText, values: [atMost] });
+export async function deleteExpiredConsents(
+  pool: Pick<pg.Pool, "query">,
+  atMost: number,
+): Promise<number> {
+  const { rowCount } = await pool.query({
+    name: "delete_expired_consents",
+    text: deleteExpiredText,
+    values: [atMost],
+  });
   return rowCount ?? 0;
 }

@@ -108,16 +108,27 @@ export function createLedgerTokens(
         encrypted_refresh: Buffer;
         encrypted_previous: Buffer | null;
         encryption_key_id: string;
-      }>({ name: "take_ledger_refresh", text: takeText, values: [organisationId, generation, leaseId, leaseMs] });
+      }>({
+        name: "take_ledger_refresh",
+        text: takeText,
+        values: [organisationId, generation, leaseId, leaseMs],
+      });
       const row = rows[0];
       if (row === undefined) return null;
-      const open = (bytes: Buffer) => sealing.open({ keyId: row.encryption_key_id, bytes }, refreshPlace);
+      const open = (bytes: Buffer) =>
+        sealing.open({ keyId: row.encryption_key_id, bytes }, refreshPlace);
       const { encrypted_refresh: refresh, encrypted_previous: previous } = row;
-      return { leaseId, refreshToken: open(refresh), previous: previous === null ? null : open(previous) };
+      return {
+        leaseId,
+        refreshToken: open(refresh),
+        previous: previous === null ? null : open(previous),
+      };
     },
     save: async (leaseId, { accessToken, refreshToken, used, freshMs }) => {
       const access = sealing.seal(accessToken, accessPlace);
-      const [refresh, previous] = [refreshToken, used].map((token) => sealing.seal(token, refreshPlace).bytes);
+      const [refresh, previous] = [refreshToken, used].map(
+        (token) => sealing.seal(token, refreshPlace).bytes,
+      );
       const { rowCount } = await pool.query({
         name: "save_ledger_tokens",
         text: saveText,
@@ -126,7 +137,11 @@ export function createLedgerTokens(
       return rowCount === 1;
     },
     release: async (leaseId) => {
-      await pool.query({ name: "release_ledger_refresh", text: releaseText, values: [organisationId, leaseId] });
+      await pool.query({
+        name: "release_ledger_refresh",
+        text: releaseText,
+        values: [organisationId, leaseId],
+      });
     },
     disconnect: async (leaseId) => {
       const values = [organisationId, leaseId, endedByLedger];

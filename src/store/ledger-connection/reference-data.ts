@@ -45,7 +45,10 @@ const readingPause = "interval '5 minutes'";
 /**
  * Returns the ledger's reference data, as far as it is recent enough to reject a document by it.
  */
-export async function loadReferenceData(pool: pg.Pool, organisationId: string): Promise<LedgerReferenceData> {
+export async function loadReferenceData(
+  pool: pg.Pool,
+  organisationId: string,
+): Promise<LedgerReferenceData> {
   const { rows } = await pool.query<{ kind: ReferenceDataKind; offer: unknown }>({
     name: "read_reference_data",
     text: `SELECT o.kind, o.offer FROM ledger_reference_data o
@@ -53,7 +56,10 @@ export async function loadReferenceData(pool: pg.Pool, organisationId: string): 
       WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedFor} AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
     values: [organisationId],
   });
-  return { ...unknownReferenceData, ...Object.fromEntries(rows.map(({ kind, offer }) => [kind, offer])) };
+  return {
+    ...unknownReferenceData,
+    ...Object.fromEntries(rows.map(({ kind, offer }) => [kind, offer])),
+  };
 }
 
 async function saveReferenceData<Kind extends ReferenceDataKind>(
@@ -153,7 +159,8 @@ export interface ReferenceDataStore {
 /** Creates the store of reference data over a pool. */
 export function createReferenceDataStore(pool: pg.Pool): ReferenceDataStore {
   return {
-    keep: (organisationId, kind, offer, told) => saveReferenceData(pool, organisationId, kind, offer, told),
+    keep: (organisationId, kind, offer, told) =>
+      saveReferenceData(pool, organisationId, kind, offer, told),
   };
 }
 
@@ -166,7 +173,11 @@ export interface ReferenceDataReading extends ReferenceDataStore {
    */
   takeDue(atMost: number): Promise<readonly DueReferenceData[]>;
   /** Reschedules these kinds, unless data was stored or invalidated since. */
-  reschedule(organisationId: string, kinds: readonly ReferenceDataKind[], failed: FailedReading): Promise<void>;
+  reschedule(
+    organisationId: string,
+    kinds: readonly ReferenceDataKind[],
+    failed: FailedReading,
+  ): Promise<void>;
   /** The connection with its decrypted secret, or null if there is none. */
   connection(organisationId: string): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
@@ -174,13 +185,18 @@ export interface ReferenceDataReading extends ReferenceDataStore {
 }
 
 /** Creates the background read over a pool. `sealing` decrypts the connections' secrets. */
-export function createReferenceDataReading(pool: pg.Pool, sealing: Encryption): ReferenceDataReading {
+export function createReferenceDataReading(
+  pool: pg.Pool,
+  sealing: Encryption,
+): ReferenceDataReading {
   return {
     ...createReferenceDataStore(pool),
     takeDue: (atMost) => claimDueReferenceData(pool, atMost),
-    reschedule: (organisationId, kinds, failed) => rescheduleReading(pool, organisationId, kinds, failed),
+    reschedule: (organisationId, kinds, failed) =>
+      rescheduleReading(pool, organisationId, kinds, failed),
     connection: (organisationId) => readConnection(pool, sealing, organisationId),
-    pause: (organisationId, pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    pause: (organisationId, pauseMs, reason) =>
+      pauseConnection(pool, organisationId, pauseMs, reason),
   };
 }
 
@@ -190,7 +206,10 @@ export interface DueReferenceData {
   readonly kinds: readonly ReferenceDataKind[];
 }
 
-async function claimDueReferenceData(pool: pg.Pool, atMost: number): Promise<readonly DueReferenceData[]> {
+async function claimDueReferenceData(
+  pool: pg.Pool,
+  atMost: number,
+): Promise<readonly DueReferenceData[]> {
   const { rows } = await pool.query<{ organisation_id: string; kinds: ReferenceDataKind[] }>({
     name: "claim_due_reference_data",
     text: `WITH due AS (

@@ -15,7 +15,12 @@ import { loadStates, type PeriodRow, readPeriod } from "../billing/billing-state
 import { holdOrganisation, savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import { type Client, type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
+import {
+  type Client,
+  type Issuing,
+  issueCreditNotes,
+  issueInvoices,
+} from "../documents/issue-documents.ts";
 import { appendLines } from "../documents/save-amendment.ts";
 import type { AmendmentAttempt, AmendmentOutcome } from "./amendment-outcomes.ts";
 import { plain } from "./document-outcomes.ts";
@@ -63,12 +68,21 @@ export async function closeAmendment(
   const held = await hold(client, organisationId, amendment);
   if (held === null) return false;
   const { invoice_id: invoiceId, awaited_until: awaitedUntil } = held;
-  const { closed, now } = await loadClosed(client, organisationId, invoiceId, closing.isRepriceable);
+  const { closed, now } = await loadClosed(
+    client,
+    organisationId,
+    invoiceId,
+    closing.isRepriceable,
+  );
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   assert(loaded, "an amended invoice is a subscription's");
   const decision = billClosedAmendment(loaded.state, closed);
-  const raised = await raise(client, loaded.state, invoiceId, decision, { createdAt: now, awaitedUntil });
-  if (closed.repricing !== null) await takeBack(client, organisationId, subscriptionId, invoiceId, decision.period);
+  const raised = await raise(client, loaded.state, invoiceId, decision, {
+    createdAt: now,
+    awaitedUntil,
+  });
+  if (closed.repricing !== null)
+    await takeBack(client, organisationId, subscriptionId, invoiceId, decision.period);
   const isBilled = raised.jobIds.length > 0;
   await leaveInvoice(client, organisationId, invoiceId, closing, isBilled);
   await client.query({
@@ -181,9 +195,19 @@ async function loadClosed(
     values: [organisationId, invoiceId],
   });
   assert(rows[0], "an amended invoice is there");
-  const { now, added, is_usage: isUsage, from_units: fromUnits, to_units: toUnits, charged, ...period } = rows[0];
+  const {
+    now,
+    added,
+    is_usage: isUsage,
+    from_units: fromUnits,
+    to_units: toUnits,
+    charged,
+    ...period
+  } = rows[0];
   const isRepriced = !isRepriceable && fromUnits !== null && toUnits !== null;
-  const repricing = isRepriced ? { fromUnits, toUnits, charged: (charged ?? []).map(readCharged) } : null;
+  const repricing = isRepriced
+    ? { fromUnits, toUnits, charged: (charged ?? []).map(readCharged) }
+    : null;
   return {
     closed: {
       period: readPeriod(period),
@@ -195,7 +219,9 @@ async function loadClosed(
   };
 }
 
-function readCharged(row: ChargedRow): Pick<ProrationParts, "fromUnits" | "toUnits" | "daysRemaining"> {
+function readCharged(
+  row: ChargedRow,
+): Pick<ProrationParts, "fromUnits" | "toUnits" | "daysRemaining"> {
   return { fromUnits: row.from_units, toUnits: row.to_units, daysRemaining: row.days_remaining };
 }
 
@@ -231,10 +257,15 @@ async function raise(
     jobIds.push(ids.jobId);
     return ids;
   };
-  const own = invoice === null ? null : { ...reserve(), draft: { ...invoice, lines: [] }, deferredIds: [] };
+  const own =
+    invoice === null ? null : { ...reserve(), draft: { ...invoice, lines: [] }, deferredIds: [] };
   if (invoice !== null && own !== null) {
     await issueInvoices(client, organisationId, [own], raising);
-    await client.query({ name: "move_lines", text: moveLinesText, values: [organisationId, fromId, own.id] });
+    await client.query({
+      name: "move_lines",
+      text: moveLinesText,
+      values: [organisationId, fromId, own.id],
+    });
     await appendLines(client, organisationId, own.id, { lines: invoice.lines, amending: false });
   }
   // After the invoice: credit is allocated to invoices with later numbers.
@@ -260,7 +291,11 @@ async function takeBack(
   invoiceId: string,
   period: PeriodState,
 ): Promise<void> {
-  await client.query({ name: "take_back_price", text: takeBackText, values: [organisationId, invoiceId] });
+  await client.query({
+    name: "take_back_price",
+    text: takeBackText,
+    values: [organisationId, invoiceId],
+  });
   await savePeriods(client, organisationId, [{ subscriptionId, period }]);
 }
 

@@ -61,8 +61,13 @@ export async function recordAllocation(
     await inTransaction(pool, (client) => settle(client, organisationId, subscriptionId, settled));
   } catch (error) {
     if (!isUnwritable(error) || settled.seen === null) throw error;
-    const settlement = settled.settlement.kind === "done" ? unwritable(settled.settlement) : settled.settlement;
-    await recordAllocation(pool, organisationId, subscriptionId, { ...settled, settlement, seen: null });
+    const settlement =
+      settled.settlement.kind === "done" ? unwritable(settled.settlement) : settled.settlement;
+    await recordAllocation(pool, organisationId, subscriptionId, {
+      ...settled,
+      settlement,
+      seen: null,
+    });
   }
 }
 
@@ -90,8 +95,10 @@ async function settle(
   });
   const held = rows[0];
   if (held === undefined) return;
-  if (seen?.note) await saveObservedNote(client, organisationId, held.credit_note_id, seen.note, "own");
-  if (seen?.invoice) await saveObservedInvoice(client, organisationId, held.invoice_id, seen.invoice);
+  if (seen?.note)
+    await saveObservedNote(client, organisationId, held.credit_note_id, seen.note, "own");
+  if (seen?.invoice)
+    await saveObservedInvoice(client, organisationId, held.invoice_id, seen.invoice);
   const isOver = settlement.kind === "done" || settlement.kind === "refused";
   if (isOver) await planAllocations(client, organisationId, [subscriptionId]);
 }

@@ -5,7 +5,11 @@
 import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
 import { inTransaction } from "../database/pool.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
+import {
+  type ConnectionState,
+  pauseConnection,
+  readConnection,
+} from "../ledger-connection/connections.ts";
 import { type AllocationResult, recordAllocation } from "./allocation-outcomes.ts";
 import {
   type AllocationToSend,
@@ -42,11 +46,15 @@ export function createAllocating(pool: pg.Pool, sealing: Encryption): OpenAlloca
     reschedule: (subscriptionId, pauseMs, reason) =>
       rescheduleAllocation(pool, organisationId, subscriptionId, pauseMs, reason),
     plan: async (subscriptionId) => {
-      const planned = await inTransaction(pool, (client) => planAllocations(client, organisationId, [subscriptionId]));
+      const planned = await inTransaction(pool, (client) =>
+        planAllocations(client, organisationId, [subscriptionId]),
+      );
       return planned.length > 0;
     },
-    take: (subscriptionId, leaseMs) => takeAllocation(pool, organisationId, subscriptionId, leaseMs),
-    settle: (subscriptionId, settled) => recordAllocation(pool, organisationId, subscriptionId, settled),
+    take: (subscriptionId, leaseMs) =>
+      takeAllocation(pool, organisationId, subscriptionId, leaseMs),
+    settle: (subscriptionId, settled) =>
+      recordAllocation(pool, organisationId, subscriptionId, settled),
     nextInMs: (subscriptionId) => readAllocationWait(pool, organisationId, subscriptionId),
   });
 }

@@ -102,8 +102,13 @@ export async function recordAmendment(
   try {
     return await write(pool, organisationId, amendment, settlement);
   } catch (error) {
-    if (!isUnwritable(error) || settlement.kind === "again" || settlement.kind === "uncertain") throw error;
-    return write(pool, organisationId, amendment, { kind: "refused", ...unwritableAnswer, invoice: null });
+    if (!isUnwritable(error) || settlement.kind === "again" || settlement.kind === "uncertain")
+      throw error;
+    return write(pool, organisationId, amendment, {
+      kind: "refused",
+      ...unwritableAnswer,
+      invoice: null,
+    });
   }
 }
 
@@ -161,5 +166,10 @@ async function decide(
 }
 
 function syncValues(invoice: SyncedInvoice | null): readonly [string | null, ...unknown[]] {
-  return [invoice?.status ?? null, invoice?.total ?? null, invoice?.amountDue ?? null, invoice?.sent ?? null];
+  return [
+    invoice?.status ?? null,
+    invoice?.total ?? null,
+    invoice?.amountDue ?? null,
+    invoice?.sent ?? null,
+  ];
 }

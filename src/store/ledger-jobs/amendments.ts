@@ -7,9 +7,16 @@
 import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { LineKind } from "../../domain/billing/invoice.ts";
-import type { LedgerReferenceData, ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
+import type {
+  LedgerReferenceData,
+  ReferenceDataKind,
+} from "../../domain/billing/ledger-validation.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
+import {
+  type ConnectionState,
+  pauseConnection,
+  readConnection,
+} from "../ledger-connection/connections.ts";
 import { invalidateReferenceData, loadReferenceData } from "../ledger-connection/reference-data.ts";
 import { movedReason } from "./abandon-amendment.ts";
 import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
@@ -93,7 +100,8 @@ export function createAmendments(pool: pg.Pool, sealing: Encryption): OpenAmendm
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     look: (jobId) => look(pool, organisationId, jobId),
     take: (jobId, leaseMs) => take(pool, organisationId, jobId, leaseMs),
-    reschedule: (jobId, pauseMs, reason) => reschedule(pool, organisationId, jobId, pauseMs, reason),
+    reschedule: (jobId, pauseMs, reason) =>
+      reschedule(pool, organisationId, jobId, pauseMs, reason),
     settle: (amendment, settlement) => recordAmendment(pool, organisationId, amendment, settlement),
   });
 }
@@ -106,7 +114,11 @@ interface StateRow {
   next_in_ms: number | null;
 }
 
-async function look(pool: pg.Pool, organisationId: string, jobId: string): Promise<AmendmentState | null> {
+async function look(
+  pool: pg.Pool,
+  organisationId: string,
+  jobId: string,
+): Promise<AmendmentState | null> {
   const { rows } = await pool.query<StateRow>({
     name: "look_at_amendment",
     text: `SELECT i.number, o.attempts, o.state, o.reason,

@@ -82,7 +82,13 @@ export async function planAllocations(
   const { rows } = await client.query<{ subscription_id: string }>({
     name: "plan_allocations",
     text: planText,
-    values: [organisationId, ids, ids.map(() => newId()), asked?.creditNoteId ?? null, asked?.invoiceId ?? null],
+    values: [
+      organisationId,
+      ids,
+      ids.map(() => newId()),
+      asked?.creditNoteId ?? null,
+      asked?.invoiceId ?? null,
+    ],
   });
   return rows.map(({ subscription_id }) => subscription_id);
 }

@@ -19,7 +19,10 @@ export interface Held {
  * ledger would repeat its answer for the same idempotency key (XERO-2). `isNumberTaken`: it refused
  * the number and showed no document with it.
  */
-export type UndoneOutcome = Held & { readonly isRemembered?: true; readonly isNumberTaken?: true } & (
+export type UndoneOutcome = Held & {
+  readonly isRemembered?: true;
+  readonly isNumberTaken?: true;
+} & (
     | {
         readonly kind: "refused";
         readonly reason: string;
@@ -189,7 +192,9 @@ async function recordTogether(
       // Contacts have no subscription, and an import may run at the same time.
       organisation: settlements.some(({ kind }) => kind === "contact_done"),
       jobIds: settlements.map(({ jobId }) => jobId),
-      ledgerInvoiceIds: used.flatMap(({ allocations }) => allocations.map(({ invoiceId }) => invoiceId)),
+      ledgerInvoiceIds: used.flatMap(({ allocations }) =>
+        allocations.map(({ invoiceId }) => invoiceId),
+      ),
     });
     const { rows } = await client.query<FinishedRow>(query);
     const credited = rows[0]?.credited ?? [];
@@ -215,7 +220,8 @@ async function saveUsed(
     const row = settled.find(({ job_id }) => job_id === note.jobId);
     return row === undefined ? [] : [{ ...row, note }];
   });
-  for (const { id, note } of notes) await saveObservedNote(client, organisationId, id, note, "found");
+  for (const { id, note } of notes)
+    await saveObservedNote(client, organisationId, id, note, "found");
 }
 
 type UsedNote = Settlement & { readonly kind: "credit_note_done" };
@@ -235,7 +241,10 @@ export function isUnwritable(error: unknown): boolean {
 }
 
 /** Why a document that the ledger has is refused here. */
-export const unwritableAnswer = { reason: "validation", message: "The ledger's answer fits no record here." } as const;
+export const unwritableAnswer = {
+  reason: "validation",
+  message: "The ledger's answer fits no record here.",
+} as const;
 
 function unwritable({ kind, jobId, attempt }: Settlement): Settlement {
   const why =
@@ -249,13 +258,23 @@ function outcomeRecord(settlement: Settlement): object {
   switch (settlement.kind) {
     case "invoice_done": {
       const { ledgerId, status, subtotal, total, amountDue, sent, updatedAt } = settlement;
-      const lines = settlement.lines.map(({ id, ledgerLineId }) => ({ id, ledger_line_id: ledgerLineId }));
+      const lines = settlement.lines.map(({ id, ledgerLineId }) => ({
+        id,
+        ledger_line_id: ledgerLineId,
+      }));
       const told = { status, subtotal, total, amount_due: amountDue, sent, updated_at: updatedAt };
       return { ...doneRecord(settlement), ledger_id: ledgerId, ...told, lines };
     }
     case "credit_note_done": {
       const { ledgerId, status, subtotal, total, remainingCredit, sent, updatedAt } = settlement;
-      const told = { status, subtotal, total, remaining: remainingCredit, sent, updated_at: updatedAt };
+      const told = {
+        status,
+        subtotal,
+        total,
+        remaining: remainingCredit,
+        sent,
+        updated_at: updatedAt,
+      };
       return { ...doneRecord(settlement), ledger_id: ledgerId, ...told };
     }
     case "contact_done":
@@ -283,9 +302,19 @@ export function undoneRecord(settlement: UndoneOutcome): object {
     case "refused":
       return { ...record, state: "refused", message: plain(settlement.message) };
     case "again":
-      return { ...record, state: "ready", delay_ms: settlement.delayMs, uncount: uncounted(settlement) };
+      return {
+        ...record,
+        state: "ready",
+        delay_ms: settlement.delayMs,
+        uncount: uncounted(settlement),
+      };
     case "uncertain":
-      return { ...record, state: "uncertain", delay_ms: settlement.delayMs, uncount: uncounted(settlement) };
+      return {
+        ...record,
+        state: "uncertain",
+        delay_ms: settlement.delayMs,
+        uncount: uncounted(settlement),
+      };
   }
 }
 

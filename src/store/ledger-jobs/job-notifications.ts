@@ -58,7 +58,11 @@ const lookMs = 2_000;
 /**
  * Awaits outcomes over a separate connection (LISTEN needs a session) and reads them over `pool`.
  */
-export function createOutcomes(databaseUrl: string, pool: pg.Pool, onError: (error: Error) => void): Outcomes {
+export function createOutcomes(
+  databaseUrl: string,
+  pool: pg.Pool,
+  onError: (error: Error) => void,
+): Outcomes {
   const watchers: Watchers = new Map();
   const wake = (id: string, isDone: boolean) => {
     for (const watcher of watchers.get(id) ?? []) watcher(id, isDone);
@@ -146,7 +150,8 @@ function startWatch(pool: pg.Pool, watchers: Watchers, jobIds: readonly string[]
       for (;;) {
         await sleep(Math.max(0, Math.min(lookMs, untilMs - Date.now())));
         woken = false;
-        if (open.size === 0) return jobIds.map((id) => ({ id, state: "done", reason: null, message: null }));
+        if (open.size === 0)
+          return jobIds.map((id) => ({ id, state: "done", reason: null, message: null }));
         const { outcomes, decided } = await readOutcomes(pool, organisationId, jobIds, untilMs);
         if (decided || Date.now() >= untilMs) return outcomes;
       }
@@ -188,6 +193,8 @@ async function readOutcomes(
       message,
     }),
   );
-  const open = rows.filter(({ put_off }, index) => outcomes[index]?.state === "waiting" && !put_off);
+  const open = rows.filter(
+    ({ put_off }, index) => outcomes[index]?.state === "waiting" && !put_off,
+  );
   return { outcomes, decided: open.length === 0 };
 }

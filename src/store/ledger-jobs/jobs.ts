@@ -141,7 +141,14 @@ export async function takeCreditNotes(
   organisationId: string,
   leaseMs: number,
 ): Promise<Taken<CreditNoteToSend>> {
-  return take(pool, organisationId, ["create_credit_note"], leaseMs, creditNoteColumns, creditNoteJoins);
+  return take(
+    pool,
+    organisationId,
+    ["create_credit_note"],
+    leaseMs,
+    creditNoteColumns,
+    creditNoteJoins,
+  );
 }
 
 /** Takes contacts, as `takeInvoices` takes invoices. */
@@ -150,7 +157,14 @@ export async function takeContacts(
   organisationId: string,
   leaseMs: number,
 ): Promise<Taken<ContactToSend>> {
-  return take(pool, organisationId, ["create_contact", "import_contact"], leaseMs, contactColumns, contactJoins);
+  return take(
+    pool,
+    organisationId,
+    ["create_contact", "import_contact"],
+    leaseMs,
+    contactColumns,
+    contactJoins,
+  );
 }
 
 async function take<T extends TakenRow>(
@@ -223,7 +237,12 @@ export async function reschedule(
  * The kinds that the posting workflow handles. Amendments, allocations and ends have their own
  * workflows (POSTING-7).
  */
-export const postingKinds = ["create_invoice", "create_contact", "import_contact", "create_credit_note"];
+export const postingKinds = [
+  "create_invoice",
+  "create_contact",
+  "import_contact",
+  "create_credit_note",
+];
 
 /**
  * An organisation's open posting jobs: how many, and milliseconds until the next can be tried (null
@@ -248,7 +267,11 @@ export async function readWaiting(
  * Abandons a contact's job that was never sent. True if it did. The new customer is deleted with
  * it, because nothing was decided. A retry starts from nothing.
  */
-export async function abandonContact(pool: pg.Pool, organisationId: string, jobId: string): Promise<boolean> {
+export async function abandonContact(
+  pool: pg.Pool,
+  organisationId: string,
+  jobId: string,
+): Promise<boolean> {
   const { rows } = await pool.query<{ id: string }>({
     name: "abandon_contact",
     text: `WITH op AS (

@@ -39,7 +39,10 @@ export function joinSynced(all: readonly Followed[]): Followed {
 }
 
 /** The column with a document's id in the ledger. */
-export const ledgerIdColumn = { invoices: "ledger_invoice_id", credit_notes: "ledger_credit_note_id" } as const;
+export const ledgerIdColumn = {
+  invoices: "ledger_invoice_id",
+  credit_notes: "ledger_credit_note_id",
+} as const;
 
 /** SQL: one of our own jobs works on row `d`. */
 export const isBusy = { invoices: isBusyInvoice, credit_notes: isBusyNote } as const;
@@ -49,7 +52,9 @@ export const isBusy = { invoices: isBusyInvoice, credit_notes: isBusyNote } as c
  * queried ($3), it may be newer than the answer, and is read again. A scheduled document has no id
  * in the ledger.
  */
-export const verdict = (kind: DocumentKind): string => `CASE WHEN d.ledger_updated_at > r.updated_at THEN 'older'
+export const verdict = (
+  kind: DocumentKind,
+): string => `CASE WHEN d.ledger_updated_at > r.updated_at THEN 'older'
     WHEN d.ledger_reported_at >= $3::timestamptz OR ${isBusy[kind]} THEN 'again' ELSE 'write' END`;
 
 /**

@@ -56,7 +56,8 @@ export interface ClaimedNotifications {
 }
 
 /** SQL: the database's clock as text, which keeps its microseconds on the way back. */
-export const takenAt = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+export const takenAt =
+  "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
 
 /** SQL: one of our own jobs works on row `d`, an invoice. Its answer reports more than a read. */
 export const isBusyInvoice = `(EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = d.organisation_id AND o.invoice_id = d.id
@@ -127,7 +128,11 @@ interface TakenRow {
  * Deletes a kind's notifications that need no read: objects that are not ours, and objects written
  * here since their change.
  */
-export async function dropNotifications(pool: pg.Pool, organisationId: string, kind: SyncKind): Promise<void> {
+export async function dropNotifications(
+  pool: pg.Pool,
+  organisationId: string,
+  kind: SyncKind,
+): Promise<void> {
   await pool.query({ name: "drop_notifications", text: dropText, values: [organisationId, kind] });
 }
 
@@ -135,7 +140,10 @@ export async function dropNotifications(pool: pg.Pool, organisationId: string, k
  * Claims notifications of the first kind that has any due, as many as one call reads. Objects with
  * failed calls come after all others, one at a time. Null if there are none.
  */
-export async function claimNotifications(pool: pg.Pool, organisationId: string): Promise<ClaimedNotifications | null> {
+export async function claimNotifications(
+  pool: pg.Pool,
+  organisationId: string,
+): Promise<ClaimedNotifications | null> {
   const { rows: due } = await pool.query<{ kind: SyncKind; is_alone: boolean }>({
     name: "due_notifications",
     text: dueText,
@@ -144,10 +152,17 @@ export async function claimNotifications(pool: pg.Pool, organisationId: string):
   for (const { kind, is_alone: isAlone } of due) {
     await dropNotifications(pool, organisationId, kind);
     const values = [organisationId, kind, isAlone];
-    const { rows } = await pool.query<TakenRow>({ name: "claim_notifications", text: takeText, values });
+    const { rows } = await pool.query<TakenRow>({
+      name: "claim_notifications",
+      text: takeText,
+      values,
+    });
     const [first] = rows;
     if (first === undefined) continue;
-    const hints = (isAlone ? [first] : rows).map((row) => ({ ledgerId: row.ledger_id, receivedAt: row.received_at }));
+    const hints = (isAlone ? [first] : rows).map((row) => ({
+      ledgerId: row.ledger_id,
+      receivedAt: row.received_at,
+    }));
     return { kind, hints, isAlone, takenAt: first.taken_at };
   }
   return null;
@@ -197,7 +212,11 @@ export async function finishNotifications(
 }
 
 // An object that always fails is alone again after one more failure.
-async function rejoinNotifications(pool: pg.Pool, organisationId: string, kind: SyncKind): Promise<void> {
+async function rejoinNotifications(
+  pool: pg.Pool,
+  organisationId: string,
+  kind: SyncKind,
+): Promise<void> {
   await pool.query({
     name: "rejoin_notifications",
     text: `UPDATE ledger_notifications h SET failures = ${togetherFailures - 1} FROM (
@@ -252,6 +271,12 @@ export async function leaveNotifications(
         try_at = CASE WHEN $5 OR ledger_notifications.reason IS NULL THEN ledger_notifications.try_at ELSE least(ledger_notifications.try_at, now() + interval '1 minute') END,
         changed_at = CASE WHEN ledger_notifications.changed_at IS NOT NULL AND excluded.changed_at IS NOT NULL
           THEN greatest(ledger_notifications.changed_at, excluded.changed_at) END`,
-    values: [organisationId, kind, hints.map((one) => one.ledgerId), hints.map((one) => one.changedAt), keepsPauses],
+    values: [
+      organisationId,
+      kind,
+      hints.map((one) => one.ledgerId),
+      hints.map((one) => one.changedAt),
+      keepsPauses,
+    ],
   });
 }

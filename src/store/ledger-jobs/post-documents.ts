@@ -3,11 +3,22 @@
  * connection.
  */
 import type pg from "pg";
-import type { LedgerReferenceData, ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
+import type {
+  LedgerReferenceData,
+  ReferenceDataKind,
+} from "../../domain/billing/ledger-validation.ts";
 import { findImported } from "../customers/customers.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
-import { type Invalidation, invalidateReferenceData, loadReferenceData } from "../ledger-connection/reference-data.ts";
+import {
+  type ConnectionState,
+  pauseConnection,
+  readConnection,
+} from "../ledger-connection/connections.ts";
+import {
+  type Invalidation,
+  invalidateReferenceData,
+  loadReferenceData,
+} from "../ledger-connection/reference-data.ts";
 import { recordOutcomes, type Settlement } from "./document-outcomes.ts";
 import {
   type ContactToSend,

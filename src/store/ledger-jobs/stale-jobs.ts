@@ -14,7 +14,11 @@ export type StaleJobs =
       readonly invoiceId: string;
       readonly jobId: string;
     }
-  | { readonly kind: "allocation"; readonly organisationId: string; readonly subscriptionId: string }
+  | {
+      readonly kind: "allocation";
+      readonly organisationId: string;
+      readonly subscriptionId: string;
+    }
   | { readonly kind: "clock"; readonly organisationId: string }
   | {
       readonly kind: "ending";
@@ -25,7 +29,10 @@ export type StaleJobs =
     };
 
 /** The work that a document of the ledger can leave. */
-export type DocumentWork = Extract<StaleJobs, { readonly kind: "settlement" | "amendment" | "allocation" }>;
+export type DocumentWork = Extract<
+  StaleJobs,
+  { readonly kind: "settlement" | "amendment" | "allocation" }
+>;
 
 interface StaleJobRow {
   organisation_id: string;
@@ -60,12 +67,17 @@ export async function findStaleJobs(
     values: [graceMs, postingKinds],
   });
   const found = rows.map((row) => ({ kind: row.kind, work: readStaleJobs(row) }));
-  for (const kind of new Set(found.filter(({ work }) => work === null).map((one) => one.kind))) onUnknown(kind);
+  for (const kind of new Set(found.filter(({ work }) => work === null).map((one) => one.kind)))
+    onUnknown(kind);
   return found.flatMap(({ work }) => (work === null ? [] : [work]));
 }
 
 function readStaleJobs(row: StaleJobRow): StaleJobs | null {
-  const { organisation_id: organisationId, subscription_id: subscriptionId, invoice_id: invoiceId } = row;
+  const {
+    organisation_id: organisationId,
+    subscription_id: subscriptionId,
+    invoice_id: invoiceId,
+  } = row;
   switch (row.kind) {
     case "settlement":
       return { kind: "settlement", organisationId };

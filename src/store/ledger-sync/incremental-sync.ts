@@ -68,7 +68,11 @@ const firstSyncAt = (syncIntervalMs: string): string =>
  * due at a random time within one interval, and not before the connection is one interval old. If
  * the connection leads to another tenant by now, everything is read again.
  */
-export async function readSyncState(pool: pg.Pool, organisationId: string, syncIntervalMs: number): Promise<SyncState> {
+export async function readSyncState(
+  pool: pg.Pool,
+  organisationId: string,
+  syncIntervalMs: number,
+): Promise<SyncState> {
   const { rows } = await pool.query<{
     wait_ms: number;
     reason: string | null;
@@ -95,7 +99,12 @@ export async function readSyncState(pool: pg.Pool, organisationId: string, syncI
   });
   const [row] = rows;
   if (row === undefined) return { waitMs: 0, reason: null, failures: 0, nextInMs: null };
-  return { waitMs: row.wait_ms, reason: row.reason, failures: row.failures, nextInMs: row.next_in_ms };
+  return {
+    waitMs: row.wait_ms,
+    reason: row.reason,
+    failures: row.failures,
+    nextInMs: row.next_in_ms,
+  };
 }
 
 interface SyncPageRow {
@@ -109,7 +118,10 @@ interface SyncPageRow {
  * The next page of the running sync, or the first page of one that is due. Null if neither exists,
  * or if its page has just failed.
  */
-export async function claimSyncPage(pool: pg.Pool, organisationId: string): Promise<SyncPage | null> {
+export async function claimSyncPage(
+  pool: pg.Pool,
+  organisationId: string,
+): Promise<SyncPage | null> {
   const begun = await pool.query({
     name: "begin_sync",
     text: `UPDATE ledger_sync_cursors SET sync_kind = '${syncKinds[0]}', sync_cursor = NULL, began_at = clock_timestamp(),
@@ -195,12 +207,25 @@ export async function endPage(
   await pool.query({
     name: "end_sync_page",
     text: endPageText,
-    values: [organisationId, page.kind, page.cursor, cursor, highWater, changed, next, syncIntervalMs],
+    values: [
+      organisationId,
+      page.kind,
+      page.cursor,
+      cursor,
+      highWater,
+      changed,
+      next,
+      syncIntervalMs,
+    ],
   });
 }
 
 /** Pauses the running sync for `delayMs`, because its page failed. */
-export async function failSyncPage(pool: pg.Pool, organisationId: string, delayMs: number): Promise<void> {
+export async function failSyncPage(
+  pool: pg.Pool,
+  organisationId: string,
+  delayMs: number,
+): Promise<void> {
   await pool.query({
     name: "fail_sync_page",
     text: `UPDATE ledger_sync_cursors SET next_sync_at = now() + $2 * interval '1 millisecond'
@@ -266,7 +291,8 @@ export async function findWithNotifications(
 }
 
 // Connected, and not paused.
-const isAskable = "c.disconnected_at IS NULL AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)";
+const isAskable =
+  "c.disconnected_at IS NULL AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)";
 
 async function beginMirrors(pool: pg.Pool, syncIntervalMs: number): Promise<void> {
   await pool.query({

@@ -3,7 +3,11 @@
  * if the object may be theirs (LEDGER-4).
  */
 import type pg from "pg";
-import { dropNotifications, leaveNotifications, type SyncKind } from "../ledger-jobs/pending-notifications.ts";
+import {
+  dropNotifications,
+  leaveNotifications,
+  type SyncKind,
+} from "../ledger-jobs/pending-notifications.ts";
 import { findWithNotifications } from "./incremental-sync.ts";
 
 /** An object that a webhook reported as changed. */

@@ -8,7 +8,13 @@ import { inTransaction } from "../database/pool.ts";
 import { type ObservedNoteState, saveObservedNote } from "../documents/credit-note-state.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
-import { type Dated, type Followed, joinSynced, nothingSynced, verdict } from "../ledger-jobs/observed-state.ts";
+import {
+  type Dated,
+  type Followed,
+  joinSynced,
+  nothingSynced,
+  verdict,
+} from "../ledger-jobs/observed-state.ts";
 
 /** A credit note as observed. */
 export type ObservedCreditNote = ObservedNoteState & Dated;
@@ -82,6 +88,13 @@ async function followNote(
   }
 }
 
-function noteRecord({ id, status, total, remainingCredit, sent, updatedAt }: ObservedCreditNote): object {
+function noteRecord({
+  id,
+  status,
+  total,
+  remainingCredit,
+  sent,
+  updatedAt,
+}: ObservedCreditNote): object {
   return { id, status, total, remaining: remainingCredit, sent, updated_at: updatedAt };
 }

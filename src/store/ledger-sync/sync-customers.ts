@@ -1,7 +1,11 @@
 /** Syncs customers with their contacts that people changed in the ledger (CUSTOMER-5). */
 import type pg from "pg";
 import type { Customer } from "../../domain/customers/customer.ts";
-import { type ObservedContactState, type SyncedCustomer, syncContact } from "../../domain/customers/sync-contact.ts";
+import {
+  type ObservedContactState,
+  type SyncedCustomer,
+  syncContact,
+} from "../../domain/customers/sync-contact.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction, isDatabaseError, uniqueViolation } from "../database/pool.ts";
 import type { Client } from "../documents/issue-documents.ts";
@@ -45,11 +49,16 @@ export async function syncContacts(
   });
   const ours = new Set(rows.map((row) => row.ledger_contact_id));
   const each: Followed[] = [];
-  for (const contact of looked) if (ours.has(contact.id)) each.push(await follow(pool, organisationId, contact));
+  for (const contact of looked)
+    if (ours.has(contact.id)) each.push(await follow(pool, organisationId, contact));
   return joinSynced(each);
 }
 
-async function follow(pool: pg.Pool, organisationId: string, contact: ObservedContact): Promise<Followed> {
+async function follow(
+  pool: pg.Pool,
+  organisationId: string,
+  contact: ObservedContact,
+): Promise<Followed> {
   try {
     const isChanged = await inTransaction(pool, (client) => write(client, organisationId, contact));
     return { ...nothingSynced, changed: isChanged ? 1 : 0 };
@@ -61,7 +70,11 @@ async function follow(pool: pg.Pool, organisationId: string, contact: ObservedCo
   }
 }
 
-async function write(client: Client, organisationId: string, contact: ObservedContact): Promise<boolean> {
+async function write(
+  client: Client,
+  organisationId: string,
+  contact: ObservedContact,
+): Promise<boolean> {
   // After a merge the surviving contact gets this customer. An import may create one from it at the
   // same time.
   await lockInOrder(client, organisationId, { organisation: true });
@@ -105,7 +118,11 @@ async function write(client: Client, organisationId: string, contact: ObservedCo
   return isMoved || keysOf(before).some((key) => before[key] !== after[key]);
 }
 
-async function isCustomer(client: Client, organisationId: string, contactId: string | null): Promise<boolean> {
+async function isCustomer(
+  client: Client,
+  organisationId: string,
+  contactId: string | null,
+): Promise<boolean> {
   if (contactId === null) return false;
   const { rows } = await client.query({
     name: "is_customer",

@@ -71,11 +71,14 @@ export async function syncInvoices(
 ): Promise<Followed> {
   if (looked.length === 0) return nothingSynced;
   try {
-    return await inTransaction(pool, (client) => writeInvoices(client, organisationId, looked, askedAt));
+    return await inTransaction(pool, (client) =>
+      writeInvoices(client, organisationId, looked, askedAt),
+    );
   } catch (error) {
     if (!isUnwritable(error)) throw error;
     const [only] = looked;
-    if (looked.length === 1 && only !== undefined) return leaveUnfit(pool, organisationId, only, askedAt);
+    if (looked.length === 1 && only !== undefined)
+      return leaveUnfit(pool, organisationId, only, askedAt);
     const each: Followed[] = [];
     for (const one of looked) each.push(await syncInvoices(pool, organisationId, [one], askedAt));
     return joinSynced(each);
@@ -107,7 +110,9 @@ async function writeInvoices(
     values: [organisationId, seen, askedAt, subscriptionIds],
   });
   const written = rows.filter((row) => row.verdict === "write" && row.is_other);
-  const open = written.filter(({ status }) => status === "approved").map((row) => row.subscription_id);
+  const open = written
+    .filter(({ status }) => status === "approved")
+    .map((row) => row.subscription_id);
   return {
     ...nothingSynced,
     changed: written.length,

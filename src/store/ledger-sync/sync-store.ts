@@ -4,7 +4,11 @@
  */
 import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
+import {
+  type ConnectionState,
+  pauseConnection,
+  readConnection,
+} from "../ledger-connection/connections.ts";
 import type { DocumentKind, Followed } from "../ledger-jobs/observed-state.ts";
 import {
   type ClaimedNotifications,
@@ -65,9 +69,16 @@ export interface LedgerSyncTenant {
   syncCreditNotes(looked: readonly ObservedCreditNote[], askedAt: string): Promise<Followed>;
   syncInvoices(looked: readonly ObservedInvoice[], askedAt: string): Promise<Followed>;
   /** The numbers of our documents, by their ids in the ledger. */
-  findNumbers(kind: DocumentKind, ledgerIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  findNumbers(
+    kind: DocumentKind,
+    ledgerIds: readonly string[],
+  ): Promise<ReadonlyMap<string, string>>;
   /** Records that the ledger no longer has these documents. */
-  loseDocuments(kind: DocumentKind, ledgerIds: readonly string[], askedAt: string): Promise<Followed>;
+  loseDocuments(
+    kind: DocumentKind,
+    ledgerIds: readonly string[],
+    askedAt: string,
+  ): Promise<Followed>;
   loseContacts(contactIds: readonly string[]): Promise<number>;
 }
 
@@ -82,7 +93,11 @@ export interface LedgerSync {
  * Binds the sync to a pool. `sealing` decrypts the connections' secrets. `syncIntervalMs` is the
  * time between two incremental syncs.
  */
-export function createLedgerSync(pool: pg.Pool, sealing: Encryption, syncIntervalMs: number): LedgerSync {
+export function createLedgerSync(
+  pool: pg.Pool,
+  sealing: Encryption,
+  syncIntervalMs: number,
+): LedgerSync {
   return {
     find: (after, limit) => findMirrors(pool, after, limit, syncIntervalMs),
     open: (organisationId) => ({
@@ -94,7 +109,8 @@ export function createLedgerSync(pool: pg.Pool, sealing: Encryption, syncInterva
       finishNotifications: (taken, again, unfollowed) =>
         finishNotifications(pool, organisationId, taken, again, unfollowed),
       failNotifications: (taken, reason) => failNotifications(pool, organisationId, taken, reason),
-      leaveNotifications: (kind, hints) => leaveNotifications(pool, organisationId, kind, hints, true),
+      leaveNotifications: (kind, hints) =>
+        leaveNotifications(pool, organisationId, kind, hints, true),
       claimSyncPage: () => claimSyncPage(pool, organisationId),
       failSyncPage: (delayMs) => failSyncPage(pool, organisationId, delayMs),
       endPage: (page, swept) => endPage(pool, organisationId, page, swept, syncIntervalMs),
@@ -102,7 +118,8 @@ export function createLedgerSync(pool: pg.Pool, sealing: Encryption, syncInterva
       syncCreditNotes: (looked, askedAt) => syncCreditNotes(pool, organisationId, looked, askedAt),
       syncInvoices: (looked, askedAt) => syncInvoices(pool, organisationId, looked, askedAt),
       findNumbers: (kind, ledgerIds) => findNumbers(pool, organisationId, kind, ledgerIds),
-      loseDocuments: (kind, ledgerIds, askedAt) => loseDocuments(pool, organisationId, kind, ledgerIds, askedAt),
+      loseDocuments: (kind, ledgerIds, askedAt) =>
+        loseDocuments(pool, organisationId, kind, ledgerIds, askedAt),
       loseContacts: (contactIds) => loseContacts(pool, organisationId, contactIds),
     }),
   };

@@ -94,7 +94,11 @@ export async function applyUnitsChange(
 }
 
 /** Loads the change with this id. It must exist. */
-export async function getUnitsChange(pool: pg.Pool, organisationId: string, id: string): Promise<AppliedUnitsChange> {
+export async function getUnitsChange(
+  pool: pg.Pool,
+  organisationId: string,
+  id: string,
+): Promise<AppliedUnitsChange> {
   const { rows } = await pool.query<ChangeRow>({
     name: "get_unit_change",
     text: `SELECT ${columns} FROM unit_changes WHERE organisation_id = $1 AND id = $2`,
@@ -135,7 +139,11 @@ async function saveChange(
   const { subscriptionId, operations, awaitedUntil } = asked;
   const raising = { createdAt: asked.now, awaitedUntil };
   const changed = { ...subscription, units: decision.units };
-  const written = { subscription: changed, currentPeriod: period.index, dueDate: nextDueDate(state) };
+  const written = {
+    subscription: changed,
+    currentPeriod: period.index,
+    dueDate: nextDueDate(state),
+  };
   await updateSubscriptions(client, organisationId, [written], asked.now);
   await savePeriods(
     client,
@@ -143,10 +151,19 @@ async function saveChange(
     decision.periods.map((one) => ({ subscriptionId, period: one })),
   );
   const jobIds: string[] = [];
-  const amend = async (amendment: InvoiceAmendment | null, before: PeriodState | null): Promise<string | null> => {
+  const amend = async (
+    amendment: InvoiceAmendment | null,
+    before: PeriodState | null,
+  ): Promise<string | null> => {
     if (amendment === null) return null;
     const billedUnits = before?.billedUnits ?? null;
-    const toWrite = { jobId: operations.amendment, subscriptionId, amendment, billedUnits, awaitedUntil };
+    const toWrite = {
+      jobId: operations.amendment,
+      subscriptionId,
+      amendment,
+      billedUnits,
+      awaitedUntil,
+    };
     if (await amendInvoice(client, organisationId, toWrite)) jobIds.push(operations.amendment);
     return amendment.invoiceId;
   };
@@ -172,7 +189,12 @@ async function saveChange(
   // After the invoice: credit is allocated to invoices with later numbers (DOCUMENT-4).
   const creditNoteId = decision.creditNote === null ? null : newId();
   if (decision.creditNote !== null && creditNoteId !== null) {
-    const note = { id: creditNoteId, jobId: operations.creditNote, subscriptionId, draft: decision.creditNote };
+    const note = {
+      id: creditNoteId,
+      jobId: operations.creditNote,
+      subscriptionId,
+      draft: decision.creditNote,
+    };
     await issueCreditNotes(client, organisationId, [note], raising);
     jobIds.push(operations.creditNote);
   }

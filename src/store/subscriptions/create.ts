@@ -6,7 +6,11 @@ import type pg from "pg";
 import { startOfDay } from "../../domain/calendar/civil-date.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { CreationDecision, CreationFacts } from "../../domain/subscriptions/create.ts";
-import { type OrganisationRow, organisationColumns, readOrganisation } from "../access/organisation-settings.ts";
+import {
+  type OrganisationRow,
+  organisationColumns,
+  readOrganisation,
+} from "../access/organisation-settings.ts";
 import {
   type ChargeRow,
   chargeListing,
@@ -74,7 +78,13 @@ export async function loadCreation(
   const { rows } = await pool.query<FactsRow>({
     name: "load_creation",
     text: factsText,
-    values: [organisationId, query.subscriptionId, query.customerCode, query.planCode, query.chargeCodes],
+    values: [
+      organisationId,
+      query.subscriptionId,
+      query.customerCode,
+      query.planCode,
+      query.chargeCodes,
+    ],
   });
   const row = rows[0];
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
@@ -186,9 +196,21 @@ export async function saveCreation(
         creation.requestHash,
         JSON.stringify(subscriptionRecord(subscriptionId, decision)),
         JSON.stringify(periodRecords(decision)),
-        JSON.stringify(invoices.map(({ invoiceId, position, draft }) => invoiceRecord(invoiceId, position, draft))),
-        JSON.stringify(invoices.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines))),
-        JSON.stringify(invoices.map((ids) => ({ id: ids.jobId, invoice_id: ids.invoiceId, position: ids.position }))),
+        JSON.stringify(
+          invoices.map(({ invoiceId, position, draft }) =>
+            invoiceRecord(invoiceId, position, draft),
+          ),
+        ),
+        JSON.stringify(
+          invoices.flatMap(({ invoiceId, draft }) => lineRecords(invoiceId, draft.lines)),
+        ),
+        JSON.stringify(
+          invoices.map((ids) => ({
+            id: ids.jobId,
+            invoice_id: ids.invoiceId,
+            position: ids.position,
+          })),
+        ),
         creation.awaitedUntil,
         creation.catalogueVersion,
         decision.subscription.customerId,

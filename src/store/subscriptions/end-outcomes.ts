@@ -7,7 +7,11 @@ import type pg from "pg";
 import type { DocumentStatus } from "../../domain/billing/invoice.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
-import { decideEnded, type EndedSubscription, type EndWhen } from "../../domain/subscriptions/end.ts";
+import {
+  decideEnded,
+  type EndedSubscription,
+  type EndWhen,
+} from "../../domain/subscriptions/end.ts";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import type { NextPeriodLines } from "../../domain/subscriptions/reversal.ts";
 import { loadStates } from "../billing/billing-state.ts";
@@ -73,7 +77,8 @@ export function createRecordTermination(pool: pg.Pool, organisationId: string): 
     drop: (held) => inTransaction(pool, (client) => drop(client, organisationId, held)),
     leave: (held, because, invoice) => saveLeft(pool, organisationId, held, because, invoice),
     refuse: (held, refused) => saveRefused(pool, organisationId, held, refused),
-    finish: (held, when) => inTransaction(pool, (client) => finish(client, organisationId, held, when)),
+    finish: (held, when) =>
+      inTransaction(pool, (client) => finish(client, organisationId, held, when)),
   };
 }
 
@@ -135,7 +140,11 @@ async function drop(
   const isGivenUp = rowCount === 1;
   if (!isGivenUp && rows[0]?.status !== "not_in_external") return null;
   if (!(await takeBack(client, organisationId, held))) return null;
-  return syncRemoved(client, organisation, held, { outcome: "never_sent", status: "deleted", told: null });
+  return syncRemoved(client, organisation, held, {
+    outcome: "never_sent",
+    status: "deleted",
+    told: null,
+  });
 }
 
 /** Makes the job ready for its next step, if this attempt still holds the lease. */
@@ -228,11 +237,27 @@ async function saveLeft(
     inTransaction(pool, async (client) => {
       await lockSubscriptions(client, organisationId, [subscriptionId]);
       if (!(await takeBack(client, organisationId, held))) return false;
-      const { status = null, total = null, amountDue = null, sent = null, updatedAt = null } = told ?? {};
+      const {
+        status = null,
+        total = null,
+        amountDue = null,
+        sent = null,
+        updatedAt = null,
+      } = told ?? {};
       await client.query({
         name: "leave_removal",
         text: leftText,
-        values: [organisationId, terminationId, step, status, total, amountDue, sent, updatedAt, because],
+        values: [
+          organisationId,
+          terminationId,
+          step,
+          status,
+          total,
+          amountDue,
+          sent,
+          updatedAt,
+          because,
+        ],
       });
       // The dispatcher starts the workflow of the planned allocation.
       await planAllocations(client, organisationId, [subscriptionId]);
@@ -267,9 +292,17 @@ async function finish(
   });
   if (rows[0] === undefined) return null;
   const { now } = rows[0];
-  const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now, closing: when === "now" });
+  const [loaded] = await loadStates(client, organisation, {
+    ids: [subscriptionId],
+    now,
+    closing: when === "now",
+  });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
-  const ended = endedUnlessRefused(loaded.state, when, await loadNextPeriodLines(client, loaded.state));
+  const ended = endedUnlessRefused(
+    loaded.state,
+    when,
+    await loadNextPeriodLines(client, loaded.state),
+  );
   if (ended instanceof Refusal) return refuseLast(client, organisation, held, ended.message);
   await client.query({
     name: "finish_termination",
@@ -284,7 +317,11 @@ async function finish(
   return { raised: leavesDocuments(ended) };
 }
 
-function endedUnlessRefused(state: BillingState, when: EndWhen, next: NextPeriodLines): EndedSubscription | Refusal {
+function endedUnlessRefused(
+  state: BillingState,
+  when: EndWhen,
+  next: NextPeriodLines,
+): EndedSubscription | Refusal {
   try {
     return decideEnded(state, when, next);
   } catch (error) {

@@ -61,7 +61,8 @@ export async function saveRefused(
     inTransaction(pool, async (client) => {
       const organisation = await holdOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-      if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: told }))) return null;
+      if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: told })))
+        return null;
       const raised = await goOn(client, organisation, held);
       // Held credit skipped the invoices while their removal was planned. The dispatcher starts the
       // workflow of the planned allocation.
@@ -138,7 +139,11 @@ async function goOn(
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const query = { subscriptionId, currentPeriod: loaded.currentPeriod, terminationId };
   const removed = await loadRemoved(client, organisationId, query);
-  const again = decideGoingOn(loaded.state, removed, await loadNextPeriodLines(client, loaded.state));
+  const again = decideGoingOn(
+    loaded.state,
+    removed,
+    await loadNextPeriodLines(client, loaded.state),
+  );
   if (again === null) return false;
   await client.query({
     name: "mark_reissued",

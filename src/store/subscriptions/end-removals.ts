@@ -6,7 +6,11 @@
 import type pg from "pg";
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { type ConnectionState, pauseConnection, readConnection } from "../ledger-connection/connections.ts";
+import {
+  type ConnectionState,
+  pauseConnection,
+  readConnection,
+} from "../ledger-connection/connections.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import type { HeldRemoval, HeldTermination } from "./end-lease.ts";
 import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
@@ -79,7 +83,11 @@ interface StateRow {
   left: number;
 }
 
-async function look(pool: pg.Pool, organisationId: string, terminationId: string): Promise<TerminationState | null> {
+async function look(
+  pool: pg.Pool,
+  organisationId: string,
+  terminationId: string,
+): Promise<TerminationState | null> {
   const { rows } = await pool.query<StateRow>({
     name: "read_termination",
     text: `SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left, CASE WHEN o.finished_at IS NULL THEN
@@ -156,12 +164,30 @@ async function take(
   });
   const row = rows[0];
   if (row === undefined) return null;
-  const held: HeldTermination = { terminationId, subscriptionId: row.subscription_id, attempt: row.attempts };
+  const held: HeldTermination = {
+    terminationId,
+    subscriptionId: row.subscription_id,
+    attempt: row.attempts,
+  };
   const { step, number } = row;
   if (step === null) return { ...held, kind: "finish", when: row.end_when };
-  const { invoice_id: invoiceId, tried_ms: triedMs, is_awaited: isAwaited, is_ahead: isAhead } = row;
+  const {
+    invoice_id: invoiceId,
+    tried_ms: triedMs,
+    is_awaited: isAwaited,
+    is_ahead: isAhead,
+  } = row;
   const { is_only_unsent: isOnlyUnsent } = row;
-  const removal: HeldRemoval = { ...held, step, invoiceId, number, triedMs, isAwaited, isAhead, isOnlyUnsent };
+  const removal: HeldRemoval = {
+    ...held,
+    step,
+    invoiceId,
+    number,
+    triedMs,
+    isAwaited,
+    isAhead,
+    isOnlyUnsent,
+  };
   if (row.is_busy) return { ...removal, kind: "wait" };
   return row.ledger_id === null
     ? { ...removal, kind: "drop" }

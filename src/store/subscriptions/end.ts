@@ -13,7 +13,11 @@ import {
   type EndWhen,
   type OpenInvoice,
 } from "../../domain/subscriptions/end.ts";
-import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "../billing/locked-subscription.ts";
+import {
+  type ChangedSubscription,
+  changeSubscription,
+  updateSubscriptions,
+} from "../billing/locked-subscription.ts";
 import { leavesDocuments, saveCharges } from "../billing/save-billing.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { loadNextPeriodLines } from "../documents/reversals.ts";
@@ -53,23 +57,37 @@ export async function createTermination(
 ): Promise<TerminationOutcome> {
   const { subscriptionId, now } = asked;
   const order = { ...asked, closing: asked.when === "now" };
-  const changed = await changeSubscription<TerminationOutcome>(pool, organisationId, order, async (client, state) => {
-    const earlier = await findRepeated(client, organisationId, asked);
-    const repeated = earlier === null ? null : repeat(earlier, asked, state.subscription.customerId);
-    if (repeated !== null) return repeated;
-    const next = await loadNextPeriodLines(client, state);
-    const facts = { state, invoices: await loadOpenInvoices(client, organisationId, subscriptionId), next };
-    const decision = decide(facts);
-    if (decision.kind === "unchanged") return { kind: "unchanged", hasDocuments: false };
-    if (decision.removals.length > 0) {
-      await insertTermination(client, organisationId, asked, decision);
-      return { kind: "begun", terminationId: asked.terminationId, customerId: state.subscription.customerId };
-    }
-    await insertTermination(client, organisationId, asked, null);
-    const ended = decideEnded(state, asked.when, next);
-    await writeEnded(client, organisationId, state.period.index, ended, now);
-    return { kind: "ended", hasDocuments: leavesDocuments(ended) };
-  });
+  const changed = await changeSubscription<TerminationOutcome>(
+    pool,
+    organisationId,
+    order,
+    async (client, state) => {
+      const earlier = await findRepeated(client, organisationId, asked);
+      const repeated =
+        earlier === null ? null : repeat(earlier, asked, state.subscription.customerId);
+      if (repeated !== null) return repeated;
+      const next = await loadNextPeriodLines(client, state);
+      const facts = {
+        state,
+        invoices: await loadOpenInvoices(client, organisationId, subscriptionId),
+        next,
+      };
+      const decision = decide(facts);
+      if (decision.kind === "unchanged") return { kind: "unchanged", hasDocuments: false };
+      if (decision.removals.length > 0) {
+        await insertTermination(client, organisationId, asked, decision);
+        return {
+          kind: "begun",
+          terminationId: asked.terminationId,
+          customerId: state.subscription.customerId,
+        };
+      }
+      await insertTermination(client, organisationId, asked, null);
+      const ended = decideEnded(state, asked.when, next);
+      await writeEnded(client, organisationId, state.period.index, ended, now);
+      return { kind: "ended", hasDocuments: leavesDocuments(ended) };
+    },
+  );
   return changed ?? { kind: "unknown" };
 }
 
@@ -90,7 +108,11 @@ export async function writeEnded(
  * Records that a caller got the ledger's refusal. From then on a repeat of the request is a new one
  * (IDEMPOTENCY-5).
  */
-export async function reportTermination(pool: pg.Pool, organisationId: string, terminationId: string): Promise<void> {
+export async function reportTermination(
+  pool: pg.Pool,
+  organisationId: string,
+  terminationId: string,
+): Promise<void> {
   await pool.query({
     name: "report_termination",
     text: "UPDATE terminations SET told = true WHERE organisation_id = $1 AND id = $2",
@@ -138,9 +160,11 @@ function repeat(
   customerId: string,
 ): TerminationOutcome | null {
   const isOwn = earlier.id === terminationId;
-  if (!earlier.request_hash.equals(requestHash)) return earlier.state === "refused" ? null : { kind: "conflict" };
+  if (!earlier.request_hash.equals(requestHash))
+    return earlier.state === "refused" ? null : { kind: "conflict" };
   if (earlier.ended) return { kind: "ended", hasDocuments: isOwn };
-  if (earlier.state !== "refused") return isOwn ? { kind: "begun", terminationId, customerId } : { kind: "running" };
+  if (earlier.state !== "refused")
+    return isOwn ? { kind: "begun", terminationId, customerId } : { kind: "running" };
   return { kind: "refused", terminationId: earlier.id, message: earlier.message ?? "" };
 }
 

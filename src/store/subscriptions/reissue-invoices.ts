@@ -7,7 +7,12 @@ import { takeOverUsage } from "../billing/billed-usage.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import { type InvoiceRow, invoiceListing, readInvoice } from "../documents/invoices.ts";
-import { type Client, type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
+import {
+  type Client,
+  type Issuing,
+  issueCreditNotes,
+  issueInvoices,
+} from "../documents/issue-documents.ts";
 
 interface RemovedRow extends InvoiceRow {
   period_index: number;
@@ -55,7 +60,14 @@ export async function loadRemoved(
 
 function readRemoved(row: RemovedRow): RemovedInvoice {
   const { id, number, type, lines } = readInvoice(row);
-  return { id, number, type, lines, periodIndex: row.period_index, billsDeferred: row.bills_deferred };
+  return {
+    id,
+    number,
+    type,
+    lines,
+    periodIndex: row.period_index,
+    billsDeferred: row.bills_deferred,
+  };
 }
 
 /** Reissues the invoices. It passes the ids of the jobs to `watch` before it writes anything. */
@@ -66,8 +78,14 @@ export async function reissueInvoices(
   { periods, invoices, creditNote }: Reissued,
   { watch, ...raising }: Issuing & { readonly watch: (jobIds: readonly string[]) => void },
 ): Promise<readonly string[]> {
-  const raised = invoices.map((invoice) => ({ id: newId(), jobId: newId(), subscriptionId, ...invoice }));
-  const notes = creditNote === null ? [] : [{ id: newId(), jobId: newId(), subscriptionId, draft: creditNote }];
+  const raised = invoices.map((invoice) => ({
+    id: newId(),
+    jobId: newId(),
+    subscriptionId,
+    ...invoice,
+  }));
+  const notes =
+    creditNote === null ? [] : [{ id: newId(), jobId: newId(), subscriptionId, draft: creditNote }];
   const jobIds = [...raised, ...notes].map(({ jobId }) => jobId);
   watch(jobIds);
   await savePeriods(
@@ -76,7 +94,9 @@ export async function reissueInvoices(
     periods.map((period) => ({ subscriptionId, period })),
   );
   await issueInvoices(client, organisationId, raised, raising);
-  const replaced = raised.flatMap(({ id, replaces }) => (replaces === null ? [] : [{ id, replaces }]));
+  const replaced = raised.flatMap(({ id, replaces }) =>
+    replaces === null ? [] : [{ id, replaces }],
+  );
   await takeOverDeferred(client, organisationId, replaced);
   await takeOverUsage(client, organisationId, replaced);
   // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).

@@ -6,7 +6,11 @@ import { strict as assert } from "node:assert";
 import type pg from "pg";
 import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
 import type { Restoration, RestorationFacts } from "../../domain/subscriptions/restore.ts";
-import { type ChangedSubscription, changeSubscription, updateSubscriptions } from "../billing/locked-subscription.ts";
+import {
+  type ChangedSubscription,
+  changeSubscription,
+  updateSubscriptions,
+} from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import type { Client } from "../documents/issue-documents.ts";
 import { loadNextPeriodLines } from "../documents/reversals.ts";
@@ -85,7 +89,11 @@ async function findRepeated(
 
 async function loadFacts(client: Client, state: BillingState): Promise<RestorationFacts> {
   const { organisation, subscription, period } = state;
-  const query = { subscriptionId: subscription.id, currentPeriod: period.index, terminationId: null };
+  const query = {
+    subscriptionId: subscription.id,
+    currentPeriod: period.index,
+    terminationId: null,
+  };
   const removed = await loadRemoved(client, organisation.id, query);
   const { rows: customers } = await client.query<{ status: RestorationFacts["customerStatus"] }>({
     name: "load_customer_status",
@@ -110,7 +118,13 @@ async function saveRestoration(
   const written = { subscription, currentPeriod: state.period.index, dueDate };
   await updateSubscriptions(client, organisationId, [written], createdAt);
   const raising = { createdAt, awaitedUntil, watch };
-  const jobIds = await reissueInvoices(client, organisationId, subscriptionId, restoration, raising);
+  const jobIds = await reissueInvoices(
+    client,
+    organisationId,
+    subscriptionId,
+    restoration,
+    raising,
+  );
   await insertRestoration(client, organisationId, jobIds, asked);
   return jobIds;
 }

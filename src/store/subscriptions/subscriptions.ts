@@ -101,7 +101,11 @@ export interface SubscriptionFilters {
 }
 
 /** Converts the filters to SQL conditions. */
-export function subscriptionFilters({ customer, customerCode, status }: SubscriptionFilters): readonly Filter[] {
+export function subscriptionFilters({
+  customer,
+  customerCode,
+  status,
+}: SubscriptionFilters): readonly Filter[] {
   const filters: Filter[] = [];
   if (customer !== null) filters.push({ sql: "t.customer_id = ?", value: customer });
   if (customerCode !== null) filters.push({ sql: "c.code = ?", value: customerCode });

@@ -5,7 +5,11 @@
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { MeterStatus } from "../../domain/catalogue/meter.ts";
 import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
-import type { ReportableMeter, ReportableSubscription, UsageFacts } from "../../domain/usage/ingest.ts";
+import type {
+  ReportableMeter,
+  ReportableSubscription,
+  UsageFacts,
+} from "../../domain/usage/ingest.ts";
 import type { Client } from "../documents/issue-documents.ts";
 
 /** A subscription to evaluate usage with, and whether nothing is due for it. */
@@ -26,7 +30,8 @@ export interface LoadedSubscriptions {
 export type Meters = Pick<UsageFacts, "metersById" | "metersByCode">;
 
 /** SQL of an instant in microseconds. A `Date` would lose three digits (USAGE-8). */
-export const microseconds = (column: string): string => `(extract(epoch FROM ${column}) * 1000000)::bigint`;
+export const microseconds = (column: string): string =>
+  `(extract(epoch FROM ${column}) * 1000000)::bigint`;
 
 // One text for all rows. The driver takes three times as long as PostgreSQL for a hundred rows of
 // thirteen columns. No column contains a space or a comma. LIMIT keeps each lookup on the primary
@@ -63,8 +68,17 @@ export async function loadReportable(
 }
 
 function readSubscription(told: string): LoadedSubscription {
-  const [id = "", planId = "", status, timezone = "", startDate = "", billingDay, unit, count, ...changing] =
-    told.split(" ");
+  const [
+    id = "",
+    planId = "",
+    status,
+    timezone = "",
+    startDate = "",
+    billingDay,
+    unit,
+    count,
+    ...changing
+  ] = told.split(" ");
   const [endDate = "", endedAt = "", endingOn = "", currentPeriod, usageBill, isUndue] = changing;
   return {
     id,
@@ -119,7 +133,10 @@ interface MeterRow {
   plans: string[] | null;
 }
 
-async function loadMeters(client: Client, organisationId: string): Promise<Meters & { readonly version: string }> {
+async function loadMeters(
+  client: Client,
+  organisationId: string,
+): Promise<Meters & { readonly version: string }> {
   const { rows } = await client.query<MeterRow>({
     name: "load_reportable_meters",
     text: `SELECT o.catalogue_version AS version, m.id, m.code, m.status,

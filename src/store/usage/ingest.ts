@@ -69,7 +69,11 @@ export function createStoreUsage(pool: pg.Pool): StoreUsage {
     let locked: ReadonlySet<string> = new Set();
     for (;;) {
       const batch = { organisationId, reported, subscriptionIds, now, locked };
-      const tried = await inTransaction(pool, (client) => tryBatch(client, catalogue, batch), begin(batch));
+      const tried = await inTransaction(
+        pool,
+        (client) => tryBatch(client, catalogue, batch),
+        begin(batch),
+      );
       if (tried.kind === "told") return tried.verdicts;
       locked = new Set([...locked, ...tried.ids]);
     }
@@ -107,7 +111,9 @@ async function tryBatch(client: Client, catalogue: MeterCatalogue, batch: Batch)
   const created = await insertEvents(client, organisationId, events, now);
   const stored = await loadStored(client, organisationId, idsToFind(judged, created));
   const used = new Set(
-    events.filter(({ eventId }) => created.has(eventId)).map(({ subscriptionId }) => subscriptionId),
+    events
+      .filter(({ eventId }) => created.has(eventId))
+      .map(({ subscriptionId }) => subscriptionId),
   );
   await setDue(
     client,
@@ -173,8 +179,13 @@ async function insertEvents(
  * The ids that an earlier batch may have stored: events not inserted now, and events that the state
  * would reject (USAGE-3).
  */
-function idsToFind(judged: readonly EvaluatedUsage[], created: ReadonlySet<string>): readonly string[] {
-  return [...new Set(judged.map(({ eventId }) => eventId))].filter((eventId) => !created.has(eventId));
+function idsToFind(
+  judged: readonly EvaluatedUsage[],
+  created: ReadonlySet<string>,
+): readonly string[] {
+  return [...new Set(judged.map(({ eventId }) => eventId))].filter(
+    (eventId) => !created.has(eventId),
+  );
 }
 
 // One text for all rows, as for the subscriptions. It has the places of the ids, because an id may
@@ -204,7 +215,12 @@ async function loadStored(
   return new Map(
     told.split(",").map((one): [string, UsageDetails] => {
       const [place, subscriptionId = "", meterId = "", quantity, occurredAt = ""] = one.split(" ");
-      const details = { subscriptionId, meterId, quantity: quantity as Quantity, occurredAt: BigInt(occurredAt) };
+      const details = {
+        subscriptionId,
+        meterId,
+        quantity: quantity as Quantity,
+        occurredAt: BigInt(occurredAt),
+      };
       return [eventIds[Number(place) - 1] ?? "", details];
     }),
   );
@@ -241,6 +257,7 @@ function plainArray(values: readonly (string | number)[]): string {
 
 function textArray(values: readonly string[]): string {
   let text = "";
-  for (const value of values) text += `,"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`;
+  for (const value of values)
+    text += `,"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`;
   return `{${text.slice(1)}}`;
 }

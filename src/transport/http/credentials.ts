@@ -28,7 +28,8 @@ function headerOf(rawHeaders: readonly string[], wanted: string): HeaderValue {
   const values: string[] = [];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
-    if (name.length === wanted.length && name.toLowerCase() === wanted) values.push(rawHeaders[index + 1] ?? "");
+    if (name.length === wanted.length && name.toLowerCase() === wanted)
+      values.push(rawHeaders[index + 1] ?? "");
   }
   return values.length > 1 ? values : (values[0] ?? null);
 }

@@ -100,14 +100,16 @@ export function exchanges(
     const exchange = begin(request, awaitsContinue);
     if (request.stream === undefined) noteTaken(request, response);
     if (parts.isDraining() && response.stream === undefined) response.shouldKeepAlive = false;
-    if (hasBody(request)) parts.slowBodies.watch(request, exchange.startedMs, isOpenService(exchange));
+    if (hasBody(request))
+      parts.slowBodies.watch(request, exchange.startedMs, isOpenService(exchange));
     parts.unreadAnswers.watch(response);
     response.once("close", () => end(parts, request, response, exchange));
     // `close` reports a fault of the connection. Without this listener the fault would end the
     // process.
     request.on("error", ignore);
     response.on("error", ignore);
-    if (!parts.keyless.admit(request, response, exchange)) refuseExcess(request, response, exchange);
+    if (!parts.keyless.admit(request, response, exchange))
+      refuseExcess(request, response, exchange);
     else if (!isOpenService(exchange)) dispatch(parts, request, response, exchange);
     else {
       keyless.enter(request.stream?.session ?? request.socket, () => {
@@ -171,7 +173,12 @@ function begin(request: HttpRequest, awaitsContinue: boolean): Exchange {
   };
 }
 
-function dispatch(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+function dispatch(
+  parts: ExchangeParts,
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+): void {
   const own = ownAnswer(parts, request.method, exchange.path);
   if (own !== undefined) answer(parts, own, request, response, exchange);
   else if (!exchange.path.startsWith("/v1/") && procedurePath.test(exchange.path)) {
@@ -182,7 +189,11 @@ function dispatch(parts: ExchangeParts, request: HttpRequest, response: HttpResp
   }
 }
 
-function ownAnswer(parts: ExchangeParts, method: string | undefined, path: string): Answer | undefined {
+function ownAnswer(
+  parts: ExchangeParts,
+  method: string | undefined,
+  path: string,
+): Answer | undefined {
   if (method === "GET") return parts.own.get(path);
   return method === "POST" ? parts.doors?.get(path) : undefined;
 }
@@ -222,7 +233,12 @@ function refuseExcess(request: HttpRequest, response: HttpResponse, exchange: Ex
 /**
  * The Connect library writes its own responses, so the headers of every response are set before.
  */
-function connect(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+function connect(
+  parts: ExchangeParts,
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+): void {
   connectExchanges.set(request, exchange);
   exchange.protocol = "connect";
   response.setHeader("Request-Id", exchange.requestId);
@@ -253,13 +269,19 @@ function fail(
   parts.logFailure(error, exchange.requestId);
   const code = "internal_error";
   exchange.code = code;
-  const message = "Something went wrong on our side; please retry, and quote the request id if it goes on";
+  const message =
+    "Something went wrong on our side; please retry, and quote the request id if it goes on";
   const { requestId } = exchange;
   const body = errorEnvelope({ type: "api_error", code, message, param: null, requestId });
   respond(request, response, 500, responseHeaders(exchange), body);
 }
 
-function end(parts: ExchangeParts, request: HttpRequest, response: HttpResponse, exchange: Exchange): void {
+function end(
+  parts: ExchangeParts,
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+): void {
   const answered = response.writableFinished;
   if (!answered) exchange.abort?.abort();
   if (parts.isDraining() && response.stream === undefined) request.socket.destroySoon();

@@ -40,7 +40,8 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
   return {
     admit(request, response, exchange) {
       const { authorization } = exchange.credentials;
-      const digest = typeof authorization === "string" ? hash("sha256", authorization, "base64") : null;
+      const digest =
+        typeof authorization === "string" ? hash("sha256", authorization, "base64") : null;
       if (digest !== null) {
         response.once("close", () => known.note(digest, exchange));
         if (known.has(digest)) return true;
@@ -49,7 +50,10 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
       const holder = {
         connection: connection ?? response,
         address: connection === undefined ? null : addressOf(connection),
-        state: digest === null ? () => stateWithout(request, response) : () => stateWith(response, exchange),
+        state:
+          digest === null
+            ? () => stateWithout(request, response)
+            : () => stateWith(response, exchange),
         evict: () => end(response),
       };
       const slot = (digest === null ? withoutCredentials : unprovenCredentials).take(holder);
@@ -66,7 +70,10 @@ export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): 
  * Such a request needs no long work here. If it stays open, it waits for its client to send or to
  * read.
  */
-function stateWithout(request: HttpRequest, response: HttpResponse): ReturnType<SlotHolder["state"]> {
+function stateWithout(
+  request: HttpRequest,
+  response: HttpResponse,
+): ReturnType<SlotHolder["state"]> {
   return response.headersSent || (hasBody(request) && !request.complete) ? "evictable" : "busy";
 }
 

@@ -4,7 +4,11 @@
  * objects to read. Content that the ledger sends is never stored.
  */
 
-import type { LedgerNotification, LedgerWebhook, LedgerWebhookDelivery } from "../../ledger/port/ledger.ts";
+import type {
+  LedgerNotification,
+  LedgerWebhook,
+  LedgerWebhookDelivery,
+} from "../../ledger/port/ledger.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { assertAnnouncedSize, readBody } from "../rest/read-body.ts";
 import { RequestFault } from "../rest/request-fault.ts";
@@ -66,7 +70,12 @@ export function ledgerWebhookAnswer(parts: LedgerWebhookParts): Answer {
     const stopped = new AbortController();
     const connection = request.stream?.session ?? request.socket;
     const evict = () => stopped.abort(503);
-    const slot = slots.take({ connection, address: addressOf(connection), state: () => "evictable", evict });
+    const slot = slots.take({
+      connection,
+      address: addressOf(connection),
+      state: () => "evictable",
+      evict,
+    });
     const timer = setTimeout(() => stopped.abort(408), parts.bodyMs ?? bodyMs);
     try {
       return await bodyOf(request, response, awaitsContinue, stopped.signal);
@@ -107,7 +116,19 @@ async function bodyOf(
   }
 }
 
-function endEmpty(request: HttpRequest, response: HttpResponse, requestId: string, status: number): void {
-  const headers = ["Request-Id", requestId, "Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
+function endEmpty(
+  request: HttpRequest,
+  response: HttpResponse,
+  requestId: string,
+  status: number,
+): void {
+  const headers = [
+    "Request-Id",
+    requestId,
+    "Cache-Control",
+    "no-store",
+    "X-Content-Type-Options",
+    "nosniff",
+  ];
   respond(request, response, status, headers, "");
 }

@@ -77,7 +77,11 @@ export interface HttpLimits {
 const mebibyte = 1_048_576;
 
 /** Four mebibytes are 17 copies of the OpenAPI document, the largest answer that needs no key. */
-const unreadOfStrangers = { perConnection: 4 * mebibyte, perAddress: 16 * mebibyte, total: 64 * mebibyte };
+const unreadOfStrangers = {
+  perConnection: 4 * mebibyte,
+  perAddress: 16 * mebibyte,
+  total: 64 * mebibyte,
+};
 
 /** The limits of a server in production. */
 export const defaultLimits: HttpLimits = {

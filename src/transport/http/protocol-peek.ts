@@ -14,7 +14,12 @@ export type TakeConnection = (socket: Socket) => void;
  * Waits for the first bytes of the socket, puts them back and hands the socket to the server of its
  * protocol. A connection that ends early or sends nothing for `firstByteMs` is destroyed.
  */
-export function peekProtocol(socket: Socket, firstByteMs: number, http1: TakeConnection, http2: TakeConnection): void {
+export function peekProtocol(
+  socket: Socket,
+  firstByteMs: number,
+  http1: TakeConnection,
+  http2: TakeConnection,
+): void {
   let seen: Buffer = Buffer.alloc(0);
   const drop = () => socket.destroy();
   const timer = setTimeout(drop, firstByteMs);

@@ -86,7 +86,9 @@ export function createReadiness(settings: ReadinessSettings): Readiness {
     const results = await Promise.all(
       checks.map(async ({ name, required, run }) => ({ name, required, ...(await run()) })),
     );
-    const reasons = results.flatMap(({ name, reason }) => (reason === null ? [] : [[name, reason] as const]));
+    const reasons = results.flatMap(({ name, reason }) =>
+      reason === null ? [] : [[name, reason] as const],
+    );
     publish({
       status: results.every(({ ok, required }) => ok || !required) ? "ready" : "not_ready",
       checks: Object.fromEntries(results.map(({ name, ok }) => [name, ok ? "ok" : "failed"])),

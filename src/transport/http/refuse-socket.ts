@@ -8,9 +8,21 @@ import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { newRequestId } from "./request-id.ts";
 
 const answers = {
-  400: { reason: "Bad Request", code: "invalid_parameter", message: "The request is not valid HTTP" },
-  408: { reason: "Request Timeout", code: "invalid_parameter", message: "The request came too slowly" },
-  431: { reason: "Request Header Fields Too Large", code: "request_too_large", message: "The header is over 16 KB" },
+  400: {
+    reason: "Bad Request",
+    code: "invalid_parameter",
+    message: "The request is not valid HTTP",
+  },
+  408: {
+    reason: "Request Timeout",
+    code: "invalid_parameter",
+    message: "The request came too slowly",
+  },
+  431: {
+    reason: "Request Header Fields Too Large",
+    code: "request_too_large",
+    message: "The header is over 16 KB",
+  },
 } as const;
 
 /** Returns the status for an error of Node's HTTP parser or clocks. */
@@ -71,7 +83,8 @@ export function refuseSocket(socket: Socket, status: keyof typeof answers): void
 }
 
 function writeRefusal(socket: Socket, status: keyof typeof answers): void {
-  const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })._httpMessage;
+  const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } | null })
+    ._httpMessage;
   // If an answer has begun, the client would read any byte from here as part of that answer.
   if (!socket.writable || answering?.headersSent === true) {
     socket.destroy();
@@ -79,7 +92,13 @@ function writeRefusal(socket: Socket, status: keyof typeof answers): void {
   }
   const { reason, code, message } = answers[status];
   const requestId = newRequestId();
-  const body = errorEnvelope({ type: "invalid_request_error", code, message, param: null, requestId });
+  const body = errorEnvelope({
+    type: "invalid_request_error",
+    code,
+    message,
+    param: null,
+    requestId,
+  });
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nRequest-Id: ${requestId}\r\nContent-Type: application/json\r\n` +
       `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n` +

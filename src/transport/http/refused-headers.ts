@@ -13,7 +13,10 @@ export interface RefusedHeaders {
 }
 
 /** Starts the watch with the given limits. */
-export function watchRefusedHeaders({ headersCheckMs, refusedHeaders }: HttpLimits): RefusedHeaders {
+export function watchRefusedHeaders({
+  headersCheckMs,
+  refusedHeaders,
+}: HttpLimits): RefusedHeaders {
   /** By session, the number of its streams that became requests. */
   const requests = new Map<ServerHttp2Session, number>();
   const check = () => {
@@ -37,7 +40,10 @@ export function watchRefusedHeaders({ headersCheckMs, refusedHeaders }: HttpLimi
 
 function end(session: ServerHttp2Session): void {
   // Node sends the code only together with an error.
-  session.destroy(new Error("too many header blocks were refused"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  session.destroy(
+    new Error("too many header blocks were refused"),
+    constants.NGHTTP2_ENHANCE_YOUR_CALM,
+  );
 }
 
 /** Clients open streams with odd, rising numbers. */

@@ -89,7 +89,11 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
       ? cleartextServer(limits, onRequest, onSession)
       : tlsServer(limits, parts.tls, onRequest, onSession);
   server.maxConnections = limits.connections;
-  const byAddress = limitConnections(addressOf, limits.connectionsPerAddress, parts.onConnectionLimit);
+  const byAddress = limitConnections(
+    addressOf,
+    limits.connectionsPerAddress,
+    parts.onConnectionLimit,
+  );
   takeConnections(server, byAddress.admit, (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -125,7 +129,10 @@ function http1Options(limits: HttpLimits) {
 
 function http2Options(limits: HttpLimits) {
   return {
-    settings: { maxConcurrentStreams: limits.streamsPerSession, maxHeaderListSize: limits.headerBytes },
+    settings: {
+      maxConcurrentStreams: limits.streamsPerSession,
+      maxHeaderListSize: limits.headerBytes,
+    },
     // A client that repeatedly breaks the protocol or opens refused streams is disconnected. Node's
     // default is 1,000.
     maxSessionInvalidFrames: 100,
@@ -160,7 +167,11 @@ function removeConnectionListeners(server: Server): (socket: Socket) => void {
 }
 
 /** Closes a connection that is not admitted, before anything reads from it. */
-function takeConnections(server: Server, admit: (socket: Socket) => boolean, onSocket: (socket: Socket) => void): void {
+function takeConnections(
+  server: Server,
+  admit: (socket: Socket) => boolean,
+  onSocket: (socket: Socket) => void,
+): void {
   const take = removeConnectionListeners(server);
   server.on("connection", (socket: Socket) => {
     if (!admit(socket)) return void socket.destroy();
@@ -186,7 +197,10 @@ function tlsServer(
   });
   serve(server, limits, onRequest, onSession);
   // This server accepts its HTTP/1.1 clocks only as members.
-  return Object.assign(server, { headersTimeout: limits.headersMs, requestTimeout: limits.requestMs });
+  return Object.assign(server, {
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+  });
 }
 
 function serve(
@@ -195,10 +209,18 @@ function serve(
   onRequest: OnRequest,
   onSession: OnSession,
 ): void {
-  server.on("request", (request: HttpRequest, response: HttpResponse) => onRequest(request, response, false));
-  server.on("checkContinue", (request: HttpRequest, response: HttpResponse) => onRequest(request, response, true));
-  server.on("checkExpectation", (request: HttpRequest, response: HttpResponse) => onRequest(request, response, false));
-  server.on("clientError", (error: Error, socket: Socket) => refuseSocket(socket, statusOfSocketError(error)));
+  server.on("request", (request: HttpRequest, response: HttpResponse) =>
+    onRequest(request, response, false),
+  );
+  server.on("checkContinue", (request: HttpRequest, response: HttpResponse) =>
+    onRequest(request, response, true),
+  );
+  server.on("checkExpectation", (request: HttpRequest, response: HttpResponse) =>
+    onRequest(request, response, false),
+  );
+  server.on("clientError", (error: Error, socket: Socket) =>
+    refuseSocket(socket, statusOfSocketError(error)),
+  );
   server.on("session", (session: ServerHttp2Session) => {
     onSession(session);
     session.setTimeout(limits.sessionIdleMs, () => session.close());
@@ -223,11 +245,17 @@ function listenFault(cause: unknown, host: string, port: number, setting: string
   const hostSetting = setting.replace(/PORT$/, "HOST");
   switch ((cause as { code?: string }).code) {
     case "EADDRINUSE":
-      return new SettingError(`Port ${port} on ${host} is taken by another process: set ${setting} to a free one`, {
-        cause,
-      });
+      return new SettingError(
+        `Port ${port} on ${host} is taken by another process: set ${setting} to a free one`,
+        {
+          cause,
+        },
+      );
     case "EACCES":
-      return new SettingError(`Port ${port} may not be opened by this user: set ${setting} to another`, { cause });
+      return new SettingError(
+        `Port ${port} may not be opened by this user: set ${setting} to another`,
+        { cause },
+      );
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return new SettingError(`${hostSetting}=${host} is no address of this machine`, { cause });

@@ -113,7 +113,10 @@ function setBytes(entry: Entry, bytes: number): void {
   for (const group of entry.groups) group.bytes += bytes - entry.bytes;
   entry.bytes = bytes;
   for (const group of entry.groups) {
-    while (group.bytes > group.limit.bytes && evictOldest(group, (other) => other !== entry && other.bytes > 0));
+    while (
+      group.bytes > group.limit.bytes &&
+      evictOldest(group, (other) => other !== entry && other.bytes > 0)
+    );
   }
 }
 

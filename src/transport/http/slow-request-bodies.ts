@@ -57,7 +57,11 @@ function bytesReceived(request: HttpRequest): number {
   return stream.session?.socket.bytesRead ?? 0;
 }
 
-function isSlow({ request, startedMs, isStream, bytesBefore }: Receiving, nowMs: number, limits: HttpLimits): boolean {
+function isSlow(
+  { request, startedMs, isStream, bytesBefore }: Receiving,
+  nowMs: number,
+  limits: HttpLimits,
+): boolean {
   const elapsedMs = nowMs - startedMs;
   // Node ends an HTTP/1.1 request that takes too long.
   if (request.stream !== undefined && elapsedMs > limits.requestMs) return true;

@@ -15,7 +15,11 @@ export interface UnreadAnswers {
 }
 
 /** Starts the watch, with a check every `checkEveryMs`. */
-export function watchUnreadAnswers({ unreadMs, checkEveryMs, unreadBytes }: HttpLimits): UnreadAnswers {
+export function watchUnreadAnswers({
+  unreadMs,
+  checkEveryMs,
+  unreadBytes,
+}: HttpLimits): UnreadAnswers {
   /** By response, the time when it was first found whole and unread. Null before. */
   const open = new Map<HttpResponse, number | null>();
   const check = () => {
@@ -63,7 +67,9 @@ function largest(open: Iterable<HttpResponse>, most: number): readonly HttpRespo
   }
   if (total <= most) return [];
   const ended: HttpResponse[] = [];
-  for (const { response, bytes } of [...holdings.values()].sort((one, other) => other.bytes - one.bytes)) {
+  for (const { response, bytes } of [...holdings.values()].sort(
+    (one, other) => other.bytes - one.bytes,
+  )) {
     if (total <= most) break;
     total -= bytes;
     ended.push(response);

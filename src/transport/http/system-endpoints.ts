@@ -24,26 +24,48 @@ export interface OwnPaths {
 }
 
 /** Answers a request. It never rejects. */
-export type Answer = (request: HttpRequest, response: HttpResponse, exchange: Exchange) => Promise<void> | void;
+export type Answer = (
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+) => Promise<void> | void;
 
 /** Returns the answers to `GET` by path. */
 export function ownPaths(parts: OwnPaths): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
-    ...(parts.openapi === null ? [] : [["/v1/openapi.json", openapiAnswer(parts.openapi)] as const]),
-    ["/healthz", (request, response, exchange) => json(request, response, exchange, 200, { status: "ok" })],
+    ...(parts.openapi === null
+      ? []
+      : [["/v1/openapi.json", openapiAnswer(parts.openapi)] as const]),
+    [
+      "/healthz",
+      (request, response, exchange) => json(request, response, exchange, 200, { status: "ok" }),
+    ],
     ["/readyz", readinessAnswer(parts.readiness)],
     ...(parts.metrics === null ? [] : [["/metrics", metricsAnswer(parts.metrics)] as const]),
     ...(parts.pages ?? []),
   ]);
 }
 
-function json(request: HttpRequest, response: HttpResponse, exchange: Exchange, status: number, value: object): void {
+function json(
+  request: HttpRequest,
+  response: HttpResponse,
+  exchange: Exchange,
+  status: number,
+  value: object,
+): void {
   respond(request, response, status, responseHeaders(exchange), JSON.stringify(value));
 }
 
 function openapiAnswer({ body, etag }: NonNullable<OwnPaths["openapi"]>): Answer {
   return (request, response, exchange) => {
-    const headers = ["Request-Id", exchange.requestId, "X-Content-Type-Options", "nosniff", "ETag", etag];
+    const headers = [
+      "Request-Id",
+      exchange.requestId,
+      "X-Content-Type-Options",
+      "nosniff",
+      "ETag",
+      etag,
+    ];
     headers.push("Cache-Control", "public, no-cache");
     if (matches(request.headers["if-none-match"], etag)) {
       response.writeHead(304, headers).end();
@@ -57,7 +79,9 @@ function openapiAnswer({ body, etag }: NonNullable<OwnPaths["openapi"]>): Answer
 /** The weak comparison of RFC 9110, 13.1.2. */
 function matches(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
-  return ifNoneMatch.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
+  return ifNoneMatch
+    .split(",")
+    .some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
 }
 
 function readinessAnswer(readiness: OwnPaths["readiness"]): Answer {
@@ -70,7 +94,14 @@ function readinessAnswer(readiness: OwnPaths["readiness"]): Answer {
 function metricsAnswer(metrics: NonNullable<OwnPaths["metrics"]>): Answer {
   return async (request, response, exchange) => {
     const { contentType, text } = await metrics();
-    const headers = ["Request-Id", exchange.requestId, "Content-Type", contentType, "Cache-Control", "no-store"];
+    const headers = [
+      "Request-Id",
+      exchange.requestId,
+      "Content-Type",
+      contentType,
+      "Cache-Control",
+      "no-store",
+    ];
     respond(request, response, 200, headers, text);
   };
 }

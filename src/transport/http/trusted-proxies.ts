@@ -19,7 +19,9 @@ function addEntry(list: BlockList, entry: string): void {
   const bits = isIP(address) === 6 ? 128 : 32;
   const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
   if (isIP(address) === 0 || !isPrefix || more.length > 0) {
-    throw new Error(`TRUSTED_PROXIES: ${entry} must be an address such as 10.0.0.7 or a network such as 10.0.0.0/8.`);
+    throw new Error(
+      `TRUSTED_PROXIES: ${entry} must be an address such as 10.0.0.7 or a network such as 10.0.0.0/8.`,
+    );
   }
   list.addSubnet(address, Number(prefix ?? bits), bits === 128 ? "ipv6" : "ipv4");
 }

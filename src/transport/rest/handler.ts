@@ -52,7 +52,10 @@ export function restHandler(
       if (answer.replayed) headers.push("Idempotent-Replayed", "true");
       respond(request, response, statusOf(operation, answer.message), headers, text);
     } catch (error) {
-      const told = parts.tell(error instanceof RequestFault ? parts.refusalOf(error) : error, exchange.requestId);
+      const told = parts.tell(
+        error instanceof RequestFault ? parts.refusalOf(error) : error,
+        exchange.requestId,
+      );
       exchange.code = told.code;
       if (told.retryAfterSeconds !== null) setHeader("Retry-After", String(told.retryAfterSeconds));
       respond(request, response, told.status, headers, errorEnvelope(told));
@@ -86,7 +89,10 @@ function replaceHeader(headers: string[], name: string, value: string): void {
 
 function unknownEndpoint(request: HttpRequest, exchange: Exchange): RequestFault {
   // The error repeats only as much of a path as a person would read.
-  return new RequestFault("unknown_endpoint", `There is no ${request.method} ${exchange.path.slice(0, 200)}`);
+  return new RequestFault(
+    "unknown_endpoint",
+    `There is no ${request.method} ${exchange.path.slice(0, 200)}`,
+  );
 }
 
 async function readRequest(
@@ -136,6 +142,7 @@ const emptyObject = new TextEncoder().encode("{}");
 
 function statusOf(operation: Operation, message: object): number {
   const { partialStatus } = operation;
-  const rejected = "rejected" in message && typeof message.rejected === "number" && message.rejected > 0;
+  const rejected =
+    "rejected" in message && typeof message.rejected === "number" && message.rejected > 0;
   return partialStatus !== null && rejected ? partialStatus : operation.successStatus;
 }

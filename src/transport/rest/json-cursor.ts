@@ -58,7 +58,8 @@ export function peek(cursor: Cursor): number {
   const { text } = cursor;
   let at = cursor.at;
   let code = text.charCodeAt(at);
-  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) code = text.charCodeAt(++at);
+  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09)
+    code = text.charCodeAt(++at);
   cursor.at = at;
   return code;
 }
@@ -109,7 +110,8 @@ function takeEscapedString(cursor: Cursor, firstEscape: number): string {
   }
   const value = parsed(text.slice(cursor.at, end + 1));
   cursor.at = end + 1;
-  if (value.includes("\0") || !value.isWellFormed()) refuseValue(cursor, "must not contain NUL or a lone surrogate");
+  if (value.includes("\0") || !value.isWellFormed())
+    refuseValue(cursor, "must not contain NUL or a lone surrogate");
   return value;
 }
 

@@ -5,7 +5,13 @@
  */
 import assert from "node:assert/strict";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { type DescEnum, type DescEnumValue, type DescField, type DescMethod, getOption } from "@bufbuild/protobuf";
+import {
+  type DescEnum,
+  type DescEnumValue,
+  type DescField,
+  type DescMethod,
+  getOption,
+} from "@bufbuild/protobuf";
 import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
 import { http as httpExtension } from "../../gen/proto/google/api/annotations_pb.ts";
 
@@ -31,7 +37,10 @@ export function httpRoute(method: DescMethod): HttpRoute | null {
   const rule = getOption(method, httpExtension);
   const { pattern, body } = rule;
   if (pattern.case === undefined) return null;
-  assert(pattern.case === "get" || pattern.case === "post", `${method}: only get and post are served`);
+  assert(
+    pattern.case === "get" || pattern.case === "post",
+    `${method}: only get and post are served`,
+  );
   assert(body === "" || body === "*", `${method}: a body is the whole request or nothing`);
   return {
     verb: pattern.case === "get" ? "GET" : "POST",
@@ -140,7 +149,10 @@ export function enumJsonNames(descriptor: DescEnum): string[] {
 
 /** Returns the number of the value with exactly this word, or `null` if there is none. */
 export function enumFromJson(descriptor: DescEnum, word: string): number | null {
-  return descriptor.values.find((value) => value.number !== 0 && enumJsonName(value) === word)?.number ?? null;
+  return (
+    descriptor.values.find((value) => value.number !== 0 && enumJsonName(value) === word)?.number ??
+    null
+  );
 }
 
 /**

@@ -63,7 +63,11 @@ function withinLimit(body: Uint8Array, maxBytes: number): Uint8Array {
   return body;
 }
 
-function collected(request: HttpRequest, maxBytes: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+function collected(
+  request: HttpRequest,
+  maxBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;

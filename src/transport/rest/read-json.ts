@@ -180,7 +180,12 @@ function refuseName(cursor: Cursor, name: string): never {
 function compileMember(field: DescField, index: number, depth: number, form: JsonForm): Member {
   assert(!isInline(field), `${field}: an inline field has no meaning in a request`);
   const bit = 1 << index;
-  return { localName: field.localName, bit, nullable: isNullable(field), read: compileValue(field, depth, form) };
+  return {
+    localName: field.localName,
+    bit,
+    nullable: isNullable(field),
+    read: compileValue(field, depth, form),
+  };
 }
 
 function compileValue(field: DescField, depth: number, form: JsonForm): ReadValue {
@@ -234,15 +239,23 @@ function readBoolean(cursor: Cursor): boolean {
   return refuseValue(cursor, "must be true or false");
 }
 
-function compileEnum(field: DescField & { readonly enum: NonNullable<DescField["enum"]> }, form: JsonForm): ReadValue {
+function compileEnum(
+  field: DescField & { readonly enum: NonNullable<DescField["enum"]> },
+  form: JsonForm,
+): ReadValue {
   // The zero value means unset and has no word over REST.
-  const values = form === "contract" ? field.enum.values.filter(({ number }) => number !== 0) : field.enum.values;
+  const values =
+    form === "contract"
+      ? field.enum.values.filter(({ number }) => number !== 0)
+      : field.enum.values;
   const nameOf = (value: DescEnumValue) => (form === "contract" ? enumJsonName(value) : value.name);
   const numbers = new Map(values.map((value) => [nameOf(value), value.number]));
   const expectation = `must be one of ${[...numbers.keys()].join(", ")}`;
-  const readWord: ReadValue = (cursor) => numbers.get(readString(cursor)) ?? refuseValue(cursor, expectation);
+  const readWord: ReadValue = (cursor) =>
+    numbers.get(readString(cursor)) ?? refuseValue(cursor, expectation);
   if (form === "contract") return readWord;
-  return (cursor) => (cursor.text.charCodeAt(cursor.at) === quote ? readWord(cursor) : readInt32(cursor));
+  return (cursor) =>
+    cursor.text.charCodeAt(cursor.at) === quote ? readWord(cursor) : readInt32(cursor);
 }
 
 function compileObject(message: DescMessage, depth: number, form: JsonForm): ReadValue {
@@ -253,7 +266,11 @@ function compileObject(message: DescMessage, depth: number, form: JsonForm): Rea
   };
 }
 
-function compileList(field: DescField & { readonly fieldKind: "list" }, depth: number, form: JsonForm): ReadValue {
+function compileList(
+  field: DescField & { readonly fieldKind: "list" },
+  depth: number,
+  form: JsonForm,
+): ReadValue {
   const readElement = compileElement(field, depth, form);
   return (cursor) => {
     if (cursor.text.charCodeAt(cursor.at) !== openBracket) refuseValue(cursor, "must be an array");
@@ -276,7 +293,11 @@ function compileList(field: DescField & { readonly fieldKind: "list" }, depth: n
   };
 }
 
-function compileElement(field: DescField & { readonly fieldKind: "list" }, depth: number, form: JsonForm): ReadValue {
+function compileElement(
+  field: DescField & { readonly fieldKind: "list" },
+  depth: number,
+  form: JsonForm,
+): ReadValue {
   switch (field.listKind) {
     case "message":
       return compileObject(field.message, depth + 1, form);

@@ -3,7 +3,14 @@
  * repeated and empty parameters are refused, and a number has exactly one form.
  */
 import assert from "node:assert/strict";
-import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { enumJsonName, isCommaSeparated, jsonName } from "./json-shape.ts";
 import { RequestFault } from "./request-fault.ts";
 
@@ -23,7 +30,10 @@ const longestPublishedName = 100;
  * can be parameters. The reader throws a `RequestFault` `invalid_parameter` with the parameter's
  * name as `param`.
  */
-export function compileQueryReader(message: DescMessage, fields: readonly DescField[]): (query: string) => Message {
+export function compileQueryReader(
+  message: DescMessage,
+  fields: readonly DescField[],
+): (query: string) => Message {
   const parameters = new Map(fields.map((field) => [jsonName(field), compileParameter(field)]));
   return (query) => {
     const value = create(message) as Message & Record<string, unknown>;
@@ -33,7 +43,8 @@ export function compileQueryReader(message: DescMessage, fields: readonly DescFi
       const equals = pair.indexOf("=");
       const name = decode(equals === -1 ? pair : pair.slice(0, equals), null);
       const parameter = parameters.get(name);
-      if (parameter === undefined) return refuse(shortened(name), "is not a parameter of this request");
+      if (parameter === undefined)
+        return refuse(shortened(name), "is not a parameter of this request");
       if (seen.has(name)) return refuse(name, "is given twice");
       seen.add(name);
       const text = equals === -1 ? "" : decode(pair.slice(equals + 1), name);
@@ -53,7 +64,9 @@ function refuse(name: string, expectation: string): never {
 }
 
 function shortened(name: string): string {
-  return name.length > longestPublishedName ? `${name.slice(0, longestPublishedName).toWellFormed()}…` : name;
+  return name.length > longestPublishedName
+    ? `${name.slice(0, longestPublishedName).toWellFormed()}…`
+    : name;
 }
 
 function decode(text: string, name: string | null): string {
@@ -61,10 +74,18 @@ function decode(text: string, name: string | null): string {
   try {
     decoded = decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    throw new RequestFault("invalid_parameter", `${name ?? "The query"} is not percent-encoded UTF-8`, name);
+    throw new RequestFault(
+      "invalid_parameter",
+      `${name ?? "The query"} is not percent-encoded UTF-8`,
+      name,
+    );
   }
   if (decoded.includes("\0")) {
-    throw new RequestFault("invalid_parameter", `${name ?? "The query"} must not contain NUL`, name);
+    throw new RequestFault(
+      "invalid_parameter",
+      `${name ?? "The query"} must not contain NUL`,
+      name,
+    );
   }
   return decoded;
 }
@@ -88,7 +109,9 @@ function compileText(field: DescField): ReadText {
     case ScalarType.BOOL:
       return readBoolean;
     default:
-      return assert.fail(`${field}: a parameter is a string, a 32-bit integer, a boolean or an enum`);
+      return assert.fail(
+        `${field}: a parameter is a string, a 32-bit integer, a boolean or an enum`,
+      );
   }
 }
 

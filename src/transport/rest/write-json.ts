@@ -53,17 +53,22 @@ function compileObject(message: DescMessage): WriteValue {
 function alwaysBegins(message: DescMessage): boolean {
   const [first] = message.fields;
   if (first === undefined) return false;
-  return isInline(first) && first.message !== undefined ? alwaysBegins(first.message) : unsetMember(first, "") !== "";
+  return isInline(first) && first.message !== undefined
+    ? alwaysBegins(first.message)
+    : unsetMember(first, "") !== "";
 }
 
 /** Writes the members of a message, each after a comma. The first one has `separator` instead. */
 function compileMembers(message: DescMessage, separator: "" | ","): WriteValue {
-  const members = message.fields.map((field, index) => compileMember(field, index === 0 ? separator : ","));
+  const members = message.fields.map((field, index) =>
+    compileMember(field, index === 0 ? separator : ","),
+  );
   return (value) => {
     let text = "";
     for (const member of members) {
       const field = (value as Fields)[member.localName];
-      if (field === undefined || field === null) text += member.unset ?? assert.fail(`${member.key} is unset`);
+      if (field === undefined || field === null)
+        text += member.unset ?? assert.fail(`${member.key} is unset`);
       else text += writeMember(member, field);
     }
     return text;
@@ -73,7 +78,9 @@ function compileMembers(message: DescMessage, separator: "" | ","): WriteValue {
 function writeMember(member: Member, value: unknown): string {
   switch (member.kind) {
     case "text":
-      return isPlain(value as string) ? `${member.openedKey + value}"` : member.key + JSON.stringify(value);
+      return isPlain(value as string)
+        ? `${member.openedKey + value}"`
+        : member.key + JSON.stringify(value);
     case "plain":
       return member.key + value;
     case "composed":
@@ -88,11 +95,22 @@ function compileMember(field: DescField, separator: "" | ","): Member {
   const member = { localName: field.localName, key, openedKey: `${key}"` };
   if (isInline(field)) {
     assert(field.fieldKind === "message", `${field}: only a message can be inline`);
-    return { ...member, kind: "inline", unset: null, write: compileMembers(field.message, separator) };
+    return {
+      ...member,
+      kind: "inline",
+      unset: null,
+      write: compileMembers(field.message, separator),
+    };
   }
   const unset = unsetMember(field, key);
-  if (field.fieldKind !== "scalar") return { ...member, kind: "composed", unset, write: compileValue(field) };
-  return { ...member, kind: field.scalar === ScalarType.STRING ? "text" : "plain", unset, write: compileValue(field) };
+  if (field.fieldKind !== "scalar")
+    return { ...member, kind: "composed", unset, write: compileValue(field) };
+  return {
+    ...member,
+    kind: field.scalar === ScalarType.STRING ? "text" : "plain",
+    unset,
+    write: compileValue(field),
+  };
 }
 
 function unsetMember(field: DescField, key: string): string | null {
@@ -157,7 +175,8 @@ function compileEnum(descriptor: DescEnum): WriteValue {
   // The zero value means unset and has no word.
   const values = descriptor.values.filter(({ number }) => number !== 0);
   const words = new Map(values.map((value) => [value.number, `"${enumJsonName(value)}"`]));
-  return (value) => words.get(value as number) ?? assert.fail(`${descriptor} has no word for ${value}`);
+  return (value) =>
+    words.get(value as number) ?? assert.fail(`${descriptor} has no word for ${value}`);
 }
 
 /**
@@ -171,7 +190,8 @@ function isPlain(text: string): boolean {
   if (text.length > longestScanned) return false;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff)) return false;
+    if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff))
+      return false;
   }
   return true;
 }

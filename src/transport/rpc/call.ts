@@ -68,15 +68,25 @@ export function createCall<C extends Principal = Caller>({
     const { operation, caller, requestId, idempotencyKey } = pass;
     const { method } = operation;
     const implementation = methods.get(method);
-    if (implementation === undefined) throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
+    if (implementation === undefined)
+      throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
     validate(method.input, request);
     const execute = async (): Promise<Message> =>
       create(
         method.output,
-        await implementation(request, { caller, operation: operation.name, requestId, idempotencyKey, signal }),
+        await implementation(request, {
+          caller,
+          operation: operation.name,
+          requestId,
+          idempotencyKey,
+          signal,
+        }),
       );
     if (idempotencyKey !== null) return idempotency.run({ pass, idempotencyKey, request }, execute);
-    return { message: operation.idempotencyKey === "none" ? await read(execute) : await execute(), replayed: false };
+    return {
+      message: operation.idempotencyKey === "none" ? await read(execute) : await execute(),
+      replayed: false,
+    };
   };
 
   return (pass, request, context) => observe(pass, () => run(pass, request, context));
@@ -101,9 +111,9 @@ function collectMethods<C extends Principal>(
   for (const { service, implementation } of bindings) {
     for (const method of service.methods) {
       const operation = operationOf(method);
-      const own = (implementation as Record<string, MethodImplementation<DescMethodUnary, C> | typeof planned>)[
-        method.localName
-      ];
+      const own = (
+        implementation as Record<string, MethodImplementation<DescMethodUnary, C> | typeof planned>
+      )[method.localName];
       assert(own !== undefined, `${operation.name} has no implementation`);
       assert(
         operation.planned === (own === planned),

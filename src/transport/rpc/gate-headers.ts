@@ -29,13 +29,21 @@ const idempotencyKeyForm = /^[\x21-\x7e]{1,255}$/;
  * Returns the key that was sent, or null if there is none or the operation ignores it. Refuses
  * `idempotency_key_required`, `invalid_parameter`.
  */
-export function readIdempotencyKey(rule: Operation["idempotencyKey"], header: HeaderValue): string | null {
+export function readIdempotencyKey(
+  rule: Operation["idempotencyKey"],
+  header: HeaderValue,
+): string | null {
   if (rule === "none") return null;
   if (header === undefined || header === null) {
     if (rule === "optional") return null;
-    throw new Refusal("idempotency_key_required", "This request needs the header Idempotency-Key", "Idempotency-Key");
+    throw new Refusal(
+      "idempotency_key_required",
+      "This request needs the header Idempotency-Key",
+      "Idempotency-Key",
+    );
   }
   if (typeof header === "string" && idempotencyKeyForm.test(header)) return header;
-  const message = "The header Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters and no space";
+  const message =
+    "The header Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters and no space";
   throw new Refusal("invalid_parameter", message, "Idempotency-Key");
 }

@@ -5,7 +5,12 @@
  */
 import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { type Access, type AdmittedKey, isDatabaseUnreachable, type RateWindow } from "../../store/access/api-keys.ts";
+import {
+  type Access,
+  type AdmittedKey,
+  isDatabaseUnreachable,
+  type RateWindow,
+} from "../../store/access/api-keys.ts";
 import { hashApiKey, isApiKey } from "./api-key.ts";
 import type { Caller, Principal } from "./caller.ts";
 import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
@@ -65,7 +70,8 @@ export interface GateParts {
 export function createGate({ access, permits }: GateParts): Gate {
   return {
     pass: async (operation, headers, requestId, setHeader) => {
-      if (operation.planned) throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
+      if (operation.planned)
+        throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
       const caller = await admit(access, headers.authorization, setHeader);
       if (operation.scope !== null && !caller.scopes.has(operation.scope)) {
         throw new Refusal("insufficient_scope", `The API key lacks the scope ${operation.scope}`);
@@ -79,7 +85,11 @@ export function createGate({ access, permits }: GateParts): Gate {
   };
 }
 
-async function admit(access: Access, authorization: HeaderValue, setHeader: SetHeader): Promise<Caller> {
+async function admit(
+  access: Access,
+  authorization: HeaderValue,
+  setHeader: SetHeader,
+): Promise<Caller> {
   const value = readBearer(authorization);
   if (value === null || !isApiKey(value)) throw invalidApiKey(setHeader);
   const admission = await access.admit(hashApiKey(value)).catch((error: unknown) => {

@@ -3,7 +3,10 @@
  * have the same status. A request starts no check: the answer is the last result of the process.
  */
 import { Code, ConnectError } from "@connectrpc/connect";
-import { Health, HealthCheckResponse_ServingStatus as Status } from "../../gen/proto/grpc/health/v1/health_pb.ts";
+import {
+  Health,
+  HealthCheckResponse_ServingStatus as Status,
+} from "../../gen/proto/grpc/health/v1/health_pb.ts";
 import { connectionOf, type OpenRoutes } from "./routes.ts";
 import { createPlaces, type Places } from "./stream-places.ts";
 
@@ -44,7 +47,12 @@ const defaultLimits: WatchLimits = { inAll: 1_000, perConnection: 16, watchMs: 3
 const spread = 0.2;
 
 /** Registers Check, List and Watch. The empty name means the whole process. */
-export function healthRoutes({ isServing, subscribe, services, limits = defaultLimits }: HealthParts): OpenRoutes {
+export function healthRoutes({
+  isServing,
+  subscribe,
+  services,
+  limits = defaultLimits,
+}: HealthParts): OpenRoutes {
   const names = new Set(["", ...services]);
   const status = async () => ((await isServing()) ? Status.SERVING : Status.NOT_SERVING);
   const places = createPlaces(limits);
@@ -60,12 +68,19 @@ export function healthRoutes({ isServing, subscribe, services, limits = defaultL
       },
       watch: async function* ({ service }, { signal, values }) {
         const leave = enter(places, connectionOf(values));
-        const changes = hearChanges(subscribe, signal, limits.watchMs * (1 - spread * Math.random()));
+        const changes = hearChanges(
+          subscribe,
+          signal,
+          limits.watchMs * (1 - spread * Math.random()),
+        );
         try {
           let told: Status | null = null;
           while (!signal.aborted) {
             if (changes.isOver())
-              throw new ConnectError("this watch has lasted long enough; watch again", Code.Unavailable);
+              throw new ConnectError(
+                "this watch has lasted long enough; watch again",
+                Code.Unavailable,
+              );
             const next = changes.next();
             const now = names.has(service) ? await status() : Status.SERVICE_UNKNOWN;
             if (now !== told) yield { status: now };

@@ -4,7 +4,14 @@
  * IDEMPOTENCY-3.
  */
 import { createHash } from "node:crypto";
-import { clone, type DescMessage, fromBinary, getOption, type Message, toBinary } from "@bufbuild/protobuf";
+import {
+  clone,
+  type DescMessage,
+  fromBinary,
+  getOption,
+  type Message,
+  toBinary,
+} from "@bufbuild/protobuf";
 import { crashPoint } from "../../crash-points.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import { field as fieldOption } from "../../gen/proto/billing/options/v1/options_pb.ts";
@@ -65,7 +72,10 @@ export function createIdempotency(store: IdempotencyStore): Idempotency {
   };
 }
 
-async function begin(store: IdempotencyStore, { pass, idempotencyKey, request }: KeyedRequest): Promise<Begun> {
+async function begin(
+  store: IdempotencyStore,
+  { pass, idempotencyKey, request }: KeyedRequest,
+): Promise<Begun> {
   try {
     return await store.begin({
       apiKeyId: credentialIdOf(pass.caller),
@@ -97,7 +107,9 @@ async function finish(
   }
   const other = await store.complete(claim, response);
   crashPoint("key_completed");
-  return other === null ? { message, replayed: false } : { message: fromBinary(output, other), replayed: true };
+  return other === null
+    ? { message, replayed: false }
+    : { message: fromBinary(output, other), replayed: true };
 }
 
 /**
@@ -128,10 +140,13 @@ export function fingerprintOf(operation: Operation, request: Message): Uint8Arra
  */
 function pathOf(operation: Operation, request: Message): string {
   const { pattern } = getOption(operation.method, http);
-  const template = pattern.case === "get" || pattern.case === "post" ? pattern.value : `/${operation.name}`;
+  const template =
+    pattern.case === "get" || pattern.case === "post" ? pattern.value : `/${operation.name}`;
   const { fields } = operation.method.input;
   return template.replace(/\{([a-z_]+)\}/g, (whole, name: string) => {
     const field = fields.find((one) => one.name === name);
-    return field === undefined ? whole : String((request as Message & Record<string, unknown>)[field.localName]);
+    return field === undefined
+      ? whole
+      : String((request as Message & Record<string, unknown>)[field.localName]);
   });
 }

@@ -2,7 +2,12 @@
  * The shape of a service: one function for each method of its proto. A service without one of its
  * methods does not compile.
  */
-import type { DescMethodUnary, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
+import type {
+  DescMethodUnary,
+  DescService,
+  MessageInitShape,
+  MessageShape,
+} from "@bufbuild/protobuf";
 import type { Call, Caller, Principal } from "./caller.ts";
 
 /**

@@ -51,12 +51,15 @@ function refusalOf(error: ConnectError): Refusal {
  * type in the cause.
  */
 function fieldOf(error: ConnectError): string | null {
-  const named = /(?:key "([^"]+)" is unknown|duplicate object key "([^"]+)")/.exec(error.rawMessage);
+  const named = /(?:key "([^"]+)" is unknown|duplicate object key "([^"]+)")/.exec(
+    error.rawMessage,
+  );
   if (named !== null) return named[1] ?? named[2] ?? null;
   const { cause } = error;
   const inner = cause instanceof Error ? cause.cause : undefined;
   for (const one of [cause, inner]) {
-    if (one instanceof Error && "field" in one && typeof one.field === "function") return String(one.field().name);
+    if (one instanceof Error && "field" in one && typeof one.field === "function")
+      return String(one.field().name);
   }
   return null;
 }

@@ -48,14 +48,20 @@ export interface ObserveParts {
  * Returns the function that reports one finished request to log and metrics. The port calls it once
  * for each request.
  */
-export function createRequestObserver({ log, requests }: ObserveParts): (request: ObservedRequest) => void {
+export function createRequestObserver({
+  log,
+  requests,
+}: ObserveParts): (request: ObservedRequest) => void {
   return (request) => {
     const outcome = request.answered ? (request.code ?? "ok") : "client_gone";
     const protocol = request.protocol ?? (request.path.startsWith("/v1/") ? "rest" : "connect");
     const labels = { operation: request.operation ?? "unknown", protocol, outcome };
     requests.observe(labels, request.durationMs / 1000);
     const { answered, code, durationMs, ...rest } = request;
-    log.info({ ...rest, protocol, outcome, durationMs: Math.round(durationMs * 10) / 10 }, "request");
+    log.info(
+      { ...rest, protocol, outcome, durationMs: Math.round(durationMs * 10) / 10 },
+      "request",
+    );
   };
 }
 
@@ -73,7 +79,9 @@ export const observeCall: ObserveCall = async (pass, run) => {
     "billing.api_key_id": credentialIdOf(caller),
     "billing.request_id": requestId,
   };
-  const span = trace.getTracer("billing").startSpan(operation.name, { kind: SpanKind.SERVER, attributes });
+  const span = trace
+    .getTracer("billing")
+    .startSpan(operation.name, { kind: SpanKind.SERVER, attributes });
   try {
     return await context.with(trace.setSpan(context.active(), span), run);
   } catch (error) {

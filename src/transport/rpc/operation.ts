@@ -2,8 +2,16 @@
  * The rules for calling a method, read once at start from the options of its proto
  * (billing/options/v1). Gate, transport and manual share them, so they cannot disagree.
  */
-import { type DescMethod, type DescMethodUnary, type DescService, getOption } from "@bufbuild/protobuf";
-import { IdempotencyKeyRule, operation as operationOption } from "../../gen/proto/billing/options/v1/options_pb.ts";
+import {
+  type DescMethod,
+  type DescMethodUnary,
+  type DescService,
+  getOption,
+} from "@bufbuild/protobuf";
+import {
+  IdempotencyKeyRule,
+  operation as operationOption,
+} from "../../gen/proto/billing/options/v1/options_pb.ts";
 
 /** A method of the public contract with its rules. */
 export interface Operation {
@@ -38,7 +46,8 @@ function keyRule(rule: IdempotencyKeyRule): Operation["idempotencyKey"] {
  * throughout.
  */
 export function operationOf(method: DescMethod): Operation {
-  if (method.methodKind !== "unary") throw new Error(`${method.parent.typeName}/${method.name} is not unary`);
+  if (method.methodKind !== "unary")
+    throw new Error(`${method.parent.typeName}/${method.name} is not unary`);
   const option = getOption(method, operationOption);
   return {
     name: `${method.parent.typeName}/${method.name}`,

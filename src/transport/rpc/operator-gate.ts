@@ -21,7 +21,8 @@ import { temporarilyUnavailable } from "./refusals.ts";
 export function createOperatorGate(access: OperatorAccess): Gate<OperatorCaller> {
   return {
     pass: async (operation, headers, requestId, setHeader) => {
-      if (operation.planned) throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
+      if (operation.planned)
+        throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
       const caller = await admit(access, headers.authorization, setHeader);
       requireRole(operation, caller);
       const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
@@ -50,7 +51,10 @@ async function admit(
  */
 function invalidToken(setHeader: SetHeader): Refusal {
   setHeader("WWW-Authenticate", "Bearer");
-  return new Refusal("invalid_operator_token", "The operator's token is missing, malformed, revoked or expired");
+  return new Refusal(
+    "invalid_operator_token",
+    "The operator's token is missing, malformed, revoked or expired",
+  );
 }
 
 /** The least powerful first. */

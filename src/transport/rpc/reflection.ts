@@ -32,7 +32,11 @@ interface Question {
   readonly host: string;
   readonly messageRequest:
     | {
-        readonly case: "fileByFilename" | "fileContainingSymbol" | "allExtensionNumbersOfType" | "listServices";
+        readonly case:
+          | "fileByFilename"
+          | "fileContainingSymbol"
+          | "allExtensionNumbersOfType"
+          | "listServices";
         readonly value: string;
       }
     | {
@@ -44,7 +48,10 @@ interface Question {
 
 type MessageResponse =
   | { case: "fileDescriptorResponse"; value: { fileDescriptorProto: Uint8Array[] } }
-  | { case: "allExtensionNumbersResponse"; value: { baseTypeName: string; extensionNumber: number[] } }
+  | {
+      case: "allExtensionNumbersResponse";
+      value: { baseTypeName: string; extensionNumber: number[] };
+    }
   | { case: "listServicesResponse"; value: { service: { name: string }[] } }
   | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
 
@@ -52,18 +59,29 @@ type MessageResponse =
  * Registers reflection over these services with the files that they need, and over health and
  * reflection.
  */
-export function reflectionRoutes(services: readonly DescService[], limits = defaultLimits): OpenRoutes {
+export function reflectionRoutes(
+  services: readonly DescService[],
+  limits = defaultLimits,
+): OpenRoutes {
   const answer = createAnswerer([...services, Health, ServerReflection, ServerReflectionAlpha]);
   const places = createPlaces(limits);
-  const replies = async function* <Q extends Question>(questions: AsyncIterable<Q>, { values }: HandlerContext) {
+  const replies = async function* <Q extends Question>(
+    questions: AsyncIterable<Q>,
+    { values }: HandlerContext,
+  ) {
     const leave = places.enter(connectionOf(values));
     if (leave === null) throw tooMany("streams of reflection are open; try again later");
     try {
       let asked = 0;
       for await (const question of questions) {
         asked += 1;
-        if (asked > limits.questions) throw tooMany("questions in one stream of reflection; open another");
-        yield { validHost: question.host, originalRequest: question, messageResponse: answer(question) };
+        if (asked > limits.questions)
+          throw tooMany("questions in one stream of reflection; open another");
+        yield {
+          validHost: question.host,
+          originalRequest: question,
+          messageResponse: answer(question),
+        };
         // Questions that arrived together are answered one at a time, so that other requests run in
         // between.
         await nextTurn();
@@ -87,7 +105,9 @@ function createAnswerer(services: readonly DescService[]): (question: Question) 
   for (const service of services) collect(service.file, files);
   const symbols = new Map<string, DescFile>();
   for (const file of files.values()) for (const name of symbolsOf(file)) symbols.set(name, file);
-  const extensions = [...files.values()].flatMap((file) => file.extensions.map((extension) => ({ file, extension })));
+  const extensions = [...files.values()].flatMap((file) =>
+    file.extensions.map((extension) => ({ file, extension })),
+  );
   const fileAnswer = createFileAnswer();
 
   return ({ messageRequest: asked }) => {
@@ -103,7 +123,8 @@ function createAnswerer(services: readonly DescService[]): (question: Question) 
       case "fileContainingExtension": {
         const { containingType, extensionNumber } = asked.value;
         const found = extensions.find(
-          ({ extension }) => extension.extendee.typeName === containingType && extension.number === extensionNumber,
+          ({ extension }) =>
+            extension.extendee.typeName === containingType && extension.number === extensionNumber,
         );
         return fileAnswer(found?.file, `extension ${extensionNumber} of ${containingType}`);
       }
@@ -164,7 +185,10 @@ function createFileAnswer(): (file: DescFile | undefined, name: string) => Messa
     const needed = new Map<string, DescFile>();
     collect(file, needed);
     const fileDescriptorProto = [...needed.values()].reverse().map(encode);
-    const made: MessageResponse = { case: "fileDescriptorResponse", value: { fileDescriptorProto } };
+    const made: MessageResponse = {
+      case: "fileDescriptorResponse",
+      value: { fileDescriptorProto },
+    };
     answers.set(file, made);
     return made;
   };

@@ -39,7 +39,8 @@ export type LogFailure = (error: unknown, requestId: string) => void;
  * The message of an internal error. It has nothing that could help an attacker, and helps to find
  * the error.
  */
-const internalMessage = "Something went wrong on our side; please retry, and quote the request id if it goes on";
+const internalMessage =
+  "Something went wrong on our side; please retry, and quote the request id if it goes on";
 
 /**
  * Creates the error report over a log. A refusal with a `cause` (another system could not be

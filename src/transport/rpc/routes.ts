@@ -14,7 +14,11 @@ import {
   type HandlerContext,
   type ServiceImpl,
 } from "@connectrpc/connect";
-import { type ConnectNodeAdapterOptions, compressionBrotli, compressionGzip } from "@connectrpc/connect-node";
+import {
+  type ConnectNodeAdapterOptions,
+  compressionBrotli,
+  compressionGzip,
+} from "@connectrpc/connect-node";
 import type { CallOperation } from "./call.ts";
 import { type Caller, credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Gate, GateHeaders, Pass, SetHeader } from "./gate.ts";
@@ -132,7 +136,8 @@ export function connectRoutes<C extends Principal = Caller>(
       }
     },
     routes: (router) => {
-      for (const binding of bindings) router.service(binding.service, implementationOf(binding, parts, tell));
+      for (const binding of bindings)
+        router.service(binding.service, implementationOf(binding, parts, tell));
       const own = router.handlers.length;
       for (const open of parts.open ?? []) open(router);
       refuseUnsupportedRequests(router.handlers, own, {
@@ -205,7 +210,9 @@ function implementationOf<C extends Principal>(
     try {
       assert(state.pass !== null, "a call came past the gate");
       // The gate of the same dependencies created this pass.
-      const { message, replayed } = await call(state.pass as Pass<C>, request, { signal: context.signal });
+      const { message, replayed } = await call(state.pass as Pass<C>, request, {
+        signal: context.signal,
+      });
       if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
       return message;
     } catch (error) {

@@ -32,10 +32,15 @@ export interface StrictJsonParts {
  * Replaces the first `count` handlers of a router by handlers that check JSON requests. The body is
  * read when the library requests it, which is after the gate.
  */
-export function checkJsonBodies(handlers: UniversalHandler[], count: number, parts: StrictJsonParts): void {
+export function checkJsonBodies(
+  handlers: UniversalHandler[],
+  count: number,
+  parts: StrictJsonParts,
+): void {
   for (const [index, handler] of handlers.slice(0, count).entries()) {
     const check = parts.check(handler.method);
-    const checking = (request: UniversalServerRequest) => handler(checked(handler, request, check, parts));
+    const checking = (request: UniversalServerRequest) =>
+      handler(checked(handler, request, check, parts));
     handlers[index] = Object.assign(checking, handler);
   }
 }
@@ -54,7 +59,8 @@ function checked(
   }
   if (request.method !== "POST") return request;
   const type = request.header.get("Content-Type") ?? "";
-  if (/^application\/json\b/i.test(type)) return { ...request, body: checkedBody(request, check, parts) };
+  if (/^application\/json\b/i.test(type))
+    return { ...request, body: checkedBody(request, check, parts) };
   const enveloped = /^application\/grpc(-web)?\+json\b/i.exec(type);
   if (enveloped === null) return request;
   const endFlag = enveloped[1] === undefined ? null : webTrailerFlag;
@@ -90,7 +96,13 @@ async function* queryMessage(query: URLSearchParams): AsyncIterable<Uint8Array> 
   try {
     yield base64Decode(message);
   } catch (cause) {
-    throw new ConnectError("the message is not base64", Code.InvalidArgument, undefined, undefined, cause);
+    throw new ConnectError(
+      "the message is not base64",
+      Code.InvalidArgument,
+      undefined,
+      undefined,
+      cause,
+    );
   }
 }
 
@@ -99,10 +111,15 @@ async function* checkedBody(
   check: Check,
   { tell, compressions, readMaxBytes }: StrictJsonParts,
 ): AsyncIterable<Uint8Array> {
-  const bytes = await readAllBytes(body as AsyncIterable<Uint8Array>, readMaxBytes, header.get("Content-Length"));
+  const bytes = await readAllBytes(
+    body as AsyncIterable<Uint8Array>,
+    readMaxBytes,
+    header.get("Content-Length"),
+  );
   const compression = compressions.find(({ name }) => name === header.get("Content-Encoding"));
   // The library refuses an unknown encoding before this point.
-  const plain = compression === undefined ? bytes : await compression.decompress(bytes, readMaxBytes);
+  const plain =
+    compression === undefined ? bytes : await compression.decompress(bytes, readMaxBytes);
   try {
     check(plain);
   } catch (error) {
@@ -122,7 +139,9 @@ async function* checkedMessages(
   endFlag: number | null,
 ): AsyncIterable<Uint8Array> {
   const compression = compressions.find(({ name }) => name === header.get("Grpc-Encoding")) ?? null;
-  for await (const { flags, data } of transformSplitEnvelope(readMaxBytes)(body as AsyncIterable<Uint8Array>)) {
+  for await (const { flags, data } of transformSplitEnvelope(readMaxBytes)(
+    body as AsyncIterable<Uint8Array>,
+  )) {
     if (endFlag === null || (flags & endFlag) === 0) {
       const plain = await envelopeDecompress({ flags, data }, compression, readMaxBytes);
       try {

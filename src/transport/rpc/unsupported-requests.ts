@@ -5,7 +5,11 @@
  */
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { ContextValues } from "@connectrpc/connect";
-import type { UniversalHandler, UniversalServerRequest, UniversalServerResponse } from "@connectrpc/connect/protocol";
+import type {
+  UniversalHandler,
+  UniversalServerRequest,
+  UniversalServerResponse,
+} from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { Refusal } from "../../domain/refusal.ts";
 import { connectErrorOf, type Told } from "./refusals.ts";
@@ -13,7 +17,11 @@ import { connectErrorOf, type Told } from "./refusals.ts";
 /** The gate and the error form for such requests. */
 export interface UnsupportedRequestDependencies {
   /** Runs the gate of a method that has one. Throws its refusal. */
-  readonly admit: (method: DescMethod, values: ContextValues | undefined, response: Headers) => Promise<void>;
+  readonly admit: (
+    method: DescMethod,
+    values: ContextValues | undefined,
+    response: Headers,
+  ) => Promise<void>;
   readonly tell: (values: ContextValues | undefined, error: unknown) => Told;
 }
 
@@ -31,7 +39,10 @@ export function refuseUnsupportedRequests(
       if (!handler.allowedMethods.includes(request.method)) {
         return refuse(request, parts, 404, new Headers(), unknownMethod(handler, request));
       }
-      if (request.method === "GET" || handler.supportedContentType(request.header.get("Content-Type"))) {
+      if (
+        request.method === "GET" ||
+        handler.supportedContentType(request.header.get("Content-Type"))
+      ) {
         return handler(request);
       }
       const header = new Headers();

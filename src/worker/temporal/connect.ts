@@ -2,7 +2,12 @@
  * The connection to Temporal by the environment: the SDK's own settings for address, namespace, TLS
  * and key.
  */
-import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from "@temporalio/client";
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from "@temporalio/client";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
 
 /**
@@ -35,6 +40,11 @@ export function connectTemporal(): TemporalClient {
 }
 
 /** Resolves if Temporal answers, and rejects if it does not. */
-export async function checkTemporal({ connection }: TemporalClient, timeoutMs: number): Promise<void> {
-  await connection.withDeadline(Date.now() + timeoutMs, () => connection.workflowService.getSystemInfo({}));
+export async function checkTemporal(
+  { connection }: TemporalClient,
+  timeoutMs: number,
+): Promise<void> {
+  await connection.withDeadline(Date.now() + timeoutMs, () =>
+    connection.workflowService.getSystemInfo({}),
+  );
 }

@@ -52,7 +52,8 @@ export function startDispatcher(
       try {
         const found = await findStaleJobs(graceMs);
         const neglected = new Map(found.map((one) => [workflowIdOf(one), one]));
-        for (const workflowId of startedAt.keys()) if (!neglected.has(workflowId)) startedAt.delete(workflowId);
+        for (const workflowId of startedAt.keys())
+          if (!neglected.has(workflowId)) startedAt.delete(workflowId);
         for (const [workflowId, one] of neglected) {
           // With Temporal down each start takes seconds, and a stop must not wait for all of them.
           if (stopped) return;

@@ -4,7 +4,13 @@
  */
 import { fileURLToPath } from "node:url";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
-import { DefaultLogger, NativeConnection, Runtime, Worker, type WorkerOptions } from "@temporalio/worker";
+import {
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkerOptions,
+} from "@temporalio/worker";
 import { billingQueue, webhookQueue } from "../../../workflows/contract.ts";
 import type { TemporalClient } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
@@ -85,7 +91,10 @@ const noWorkflows = "No workflows registered, not polling for workflow tasks";
  * Connects with unlimited retries, registers the search attributes and polls until stopped. Rejects
  * with OtherQueue if the schedules use another task queue.
  */
-export async function runWorker(temporal: TemporalClient, settings: WorkerSettings): Promise<RunningWorker> {
+export async function runWorker(
+  temporal: TemporalClient,
+  settings: WorkerSettings,
+): Promise<RunningWorker> {
   const forActivities = new Set<string>();
   const createWorker = (options: WorkerOptions): Promise<Worker> => {
     if (options.workflowBundle === undefined) forActivities.add(options.taskQueue);
@@ -114,7 +123,11 @@ export async function runWorker(temporal: TemporalClient, settings: WorkerSettin
     shutdownGraceTime: graceMs,
   };
   const workers = await Promise.all([
-    createWorker({ ...shared, taskQueue: settings.taskQueue, workflowBundle: { codePath: bundle } }),
+    createWorker({
+      ...shared,
+      taskQueue: settings.taskQueue,
+      workflowBundle: { codePath: bundle },
+    }),
     createWorker({
       ...shared,
       taskQueue: billingQueue(settings.taskQueue),
@@ -164,7 +177,9 @@ async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
     try {
       return await NativeConnection.connect(connectionOptions);
     } catch (error) {
-      log.warn(`Temporal cannot be reached, trying again: ${error instanceof Error ? error.message : String(error)}`);
+      log.warn(
+        `Temporal cannot be reached, trying again: ${error instanceof Error ? error.message : String(error)}`,
+      );
       await new Promise((resolve) => setTimeout(resolve, connectRetryMs));
     }
   }
@@ -174,7 +189,10 @@ async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
  * Registers the search attributes. If only a server's console may register them, this is logged.
  * Workflows with such an attribute then fail to start there.
  */
-async function registerAttributes({ connection, namespace }: TemporalClient, { log }: WorkerSettings): Promise<void> {
+async function registerAttributes(
+  { connection, namespace }: TemporalClient,
+  { log }: WorkerSettings,
+): Promise<void> {
   try {
     const added = await ensureSearchAttributes(connection, namespace);
     if (added.length > 0) log.info(`registered search attributes: ${added.join(", ")}`);

@@ -36,7 +36,11 @@ export async function lookAtSchedules(
         return trouble === null ? null : { schedule: id, ...trouble };
       } catch (error) {
         if (error instanceof ScheduleNotFoundError) {
-          return { schedule: id, reason: "missing", words: "is missing: the next worker that starts creates it" };
+          return {
+            schedule: id,
+            reason: "missing",
+            words: "is missing: the next worker that starts creates it",
+          };
         }
         if (isUnimplemented(error)) throw error;
         const why = error instanceof Error ? error.message : String(error);
@@ -58,7 +62,10 @@ function troubleOf(
   }
   if (state.paused) {
     const note = state.note || "without a note";
-    return { reason: "paused", words: `is paused (${note}): it starts nothing until it is resumed` };
+    return {
+      reason: "paused",
+      words: `is paused (${note}): it starts nothing until it is resumed`,
+    };
   }
   const began = info.recentActions.at(-1)?.takenAt ?? info.createdAt;
   const minutes = Math.floor((now.getTime() - began.getTime()) / 60_000);
@@ -92,8 +99,12 @@ export function watchSchedules(
     }
     if (stopped) return;
     // Late twice in a row: a schedule that was just resumed starts its next run within a minute.
-    const troubles = found.filter(({ schedule, reason }) => reason !== "late" || wasLate.has(schedule));
-    wasLate = new Set(found.filter(({ reason }) => reason === "late").map(({ schedule }) => schedule));
+    const troubles = found.filter(
+      ({ schedule, reason }) => reason !== "late" || wasLate.has(schedule),
+    );
+    wasLate = new Set(
+      found.filter(({ reason }) => reason === "late").map(({ schedule }) => schedule),
+    );
     for (const { schedule, reason, words } of troubles)
       log.warn({ schedule, reason }, `the schedule ${schedule} ${words}`);
     onLook(troubles);

@@ -114,7 +114,10 @@ async function refuseOther({ schedule }: Schedules, id: string, taskQueue: strin
  * another queue, because an open run keeps the next one from starting. The next run would find the
  * same work.
  */
-export async function moveSchedules(client: Pick<Client, "schedule" | "workflow">, taskQueue: string): Promise<void> {
+export async function moveSchedules(
+  client: Pick<Client, "schedule" | "workflow">,
+  taskQueue: string,
+): Promise<void> {
   for (const one of schedules) {
     await ensureSchedule(client, taskQueue, one, true);
     const { info } = await client.schedule.getHandle(one.id).describe();
@@ -125,11 +128,16 @@ export async function moveSchedules(client: Pick<Client, "schedule" | "workflow"
 }
 
 /** Terminates an open run on another queue. */
-async function endRun(client: Pick<Client, "workflow">, workflowId: string, taskQueue: string): Promise<void> {
+async function endRun(
+  client: Pick<Client, "workflow">,
+  workflowId: string,
+  taskQueue: string,
+): Promise<void> {
   const run = client.workflow.getHandle(workflowId);
   try {
     const { taskQueue: itsQueue } = await run.describe();
-    if (itsQueue !== taskQueue) await run.terminate(`the schedules were moved to the task queue ${taskQueue}`);
+    if (itsQueue !== taskQueue)
+      await run.terminate(`the schedules were moved to the task queue ${taskQueue}`);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
@@ -141,7 +149,10 @@ async function ensureSchedule(
   { id, type, offset, summary, kind }: (typeof schedules)[number],
   mayMove: boolean,
 ): Promise<void> {
-  const wanted: Omit<ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>, "scheduleId" | "state"> = {
+  const wanted: Omit<
+    ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>,
+    "scheduleId" | "state"
+  > = {
     spec: { intervals: [{ every: everyMinute, offset }] },
     action: {
       type: "startWorkflow",
@@ -160,7 +171,8 @@ async function ensureSchedule(
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
     await schedule.getHandle(id).update(({ state, action }) => {
-      if (!mayMove && action.taskQueue !== taskQueue) throw new OtherQueue(action.taskQueue, taskQueue);
+      if (!mayMove && action.taskQueue !== taskQueue)
+        throw new OtherQueue(action.taskQueue, taskQueue);
       return { ...wanted, state };
     });
   }

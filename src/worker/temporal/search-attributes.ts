@@ -3,7 +3,11 @@
  * workflows of a subscription (INVARIANT-8).
  */
 import type { Connection } from "@temporalio/client";
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from "@temporalio/common";
+import {
+  defineSearchAttributeKey,
+  SearchAttributeType,
+  TypedSearchAttributes,
+} from "@temporalio/common";
 
 /** All have the type Keyword: identifiers and short words, found by exact match. */
 export const searchAttributes = [
@@ -21,7 +25,9 @@ export const searchAttributes = [
 export type SearchAttributeName = (typeof searchAttributes)[number];
 
 /** Converts values to the form in which a workflow is started with them. */
-export function typedAttributes(values: Partial<Record<SearchAttributeName, string>>): TypedSearchAttributes {
+export function typedAttributes(
+  values: Partial<Record<SearchAttributeName, string>>,
+): TypedSearchAttributes {
   return new TypedSearchAttributes(
     Object.entries(values).map(([name, value]) => ({
       key: defineSearchAttributeKey(name, SearchAttributeType.KEYWORD),
@@ -46,7 +52,9 @@ export async function ensureSearchAttributes(
   const known = await knownAttributes(connection, namespace);
   const other = names.find((name) => known[name] !== undefined && known[name] !== keyword);
   if (other !== undefined)
-    throw new Error(`The search attribute ${other} of namespace ${namespace} must be of type Keyword.`);
+    throw new Error(
+      `The search attribute ${other} of namespace ${namespace} must be of type Keyword.`,
+    );
   const missing = names.filter((name) => known[name] === undefined);
   if (missing.length === 0) return [];
   try {

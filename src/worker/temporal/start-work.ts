@@ -72,7 +72,15 @@ export function createStartWork(
   taskQueue: string,
   onError: (workflowId: string, error: unknown) => void,
 ): StartWork {
-  const start: StartOne = async ({ type, workflowId, input, signal, ownQueue, summary, attributes }) => {
+  const start: StartOne = async ({
+    type,
+    workflowId,
+    input,
+    signal,
+    ownQueue,
+    summary,
+    attributes,
+  }) => {
     const options = {
       taskQueue: ownQueue ?? taskQueue,
       workflowId,
@@ -94,13 +102,19 @@ export function createStartWork(
       return false;
     }
   };
-  return { ...documentStarts(start), ...organisationStarts(start), ...webhookStarts(start, webhookQueue(taskQueue)) };
+  return {
+    ...documentStarts(start),
+    ...organisationStarts(start),
+    ...webhookStarts(start, webhookQueue(taskQueue)),
+  };
 }
 
 type StartOne = (start: Start) => Promise<boolean>;
 
 /** Starts of work on the documents of one subscription. */
-function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "startAllocation" | "startTermination"> {
+function documentStarts(
+  start: StartOne,
+): Pick<StartWork, "startAmendment" | "startAllocation" | "startTermination"> {
   return {
     startAmendment: ({ organisationId, subscriptionId, invoiceId, jobId }) =>
       start({
@@ -134,7 +148,12 @@ function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "st
       start({
         type: endSubscriptionType,
         workflowId: terminationWorkflowId(terminationId),
-        input: { organisationId, subscriptionId, customerId, terminationId } satisfies EndSubscriptionInput,
+        input: {
+          organisationId,
+          subscriptionId,
+          customerId,
+          terminationId,
+        } satisfies EndSubscriptionInput,
         signal: wakeSignal,
         summary: "ends a subscription once its invoices are removed in the ledger",
         attributes: {
@@ -149,7 +168,10 @@ function documentStarts(start: StartOne): Pick<StartWork, "startAmendment" | "st
 }
 
 /** Starts of publishing and delivery. A running publishing workflow needs no signal. */
-function webhookStarts(start: StartOne, ownQueue: string): Pick<StartWork, "startEvents" | "startDeliveries"> {
+function webhookStarts(
+  start: StartOne,
+  ownQueue: string,
+): Pick<StartWork, "startEvents" | "startDeliveries"> {
   return {
     startEvents: (input) =>
       start({
@@ -167,13 +189,19 @@ function webhookStarts(start: StartOne, ownQueue: string): Pick<StartWork, "star
         signal: wakeSignal,
         ownQueue,
         summary: "delivers what is due to a webhook endpoint",
-        attributes: { OrganisationId: organisationId, EndpointId: endpointId, JobKind: "deliver_events" },
+        attributes: {
+          OrganisationId: organisationId,
+          EndpointId: endpointId,
+          JobKind: "deliver_events",
+        },
       }),
   };
 }
 
 /** Starts of work for an organisation, one run at a time. */
-function organisationStarts(start: StartOne): Pick<StartWork, "startBilling" | "startClock" | "startLedgerSync"> {
+function organisationStarts(
+  start: StartOne,
+): Pick<StartWork, "startBilling" | "startClock" | "startLedgerSync"> {
   return {
     startBilling: (organisationId) =>
       start({

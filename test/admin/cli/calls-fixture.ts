@@ -1,7 +1,13 @@
 /** Calls of the command line inside the test's own process: a terminal that is a record, and a Connect server of the test's own answers. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { create, type DescMethodUnary, type DescService, type JsonValue, toJson } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMethodUnary,
+  type DescService,
+  type JsonValue,
+  toJson,
+} from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { runProgram } from "../../../src/admin/cli/program.ts";
@@ -9,7 +15,10 @@ import type { Terminal } from "../../../src/admin/cli/terminal.ts";
 import { ApiKeyService } from "../../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
 import { AuditService } from "../../../src/gen/proto/billing/admin/v1/audit_pb.ts";
 import { BillingService } from "../../../src/gen/proto/billing/admin/v1/billing_pb.ts";
-import { ChargeService, PlanService } from "../../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
+import {
+  ChargeService,
+  PlanService,
+} from "../../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { CustomerService } from "../../../src/gen/proto/billing/admin/v1/customers_pb.ts";
 import { DocumentService } from "../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import {
@@ -23,7 +32,10 @@ import { OrganisationService } from "../../../src/gen/proto/billing/admin/v1/org
 import { TestClockService } from "../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageService } from "../../../src/gen/proto/billing/admin/v1/usage_pb.ts";
 import { WebhookService } from "../../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
-import { type ErrorDetail, ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import {
+  type ErrorDetail,
+  ErrorDetailSchema,
+} from "../../../src/gen/proto/billing/v1/common_pb.ts";
 
 /** Every service of the application's side. */
 export const adminServices: readonly DescService[] = [
@@ -119,7 +131,10 @@ export async function startAdminServer(): Promise<AdminServer> {
         router.rpc(method, (request, { requestHeader }) => {
           const told = toJson(method.input, request, { useProtoFieldName: true });
           received.push({ method: method.name, headers: requestHeader, request: told });
-          return create(method.output, (answers[method.name]?.(request, method) ?? {}) as Record<string, unknown>);
+          return create(
+            method.output,
+            (answers[method.name]?.(request, method) ?? {}) as Record<string, unknown>,
+          );
         });
       }
     },

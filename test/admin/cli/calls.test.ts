@@ -21,14 +21,40 @@ beforeEach(() => server.answer({}));
 
 describe("the request", () => {
   test("is made of options, with words for enums, numbers and lists", async () => {
-    const words = ["plans", "create", "--code", "team", "--name", "Team", "--type", "per-unit", "--free-units", "2"];
-    const ended = await run([...words, "--price", "12.50", "--allows-price-override"], { env: server.env });
-    expect(ended.exitCode, ended.err).toBe(0);
-    const given = { code: "team", name: "Team", type: "PLAN_TYPE_PER_UNIT", free_units: 2, price: "12.50" };
-    expect(server.received[0]?.request).toEqual({ organisation, ...given, allows_price_override: true });
-    await run("api-keys create --name Shop --scopes invoices:read,usage:write --scopes customers:read", {
+    const words = [
+      "plans",
+      "create",
+      "--code",
+      "team",
+      "--name",
+      "Team",
+      "--type",
+      "per-unit",
+      "--free-units",
+      "2",
+    ];
+    const ended = await run([...words, "--price", "12.50", "--allows-price-override"], {
       env: server.env,
     });
+    expect(ended.exitCode, ended.err).toBe(0);
+    const given = {
+      code: "team",
+      name: "Team",
+      type: "PLAN_TYPE_PER_UNIT",
+      free_units: 2,
+      price: "12.50",
+    };
+    expect(server.received[0]?.request).toEqual({
+      organisation,
+      ...given,
+      allows_price_override: true,
+    });
+    await run(
+      "api-keys create --name Shop --scopes invoices:read,usage:write --scopes customers:read",
+      {
+        env: server.env,
+      },
+    );
     const scopes = ["invoices:read", "usage:write", "customers:read"];
     expect(server.received[1]?.request).toEqual({ organisation, name: "Shop", scopes });
   });
@@ -42,7 +68,12 @@ describe("the request", () => {
     };
     const files = { "growth.json": JSON.stringify(plan), "-": JSON.stringify(plan) };
     await run("plans create --file growth.json --code more", { env: server.env, files });
-    expect(server.received[0]?.request).toEqual({ organisation, ...plan, code: "more", type: "PLAN_TYPE_TIERED" });
+    expect(server.received[0]?.request).toEqual({
+      organisation,
+      ...plan,
+      code: "more",
+      type: "PLAN_TYPE_TIERED",
+    });
     await run("plans create --file -", { env: server.env, files });
     expect(server.received[1]?.request).toMatchObject({ code: "growth" });
   });
@@ -56,14 +87,28 @@ describe("the request", () => {
     await run(`${words} --meter api-calls=0.002 --meter a=b=0.10`, { env: server.env });
     expect(server.received[0]?.request).toMatchObject({ code: "cloud", meters: priced });
     const meters = [
-      { meter: "api-calls", type: "tiered", tiers: [{ up_to: 1000, unit_price: "0" }, { unit_price: "1" }] },
+      {
+        meter: "api-calls",
+        type: "tiered",
+        tiers: [{ up_to: 1000, unit_price: "0" }, { unit_price: "1" }],
+      },
     ];
-    const files = { "meters.json": JSON.stringify({ meters }), "others.json": JSON.stringify({ meters: { meters } }) };
+    const files = {
+      "meters.json": JSON.stringify({ meters }),
+      "others.json": JSON.stringify({ meters: { meters } }),
+    };
     await run(`${words} --file meters.json`, { env: server.env, files });
-    expect(server.received[1]?.request).toMatchObject({ meters: [{ ...meters[0], type: "METER_TYPE_TIERED" }] });
+    expect(server.received[1]?.request).toMatchObject({
+      meters: [{ ...meters[0], type: "METER_TYPE_TIERED" }],
+    });
     await run(`plans update ${id} --file others.json`, { env: server.env, files });
-    expect(server.received[2]?.request).toMatchObject({ meters: { meters: [{ type: "METER_TYPE_TIERED" }] } });
-    await run(`plans update ${id} --file others.json --meter api-calls=0.002 a=b=0.10`, { env: server.env, files });
+    expect(server.received[2]?.request).toMatchObject({
+      meters: { meters: [{ type: "METER_TYPE_TIERED" }] },
+    });
+    await run(`plans update ${id} --file others.json --meter api-calls=0.002 a=b=0.10`, {
+      env: server.env,
+      files,
+    });
     expect(server.received[3]?.request).toEqual({ organisation, id, meters: { meters: priced } });
     await run(`plans update ${id} --name Cloudy`, { env: server.env });
     expect(server.received[4]?.request).toEqual({ organisation, id, name: "Cloudy" });
@@ -100,23 +145,44 @@ describe("the request", () => {
     const withoutOrganisation = await run("plans list", {
       env: { BILLING_ADMIN_URL, BILLING_OPERATOR_TOKEN } as never,
     });
-    expect(withoutOrganisation).toMatchObject({ exitCode: 2, err: expect.stringContaining("BILLING_ORGANISATION") });
+    expect(withoutOrganisation).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("BILLING_ORGANISATION"),
+    });
     const withoutToken = await run("operators whoami", { env: { BILLING_ADMIN_URL } as never });
-    expect(withoutToken).toMatchObject({ exitCode: 2, err: expect.stringContaining("--token-file") });
+    expect(withoutToken).toMatchObject({
+      exitCode: 2,
+      err: expect.stringContaining("--token-file"),
+    });
     const files = { token: "op_of_a_file\n" };
     await run("operators whoami --token-file token", { env: server.env, files });
     expect(server.received[0]?.headers.get("authorization")).toBe("Bearer op_of_a_file");
   });
 
   test("names plans, meters, charges and customers by code where an id is needed", async () => {
-    server.answer({ ListPlans: (request) => ({ data: "code" in request && request.code === "team" ? [{ id }] : [] }) });
+    server.answer({
+      ListPlans: (request) => ({
+        data: "code" in request && request.code === "team" ? [{ id }] : [],
+      }),
+    });
     await run("plans set-status team active", { env: server.env });
-    expect(server.received.at(-1)?.request).toEqual({ organisation, id, status: "CATALOGUE_STATUS_ACTIVE" });
+    expect(server.received.at(-1)?.request).toEqual({
+      organisation,
+      id,
+      status: "CATALOGUE_STATUS_ACTIVE",
+    });
     server.answer({ ListMeters: () => ({ data: [{ id }] }) });
     await run("meters set-status api-calls inactive", { env: server.env });
-    expect(server.received.at(-1)?.request).toEqual({ organisation, id, status: "METER_STATUS_INACTIVE" });
+    expect(server.received.at(-1)?.request).toEqual({
+      organisation,
+      id,
+      status: "METER_STATUS_INACTIVE",
+    });
     const unknown = await run("mapping set --plan tame --revenue-account 200", { env: server.env });
-    expect(unknown).toMatchObject({ exitCode: 1, err: "plan_not_found: There is no plan with the code tame.\n" });
+    expect(unknown).toMatchObject({
+      exitCode: 1,
+      err: "plan_not_found: There is no plan with the code tame.\n",
+    });
   });
 
   test("carries an Idempotency-Key where it writes: a new one for each call, or the one that is given", async () => {
@@ -140,7 +206,9 @@ describe("the secret of a ledger", () => {
     await run(`${words} --client-secret-file -`, { env: server.env, files });
     const asked = await run(words, { env: server.env, answers: ["typed"] });
     expect(asked.questions).toEqual(["The client secret (not shown): "]);
-    const secrets = server.received.map(({ request }) => (request as { client_secret: string }).client_secret);
+    const secrets = server.received.map(
+      ({ request }) => (request as { client_secret: string }).client_secret,
+    );
     expect(secrets).toEqual(["from a file", "from the input", "typed"]);
   });
 
@@ -156,19 +224,35 @@ describe("the secret of a ledger", () => {
 
 describe("the answer", () => {
   test("is a table for people and the response for programs", async () => {
-    const plan = { id, code: "team", name: "Team", price: "12.5000", currency: "NZD", status: CatalogueStatus.LEGACY };
+    const plan = {
+      id,
+      code: "team",
+      name: "Team",
+      price: "12.5000",
+      currency: "NZD",
+      status: CatalogueStatus.LEGACY,
+    };
     server.answer({
       ListPlans: () => ({ data: [plan] }),
       GetPlan: () => ({ plan: { ...plan, unitLabels: { singular: "seat", plural: "seats" } } }),
     });
     const table = await run("plans list", { env: server.env });
-    expect(table.out.split("\n")[0]).toMatch(/^id +code +name +type +price +currency +status +subscriptions$/);
-    expect(table.out.split("\n")[1]).toMatch(new RegExp(`^${id} +team +Team .*12\\.5000 +NZD +legacy +0$`));
+    expect(table.out.split("\n")[0]).toMatch(
+      /^id +code +name +type +price +currency +status +subscriptions$/,
+    );
+    expect(table.out.split("\n")[1]).toMatch(
+      new RegExp(`^${id} +team +Team .*12\\.5000 +NZD +legacy +0$`),
+    );
     const json = JSON.parse((await run("plans list --json", { env: server.env })).out);
-    expect(json).toMatchObject({ data: [{ id, code: "team", status: "legacy", tiers: [] }], has_more: false });
+    expect(json).toMatchObject({
+      data: [{ id, code: "team", status: "legacy", tiers: [] }],
+      has_more: false,
+    });
     const one = await run(`plans get ${id}`, { env: server.env });
     expect(one.out).toMatch(/^unit labels singular +seat$/m);
-    expect(JSON.parse((await run(`plans get ${id} --json`, { env: server.env })).out).code).toBe("team");
+    expect(JSON.parse((await run(`plans get ${id} --json`, { env: server.env })).out).code).toBe(
+      "team",
+    );
     server.answer({});
     expect((await run("plans list", { env: server.env })).out).toBe("None.\n");
   });
@@ -183,10 +267,15 @@ describe("the answer", () => {
       invoice: organisation,
       message: "Not today.",
     };
-    server.answer({ ListDocuments: () => ({ data: [document] }), RetryDocument: () => ({ document }) });
+    server.answer({
+      ListDocuments: () => ({ data: [document] }),
+      RetryDocument: () => ({ document }),
+    });
     const { out } = await run("documents list", { env: server.env });
     expect(out).toMatch(/^id +kind +number +operation +state /);
-    expect(out).toMatch(new RegExp(`${id} +credit_note +CN-0001 +allocation +failed .*Not today\\.`));
+    expect(out).toMatch(
+      new RegExp(`${id} +credit_note +CN-0001 +allocation +failed .*Not today\\.`),
+    );
     const retried = await run(`documents retry ${id} --json`, { env: server.env });
     expect(JSON.parse(retried.out)).toMatchObject({
       kind: "credit_note",
@@ -209,15 +298,30 @@ describe("the answer", () => {
       { ...row, id: "2", amount: "-1.0000", creditNote: { id, number: "CN-0001" } },
       { ...row, id: "1", invoice: { id, number: "INV-0007" } },
     ];
-    server.answer({ ListUsage: () => ({ data, hasMore: true }), ListMeters: () => ({ data: [{ id }] }) });
+    server.answer({
+      ListUsage: () => ({ data, hasMore: true }),
+      ListMeters: () => ({ data: [{ id }] }),
+    });
     const listed = await run(`usage list ${organisation} --meter api-calls`, { env: server.env });
-    expect(server.received.at(-1)?.request).toEqual({ organisation, subscription: organisation, meter: id });
+    expect(server.received.at(-1)?.request).toEqual({
+      organisation,
+      subscription: organisation,
+      meter: id,
+    });
     const [, credited, billed] = listed.out.split("\n");
-    expect(billed).toMatch(/^3 +2026-04-01 +2026-05-01 +api-calls +billed +12 +7\.5000 +yes +3\.7500 +INV-0007$/);
+    expect(billed).toMatch(
+      /^3 +2026-04-01 +2026-05-01 +api-calls +billed +12 +7\.5000 +yes +3\.7500 +INV-0007$/,
+    );
     expect(credited).toMatch(/ -1\.0000 +CN-0001$/);
     expect(listed.err).toContain("--starting-after 1");
-    const { data: rows } = JSON.parse((await run(`usage list ${organisation} --json`, { env: server.env })).out);
-    expect(rows[1]).toMatchObject({ state: "billed", events: "12", invoice: { number: "INV-0007" } });
+    const { data: rows } = JSON.parse(
+      (await run(`usage list ${organisation} --json`, { env: server.env })).out,
+    );
+    expect(rows[1]).toMatchObject({
+      state: "billed",
+      events: "12",
+      invoice: { number: "INV-0007" },
+    });
   });
 
   test("cannot steer the terminal", async () => {
@@ -250,22 +354,35 @@ describe("the answer", () => {
   test("that is shown once stands alone on the standard output", async () => {
     const apiKey = { id, name: "Shop", hint: "sk_live_…abcd" };
     server.answer({ CreateApiKey: () => ({ apiKey, value: "sk_live_value" }) });
-    const created = await run("api-keys create --name Shop --scopes invoices:read", { env: server.env });
+    const created = await run("api-keys create --name Shop --scopes invoices:read", {
+      env: server.env,
+    });
     expect(created.out).toBe("sk_live_value\n");
     expect(created.err).toContain("sk_live_…abcd");
-    const json = await run("api-keys create --name Shop --scopes invoices:read --json", { env: server.env });
+    const json = await run("api-keys create --name Shop --scopes invoices:read --json", {
+      env: server.env,
+    });
     expect(JSON.parse(json.out)).toMatchObject({ api_key: { id }, value: "sk_live_value" });
     server.answer({ CreateApiKey: () => ({ apiKey, value: "" }) });
-    const replayed = await run("api-keys create --name Shop --scopes invoices:read", { env: server.env });
-    expect(replayed).toMatchObject({ out: "", err: expect.stringContaining("repeats an earlier call") });
+    const replayed = await run("api-keys create --name Shop --scopes invoices:read", {
+      env: server.env,
+    });
+    expect(replayed).toMatchObject({
+      out: "",
+      err: expect.stringContaining("repeats an earlier call"),
+    });
   });
 
   test("tells how to go on where there is another page, and --all follows them", async () => {
-    const all = Array.from({ length: 5 }, (_, index) => ({ id: `id-${index}`, role: OperatorRole.ADMIN }));
+    const all = Array.from({ length: 5 }, (_, index) => ({
+      id: `id-${index}`,
+      role: OperatorRole.ADMIN,
+    }));
     server.answer({
       ListOperators: (request) => {
         const { startingAfter } = request as { startingAfter?: string };
-        const begin = startingAfter === undefined ? 0 : all.findIndex((each) => each.id === startingAfter) + 1;
+        const begin =
+          startingAfter === undefined ? 0 : all.findIndex((each) => each.id === startingAfter) + 1;
         return { data: all.slice(begin, begin + 2), hasMore: begin + 2 < all.length };
       },
     });
@@ -284,12 +401,18 @@ describe("the answer", () => {
       after: { status: "active" },
     };
     server.answer({ ListAuditEntries: () => ({ data: [entry] }) });
-    expect((await run("audit list", { env: server.env })).out).toMatch(/SetPlanStatus .*status draft → active/);
-    expect((await run("audit list --json", { env: server.env })).out).toContain('"status": "draft"');
+    expect((await run("audit list", { env: server.env })).out).toMatch(
+      /SetPlanStatus .*status draft → active/,
+    );
+    expect((await run("audit list --json", { env: server.env })).out).toContain(
+      '"status": "draft"',
+    );
   });
 
   test("of a failed check ends with 1", async () => {
-    server.answer({ CheckLedgerConnection: () => ({ ok: false, problem: "The secret is wrong." }) });
+    server.answer({
+      CheckLedgerConnection: () => ({ ok: false, problem: "The secret is wrong." }),
+    });
     expect(await run("ledger check", { env: server.env })).toMatchObject({
       exitCode: 1,
       out: expect.stringContaining("The secret is wrong."),
@@ -299,11 +422,15 @@ describe("the answer", () => {
 
 describe("an ending", () => {
   test("by a refusal tells code, message, parameter and request on the error output", async () => {
-    server.answer({ CreatePlan: () => refuse("invalid_parameter", "price must be a decimal", "price") });
+    server.answer({
+      CreatePlan: () => refuse("invalid_parameter", "price must be a decimal", "price"),
+    });
     const ended = await run("plans create --code a --name b --type flat-fee", { env: server.env });
     const err = "invalid_parameter: price must be a decimal (param price, request request-1)\n";
     expect(ended).toMatchObject({ exitCode: 1, out: "", err });
-    const json = await run("plans create --code a --name b --type flat-fee --json", { env: server.env });
+    const json = await run("plans create --code a --name b --type flat-fee --json", {
+      env: server.env,
+    });
     expect(json.out).toBe("");
     const error = {
       code: "invalid_parameter",
@@ -317,13 +444,22 @@ describe("an ending", () => {
   test("without an answer is another than by a refusal, and tells how to repeat a write", async () => {
     const env = { ...server.env, BILLING_ADMIN_URL: "http://127.0.0.1:1" };
     const read = await run("plans list", { env });
-    expect(read).toMatchObject({ exitCode: 3, err: expect.stringContaining("http://127.0.0.1:1 cannot be reached") });
+    expect(read).toMatchObject({
+      exitCode: 3,
+      err: expect.stringContaining("http://127.0.0.1:1 cannot be reached"),
+    });
     expect(read.err).not.toContain("--idempotency-key");
     const write = await run(`customers activate ${id} --idempotency-key mine`, { env });
-    expect(write).toMatchObject({ exitCode: 3, err: expect.stringContaining("--idempotency-key mine") });
+    expect(write).toMatchObject({
+      exitCode: 3,
+      err: expect.stringContaining("--idempotency-key mine"),
+    });
     const elsewhere = await run("plans list", {
       env: { ...env, BILLING_ADMIN_URL: `${server.env.BILLING_ADMIN_URL}/x` },
     });
-    expect(elsewhere).toMatchObject({ exitCode: 3, err: expect.stringContaining("does not answer as") });
+    expect(elsewhere).toMatchObject({
+      exitCode: 3,
+      err: expect.stringContaining("does not answer as"),
+    });
   });
 });

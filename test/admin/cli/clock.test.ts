@@ -13,10 +13,13 @@ beforeEach(() => server.answer({}));
 /** A clock as it is answered, having come so far. */
 function clock(state: TestClockState, now: string, performed: number): object {
   const advance = { from: "2026-04-01T00:00:00.000Z", to: "2026-06-01T00:00:00.000Z", performed };
-  return { testClock: { organisation, state, now, advance: { ...advance, invoicesRaised: performed } } };
+  return {
+    testClock: { organisation, state, now, advance: { ...advance, invoicesRaised: performed } },
+  };
 }
 
-const advancing = (now: string, performed: number) => clock(TestClockState.ADVANCING, now, performed);
+const advancing = (now: string, performed: number) =>
+  clock(TestClockState.ADVANCING, now, performed);
 const there = clock(TestClockState.STANDING, "2026-06-01T00:00:00.000Z", 20);
 
 test("an advance is asked for by an instant, days or months, and not waited for", async () => {
@@ -35,7 +38,11 @@ test("an advance is asked for by an instant, days or months, and not waited for"
 });
 
 test("with --wait it shows each step of the way once, and the clock once it is there", async () => {
-  const steps = [advancing("2026-04-30T22:00:00.000Z", 10), advancing("2026-04-30T22:00:00.000Z", 10), there];
+  const steps = [
+    advancing("2026-04-30T22:00:00.000Z", 10),
+    advancing("2026-04-30T22:00:00.000Z", 10),
+    there,
+  ];
   server.answer({
     AdvanceTestClock: () => advancing("2026-04-01T00:00:00.000Z", 0),
     GetTestClock: () => steps.shift() ?? there,
@@ -47,7 +54,10 @@ test("with --wait it shows each step of the way once, and the clock once it is t
     "2026-04-30T22:00:00.000Z: 10 performed, 10 invoices raised",
     "",
   ]);
-  expect(JSON.parse(ended.out)).toMatchObject({ state: "standing", now: "2026-06-01T00:00:00.000Z" });
+  expect(JSON.parse(ended.out)).toMatchObject({
+    state: "standing",
+    now: "2026-06-01T00:00:00.000Z",
+  });
 });
 
 test("with --wait it ends with 1 where the clock is not there in time", async () => {
@@ -64,6 +74,8 @@ test("a refusal is told, and seconds that are none are wrong usage", async () =>
     exitCode: 1,
     err: expect.stringContaining("invalid_state: The organisation is live."),
   });
-  expect(await run("clock advance --days 1 --wait soon", { env: server.env })).toMatchObject({ exitCode: 2 });
+  expect(await run("clock advance --days 1 --wait soon", { env: server.env })).toMatchObject({
+    exitCode: 2,
+  });
   expect(server.received).toHaveLength(1);
 });

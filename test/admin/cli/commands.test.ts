@@ -1,5 +1,11 @@
 /** The commands as a whole: nothing of the contract is missing, and every example can be typed. */
-import { create, type DescEnum, type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  getOption,
+} from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Noun, Verb } from "../../../src/admin/cli/noun.ts";
 import { nouns } from "../../../src/admin/cli/nouns/index.ts";
@@ -22,8 +28,13 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 test("every method of every admin service has a command", () => {
-  const methods = adminServices.flatMap((service) => service.methods.map((method) => `${method}`)).sort();
-  const called = verbs.flatMap(([, { method, also }]) => [method, ...(also === undefined ? [] : [also])]);
+  const methods = adminServices
+    .flatMap((service) => service.methods.map((method) => `${method}`))
+    .sort();
+  const called = verbs.flatMap(([, { method, also }]) => [
+    method,
+    ...(also === undefined ? [] : [also]),
+  ]);
   expect(called.map((method) => `${method}`).sort()).toEqual(methods);
 });
 
@@ -34,16 +45,25 @@ describe.each(verbs)("%s", (name, verb) => {
       verb.places?.includes(field.name) === true ||
       getOption(field, fieldExtension).secret ||
       (verb.takesFile === true && verb.fileFields?.includes(field.name) === true);
-    expect(verb.method.input.fields.filter((field) => !isGiven(field)).map((field) => field.name)).toEqual([]);
+    expect(
+      verb.method.input.fields.filter((field) => !isGiven(field)).map((field) => field.name),
+    ).toEqual([]);
   });
 
   test("names only fields that the request has, and columns that the answer has", () => {
     const fields = verb.method.input.fields.map((field) => field.name);
-    const named = [...Object.keys(verb.fields ?? {}), ...(verb.places ?? []), ...(verb.fileFields ?? [])];
+    const named = [
+      ...Object.keys(verb.fields ?? {}),
+      ...(verb.places ?? []),
+      ...(verb.fileFields ?? []),
+    ];
     expect(named.filter((field) => !fields.includes(field))).toEqual([]);
-    const row = verb.method.output.fields.find((field) => field.name === (verb.rows ?? "data"))?.message;
+    const row = verb.method.output.fields.find(
+      (field) => field.name === (verb.rows ?? "data"),
+    )?.message;
     for (const column of verb.columns ?? []) {
-      if (typeof column === "string") expect(row?.fields.map((field) => field.name)).toContain(column.split(".")[0]);
+      if (typeof column === "string")
+        expect(row?.fields.map((field) => field.name)).toContain(column.split(".")[0]);
     }
   });
 
@@ -63,7 +83,9 @@ describe.each(verbs)("%s", (name, verb) => {
       expect(help.out).toContain(`$ billing ${example}`);
       const words = wordsOf(example);
       expect(words.slice(0, 2).join(" ")).toBe(name);
-      const files = Object.fromEntries(words.map((word) => [word, word.endsWith(".txt") ? "secret" : json]));
+      const files = Object.fromEntries(
+        words.map((word) => [word, word.endsWith(".txt") ? "secret" : json]),
+      );
       const ended = await run(words, { env: server.env, files, answers: ["the secret", "y"] });
       expect([0, 1], `${example}: ${ended.err}`).toContain(ended.exitCode);
       expect(server.received.map(({ method }) => method)).toContain(verb.method.name);
@@ -80,15 +102,18 @@ test("every word that an option offers is one that the server takes", async () =
   let words = 0;
   for (const [name, { method }] of verbs) {
     const [noun, verb] = name.split(" ");
-    const command = program.commands.find((one) => one.name() === noun)?.commands.find((one) => one.name() === verb);
+    const command = program.commands
+      .find((one) => one.name() === noun)
+      ?.commands.find((one) => one.name() === verb);
     for (const field of method.input.fields.filter((one) => one.fieldKind === "enum")) {
       const flag = `--${field.name.replaceAll("_", "-")}`;
       for (const word of command?.options.find(({ long }) => long === flag)?.argChoices ?? []) {
         words += 1;
         const number = enumFromJson(field.enum as DescEnum, word);
-        expect(faultOf(validate, method.input, { [field.localName]: number }), `${name} ${flag} ${word}`).not.toMatch(
-          new RegExp(`^${field.name}:`),
-        );
+        expect(
+          faultOf(validate, method.input, { [field.localName]: number }),
+          `${name} ${flag} ${word}`,
+        ).not.toMatch(new RegExp(`^${field.name}:`));
       }
     }
   }
@@ -98,7 +123,11 @@ test("every word that an option offers is one that the server takes", async () =
 /**
  * What the server says of a request with these members alone; empty where nothing is wrong with it.
  */
-function faultOf(validate: Validate, schema: DescMessage, members: Record<string, unknown>): string {
+function faultOf(
+  validate: Validate,
+  schema: DescMessage,
+  members: Record<string, unknown>,
+): string {
   try {
     validate(schema, create(schema, members));
     return "";
@@ -113,7 +142,11 @@ test("a verb that changes nothing takes no Idempotency-Key, and every verb takes
     for (const verb of noun.commands) {
       const flags = verb.options.map(({ long }) => long);
       expect(flags).toContain("--json");
-      if (/^(list|get|events|whoami|contacts|options|check|authorisation|status|deliver(?:ies|y))$/.test(verb.name()))
+      if (
+        /^(list|get|events|whoami|contacts|options|check|authorisation|status|deliver(?:ies|y))$/.test(
+          verb.name(),
+        )
+      )
         expect(flags).not.toContain("--idempotency-key");
       else expect(flags).toContain("--idempotency-key");
     }
@@ -124,6 +157,9 @@ test("a verb that changes nothing takes no Idempotency-Key, and every verb takes
 function wordsOf(example: string): string[] {
   const [bare = ""] = example.split(/ +(?:#|>|<)/);
   return [...bare.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) =>
-    (quoted ?? plain ?? "").replace("$BILLING_ORGANISATION", "0199a0b2-0000-7000-8000-000000000001"),
+    (quoted ?? plain ?? "").replace(
+      "$BILLING_ORGANISATION",
+      "0199a0b2-0000-7000-8000-000000000001",
+    ),
   );
 }

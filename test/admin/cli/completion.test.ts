@@ -11,7 +11,9 @@ const hasZsh = spawnSync("zsh", ["--version"]).status === 0;
 function offered(...words: string[]): string[] {
   const script = `${bashScript}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _billing; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const answer = execFileSync("bash", ["-c", script, "bash", "billing", ...words], { encoding: "utf8" });
+  const answer = execFileSync("bash", ["-c", script, "bash", "billing", ...words], {
+    encoding: "utf8",
+  });
   return answer.split("\n").filter((word) => word !== "");
 }
 
@@ -21,12 +23,19 @@ describe("the script for bash", () => {
   });
 
   test("offers nouns, their verbs, words at places, options and their words", () => {
-    expect(offered("")).toEqual(expect.arrayContaining(["organisations", "api-keys", "audit", "completion"]));
+    expect(offered("")).toEqual(
+      expect.arrayContaining(["organisations", "api-keys", "audit", "completion"]),
+    );
     expect(offered("pl")).toEqual(["plans"]);
     expect(offered("plans", "")).toEqual(["create", "list", "get", "update", "set-status"]);
     expect(offered("plans", "create", "--pr")).toEqual(["--price"]);
     expect(offered("plans", "create", "--name", "x", "--type", "")).toContain("stairstep");
-    expect(offered("plans", "set-status", "team", "")).toEqual(["draft", "active", "inactive", "legacy"]);
+    expect(offered("plans", "set-status", "team", "")).toEqual([
+      "draft",
+      "active",
+      "inactive",
+      "legacy",
+    ]);
     expect(offered("completion", "")).toEqual(["bash", "zsh"]);
     expect(offered("documents", "list", "--state", "")).toEqual(["failed", "waiting", "drift"]);
   });
@@ -37,7 +46,10 @@ describe("the script for bash", () => {
   });
 
   test("makes the program known as billing, wherever it is called", () => {
-    const answer = spawnSync("bash", ["-c", `${bashScript}\nbilling plans get --help`], { cwd: "/", encoding: "utf8" });
+    const answer = spawnSync("bash", ["-c", `${bashScript}\nbilling plans get --help`], {
+      cwd: "/",
+      encoding: "utf8",
+    });
     expect(answer.stdout).toContain("Show a plan with its tiers and meters.");
   });
 });
@@ -47,6 +59,9 @@ describe("the script for zsh", () => {
     expect(zshScript).toContain("'set-status:Move a plan: draft to active");
     expect(zshScript).toContain("compdef _billing billing");
     if (hasZsh)
-      expect(spawnSync("zsh", ["-n"], { input: zshScript, encoding: "utf8" })).toMatchObject({ status: 0, stderr: "" });
+      expect(spawnSync("zsh", ["-n"], { input: zshScript, encoding: "utf8" })).toMatchObject({
+        status: 0,
+        stderr: "",
+      });
   });
 });

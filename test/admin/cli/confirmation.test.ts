@@ -88,7 +88,11 @@ describe("importing", () => {
         };
       },
       ImportCustomers: (request) => {
-        return resultsOf((request as ImportCustomersRequest).contacts.map(({ ledgerContactId }) => ledgerContactId));
+        return resultsOf(
+          (request as ImportCustomersRequest).contacts.map(
+            ({ ledgerContactId }) => ledgerContactId,
+          ),
+        );
       },
     });
   }
@@ -106,12 +110,24 @@ describe("importing", () => {
     expect(ended.err).toContain("129 imported, 0 there already, 1 rejected, 6 suppliers left out");
     const { results, ...counts } = JSON.parse(ended.out);
     expect(results).toHaveLength(130);
-    expect(counts).toEqual({ imported: 129, already_imported: 0, rejected: 1, skipped_suppliers: 6 });
+    expect(counts).toEqual({
+      imported: 129,
+      already_imported: 0,
+      rejected: 1,
+      skipped_suppliers: 6,
+    });
     answerContacts(["contact-7"]);
-    expect((await run("customers import --all --include-suppliers", { env: server.env })).exitCode).toBe(1);
+    expect(
+      (await run("customers import --all --include-suppliers", { env: server.env })).exitCode,
+    ).toBe(1);
     expect(server.received.at(-1)?.request).toMatchObject({ include_suppliers: true });
-    const alone = await run("customers import --contact contact-1 --include-suppliers", { env: server.env });
-    expect([alone.exitCode, alone.err]).toEqual([2, expect.stringContaining("--include-suppliers goes with --all")]);
+    const alone = await run("customers import --contact contact-1 --include-suppliers", {
+      env: server.env,
+    });
+    expect([alone.exitCode, alone.err]).toEqual([
+      2,
+      expect.stringContaining("--include-suppliers goes with --all"),
+    ]);
   });
 
   test("all contacts that is broken off says from where it goes on, and goes on from there", async () => {
@@ -120,13 +136,17 @@ describe("importing", () => {
     expect(ended.exitCode).toBe(1);
     expect(ended.err).toContain("Go on with --all --cursor '2026-11-21T00:00:00|3'");
     answerContacts([]);
-    const rest = await run(["customers", "import", "--all", "--cursor", "2026-11-21T00:00:00|3"], { env: server.env });
+    const rest = await run(["customers", "import", "--all", "--cursor", "2026-11-21T00:00:00|3"], {
+      env: server.env,
+    });
     expect(rest).toMatchObject({ exitCode: 0, err: "10 imported, 0 there already, 0 rejected\n" });
   });
 
   test("ends with 1 where a contact was rejected, and the others are customers all the same", async () => {
     answerContacts(["contact-7"]);
-    const ended = await run(["customers", "import", "--contact", "contact-6", "contact-7"], { env: server.env });
+    const ended = await run(["customers", "import", "--contact", "contact-6", "contact-7"], {
+      env: server.env,
+    });
     expect(ended).toMatchObject({ exitCode: 1, err: "1 imported, 0 there already, 1 rejected\n" });
     expect(ended.out).toMatch(/^contact-7/m);
   });
@@ -134,7 +154,9 @@ describe("importing", () => {
   test("gives each of its calls a key of its own, the same when it is repeated", async () => {
     answerContacts([]);
     await run("customers import --all --idempotency-key monday", { env: server.env });
-    const keys = server.received.map(({ headers }) => headers.get("idempotency-key")).filter((key) => key !== null);
+    const keys = server.received
+      .map(({ headers }) => headers.get("idempotency-key"))
+      .filter((key) => key !== null);
     expect(keys).toEqual(["monday", "monday.1", "monday.2"]);
   });
 });
@@ -148,9 +170,13 @@ describe("retrying a document", () => {
       let looks = 0;
       server.answer({
         RetryDocument: () => ({ document: { id, state: DocumentState.WAITING } }),
-        GetDocument: () => ({ document: { id, state: ++looks < 2 ? DocumentState.WAITING : state } }),
+        GetDocument: () => ({
+          document: { id, state: ++looks < 2 ? DocumentState.WAITING : state },
+        }),
       });
-      expect((await run(`documents retry ${id} --wait`, { env: server.env })).exitCode).toBe(exitCode);
+      expect((await run(`documents retry ${id} --wait`, { env: server.env })).exitCode).toBe(
+        exitCode,
+      );
       expect(looks).toBe(2);
     }
     expect((await run(`documents retry ${id}`, { env: server.env })).exitCode).toBe(0);

@@ -9,7 +9,11 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyWebhook } from "../../../src/webhooks/verify.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";
-import { type Received, startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
+import {
+  type Received,
+  startReceiver,
+  type WebhookReceiver,
+} from "../../support/webhook-receiver.ts";
 import { createLedgerContacts, createTenant } from "../services/request.ts";
 import { addEvent } from "../services/webhook-rows.ts";
 
@@ -21,7 +25,9 @@ const env: NodeJS.ProcessEnv = { ...process.env };
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  system = await startSystem({ env: { WEBHOOK_ADDRESSES: "development", LEDGER_CALL_SECONDS: "20" } });
+  system = await startSystem({
+    env: { WEBHOOK_ADDRESSES: "development", LEDGER_CALL_SECONDS: "20" },
+  });
   env.BILLING_ADMIN_URL = system.adminUrl;
   env.BILLING_OPERATOR_TOKEN = await system.operator("owner", "Olga");
 });
@@ -79,14 +85,38 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   // First organisation.
   expect(await done(["operators", "whoami"])).toMatch(/operator name +Olga/);
   const settings = { name: "First Ltd", timezone: "Pacific/Auckland", default_currency: "NZD" };
-  const made = await json(["organisations", "create", "--file", "-", "--due-days", "20"], JSON.stringify(settings));
-  expect(made).toMatchObject({ name: "First Ltd", livemode: true, due_days: 20, first_invoice_status: "draft" });
+  const made = await json(
+    ["organisations", "create", "--file", "-", "--due-days", "20"],
+    JSON.stringify(settings),
+  );
+  expect(made).toMatchObject({
+    name: "First Ltd",
+    livemode: true,
+    due_days: 20,
+    first_invoice_status: "draft",
+  });
   env.BILLING_ORGANISATION = made.id;
-  const connect = ["ledger", "connect", "--tenant-id", tenant.tenantId, "--client-id", tenant.clientId];
+  const connect = [
+    "ledger",
+    "connect",
+    "--tenant-id",
+    tenant.tenantId,
+    "--client-id",
+    tenant.clientId,
+  ];
   const where = ["--base-url", tenant.baseUrl, "--identity-url", tenant.identityUrl];
-  const wrong = await billing([...connect, ...where, "--client-secret-file", "-"], "a wrong secret\n");
-  expect([wrong.exitCode, wrong.err]).toEqual([1, expect.stringMatching(/^ledger_refused: .*request/)]);
-  const connected = await done([...connect, ...where, "--client-secret-file", "-"], `${tenant.clientSecret}\n`);
+  const wrong = await billing(
+    [...connect, ...where, "--client-secret-file", "-"],
+    "a wrong secret\n",
+  );
+  expect([wrong.exitCode, wrong.err]).toEqual([
+    1,
+    expect.stringMatching(/^ledger_refused: .*request/),
+  ]);
+  const connected = await done(
+    [...connect, ...where, "--client-secret-file", "-"],
+    `${tenant.clientSecret}\n`,
+  );
   expect(connected).toMatch(/ledger name +Own books/);
   expect(connected).not.toContain(tenant.clientSecret);
   await done(["ledger", "check"]);
@@ -96,7 +126,9 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   // Customers and catalogue.
   const imported = await json(["customers", "import", "--all"]);
   expect(imported).toMatchObject({ imported: 5, rejected: 0 });
-  expect(await done(["customers", "list"])).toMatch(/FIRST +First Customer +pay@first\.example +active/);
+  expect(await done(["customers", "list"])).toMatch(
+    /FIRST +First Customer +pay@first\.example +active/,
+  );
   expect(await done(["customers", "contacts", "--importable"])).toBe("None.\n");
   const plan = {
     code: "growth",
@@ -104,8 +136,20 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
     type: "tiered",
     tiers: [{ up_to: 5, unit_price: "7" }, { unit_price: "6" }],
   };
-  await done(["meters", "create", "--code", "api-calls", "--name", "API calls", "--unit-label", "call"]);
-  await done(["plans", "create", "--file", "-", "--meter", "api-calls=0.002"], JSON.stringify(plan));
+  await done([
+    "meters",
+    "create",
+    "--code",
+    "api-calls",
+    "--name",
+    "API calls",
+    "--unit-label",
+    "call",
+  ]);
+  await done(
+    ["plans", "create", "--file", "-", "--meter", "api-calls=0.002"],
+    JSON.stringify(plan),
+  );
   await done(["plans", "set-status", "growth", "active"]);
   const shown = await done(["plans", "get", "growth"]);
   expect(shown).toMatch(/status +active/);
@@ -113,7 +157,14 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
 
   // A key, alone on the standard output, and the first invoice.
   const key = (
-    await done(["api-keys", "create", "--name", "Shop", "--scopes", "subscriptions:write,invoices:read"])
+    await done([
+      "api-keys",
+      "create",
+      "--name",
+      "Shop",
+      "--scopes",
+      "subscriptions:write,invoices:read",
+    ])
   ).trim();
   expect(key).toMatch(/^sk_live_\S+$/);
   const first = await subscribe(key, "order-1", 12);
@@ -125,7 +176,9 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   const second = await subscribe(key, "order-2", 3);
   expect(second.json.invoice).toMatchObject({ status: "not_in_external" });
   const { data: failed } = await json(["documents", "list", "--state", "failed"]);
-  expect(failed).toEqual([expect.objectContaining({ id: second.json.invoice.id, reason: "account_invalid" })]);
+  expect(failed).toEqual([
+    expect.objectContaining({ id: second.json.invoice.id, reason: "account_invalid" }),
+  ]);
   expect(await done(["mapping", "get"])).toMatch(/growth.*999/);
   const { id } = failed[0];
   const again = await billing(["documents", "retry", id, "--wait", "300"]);
@@ -142,7 +195,11 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   // The key leaked.
   const { data: keys } = await json(["api-keys", "list"]);
   expect(keys).toEqual([
-    expect.objectContaining({ name: "Shop", status: "active", hint: expect.stringContaining(key.slice(-4)) }),
+    expect.objectContaining({
+      name: "Shop",
+      status: "active",
+      hint: expect.stringContaining(key.slice(-4)),
+    }),
   ]);
   const unasked = await billing(["api-keys", "revoke", keys[0].id]);
   expect([unasked.exitCode, unasked.err]).toEqual([2, expect.stringContaining("--yes")]);
@@ -158,9 +215,22 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
 
   // A role that may only look, and a token of its own.
   const looker = await json(["operators", "create", "--name", "Rita", "--role", "read-only"]);
-  const token = await done(["operator-tokens", "create", "--operator", looker.id, "--name", "Laptop"]);
-  const refused = await billing(["plans", "set-status", "growth", "legacy", "--token-file", "-"], token);
-  expect([refused.exitCode, refused.err]).toEqual([1, expect.stringMatching(/^insufficient_role: /)]);
+  const token = await done([
+    "operator-tokens",
+    "create",
+    "--operator",
+    looker.id,
+    "--name",
+    "Laptop",
+  ]);
+  const refused = await billing(
+    ["plans", "set-status", "growth", "legacy", "--token-file", "-"],
+    token,
+  );
+  expect([refused.exitCode, refused.err]).toEqual([
+    1,
+    expect.stringMatching(/^insufficient_role: /),
+  ]);
 });
 
 test("an operator has months go by in a sandbox, and sees its renewals", async () => {
@@ -168,32 +238,66 @@ test("an operator has months go by in a sandbox, and sees its renewals", async (
   const words = ["--organisation", sandbox.organisationId];
   expect(await json(["clock", "get", ...words])).toMatchObject({ state: "real_time" });
   const body = { customer_code: "ACME", plan_code: "team", units: 5 };
-  const made = await system.ask("POST", "/v1/subscriptions", { key: sandbox.apiKey, idempotencyKey: "clock", body });
+  const made = await system.ask("POST", "/v1/subscriptions", {
+    key: sandbox.apiKey,
+    idempotencyKey: "clock",
+    body,
+  });
   expect(made.status, made.text).toBe(201);
-  const { exitCode, out, err } = await billing(["clock", "advance", ...words, "--months", "3", "--wait"]);
-  expect([exitCode, err.split("\n")[0]]).toEqual([0, expect.stringMatching(/Z: \d+ performed, \d+ invoices raised$/)]);
+  const { exitCode, out, err } = await billing([
+    "clock",
+    "advance",
+    ...words,
+    "--months",
+    "3",
+    "--wait",
+  ]);
+  expect([exitCode, err.split("\n")[0]]).toEqual([
+    0,
+    expect.stringMatching(/Z: \d+ performed, \d+ invoices raised$/),
+  ]);
   expect(out).toMatch(/^state +standing$/m);
   expect(out).toMatch(/^advance invoices raised +3$/m);
   const live = await system.organisation();
-  const refused = await billing(["clock", "advance", "--organisation", live.organisationId, "--days", "1"]);
-  expect([refused.exitCode, refused.err]).toEqual([1, expect.stringMatching(/^invalid_state: .*sandbox/)]);
+  const refused = await billing([
+    "clock",
+    "advance",
+    "--organisation",
+    live.organisationId,
+    "--days",
+    "1",
+  ]);
+  expect([refused.exitCode, refused.err]).toEqual([
+    1,
+    expect.stringMatching(/^invalid_state: .*sandbox/),
+  ]);
 });
 
 test("an operator sees what a webhook endpoint answers, mends it, changes its secret, and sends again what it missed", async () => {
   const { organisationId } = await system.organisation();
   env.BILLING_ORGANISATION = organisationId;
   receiver.answer("/hooks", { status: 500, body: "not yet" });
-  const { endpoint, secret } = await json(["webhooks", "create", receiver.url("/hooks"), "--kinds", "invoice.paid"]);
+  const { endpoint, secret } = await json([
+    "webhooks",
+    "create",
+    receiver.url("/hooks"),
+    "--kinds",
+    "invoice.paid",
+  ]);
   const failed = await billing(["webhooks", "test", endpoint.id, "--wait", "100"]);
   expect([failed.exitCode, failed.out]).toEqual([1, expect.stringMatching(/^last status +500$/m)]);
   expect(failed.out).toContain("answer not yet");
 
   // Mended: sent again at once, not when its next attempt would be due. It is the same event, signed anew.
   const { data } = await json(["webhooks", "deliveries", "--endpoint", endpoint.id]);
-  expect(data).toEqual([expect.objectContaining({ event_type: "webhook_endpoint.test", last_status: 500 })]);
+  expect(data).toEqual([
+    expect.objectContaining({ event_type: "webhook_endpoint.test", last_status: 500 }),
+  ]);
   receiver.answer("/hooks", { status: 204 });
   await done(["webhooks", "resend", data[0].id]);
-  const [first, second] = await until("the test event has come twice", async () => arrived("/hooks", 2));
+  const [first, second] = await until("the test event has come twice", async () =>
+    arrived("/hooks", 2),
+  );
   expect([first?.body, verdictOf(second, secret)]).toEqual([second?.body, { ok: true }]);
 
   // Both secrets sign after a rotation.
@@ -201,16 +305,25 @@ test("an operator sees what a webhook endpoint answers, mends it, changes its se
   const sent = await json(["webhooks", "test", endpoint.id, "--wait", "100"]);
   expect(sent).toMatchObject({ state: "delivered", last_status: 204 });
   const third = receiver.received("/hooks").find(({ body }) => body.includes(sent.event));
-  expect([rotated, secret].map((each) => verdictOf(third, each))).toEqual([{ ok: true }, { ok: true }]);
+  expect([rotated, secret].map((each) => verdictOf(third, each))).toEqual([
+    { ok: true },
+    { ok: true },
+  ]);
 
   // What was told while it was disabled is sent once it is enabled, by one command.
   await done(["webhooks", "disable", endpoint.id, "--reason", "Moves"]);
   const event = await addEvent(system.pool, organisationId, "invoice.paid", 0);
   await done(["webhooks", "enable", endpoint.id]);
   const since = new Date(Date.now() - 60 * 60 * 1000).toISOString();
-  expect(await json(["webhooks", "resend-all", endpoint.id, "--since", since])).toEqual({ resent: 0, added: 1 });
+  expect(await json(["webhooks", "resend-all", endpoint.id, "--since", since])).toEqual({
+    resent: 0,
+    added: 1,
+  });
   const text = "SELECT 1 FROM webhook_deliveries WHERE event_id = $1 AND state = 'delivered'";
-  await until("the missed event is delivered", async () => (await system.pool.query(text, [event])).rowCount === 1);
+  await until(
+    "the missed event is delivered",
+    async () => (await system.pool.query(text, [event])).rowCount === 1,
+  );
   expect(await done(["audit", "list", "--organisation", organisationId])).toMatch(
     /Olga +RotateWebhookSecret +webhook_endpoint/,
   );

@@ -14,8 +14,12 @@ afterAll(() => server.stop());
 beforeEach(() => server.answer({}));
 
 test("an endpoint's address is a word of its own, and no word of the services' address", async () => {
-  await run("webhooks create https://hooks.example.com --kinds invoice.paid,invoice.voided", { env: server.env });
-  await run(`webhooks update ${id} --endpoint-url https://hooks.example.com/2 --all-kinds`, { env: server.env });
+  await run("webhooks create https://hooks.example.com --kinds invoice.paid,invoice.voided", {
+    env: server.env,
+  });
+  await run(`webhooks update ${id} --endpoint-url https://hooks.example.com/2 --all-kinds`, {
+    env: server.env,
+  });
   const files = { "change.json": '{"url":"https://hooks.example.com/3"}' };
   await run(`webhooks update ${id} --file change.json`, { env: server.env, files });
   await run(`webhooks update ${id} --description Shop`, { env: server.env });
@@ -28,16 +32,27 @@ test("an endpoint's address is a word of its own, and no word of the services' a
 });
 
 test("a signing secret stands alone on the standard output, and none is given up without a yes", async () => {
-  const answer = () => ({ endpoint: { id, url: "https://hooks.example.com" }, secret: "whsec_value" });
+  const answer = () => ({
+    endpoint: { id, url: "https://hooks.example.com" },
+    secret: "whsec_value",
+  });
   server.answer({ CreateWebhookEndpoint: answer, RotateWebhookSecret: answer });
   const created = await run("webhooks create https://hooks.example.com", { env: server.env });
-  expect(created).toMatchObject({ exitCode: 0, out: "whsec_value\n", err: expect.stringContaining(id) });
+  expect(created).toMatchObject({
+    exitCode: 0,
+    out: "whsec_value\n",
+    err: expect.stringContaining(id),
+  });
   const unasked = await run(`webhooks rotate ${id}`, { env: server.env });
   expect(unasked).toMatchObject({ exitCode: 2, out: "", err: expect.stringContaining("24 hours") });
   expect(server.received).toHaveLength(1);
   expect((await run(`webhooks rotate ${id} --yes`, { env: server.env })).out).toBe("whsec_value\n");
-  const both = await run(`webhooks rotate ${id} --drop-previous --drop-current`, { env: server.env });
-  expect(both.err).toMatch(/before the last rotation stops signing at once\. .* now stops signing at once\./);
+  const both = await run(`webhooks rotate ${id} --drop-previous --drop-current`, {
+    env: server.env,
+  });
+  expect(both.err).toMatch(
+    /before the last rotation stops signing at once\. .* now stops signing at once\./,
+  );
   await run(`webhooks rotate ${id} --drop-previous --yes`, { env: server.env });
   expect(server.received.at(-1)?.request).toEqual({ organisation, id, drop_previous: true });
 });
@@ -54,11 +69,20 @@ test("a test waits for the first attempt where that is wanted, and ends with 1 w
     [delivery(WebhookDeliveryState.EXHAUSTED, 0), 1, 1],
   ] as const) {
     let looks = 0;
-    server.answer({ SendTestEvent: pending, GetWebhookDelivery: () => (++looks < wanted ? pending() : answer) });
+    server.answer({
+      SendTestEvent: pending,
+      GetWebhookDelivery: () => (++looks < wanted ? pending() : answer),
+    });
     const ended = await run(`webhooks test ${id} --wait --json`, { env: server.env });
     expect([ended.exitCode, looks]).toEqual([exitCode, wanted]);
-    expect(JSON.parse(ended.out)).toMatchObject({ id: deliveryId, attempts: answer.delivery.attempts });
-    expect(server.received.map(({ request }) => request)).toContainEqual({ organisation, id: deliveryId });
+    expect(JSON.parse(ended.out)).toMatchObject({
+      id: deliveryId,
+      attempts: answer.delivery.attempts,
+    });
+    expect(server.received.map(({ request }) => request)).toContainEqual({
+      organisation,
+      id: deliveryId,
+    });
   }
   server.answer({
     SendTestEvent: pending,
@@ -74,18 +98,31 @@ test("a test waits for the first attempt where that is wanted, and ends with 1 w
 });
 
 test("what is sent again is counted, and what is listed says what came of each", async () => {
-  const row = { id: deliveryId, endpoint: id, eventType: "invoice.paid", attempts: 11, lastError: "no answer came" };
+  const row = {
+    id: deliveryId,
+    endpoint: id,
+    eventType: "invoice.paid",
+    attempts: 11,
+    lastError: "no answer came",
+  };
   server.answer({
     ListWebhookDeliveries: () => ({ data: [{ ...row, state: WebhookDeliveryState.EXHAUSTED }] }),
     ResendWebhookDeliveries: () => ({ resent: 2, added: 1 }),
   });
-  const listed = await run("webhooks deliveries --state exhausted --since 2026-11-20T00:00:00Z", { env: server.env });
-  expect(listed.out).toMatch(new RegExp(`^${deliveryId} .*invoice\\.paid +${id} +exhausted +11 .*no answer came`, "m"));
-  const asked = { since: "2026-11-20T00:00:00Z", state: "WEBHOOK_DELIVERY_STATE_EXHAUSTED" };
-  expect(server.received[0]?.request).toEqual({ organisation, ...asked });
-  const resent = await run(`webhooks resend-all ${id} --since 2026-11-20T00:00:00Z --include-delivered --json`, {
+  const listed = await run("webhooks deliveries --state exhausted --since 2026-11-20T00:00:00Z", {
     env: server.env,
   });
+  expect(listed.out).toMatch(
+    new RegExp(`^${deliveryId} .*invoice\\.paid +${id} +exhausted +11 .*no answer came`, "m"),
+  );
+  const asked = { since: "2026-11-20T00:00:00Z", state: "WEBHOOK_DELIVERY_STATE_EXHAUSTED" };
+  expect(server.received[0]?.request).toEqual({ organisation, ...asked });
+  const resent = await run(
+    `webhooks resend-all ${id} --since 2026-11-20T00:00:00Z --include-delivered --json`,
+    {
+      env: server.env,
+    },
+  );
   expect(JSON.parse(resent.out)).toEqual({ resent: 2, added: 1 });
   const request = { organisation, id, since: "2026-11-20T00:00:00Z", include_delivered: true };
   expect(server.received.at(-1)?.request).toEqual(request);
@@ -103,9 +140,15 @@ test("what one call does not look at the next ones send again, and a broken seri
   server.answer({ ResendWebhookDeliveries });
   const words = `webhooks resend-all ${id} --since 2026-11-20T00:00:00Z --json`;
   const ended = await run(words, { env: server.env });
-  expect([JSON.parse(ended.out), ended.err]).toEqual([{ resent: 20_000, added: 3 }, "20000 so far …\n"]);
+  expect([JSON.parse(ended.out), ended.err]).toEqual([
+    { resent: 20_000, added: 3 },
+    "20000 so far …\n",
+  ]);
   const asked = { organisation, id, since: "2026-11-20T00:00:00Z" };
-  expect(server.received.map(({ request }) => request)).toEqual([asked, { ...asked, after_event: last }]);
+  expect(server.received.map(({ request }) => request)).toEqual([
+    asked,
+    { ...asked, after_event: last },
+  ]);
   [calls, broken] = [0, true];
   const stopped = await run(words, { env: server.env });
   expect(stopped).toMatchObject({ exitCode: 1, out: "" });

@@ -69,7 +69,10 @@ async function consent(url: string, tenants: readonly Tenant[]): Promise<string>
 }
 
 const statusOf = async (organisation: string) =>
-  (await owner.done(`${service}/GetLedgerAuthorisation`, { organisation })).status.replace(/^.*STATUS_/, "");
+  (await owner.done(`${service}/GetLedgerAuthorisation`, { organisation })).status.replace(
+    /^.*STATUS_/,
+    "",
+  );
 const connectionOf = async (organisation: string) =>
   (await owner.done(`${service}/GetLedgerConnection`, { organisation })).connection;
 
@@ -82,7 +85,11 @@ async function connected(): Promise<{ readonly organisation: string; readonly te
 }
 
 /** A source of tokens as another process has it. */
-function source(organisation: string, pool: pg.Pool = system.pool, sealing = createEncryption(key)): TokenSource {
+function source(
+  organisation: string,
+  pool: pg.Pool = system.pool,
+  sealing = createEncryption(key),
+): TokenSource {
   const client = { ...app, ...addressesAt(system.demoUrl) };
   const keeper = createLedgerTokens(pool, sealing, organisation);
   return createSharedTokenSource(agent, { app: client, keeper });
@@ -96,13 +103,18 @@ async function tokenOf(from: TokenSource, rejected: string | null = null): Promi
 }
 
 const makeStale = (organisation: string) =>
-  system.pool.query("UPDATE ledger_authorisations SET fresh_until = now() WHERE organisation_id = $1", [organisation]);
+  system.pool.query(
+    "UPDATE ledger_authorisations SET fresh_until = now() WHERE organisation_id = $1",
+    [organisation],
+  );
 
 describe("a consent", () => {
   test("connects the organisation, is in the audit log by who asked for it, and its state is good once", async () => {
     const organisation = await newOrganisation();
     const tenant = await createTenant(system);
-    expect(await owner.refused(`${service}/GetLedgerAuthorisation`, { organisation })).toBe("invalid_state");
+    expect(await owner.refused(`${service}/GetLedgerAuthorisation`, { organisation })).toBe(
+      "invalid_state",
+    );
     const url = await begin(organisation);
     expect(await statusOf(organisation)).toBe("PENDING");
     expect(await (await fetch(url)).text()).toContain(tenant.tenantId);
@@ -136,25 +148,34 @@ describe("a consent", () => {
     const first = await consent(await begin(organisation), [tenant]);
     const second = await begin(organisation);
     expect((await comeBack(first))[0]).toBe(400);
-    await system.pool.query("UPDATE ledger_consents SET expires_at = now() WHERE organisation_id = $1", [organisation]);
+    await system.pool.query(
+      "UPDATE ledger_consents SET expires_at = now() WHERE organisation_id = $1",
+      [organisation],
+    );
     expect((await comeBack(await consent(second, [tenant])))[0]).toBe(400);
     expect(await statusOf(organisation)).toBe("EXPIRED");
     // Another organisation's code with this one's state: the verifier is not that code's.
     const [mine, others] = [await begin(organisation), await begin(await newOrganisation())];
     const mixed = new URL(await consent(mine, [tenant]));
-    mixed.searchParams.set("code", new URL(await consent(others, [tenant])).searchParams.get("code") ?? "");
+    mixed.searchParams.set(
+      "code",
+      new URL(await consent(others, [tenant])).searchParams.get("code") ?? "",
+    );
     expect((await comeBack(mixed.href))[0]).toBe(400);
     expect(await statusOf(organisation)).toBe("FAILED");
     // What cannot be opened here is told as well.
     const sealed = await consent(await begin(organisation), [tenant]);
-    await system.pool.query("UPDATE ledger_consents SET encryption_key_id = 'x' WHERE organisation_id = $1", [
-      organisation,
-    ]);
+    await system.pool.query(
+      "UPDATE ledger_consents SET encryption_key_id = 'x' WHERE organisation_id = $1",
+      [organisation],
+    );
     expect((await fetch(sealed)).status).toBe(500);
     expect(await statusOf(organisation)).toBe("FAILED");
     const denied = await comeBack(await consent(await begin(organisation), []));
     expect(denied).toEqual([400, expect.stringContaining("access_denied")]);
-    expect(await owner.refused(`${service}/GetLedgerConnection`, { organisation })).toBe("ledger_not_connected");
+    expect(await owner.refused(`${service}/GetLedgerConnection`, { organisation })).toBe(
+      "ledger_not_connected",
+    );
   });
 
   test("of an operator who may no longer connect ledgers, or whose token ended, connects nothing", async () => {
@@ -174,9 +195,13 @@ describe("a consent", () => {
       await system.pool.query(text, [name]);
       expect([name, (await comeBack(back))[0]]).toEqual([name, 400]);
     }
-    expect(await owner.refused(`${service}/GetLedgerConnection`, { organisation })).toBe("ledger_not_connected");
+    expect(await owner.refused(`${service}/GetLedgerConnection`, { organisation })).toBe(
+      "ledger_not_connected",
+    );
     const admin = askWith(system, await system.operator("admin"));
-    expect(await admin.refused(`${service}/BeginLedgerAuthorisation`, { organisation })).toBe("insufficient_role");
+    expect(await admin.refused(`${service}/BeginLedgerAuthorisation`, { organisation })).toBe(
+      "insufficient_role",
+    );
   });
 
   test("for several tenants waits for a choice, by who asked and for what was consented to", async () => {
@@ -189,35 +214,55 @@ describe("a consent", () => {
     const meant = { organisation, tenantId: tenants[1]?.tenantId };
     const other = askWith(system, await system.operator("owner", "Other"));
     expect(await other.refused(choose, meant)).toBe("invalid_state");
-    expect(await owner.refused(choose, { ...meant, tenantId: randomUUID() })).toBe("invalid_state tenant_id");
-    expect(await owner.refused(choose, { ...meant, organisation: await newOrganisation() })).toBe("invalid_state");
+    expect(await owner.refused(choose, { ...meant, tenantId: randomUUID() })).toBe(
+      "invalid_state tenant_id",
+    );
+    expect(await owner.refused(choose, { ...meant, organisation: await newOrganisation() })).toBe(
+      "invalid_state",
+    );
     expect(await deleteExpiredConsents(system.pool, 10)).toBe(0);
     expect((await owner.done(choose, meant)).connection.tenantId).toBe(tenants[1]?.tenantId);
     expect(await owner.refused(choose, meant)).toBe("invalid_state");
-    expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({ ok: true });
+    expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({
+      ok: true,
+    });
   });
 
   test("renews what stands already where the ledger lists nothing anew, and connects nothing else without a choice", async () => {
     const { organisation, tenant } = await connected();
     // So that the connection is of an earlier consent, as it stays where it stands.
-    const earlier = "UPDATE demo_ledger.app_connections SET event_id = gen_random_uuid() WHERE tenant_id = $1";
+    const earlier =
+      "UPDATE demo_ledger.app_connections SET event_id = gen_random_uuid() WHERE tenant_id = $1";
     const standing = () => system.pool.query(earlier, [tenant.tenantId]);
     const again = await consent(await begin(organisation), [tenant]);
     await standing();
-    expect(await comeBack(again)).toEqual([200, expect.stringContaining("You can close this page")]);
+    expect(await comeBack(again)).toEqual([
+      200,
+      expect.stringContaining("You can close this page"),
+    ]);
     expect(await connectionOf(organisation)).toMatchObject({ tenantId: tenant.tenantId });
     const fresh = await newOrganisation();
     const first = await consent(await begin(fresh), [tenant]);
     await standing();
     expect(await comeBack(first)).toEqual([200, expect.stringContaining(tenant.tenantId)]);
     expect(await statusOf(fresh)).toBe("CHOOSE");
-    expect(await owner.refused(`${service}/GetLedgerConnection`, { organisation: fresh })).toBe("ledger_not_connected");
+    expect(await owner.refused(`${service}/GetLedgerConnection`, { organisation: fresh })).toBe(
+      "ledger_not_connected",
+    );
   });
 
   test("whose choice nobody makes in time is forgotten with its tokens", async () => {
     const organisation = await newOrganisation();
-    await comeBack(await consent(await begin(organisation), [await createTenant(system), await createTenant(system)]));
-    await system.pool.query("UPDATE ledger_consents SET expires_at = now() WHERE organisation_id = $1", [organisation]);
+    await comeBack(
+      await consent(await begin(organisation), [
+        await createTenant(system),
+        await createTenant(system),
+      ]),
+    );
+    await system.pool.query(
+      "UPDATE ledger_consents SET expires_at = now() WHERE organisation_id = $1",
+      [organisation],
+    );
     expect(await statusOf(organisation)).toBe("EXPIRED");
     expect(await deleteExpiredConsents(system.pool, 10)).toBe(1);
     expect(await statusOf(organisation)).toBe("FAILED");
@@ -225,12 +270,20 @@ describe("a consent", () => {
 
   test("cannot lead to another tenant than the customers are of, and takes a custom connection's place on theirs", async () => {
     const { organisationId: organisation, tenantId } = await system.organisation();
-    const elsewhere = await comeBack(await consent(await begin(organisation), [await createTenant(system)]));
+    const elsewhere = await comeBack(
+      await consent(await begin(organisation), [await createTenant(system)]),
+    );
     expect(elsewhere).toEqual([400, expect.stringContaining("tenant they are of")]);
-    expect(await connectionOf(organisation)).toMatchObject({ grant: "LEDGER_GRANT_CUSTOM", tenantId });
+    expect(await connectionOf(organisation)).toMatchObject({
+      grant: "LEDGER_GRANT_CUSTOM",
+      tenantId,
+    });
     const both = [await createTenant(system), { ...(await createTenant(system)), tenantId }];
     expect((await comeBack(await consent(await begin(organisation), both)))[0]).toBe(200);
-    expect(await connectionOf(organisation)).toMatchObject({ grant: "LEDGER_GRANT_AUTHORISATION", tenantId });
+    expect(await connectionOf(organisation)).toMatchObject({
+      grant: "LEDGER_GRANT_AUTHORISATION",
+      tenantId,
+    });
   });
 });
 
@@ -241,7 +294,9 @@ describe("the tokens", () => {
     const old = await tokenOf(source(organisation));
     const before = await refreshes();
     await makeStale(organisation);
-    const calls = Array.from({ length: 20 }, (_, index) => sources[index % 3]).flatMap((each) => each ?? []);
+    const calls = Array.from({ length: 20 }, (_, index) => sources[index % 3]).flatMap(
+      (each) => each ?? [],
+    );
     const tokens = new Set(await Promise.all(calls.map((each) => tokenOf(each))));
     expect(await refreshes()).toBe(before + 1);
     expect([tokens.size, tokens.has(old)]).toEqual([1, false]);
@@ -277,7 +332,10 @@ describe("the tokens", () => {
     const { organisation } = await connected();
     const next = randomBytes(32);
     expect(
-      await source(organisation, system.pool, createEncryption(next)).token(null, AbortSignal.timeout(20_000)),
+      await source(organisation, system.pool, createEncryption(next)).token(
+        null,
+        AbortSignal.timeout(20_000),
+      ),
     ).toMatchObject({ kind: "unavailable", cause: expect.stringContaining("sealed with key") });
     const rotated = createEncryption(next, [key]);
     await tokenOf(source(organisation, system.pool, rotated));
@@ -300,7 +358,10 @@ describe("the tokens", () => {
       disconnectedReason: expect.stringContaining("invalid_grant"),
     });
     const check = await owner.done(`${service}/CheckLedgerConnection`, { organisation });
-    expect([check.ok, check.problem]).toEqual([undefined, expect.stringContaining("authorise the connection again")]);
+    expect([check.ok, check.problem]).toEqual([
+      undefined,
+      expect.stringContaining("authorise the connection again"),
+    ]);
     const state = await readConnection(system.pool, createEncryption(key), organisation);
     expect([state?.isDisconnected, (state?.pausedMs ?? 0) > 0]).toEqual([true, true]);
     expect((await comeBack(await consent(await begin(organisation), [tenant])))[0]).toBe(200);
@@ -309,14 +370,18 @@ describe("the tokens", () => {
     expect(anew?.connection.consentedAt).toMatch(/^\d+\.\d+$/);
     expect(anew?.connection.consentedAt).not.toBe(state?.connection.consentedAt);
     expect((await connectionOf(organisation)).disconnectedAt).toBeUndefined();
-    expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({ ok: true });
+    expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({
+      ok: true,
+    });
   });
 });
 
 describe("a disconnection", () => {
   const disconnect = `${service}/DisconnectLedger`;
   const inLedger = (tenant: Tenant) =>
-    system.pool.query("SELECT 1 FROM demo_ledger.app_connections WHERE tenant_id = $1", [tenant.tenantId]);
+    system.pool.query("SELECT 1 FROM demo_ledger.app_connections WHERE tenant_id = $1", [
+      tenant.tenantId,
+    ]);
 
   test("ends the connection in the ledger first, deletes the tokens, keeps the tenant, and is one only once", async () => {
     const { organisation, tenant } = await connected();
@@ -334,11 +399,14 @@ describe("a disconnection", () => {
     expect((await owner.lastEntry()).operation).toBe(`billing.admin.v1.${disconnect}`);
     const again = await owner.done(disconnect, { organisation });
     expect([again.endedInLedger, again.connection]).toEqual([undefined, ended.connection]);
-    const { rows } = await system.pool.query("SELECT 1 FROM ledger_authorisations WHERE organisation_id = $1", [
-      organisation,
-    ]);
+    const { rows } = await system.pool.query(
+      "SELECT 1 FROM ledger_authorisations WHERE organisation_id = $1",
+      [organisation],
+    );
     expect(rows).toEqual([]);
-    expect(await owner.refused(disconnect, { organisation: await newOrganisation() })).toBe("ledger_not_connected");
+    expect(await owner.refused(disconnect, { organisation: await newOrganisation() })).toBe(
+      "ledger_not_connected",
+    );
   });
 
   test("is refused by whatever does not say that the ledger has ended it already, and the tokens are kept", async () => {
@@ -351,9 +419,17 @@ describe("a disconnection", () => {
       expect(answer.json.message).toContain("skip_ledger");
       expect((await connectionOf(organisation)).disconnectedAt).toBeUndefined();
     };
-    await refusedBy({ match: "DELETE /connections/", status: 403, body: '{"Detail":"AuthenticationUnsuccessful"}' });
+    await refusedBy({
+      match: "DELETE /connections/",
+      status: 403,
+      body: '{"Detail":"AuthenticationUnsuccessful"}',
+    });
     await makeStale(organisation);
-    await refusedBy({ match: "POST /connect/token", status: 400, body: '{"error":"invalid_client"}' });
+    await refusedBy({
+      match: "POST /connect/token",
+      status: 400,
+      body: '{"error":"invalid_client"}',
+    });
     await refusedBy({ match: "POST /connect/token", status: 404 });
     // Tokens of another app: ours shown with them would end them.
     const ofApp = "UPDATE ledger_connections SET client_id = $2 WHERE organisation_id = $1";
@@ -376,25 +452,41 @@ describe("a disconnection", () => {
     const organisation = await newOrganisation();
     const tenant = await createTenant(system);
     await owner.done(`${service}/ConnectLedger`, { organisation, ...tenant });
-    expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({ ok: true });
+    expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({
+      ok: true,
+    });
     expect((await owner.done(disconnect, { organisation })).endedInLedger).toBeUndefined();
-    expect((await owner.done(`${service}/CheckLedgerConnection`, { organisation })).ok).toBeUndefined();
+    expect(
+      (await owner.done(`${service}/CheckLedgerConnection`, { organisation })).ok,
+    ).toBeUndefined();
     await owner.done(`${service}/ConnectLedger`, { organisation, ...tenant });
-    expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({ ok: true });
+    expect(await owner.done(`${service}/CheckLedgerConnection`, { organisation })).toMatchObject({
+      ok: true,
+    });
   });
 });
 
 test("no state, code, token or secret stands in a log, in the audit log, or unsealed in a table", async () => {
-  const tables = ["audit_log", "ledger_connections", "ledger_authorisations", "ledger_consents", "idempotency_keys"];
+  const tables = [
+    "audit_log",
+    "ledger_connections",
+    "ledger_authorisations",
+    "ledger_consents",
+    "idempotency_keys",
+  ];
   const rows = await Promise.all(
-    tables.map((table) => system.pool.query(`SELECT t::text AS text FROM ${pg.escapeIdentifier(table)} t`)),
+    tables.map((table) =>
+      system.pool.query(`SELECT t::text AS text FROM ${pg.escapeIdentifier(table)} t`),
+    ),
   );
   const kept = rows.flatMap(({ rows: all }) => all.map(({ text }) => text as string)).join("\n");
   const hex = (secret: string) => Buffer.from(secret).toString("hex");
   expect(secrets.size).toBeGreaterThan(20);
   expect(system.api.output()).toContain("/ledger/xero/callback");
   for (const secret of secrets) {
-    const isPublished = [secret, hex(secret)].some((form) => kept.includes(form) || system.api.output().includes(form));
+    const isPublished = [secret, hex(secret)].some(
+      (form) => kept.includes(form) || system.api.output().includes(form),
+    );
     expect([secret.slice(0, 6), isPublished]).toEqual([secret.slice(0, 6), false]);
   }
 });

@@ -4,7 +4,9 @@ import type { Tenant } from "../services/request.ts";
 
 /** Ticks these on the page of a question and allows access, or denies it with none; the result is where the browser is led back to. */
 export async function tickTenants(url: string, tenants: readonly Tenant[]): Promise<string> {
-  const body = new URLSearchParams(tenants.map(({ tenantId }): [string, string] => ["tenant", tenantId]));
+  const body = new URLSearchParams(
+    tenants.map(({ tenantId }): [string, string] => ["tenant", tenantId]),
+  );
   const answer = await fetch(url, { method: "POST", body, redirect: "manual" });
   expect(answer.status, await answer.text()).toBe(302);
   return answer.headers.get("location") ?? "";
@@ -24,7 +26,11 @@ export async function askDemo(
   path: string,
   body: object | undefined,
 ): Promise<{ readonly refreshes: number }> {
-  const sent = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const sent = {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  };
   const answer = await fetch(`${demoUrl}/demo/${path}`, body === undefined ? {} : sent);
   expect(answer.ok, await answer.clone().text()).toBe(true);
   return (await answer.json()) as { refreshes: number };

@@ -4,12 +4,22 @@ import { type LedgerApp, takeConsent, tenantMeant } from "../../../src/admin/oau
 import type { AdminParts } from "../../../src/admin/services/dependencies.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 
-const tenant = (tenantId: string) => ({ connectionId: `connection of ${tenantId}`, tenantId, name: tenantId });
+const tenant = (tenantId: string) => ({
+  connectionId: `connection of ${tenantId}`,
+  tenantId,
+  name: tenantId,
+});
 
 describe("the tenant of a consent", () => {
   test.each([
     ["the only one that it was given for", ["a"], true, null, "a"],
-    ["the only one that it was given for, also where another was connected before", ["a"], true, "b", "a"],
+    [
+      "the only one that it was given for, also where another was connected before",
+      ["a"],
+      true,
+      "b",
+      "a",
+    ],
     ["of several, the one that was connected before", ["a", "b"], true, "b", "b"],
     ["of several, none where none of them was connected before", ["a", "b"], true, "c", null],
     ["of all that are reached, the one that was connected before", ["a", "b"], false, "b", "b"],
@@ -35,7 +45,10 @@ describe("a consent that fails here", () => {
   /** What is told of it, where our app fails so. */
   async function publishedOf(error: Error): Promise<readonly string[]> {
     const told: string[] = [];
-    const consents = { use: async () => asked, fail: async (_: string, why: string) => void told.push(why) };
+    const consents = {
+      use: async () => asked,
+      fail: async (_: string, why: string) => void told.push(why),
+    };
     const ledgerApp: Partial<LedgerApp> = { exchange: () => Promise.reject(error) };
     const parts = { store: { consents }, ledgerApp } as unknown as AdminParts;
     const answer = { state: "state", code: "code", error: null };
@@ -47,7 +60,10 @@ describe("a consent that fails here", () => {
     expect(await publishedOf(new Error("duplicate key (code)=(secret)"))).toEqual([
       "Something failed on our side: begin anew.",
     ]);
-    const refusal = new Refusal("temporarily_unavailable", "SECRET_KEY is not set for this process.");
+    const refusal = new Refusal(
+      "temporarily_unavailable",
+      "SECRET_KEY is not set for this process.",
+    );
     expect(await publishedOf(refusal)).toEqual(["SECRET_KEY is not set for this process."]);
   });
 });

@@ -23,7 +23,10 @@ afterAll(async () => {
 });
 
 async function sandbox(): Promise<MadeOrganisation> {
-  return system.organisation({ livemode: false, timezone: "UTC" }, { test_clock: "2026-04-01T12:00:00Z" });
+  return system.organisation(
+    { livemode: false, timezone: "UTC" },
+    { test_clock: "2026-04-01T12:00:00Z" },
+  );
 }
 
 async function setClock({ organisationId }: MadeOrganisation, day: string): Promise<void> {
@@ -35,22 +38,28 @@ async function setClock({ organisationId }: MadeOrganisation, day: string): Prom
 
 async function subscribe({ apiKey }: MadeOrganisation): Promise<string> {
   const body = { customer_code: "ACME", plan_code: "team", units: 10 };
-  const answer = await system.ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey: randomUUID(), body });
+  const answer = await system.ask("POST", "/v1/subscriptions", {
+    key: apiKey,
+    idempotencyKey: randomUUID(),
+    body,
+  });
   expect(answer.status, answer.text).toBe(201);
   return answer.json.id;
 }
 
 /** Its next invoice is more than an invoice may carry. */
 async function spoil(id: string): Promise<void> {
-  await system.pool.query("UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1", [
-    id,
-  ]);
+  await system.pool.query(
+    "UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1",
+    [id],
+  );
 }
 
 async function periodsOf(id: string): Promise<number> {
-  const { rows } = await system.pool.query("SELECT count(*)::int AS count FROM periods WHERE subscription_id = $1", [
-    id,
-  ]);
+  const { rows } = await system.pool.query(
+    "SELECT count(*)::int AS count FROM periods WHERE subscription_id = $1",
+    [id],
+  );
   return rows[0].count;
 }
 
@@ -67,12 +76,16 @@ test("what is set aside is listed with its reason, and tried at once when an ope
   await setClock(organisation, "2026-05-01");
   await runs.untilDone(organisation.organisationId);
   // Where the machine is slow their own time would come while they are looked at.
-  await system.pool.query("UPDATE subscriptions SET parked_until = now() + interval '1 hour' WHERE id = ANY ($1)", [
-    [bad, worse],
-  ]);
+  await system.pool.query(
+    "UPDATE subscriptions SET parked_until = now() + interval '1 hour' WHERE id = ANY ($1)",
+    [[bad, worse]],
+  );
   expect(await periodsOf(good)).toBe(2);
   expect(await admin.done("BillingService/GetBilling", own)).toEqual({ parked: 2 });
-  const { data, hasMore } = await admin.done("BillingService/ListParkedSubscriptions", { ...own, limit: 1 });
+  const { data, hasMore } = await admin.done("BillingService/ListParkedSubscriptions", {
+    ...own,
+    limit: 1,
+  });
   expect(data).toMatchObject([
     {
       id: worse,
@@ -84,10 +97,16 @@ test("what is set aside is listed with its reason, and tried at once when an ope
   ]);
   expect(Date.parse(data[0].nextAttemptAt)).toBeGreaterThan(Date.now());
   expect(hasMore).toBe(true);
-  const rest = await admin.done("BillingService/ListParkedSubscriptions", { ...own, startingAfter: worse });
+  const rest = await admin.done("BillingService/ListParkedSubscriptions", {
+    ...own,
+    startingAfter: worse,
+  });
   expect(rest.data.map(({ id }: { id: string }) => id)).toEqual([bad]);
 
-  await system.pool.query("UPDATE subscriptions SET units = 10, price_override = NULL WHERE id = $1", [bad]);
+  await system.pool.query(
+    "UPDATE subscriptions SET units = 10, price_override = NULL WHERE id = $1",
+    [bad],
+  );
   const retry = { ...own, id: bad };
   const { subscription } = await admin.done("BillingService/RetrySubscription", retry);
   expect(subscription).toMatchObject({ id: bad, attempts: 1 });
@@ -149,7 +168,9 @@ test("an organisation or subscription that is not there is refused, and so is a 
   expect(await admin.refused(retry, { ...own, id: other })).toBe("subscription_not_found");
   expect(await admin.refused(retry, { ...own, id: "x" })).toBe("subscription_not_found");
   const after = { ...own, startingAfter: other };
-  expect(await admin.refused("BillingService/ListParkedSubscriptions", after)).toBe("invalid_parameter starting_after");
+  expect(await admin.refused("BillingService/ListParkedSubscriptions", after)).toBe(
+    "invalid_parameter starting_after",
+  );
   const reader = askWith(system, await system.operator("read-only", "Rita"));
   expect(await reader.refused("BillingService/RunBilling", own)).toBe("insufficient_role");
   expect(await reader.refused(retry, { ...own, id: other })).toBe("insufficient_role");

@@ -29,15 +29,21 @@ describe("customers", () => {
     });
     const here = { organisation: organisation.id };
     expect(connection.tenantId).not.toBe(tenant.tenantId);
-    expect(await admin.refused("CustomerService/ListLedgerContacts", here)).toBe("ledger_not_connected");
+    expect(await admin.refused("CustomerService/ListLedgerContacts", here)).toBe(
+      "ledger_not_connected",
+    );
     await admin.done("LedgerConnectionService/ConnectLedger", { ...here, ...tenant });
     await createLedgerContacts(tenant, [
       { name: "Full", code: "FULL", email: "full@x.example" },
       { name: "Silent", code: "SILENT" },
       { name: "Clash", code: "OTHER", email: "clash@x.example" },
     ]);
-    const { data } = await admin.done("CustomerService/ListLedgerContacts", { ...here, importable: true });
-    const idOf = (name: string) => data.find((contact: { name: string }) => contact.name === name).id;
+    const { data } = await admin.done("CustomerService/ListLedgerContacts", {
+      ...here,
+      importable: true,
+    });
+    const idOf = (name: string) =>
+      data.find((contact: { name: string }) => contact.name === name).id;
     const contacts = [
       { ledgerContactId: idOf("Full") },
       { ledgerContactId: idOf("Silent") },
@@ -52,18 +58,32 @@ describe("customers", () => {
       "customer_code_taken",
       "contact_not_found",
     ]);
-    expect(await admin.lastEntry()).toMatchObject({ targetKind: "customer", after: { code: "FULL", name: "Full" } });
-    const second = await admin.done("CustomerService/ImportCustomers", { ...here, contacts: contacts.slice(0, 1) });
-    expect(second).toMatchObject({ alreadyImported: 1, results: [{ customer: first.results[0].customer }] });
+    expect(await admin.lastEntry()).toMatchObject({
+      targetKind: "customer",
+      after: { code: "FULL", name: "Full" },
+    });
+    const second = await admin.done("CustomerService/ImportCustomers", {
+      ...here,
+      contacts: contacts.slice(0, 1),
+    });
+    expect(second).toMatchObject({
+      alreadyImported: 1,
+      results: [{ customer: first.results[0].customer }],
+    });
     const twice = { ...here, contacts: [contacts[0], contacts[0]] };
     expect(await admin.refused("CustomerService/ImportCustomers", twice)).toBe(
       "invalid_parameter contacts.1.ledger_contact_id",
     );
-    const left = await admin.done("CustomerService/ListLedgerContacts", { ...here, importable: true, search: "SIL" });
+    const left = await admin.done("CustomerService/ListLedgerContacts", {
+      ...here,
+      importable: true,
+      search: "SIL",
+    });
     expect(left.data).toMatchObject([{ name: "Silent", status: "LEDGER_CONTACT_STATUS_ACTIVE" }]);
-    expect((await admin.done("CustomerService/ListCustomers", { ...here, email: "FULL@x.example" })).data).toHaveLength(
-      1,
-    );
+    expect(
+      (await admin.done("CustomerService/ListCustomers", { ...here, email: "FULL@x.example" }))
+        .data,
+    ).toHaveLength(1);
   });
 
   test("are all imported, each contact judged on its own, by one call to the ledger; what cannot be is told, and a repeat changes nothing", async () => {
@@ -74,7 +94,9 @@ describe("customers", () => {
       defaultCurrency: "NZD",
     });
     const here = { organisation: organisation.id };
-    expect(await admin.refused("CustomerService/ImportAllContacts", here)).toBe("ledger_not_connected");
+    expect(await admin.refused("CustomerService/ImportAllContacts", here)).toBe(
+      "ledger_not_connected",
+    );
     await admin.done("LedgerConnectionService/ConnectLedger", { ...here, ...tenant });
     const names = Array.from({ length: 130 }, (_, index) => ({
       name: `Many ${index}`,
@@ -93,25 +115,46 @@ describe("customers", () => {
         WHERE tenant_id = $1 AND name IN ('Gone', 'Supplier')`,
       [tenant.tenantId],
     );
-    const { data } = await admin.done("CustomerService/ListLedgerContacts", { ...here, search: "Full" });
+    const { data } = await admin.done("CustomerService/ListLedgerContacts", {
+      ...here,
+      search: "Full",
+    });
     const first = { ...here, contacts: [{ ledgerContactId: data[0].id, code: "TAKEN" }] };
-    expect(await admin.done("CustomerService/ImportCustomers", first)).toMatchObject({ imported: 1 });
+    expect(await admin.done("CustomerService/ImportCustomers", first)).toMatchObject({
+      imported: 1,
+    });
     const before = await system.ledgerCalls(tenant.tenantId);
-    const found = await admin.done("CustomerService/ImportAllContacts", { ...here, search: "many 12" });
+    const found = await admin.done("CustomerService/ImportAllContacts", {
+      ...here,
+      search: "many 12",
+    });
     expect(found).toMatchObject({ imported: 11 });
     const all = await admin.done("CustomerService/ImportAllContacts", here);
-    expect(all).toMatchObject({ imported: 119, alreadyImported: 12, rejected: 3, skippedSuppliers: 1 });
+    expect(all).toMatchObject({
+      imported: 119,
+      alreadyImported: 12,
+      rejected: 3,
+      skippedSuppliers: 1,
+    });
     expect(all.hasMore).toBeUndefined();
-    const errors = all.results.flatMap(({ error }: { error?: { code: string } }) => error?.code ?? []);
+    const errors = all.results.flatMap(
+      ({ error }: { error?: { code: string } }) => error?.code ?? [],
+    );
     expect(errors.sort()).toEqual(["contact_inactive", "customer_code_taken", "email_missing"]);
-    expect(await admin.lastEntry()).toMatchObject({ targetKind: "customer", after: { status: "active" } });
+    expect(await admin.lastEntry()).toMatchObject({
+      targetKind: "customer",
+      after: { status: "active" },
+    });
     const again = await admin.done("CustomerService/ImportAllContacts", here);
     expect(again).toMatchObject({ alreadyImported: 131, rejected: 3, skippedSuppliers: 1 });
     const suppliers = { ...here, search: "Supplier" };
     expect((await admin.done("CustomerService/ListLedgerContacts", suppliers)).data).toMatchObject([
       { isSupplier: true },
     ]);
-    const wanted = await admin.done("CustomerService/ImportAllContacts", { ...suppliers, includeSuppliers: true });
+    const wanted = await admin.done("CustomerService/ImportAllContacts", {
+      ...suppliers,
+      includeSuppliers: true,
+    });
     expect(wanted).toMatchObject({ imported: 1 });
     const kept = await admin.done("CustomerService/ImportAllContacts", suppliers);
     expect([kept.alreadyImported, kept.skippedSuppliers]).toEqual([1, undefined]);
@@ -129,7 +172,9 @@ describe("customers", () => {
       status: 503,
       times: 9,
     });
-    expect(await admin.refused("CustomerService/ImportAllContacts", here)).toBe("ledger_unavailable");
+    expect(await admin.refused("CustomerService/ImportAllContacts", here)).toBe(
+      "ledger_unavailable",
+    );
     await system.clearFaults();
   });
 
@@ -139,14 +184,23 @@ describe("customers", () => {
     const body = { customer_code: "GLOBEX", plan_code: "site" };
     const { customer } = await admin.done("CustomerService/DeactivateCustomer", at);
     expect(customer.status).toBe("CUSTOMER_STATUS_INACTIVE");
-    expect(await admin.lastEntry()).toMatchObject({ before: { status: "active" }, after: { status: "inactive" } });
+    expect(await admin.lastEntry()).toMatchObject({
+      before: { status: "active" },
+      after: { status: "inactive" },
+    });
     const create = (idempotencyKey: string) =>
       system.ask("POST", "/v1/subscriptions", { key: made.apiKey, idempotencyKey, body });
     expect((await create("inactive")).json.error.code).toBe("customer_not_active");
-    expect((await admin.done("CustomerService/ActivateCustomer", at)).customer.status).toBe("CUSTOMER_STATUS_ACTIVE");
+    expect((await admin.done("CustomerService/ActivateCustomer", at)).customer.status).toBe(
+      "CUSTOMER_STATUS_ACTIVE",
+    );
     expect((await create("active")).status).toBe(201);
-    expect(await admin.refused("CustomerService/GetCustomer", { ...own, id: randomUUID() })).toBe("customer_not_found");
-    expect(await admin.refused("CustomerService/DeactivateCustomer", { ...own, id: "x" })).toBe("customer_not_found");
+    expect(await admin.refused("CustomerService/GetCustomer", { ...own, id: randomUUID() })).toBe(
+      "customer_not_found",
+    );
+    expect(await admin.refused("CustomerService/DeactivateCustomer", { ...own, id: "x" })).toBe(
+      "customer_not_found",
+    );
   });
 });
 
@@ -156,22 +210,39 @@ test("a failed document is not retried in Setup Mode, and keeps its place in pag
   const ids: string[] = [];
   for (const idempotencyKey of ["one", "two", "three"]) {
     const body = { customer_code: "ACME", plan_code: "site" };
-    const created = await system.ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey, body });
+    const created = await system.ask("POST", "/v1/subscriptions", {
+      key: apiKey,
+      idempotencyKey,
+      body,
+    });
     expect(created.json.invoice.status).toBe("not_in_external");
     ids.unshift(created.json.invoice.id);
   }
   const idsOf = ({ data = [] }: { data?: { id: string }[] }) => data.map(({ id }) => id);
   const first = await admin.done("DocumentService/ListDocuments", { ...here, limit: 2 });
   expect([idsOf(first), first.hasMore]).toEqual([ids.slice(0, 2), true]);
-  const rest = await admin.done("DocumentService/ListDocuments", { ...here, startingAfter: ids[1] });
+  const rest = await admin.done("DocumentService/ListDocuments", {
+    ...here,
+    startingAfter: ids[1],
+  });
   expect([idsOf(rest), rest.hasMore]).toEqual([ids.slice(2), undefined]);
-  expect(await admin.done("DocumentService/ListDocuments", { ...here, state: "DOCUMENT_STATE_WAITING" })).toEqual({});
+  expect(
+    await admin.done("DocumentService/ListDocuments", { ...here, state: "DOCUMENT_STATE_WAITING" }),
+  ).toEqual({});
   const synced = { ...here, state: "DOCUMENT_STATE_SYNCED" };
-  expect(await admin.refused("DocumentService/ListDocuments", synced)).toBe("invalid_parameter state");
+  expect(await admin.refused("DocumentService/ListDocuments", synced)).toBe(
+    "invalid_parameter state",
+  );
   await admin.done("OrganisationService/SetSetupMode", { id: organisationId, setupMode: true });
   const before = await admin.lastEntry();
-  expect(await admin.refused("DocumentService/RetryDocument", { ...here, id: ids[0] })).toBe("invalid_state");
+  expect(await admin.refused("DocumentService/RetryDocument", { ...here, id: ids[0] })).toBe(
+    "invalid_state",
+  );
   expect((await admin.lastEntry()).id).toBe(before.id);
   const { document } = await admin.done("DocumentService/GetDocument", { ...here, id: ids[0] });
-  expect(document).toMatchObject({ state: "DOCUMENT_STATE_FAILED", reason: "account_invalid", attempts: 1 });
+  expect(document).toMatchObject({
+    state: "DOCUMENT_STATE_FAILED",
+    reason: "account_invalid",
+    attempts: 1,
+  });
 });

@@ -42,16 +42,24 @@ const map = ({ organisationId }: MadeOrganisation, revenueAccount: string) =>
     skipCheck: true,
   });
 
-async function list({ organisationId }: MadeOrganisation, query: object = {}): Promise<readonly Json[]> {
-  return (await admin.done("DocumentService/ListDocuments", { organisation: organisationId, ...query })).data ?? [];
+async function list(
+  { organisationId }: MadeOrganisation,
+  query: object = {},
+): Promise<readonly Json[]> {
+  return (
+    (await admin.done("DocumentService/ListDocuments", { organisation: organisationId, ...query }))
+      .data ?? []
+  );
 }
 
 async function get({ organisationId }: MadeOrganisation, id: string): Promise<Json> {
-  return (await admin.done("DocumentService/GetDocument", { organisation: organisationId, id })).document;
+  return (await admin.done("DocumentService/GetDocument", { organisation: organisationId, id }))
+    .document;
 }
 
 async function retry({ organisationId }: MadeOrganisation, id: string): Promise<Json> {
-  return (await admin.done("DocumentService/RetryDocument", { organisation: organisationId, id })).document;
+  return (await admin.done("DocumentService/RetryDocument", { organisation: organisationId, id }))
+    .document;
 }
 
 async function refusal({ organisationId }: MadeOrganisation, id: string): Promise<string> {
@@ -66,7 +74,10 @@ const synced = (made: MadeOrganisation, id: string): Promise<Json> =>
 
 /** What the log says of the last retry of a document of the organisation. */
 async function lastRetry({ organisationId }: MadeOrganisation): Promise<Json> {
-  const { data } = await admin.done("AuditService/ListAuditEntries", { organisation: organisationId, limit: 100 });
+  const { data } = await admin.done("AuditService/ListAuditEntries", {
+    organisation: organisationId,
+    limit: 100,
+  });
   return data.find(({ targetKind }: Json) => targetKind === "document");
 }
 
@@ -82,7 +93,12 @@ describe.concurrent("an amendment that the ledger refused", () => {
     await world.changed(made, id, { units: 13, ...half });
     const { change } = await world.changed(made, id, { units: 14, ...half });
     const failed = { sync_status: "failed", sync_error: expect.stringContaining("999") };
-    expect(change.invoice).toMatchObject({ id: invoice.id, status: "draft", total: invoice.total, ledger: failed });
+    expect(change.invoice).toMatchObject({
+      id: invoice.id,
+      status: "draft",
+      total: invoice.total,
+      ledger: failed,
+    });
     const shown = {
       id: invoice.id,
       kind: "DOCUMENT_KIND_INVOICE",
@@ -95,7 +111,9 @@ describe.concurrent("an amendment that the ledger refused", () => {
       attempts: 1,
     };
     expect(await list(made)).toEqual([expect.objectContaining(shown)]);
-    expect(await list(made, { state: "DOCUMENT_STATE_FAILED" })).toEqual([expect.objectContaining(shown)]);
+    expect(await list(made, { state: "DOCUMENT_STATE_FAILED" })).toEqual([
+      expect.objectContaining(shown),
+    ]);
     expect(await list(made, { state: "DOCUMENT_STATE_WAITING" })).toEqual([]);
     await setupMode(made, true);
     expect(await refusal(made, invoice.id)).toBe("invalid_state");
@@ -104,13 +122,24 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(await retry(made, invoice.id)).not.toMatchObject({ state: "DOCUMENT_STATE_FAILED" });
     const settled = await synced(made, invoice.id);
     expect(settled).toMatchObject({ status: "DOCUMENT_STATUS_DRAFT", total: "144.0000" });
-    expect([settled.operation, settled.reason, settled.message]).toEqual([undefined, undefined, undefined]);
-    expect((await world.invoices(made, id))[0].ledger).toMatchObject({ sync_status: "synced", sync_error: null });
+    expect([settled.operation, settled.reason, settled.message]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect((await world.invoices(made, id))[0].ledger).toMatchObject({
+      sync_status: "synced",
+      sync_error: null,
+    });
     await world.expectEqualBooks(made);
     expect(await list(made)).toEqual([]);
     expect(await refusal(made, invoice.id)).toBe("invalid_state");
     const { before, after } = await lastRetry(made);
-    expect(before).toMatchObject({ operation: "amendment", number: invoice.number, sync_error: failed.sync_error });
+    expect(before).toMatchObject({
+      operation: "amendment",
+      number: invoice.number,
+      sync_error: failed.sync_error,
+    });
     expect(after).toEqual({ ...before, sync_error: null });
     // Both changes of units are answered by the operation that brought their lines.
     const { rows } = await system.pool.query(
@@ -143,9 +172,13 @@ describe.concurrent("an amendment that the ledger refused", () => {
     const running = async () => (await admin.ask("DocumentService/RetryDocument", asked)).json;
     expect(await running()).toMatchObject({
       code: "failed_precondition",
-      message: expect.stringContaining(`running: invoice ${renewal.number} is being amended in the ledger.`),
+      message: expect.stringContaining(
+        `running: invoice ${renewal.number} is being amended in the ledger.`,
+      ),
     });
-    expect((await list(made)).map(({ number, state, operation }) => [number, state, operation])).toEqual([
+    expect(
+      (await list(made)).map(({ number, state, operation }) => [number, state, operation]),
+    ).toEqual([
       [renewal.number, "DOCUMENT_STATE_WAITING", "DOCUMENT_OPERATION_AMENDMENT"],
       [invoice.number, "DOCUMENT_STATE_FAILED", "DOCUMENT_OPERATION_AMENDMENT"],
     ]);
@@ -166,10 +199,16 @@ describe.concurrent("an amendment that the ledger refused", () => {
       [made.organisationId, renewal.id, id, invoice.id, noteId],
     );
     expect(await running()).toMatchObject({
-      message: expect.stringContaining(`running: credit is being put on invoice ${invoice.number} in the ledger.`),
+      message: expect.stringContaining(
+        `running: credit is being put on invoice ${invoice.number} in the ledger.`,
+      ),
     });
     const [waiting] = await list(made, { state: "DOCUMENT_STATE_WAITING" });
-    expect(waiting).toMatchObject({ id: noteId, operation: "DOCUMENT_OPERATION_ALLOCATION", invoice: invoice.id });
+    expect(waiting).toMatchObject({
+      id: noteId,
+      operation: "DOCUMENT_OPERATION_ALLOCATION",
+      invoice: invoice.id,
+    });
     await system.pool.query(
       `WITH ended AS (
          UPDATE ledger_jobs SET state = 'abandoned', finished_at = now() WHERE organisation_id = $1 AND credit_note_id = $3
@@ -193,7 +232,11 @@ test("a charge that was to join an invoice which is approved by the retry is bil
   await synced(made, invoice.id);
   await world.settled(made);
   const [own, first] = await world.invoices(made, id);
-  expect(own).toMatchObject({ type: "change", subtotal: "15.0000", ledger: { sync_status: "synced" } });
+  expect(own).toMatchObject({
+    type: "change",
+    subtotal: "15.0000",
+    ledger: { sync_status: "synced" },
+  });
   expect(first).toMatchObject({ id: invoice.id, status: "approved", subtotal: "100.0000" });
   const named = "SELECT invoice_id FROM unit_changes WHERE subscription_id = $1";
   expect((await system.pool.query(named, [id])).rows).toEqual([{ invoice_id: own.id }]);
@@ -242,21 +285,36 @@ describe.concurrent("a credit note that the ledger refused", () => {
     await world.settled(made);
     const ids = [later.invoice.id, change.credit_note, invoice.id];
     const documents = await list(made);
-    expect(documents.map((document) => [document.id, document.kind, document.operation, document.reason])).toEqual([
+    expect(
+      documents.map((document) => [
+        document.id,
+        document.kind,
+        document.operation,
+        document.reason,
+      ]),
+    ).toEqual([
       [ids[0], "DOCUMENT_KIND_INVOICE", "DOCUMENT_OPERATION_CREATION", "account_invalid"],
       [ids[1], "DOCUMENT_KIND_CREDIT_NOTE", "DOCUMENT_OPERATION_CREATION", "account_invalid"],
       [ids[2], "DOCUMENT_KIND_INVOICE", "DOCUMENT_OPERATION_CREATION", "account_invalid"],
     ]);
-    expect(documents[1]).toMatchObject({ number: "CN-0001", status: "DOCUMENT_STATUS_NOT_IN_EXTERNAL", attempts: 1 });
+    expect(documents[1]).toMatchObject({
+      number: "CN-0001",
+      status: "DOCUMENT_STATUS_NOT_IN_EXTERNAL",
+      attempts: 1,
+    });
     for (const [index, after] of [undefined, ...ids].entries()) {
-      const page = await list(made, { limit: 1, ...(after === undefined ? {} : { startingAfter: after }) });
+      const page = await list(made, {
+        limit: 1,
+        ...(after === undefined ? {} : { startingAfter: after }),
+      });
       expect(page.map((document) => document.id)).toEqual(ids.slice(index, index + 1));
     }
     await map(made, "260");
     // Two operators at once: it is asked for once.
     const note = { organisation: made.organisationId, id: change.credit_note };
     await Promise.all([1, 2].map(() => admin.ask("DocumentService/RetryDocument", note)));
-    const operations = "SELECT state FROM ledger_jobs WHERE credit_note_id = $1 AND kind = 'create_credit_note'";
+    const operations =
+      "SELECT state FROM ledger_jobs WHERE credit_note_id = $1 AND kind = 'create_credit_note'";
     expect((await system.pool.query(operations, [change.credit_note])).rowCount).toBe(2);
     expect(await synced(made, change.credit_note)).toMatchObject({
       kind: "DOCUMENT_KIND_CREDIT_NOTE",
@@ -264,12 +322,18 @@ describe.concurrent("a credit note that the ledger refused", () => {
       status: "DOCUMENT_STATUS_APPROVED",
     });
     const lines = "SELECT revenue_account FROM credit_note_lines WHERE credit_note_id = $1";
-    expect((await system.pool.query(lines, [change.credit_note])).rows).toEqual([{ revenue_account: "260" }]);
+    expect((await system.pool.query(lines, [change.credit_note])).rows).toEqual([
+      { revenue_account: "260" },
+    ]);
     // One that is settled by now is a place in the list like any other.
-    expect((await list(made, { startingAfter: change.credit_note })).map((document) => document.id)).toEqual([ids[2]]);
+    expect(
+      (await list(made, { startingAfter: change.credit_note })).map((document) => document.id),
+    ).toEqual([ids[2]]);
     const elsewhere = { organisation: (await sandbox()).organisationId };
     const wrong = { ...elsewhere, startingAfter: change.credit_note };
-    expect(await admin.refused("DocumentService/ListDocuments", wrong)).toBe("invalid_parameter starting_after");
+    expect(await admin.refused("DocumentService/ListDocuments", wrong)).toBe(
+      "invalid_parameter starting_after",
+    );
     for (const method of ["GetDocument", "RetryDocument"]) {
       const asked = { ...elsewhere, id: change.credit_note };
       expect(await admin.refused(`DocumentService/${method}`, asked)).toBe("invoice_not_found");
@@ -287,22 +351,33 @@ describe.concurrent("a credit note that the ledger refused", () => {
     const first = await raise();
     // The number is taken in the ledger, and here it is free again.
     await system.pool.query("UPDATE credit_notes SET number = 'OTHER' WHERE id = $1", [first]);
-    const counter = "UPDATE document_counters SET next = 1 WHERE organisation_id = $1 AND kind = 'credit_note'";
+    const counter =
+      "UPDATE document_counters SET next = 1 WHERE organisation_id = $1 AND kind = 'credit_note'";
     await system.pool.query(counter, [made.organisationId]);
     const second = await raise();
-    expect(await list(made)).toMatchObject([{ id: second, number: "CN-0001", reason: "duplicate_number" }]);
+    expect(await list(made)).toMatchObject([
+      { id: second, number: "CN-0001", reason: "duplicate_number" },
+    ]);
     const prefix = { id: made.organisationId, numberPrefix: "INV-NZ-" };
     await admin.done("OrganisationService/UpdateOrganisation", prefix);
     await retry(made, second);
-    expect(await synced(made, second)).toMatchObject({ number: "CN-NZ-0002", status: "DOCUMENT_STATUS_APPROVED" });
-    expect((await lastRetry(made)).after).toMatchObject({ operation: "creation", number: "CN-NZ-0002" });
+    expect(await synced(made, second)).toMatchObject({
+      number: "CN-NZ-0002",
+      status: "DOCUMENT_STATUS_APPROVED",
+    });
+    expect((await lastRetry(made)).after).toMatchObject({
+      operation: "creation",
+      number: "CN-NZ-0002",
+    });
     // The one that is raised next has the same form.
     expect(await get(made, await raise())).toMatchObject({ number: "CN-NZ-0003" });
   });
 });
 
 /** A subscription with a credit of 14.40, tax included. */
-async function addCredit(made: MadeOrganisation): Promise<{ readonly id: string; readonly note: string }> {
+async function addCredit(
+  made: MadeOrganisation,
+): Promise<{ readonly id: string; readonly note: string }> {
   const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
   const { change } = await world.changed(made, id, { units: 11, ...whole });
   await world.settled(made);
@@ -312,7 +387,13 @@ async function addCredit(made: MadeOrganisation): Promise<{ readonly id: string;
 /** A charge of 4.80 that the credit is for, which the ledger refuses so many times; the id of its invoice. */
 async function addRefusedCharge(made: MadeOrganisation, id: string, times = 1): Promise<string> {
   const messages = ["Not today."];
-  await system.fault({ kind: "refuse", match: "/Allocations", tenantId: made.tenantId, messages, times });
+  await system.fault({
+    kind: "refuse",
+    match: "/Allocations",
+    tenantId: made.tenantId,
+    messages,
+    times,
+  });
   const { change } = await world.changed(made, id, { units: 12, ...half });
   await world.settled(made);
   return change.invoice.id;
@@ -369,7 +450,9 @@ test("an allocation that the ledger refused five times is found whatever the amo
   ]);
   await retry(made, note);
   await world.settled(made);
-  expect(await world.creditNotes(made, id)).toMatchObject([{ remaining_credit: "9.6000", allocations: [{ invoice }] }]);
+  expect(await world.creditNotes(made, id)).toMatchObject([
+    { remaining_credit: "9.6000", allocations: [{ invoice }] },
+  ]);
   expect(await list(made)).toEqual([]);
 });
 
@@ -393,7 +476,11 @@ test("an allocation of what is left after credit was used elsewhere is found whe
   expect(await shown()).toMatchObject(left);
   await retry(made, note);
   await world.settled(made);
-  const used = { remaining_credit: "0.0000", allocation_status: "applied", allocations: [{ amount: "2.4000" }] };
+  const used = {
+    remaining_credit: "0.0000",
+    allocation_status: "applied",
+    allocations: [{ amount: "2.4000" }],
+  };
   expect(await shown()).toMatchObject(used);
   expect(await list(made)).toEqual([]);
 });

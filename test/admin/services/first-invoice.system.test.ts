@@ -21,16 +21,31 @@ test("a new organisation gets to its first invoice, and one that failed for want
     timezone: "Pacific/Auckland",
     defaultCurrency: "NZD",
   });
-  expect(organisation).toMatchObject({ name: "First Ltd", livemode: true, numberPrefix: "INV-", dueDays: 14 });
+  expect(organisation).toMatchObject({
+    name: "First Ltd",
+    livemode: true,
+    numberPrefix: "INV-",
+    dueDays: 14,
+  });
   const own = { organisation: organisation.id };
   const tenant = await createTenant(system);
-  await createLedgerContacts(tenant, [{ name: "First Customer", code: "FIRST", email: "pay@first.example" }]);
-  const connected = await admin.done("LedgerConnectionService/ConnectLedger", { ...own, ...tenant });
+  await createLedgerContacts(tenant, [
+    { name: "First Customer", code: "FIRST", email: "pay@first.example" },
+  ]);
+  const connected = await admin.done("LedgerConnectionService/ConnectLedger", {
+    ...own,
+    ...tenant,
+  });
   expect(connected.ledger).toMatchObject({ name: "Own books", currency: "NZD" });
   expect(JSON.stringify(connected)).not.toContain(tenant.clientSecret);
-  expect(await admin.done("LedgerConnectionService/CheckLedgerConnection", own)).toMatchObject({ ok: true });
+  expect(await admin.done("LedgerConnectionService/CheckLedgerConnection", own)).toMatchObject({
+    ok: true,
+  });
 
-  const contacts = await admin.done("CustomerService/ListLedgerContacts", { ...own, importable: true });
+  const contacts = await admin.done("CustomerService/ListLedgerContacts", {
+    ...own,
+    importable: true,
+  });
   expect(contacts.data).toHaveLength(1);
   const imported = await admin.done("CustomerService/ImportCustomers", {
     ...own,
@@ -50,8 +65,16 @@ test("a new organisation gets to its first invoice, and one that failed for want
     unitSingular: "seat",
     unitPlural: "seats",
   });
-  expect(plan).toMatchObject({ status: "CATALOGUE_STATUS_DRAFT", price: "12.5000", currency: "NZD" });
-  await admin.done("PlanService/SetPlanStatus", { ...own, id: plan.id, status: "CATALOGUE_STATUS_ACTIVE" });
+  expect(plan).toMatchObject({
+    status: "CATALOGUE_STATUS_DRAFT",
+    price: "12.5000",
+    currency: "NZD",
+  });
+  await admin.done("PlanService/SetPlanStatus", {
+    ...own,
+    id: plan.id,
+    status: "CATALOGUE_STATUS_ACTIVE",
+  });
   const key = await admin.done("ApiKeyService/CreateApiKey", {
     ...own,
     name: "Platform",
@@ -65,9 +88,15 @@ test("a new organisation gets to its first invoice, and one that failed for want
     body: { customer_code: "FIRST", plan_code: "team", units: 10 },
   });
   expect(created.status, created.text).toBe(201);
-  expect(created.json.invoice).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed" } });
+  expect(created.json.invoice).toMatchObject({
+    status: "not_in_external",
+    ledger: { sync_status: "failed" },
+  });
 
-  const failed = await admin.done("DocumentService/ListDocuments", { ...own, state: "DOCUMENT_STATE_FAILED" });
+  const failed = await admin.done("DocumentService/ListDocuments", {
+    ...own,
+    state: "DOCUMENT_STATE_FAILED",
+  });
   expect(failed.data).toEqual([
     expect.objectContaining({
       id: created.json.invoice.id,
@@ -80,20 +109,38 @@ test("a new organisation gets to its first invoice, and one that failed for want
     ...own,
     kind: "MAPPING_KIND_ACCOUNTS",
   });
-  const account = options.data.find((option: { usableForRevenue?: boolean }) => option.usableForRevenue === true);
-  await admin.done("AccountMappingService/SetAccountMapping", { ...own, revenueAccount: account.code });
-  const retried = await admin.done("DocumentService/RetryDocument", { ...own, id: created.json.invoice.id });
+  const account = options.data.find(
+    (option: { usableForRevenue?: boolean }) => option.usableForRevenue === true,
+  );
+  await admin.done("AccountMappingService/SetAccountMapping", {
+    ...own,
+    revenueAccount: account.code,
+  });
+  const retried = await admin.done("DocumentService/RetryDocument", {
+    ...own,
+    id: created.json.invoice.id,
+  });
   expect(retried.document.number).toBe("INV-0001");
   // It may be there by the time that it is shown.
   expect(retried.document.state).toMatch(/^DOCUMENT_STATE_(WAITING|SYNCED)$/);
   const synced = await until("the document is in the ledger", async () => {
-    const { document } = await admin.done("DocumentService/GetDocument", { ...own, id: created.json.invoice.id });
+    const { document } = await admin.done("DocumentService/GetDocument", {
+      ...own,
+      id: created.json.invoice.id,
+    });
     return document.state === "DOCUMENT_STATE_SYNCED" && document;
   });
   expect(synced).toMatchObject({ number: "INV-0001", status: "DOCUMENT_STATUS_DRAFT" });
-  expect(await system.ledgerInvoices(tenant.tenantId)).toEqual([{ number: "INV-0001", status: "DRAFT" }]);
-  const invoice = await system.ask("GET", `/v1/invoices/${created.json.invoice.id}`, { key: key.value });
-  expect(invoice.json).toMatchObject({ status: "draft", ledger: { sync_status: "synced", sync_error: null } });
+  expect(await system.ledgerInvoices(tenant.tenantId)).toEqual([
+    { number: "INV-0001", status: "DRAFT" },
+  ]);
+  const invoice = await system.ask("GET", `/v1/invoices/${created.json.invoice.id}`, {
+    key: key.value,
+  });
+  expect(invoice.json).toMatchObject({
+    status: "draft",
+    ledger: { sync_status: "synced", sync_error: null },
+  });
   expect((await admin.done("DocumentService/ListDocuments", own)).data ?? []).toEqual([]);
   // What is in the ledger is never sent again.
   const again = { ...own, id: created.json.invoice.id };

@@ -57,7 +57,9 @@ test.each([
       expect(await admin.refused(connect, asked)).toBe(`invalid_parameter ${param}`);
     }
   }
-  expect(await admin.refused("LedgerConnectionService/GetLedgerConnection", own)).toBe("ledger_not_connected");
+  expect(await admin.refused("LedgerConnectionService/GetLedgerConnection", own)).toBe(
+    "ledger_not_connected",
+  );
 });
 
 test("a public address can be saved, and Xero's own are taken where none is given", async () => {

@@ -34,7 +34,10 @@ async function meter(code: string, of = own) {
 async function raised(call: () => Promise<unknown>): Promise<number> {
   const version = async () => {
     const text = "SELECT catalogue_version::int AS version FROM organisations WHERE id = $1";
-    return (await system.pool.query<{ version: number }>(text, [made.organisationId])).rows[0]?.version ?? 0;
+    return (
+      (await system.pool.query<{ version: number }>(text, [made.organisationId])).rows[0]
+        ?.version ?? 0
+    );
   };
   const before = await version();
   await call();
@@ -45,20 +48,39 @@ describe("meters", () => {
   const calls = { code: "api-calls", name: "API calls", unitLabel: "call" };
 
   test("are made active, read, listed, changed and moved, each change with its entry and a new version of the catalogue", async () => {
-    const create = () => admin.done("MeterService/CreateMeter", { ...own, ...calls, revenueAccount: "200" });
+    const create = () =>
+      admin.done("MeterService/CreateMeter", { ...own, ...calls, revenueAccount: "200" });
     expect(await raised(create)).toBe(1);
     const page = await admin.done("MeterService/ListMeters", { ...own, code: "api-calls" });
     const [first] = page.data;
-    expect(first).toEqual({ id: first.id, ...calls, ...active, revenueAccount: "200", created: expect.any(String) });
+    expect(first).toEqual({
+      id: first.id,
+      ...calls,
+      ...active,
+      revenueAccount: "200",
+      created: expect.any(String),
+    });
     expect(await admin.lastEntry()).toMatchObject({
       targetKind: "meter",
       target: first.id,
       operation: "billing.admin.v1.MeterService/CreateMeter",
-      after: { code: "api-calls", unit_label: "call", status: "active", revenue_account: "200", tax_type: null },
+      after: {
+        code: "api-calls",
+        unit_label: "call",
+        status: "active",
+        revenue_account: "200",
+        tax_type: null,
+      },
     });
 
     const at = { ...own, id: first.id };
-    const change = { ...at, name: "Calls", unitLabel: "request", revenueAccount: "", taxType: "OUTPUT2" };
+    const change = {
+      ...at,
+      name: "Calls",
+      unitLabel: "request",
+      revenueAccount: "",
+      taxType: "OUTPUT2",
+    };
     expect(await raised(() => admin.done("MeterService/UpdateMeter", change))).toBe(1);
     const { revenueAccount: _, ...rest } = first;
     const changed = { ...rest, name: "Calls", unitLabel: "request", taxType: "OUTPUT2" };
@@ -69,14 +91,25 @@ describe("meters", () => {
       after: { revenue_account: null, name: "Calls" },
     });
 
-    expect(await raised(() => admin.done("MeterService/SetMeterStatus", { ...at, ...inactive }))).toBe(1);
-    expect(await admin.lastEntry()).toMatchObject({ before: { status: "active" }, after: { status: "inactive" } });
+    expect(
+      await raised(() => admin.done("MeterService/SetMeterStatus", { ...at, ...inactive })),
+    ).toBe(1);
+    expect(await admin.lastEntry()).toMatchObject({
+      before: { status: "active" },
+      after: { status: "inactive" },
+    });
     const { id: last } = await admin.lastEntry();
     await admin.done("MeterService/SetMeterStatus", { ...at, ...inactive });
     expect((await admin.lastEntry()).id).toBe(last);
-    expect((await admin.done("MeterService/ListMeters", { ...own, ...active })).data).toBeUndefined();
-    expect((await admin.done("MeterService/ListMeters", { ...own, ...inactive })).data).toHaveLength(1);
-    expect((await admin.done("MeterService/SetMeterStatus", { ...at, ...active })).meter).toEqual(changed);
+    expect(
+      (await admin.done("MeterService/ListMeters", { ...own, ...active })).data,
+    ).toBeUndefined();
+    expect(
+      (await admin.done("MeterService/ListMeters", { ...own, ...inactive })).data,
+    ).toHaveLength(1);
+    expect((await admin.done("MeterService/SetMeterStatus", { ...at, ...active })).meter).toEqual(
+      changed,
+    );
     const newest = await meter("minutes");
     expect(newest.unitLabel).toBe("unit");
     const newer = await admin.done("MeterService/ListMeters", { ...own, limit: 1 });
@@ -91,11 +124,17 @@ describe("meters", () => {
     const { meter: keyed } = await admin.done("MeterService/CreateMeter", create, asked);
     expect((await admin.done("MeterService/CreateMeter", create, asked)).meter).toEqual(keyed);
     const others = { ...create, name: "Other" };
-    expect(await admin.refused("MeterService/CreateMeter", others, asked)).toBe("idempotency_conflict Idempotency-Key");
+    expect(await admin.refused("MeterService/CreateMeter", others, asked)).toBe(
+      "idempotency_conflict Idempotency-Key",
+    );
     await system.pool.query("DELETE FROM idempotency_keys");
     expect((await admin.done("MeterService/CreateMeter", create, asked)).meter).toEqual(keyed);
     await system.pool.query("DELETE FROM idempotency_keys");
-    const conflict = await admin.refused("MeterService/CreateMeter", { ...create, code: "another" }, asked);
+    const conflict = await admin.refused(
+      "MeterService/CreateMeter",
+      { ...create, code: "another" },
+      asked,
+    );
     expect(conflict).toBe("idempotency_conflict Idempotency-Key");
   });
 
@@ -103,7 +142,9 @@ describe("meters", () => {
     const mapped = await meter("mapped");
     const set = "AccountMappingService/SetAccountMapping";
     const target = { ...own, meter: mapped.id };
-    expect(await raised(() => admin.done(set, { ...target, revenueAccount: "260", taxType: "OUTPUT2" }))).toBe(1);
+    expect(
+      await raised(() => admin.done(set, { ...target, revenueAccount: "260", taxType: "OUTPUT2" })),
+    ).toBe(1);
     expect(await admin.lastEntry()).toMatchObject({
       targetKind: "account_mapping",
       target: mapped.id,
@@ -113,16 +154,27 @@ describe("meters", () => {
     const { meters } = await admin.done("AccountMappingService/GetAccountMapping", own);
     const mapping = { revenueAccount: "260", taxType: "OUTPUT2" };
     expect(meters).toContainEqual({ id: mapped.id, code: "mapped", name: "mapped", mapping });
-    expect((await admin.done("MeterService/GetMeter", { ...own, id: mapped.id })).meter).toMatchObject(mapping);
+    expect(
+      (await admin.done("MeterService/GetMeter", { ...own, id: mapped.id })).meter,
+    ).toMatchObject(mapping);
 
-    expect(await admin.refused(set, { ...own, meter: randomUUID(), skipCheck: true })).toBe("meter_not_found");
+    expect(await admin.refused(set, { ...own, meter: randomUUID(), skipCheck: true })).toBe(
+      "meter_not_found",
+    );
     const plan = randomUUID();
     expect(await admin.refused(set, { ...target, plan })).toBe("invalid_parameter meter");
     const unknown = { ...own, code: "x", name: "x", revenueAccount: "999" };
-    expect(await admin.refused("MeterService/CreateMeter", unknown)).toBe("invalid_parameter revenue_account");
+    expect(await admin.refused("MeterService/CreateMeter", unknown)).toBe(
+      "invalid_parameter revenue_account",
+    );
     const untaxed = { ...own, id: mapped.id, taxType: "NONESUCH" };
-    expect(await admin.refused("MeterService/UpdateMeter", untaxed)).toBe("invalid_parameter tax_type");
-    const { meter: unchecked } = await admin.done("MeterService/UpdateMeter", { ...untaxed, skipCheck: true });
+    expect(await admin.refused("MeterService/UpdateMeter", untaxed)).toBe(
+      "invalid_parameter tax_type",
+    );
+    const { meter: unchecked } = await admin.done("MeterService/UpdateMeter", {
+      ...untaxed,
+      skipCheck: true,
+    });
     expect(unchecked.taxType).toBe("NONESUCH");
   });
 
@@ -137,24 +189,38 @@ describe("meters", () => {
     expect(await create(nobody)).toBe("organisation_not_found");
     for (const id of [theirs.id, randomUUID(), "api-calls"]) {
       for (const method of ["GetMeter", "UpdateMeter"]) {
-        expect(await admin.refused(`MeterService/${method}`, { ...own, id })).toBe("meter_not_found");
+        expect(await admin.refused(`MeterService/${method}`, { ...own, id })).toBe(
+          "meter_not_found",
+        );
       }
-      expect(await admin.refused("MeterService/SetMeterStatus", { ...own, id, ...active })).toBe("meter_not_found");
+      expect(await admin.refused("MeterService/SetMeterStatus", { ...own, id, ...active })).toBe(
+        "meter_not_found",
+      );
     }
     const statusless = { ...other, id: theirs.id };
-    expect(await admin.refused("MeterService/SetMeterStatus", statusless)).toBe("invalid_parameter status");
+    expect(await admin.refused("MeterService/SetMeterStatus", statusless)).toBe(
+      "invalid_parameter status",
+    );
     const after = { ...own, startingAfter: theirs.id };
-    expect(await admin.refused("MeterService/ListMeters", after)).toBe("invalid_parameter starting_after");
+    expect(await admin.refused("MeterService/ListMeters", after)).toBe(
+      "invalid_parameter starting_after",
+    );
     const key = await system.operator("read-only");
     const body = { ...own, code: "y", name: "y" };
-    expect(codeOf(await system.askAdmin("MeterService/CreateMeter", { key, body }))).toBe("insufficient_role");
+    expect(codeOf(await system.askAdmin("MeterService/CreateMeter", { key, body }))).toBe(
+      "insufficient_role",
+    );
     expect((await system.askAdmin("MeterService/ListMeters", { key, body: own })).status).toBe(200);
   });
 });
 
 describe("meters on a plan", () => {
   const flat = { name: "Cloud", type: "PLAN_TYPE_FLAT_FEE", price: "49" };
-  const perUnit = (of: string, price = "0.002") => ({ meter: of, type: "METER_TYPE_PER_UNIT", price });
+  const perUnit = (of: string, price = "0.002") => ({
+    meter: of,
+    type: "METER_TYPE_PER_UNIT",
+    price,
+  });
   const ids: string[] = [];
 
   beforeAll(async () => {
@@ -164,12 +230,22 @@ describe("meters on a plan", () => {
 
   test("are named by id or code, priced in every way, kept in order, and change while nothing uses the plan", async () => {
     const tiers = [{ upTo: 10, unitPrice: "0.5", flatPrice: "1.25" }, { unitPrice: "0.25" }];
-    const meters = [perUnit("messages"), { meter: ids[0]?.toUpperCase(), type: "METER_TYPE_TIERED", tiers }];
-    const create = () => admin.done("PlanService/CreatePlan", { ...own, ...flat, code: "cloud", meters });
+    const meters = [
+      perUnit("messages"),
+      { meter: ids[0]?.toUpperCase(), type: "METER_TYPE_TIERED", tiers },
+    ];
+    const create = () =>
+      admin.done("PlanService/CreatePlan", { ...own, ...flat, code: "cloud", meters });
     expect(await raised(create)).toBe(1);
     const [plan] = (await admin.done("PlanService/ListPlans", { ...own, code: "cloud" })).data;
     const shown = [
-      { meter: ids[1], code: "messages", name: "messages", type: "METER_TYPE_PER_UNIT", price: "0.0020" },
+      {
+        meter: ids[1],
+        code: "messages",
+        name: "messages",
+        type: "METER_TYPE_PER_UNIT",
+        price: "0.0020",
+      },
       {
         meter: ids[0],
         code: "gigabytes",
@@ -190,13 +266,25 @@ describe("meters on a plan", () => {
     expect((await admin.done("MeterService/GetMeter", { ...own, id: ids[0] })).meter.plans).toBe(1);
 
     const at = { ...own, id: plan.id };
-    const { plan: renamed } = await admin.done("PlanService/UpdatePlan", { ...at, name: "Sky", tiers: { tiers: [] } });
+    const { plan: renamed } = await admin.done("PlanService/UpdatePlan", {
+      ...at,
+      name: "Sky",
+      tiers: { tiers: [] },
+    });
     expect(renamed).toEqual({ ...plan, name: "Sky" });
     const others = [
       { meter: "gigabytes", type: "METER_TYPE_VOLUME", tiers: [{ unitPrice: "3" }] },
-      { meter: "messages", type: "METER_TYPE_STAIRSTEP", tiers: [{ upTo: 5, flatPrice: "1" }, { flatPrice: "9" }] },
+      {
+        meter: "messages",
+        type: "METER_TYPE_STAIRSTEP",
+        tiers: [{ upTo: 5, flatPrice: "1" }, { flatPrice: "9" }],
+      },
     ];
-    expect(await raised(() => admin.done("PlanService/UpdatePlan", { ...at, meters: { meters: others } }))).toBe(1);
+    expect(
+      await raised(() =>
+        admin.done("PlanService/UpdatePlan", { ...at, meters: { meters: others } }),
+      ),
+    ).toBe(1);
     const { plan: changed } = await admin.done("PlanService/GetPlan", at);
     expect(changed.meters).toMatchObject([
       { code: "gigabytes", type: "METER_TYPE_VOLUME", tiers: [{ unitPrice: "3.0000" }] },
@@ -208,8 +296,15 @@ describe("meters on a plan", () => {
     ]);
     expect(await admin.lastEntry()).toMatchObject({
       targetKind: "plan",
-      before: { meters: [{ code: "messages", type: "per_unit", price: "0.0020" }, { code: "gigabytes" }] },
-      after: { meters: [{ code: "gigabytes", type: "volume" }, { tiers: [{ up_to: 5, flat_price: "1.0000" }, {}] }] },
+      before: {
+        meters: [{ code: "messages", type: "per_unit", price: "0.0020" }, { code: "gigabytes" }],
+      },
+      after: {
+        meters: [
+          { code: "gigabytes", type: "volume" },
+          { tiers: [{ up_to: 5, flat_price: "1.0000" }, {}] },
+        ],
+      },
     });
     const none = await admin.done("PlanService/UpdatePlan", { ...at, meters: {} });
     expect(none.plan.meters).toBeUndefined();
@@ -217,11 +312,20 @@ describe("meters on a plan", () => {
 
   test("never change once a subscription uses the plan, and stand in no answer of the public API", async () => {
     const meters = [perUnit("messages"), perUnit("gigabytes", "1")];
-    const { plan } = await admin.done("PlanService/CreatePlan", { ...own, ...flat, code: "used", meters });
+    const { plan } = await admin.done("PlanService/CreatePlan", {
+      ...own,
+      ...flat,
+      code: "used",
+      meters,
+    });
     const at = { ...own, id: plan.id };
     await admin.done("PlanService/SetPlanStatus", { ...at, status: "CATALOGUE_STATUS_ACTIVE" });
     const body = { customer_code: "ACME", plan_code: "used" };
-    const created = await system.ask("POST", "/v1/subscriptions", { key: made.apiKey, idempotencyKey: "use", body });
+    const created = await system.ask("POST", "/v1/subscriptions", {
+      key: made.apiKey,
+      idempotencyKey: "use",
+      body,
+    });
     expect(created.status, created.text).toBe(201);
 
     const refused = (...others: readonly object[]) =>
@@ -229,12 +333,22 @@ describe("meters on a plan", () => {
     expect(await refused()).toBe("plan_in_use");
     expect(await refused(perUnit("messages"))).toBe("plan_in_use");
     expect(await refused(perUnit("gigabytes", "1"), perUnit("messages"))).toBe("plan_in_use");
-    expect(await refused(perUnit("messages", "0.003"), perUnit("gigabytes", "1"))).toBe("plan_in_use");
-    const tiered = { meter: "messages", type: "METER_TYPE_TIERED", tiers: [{ unitPrice: "0.002" }] };
+    expect(await refused(perUnit("messages", "0.003"), perUnit("gigabytes", "1"))).toBe(
+      "plan_in_use",
+    );
+    const tiered = {
+      meter: "messages",
+      type: "METER_TYPE_TIERED",
+      tiers: [{ unitPrice: "0.002" }],
+    };
     expect(await refused(tiered, perUnit("gigabytes", "1"))).toBe("plan_in_use");
     // What is said of a meter itself is no price; nor is the same said again.
     await admin.done("MeterService/UpdateMeter", { ...own, id: ids[1], name: "Texts" });
-    const same = { ...at, name: "Still used", meters: { meters: [perUnit("messages", "0.0020"), meters[1]] } };
+    const same = {
+      ...at,
+      name: "Still used",
+      meters: { meters: [perUnit("messages", "0.0020"), meters[1]] },
+    };
     const { plan: kept } = await admin.done("PlanService/UpdatePlan", same);
     const renamed = [{ ...plan.meters[0], name: "Texts" }, plan.meters[1]];
     expect(kept).toMatchObject({ name: "Still used", subscriptions: 1, meters: renamed });
@@ -261,12 +375,22 @@ describe("meters on a plan", () => {
     expect(await create({ ...good, type: undefined })).toBe("invalid_parameter meters.0.type");
     expect(await create({ ...good, price: undefined })).toBe("invalid_parameter meters.0.price");
     expect(await create({ ...good, price: "-1" })).toBe("invalid_parameter meters.0.price");
-    const bounded = { meter: "gigabytes", type: "METER_TYPE_VOLUME", tiers: [{ upTo: 5, unitPrice: "1" }] };
+    const bounded = {
+      meter: "gigabytes",
+      type: "METER_TYPE_VOLUME",
+      tiers: [{ upTo: 5, unitPrice: "1" }],
+    };
     expect(await create(good, bounded)).toBe("invalid_parameter meters.1.tiers.0.up_to");
-    expect(await create(...Array.from({ length: 21 }, () => good))).toBe("invalid_parameter meters");
+    expect(await create(...Array.from({ length: 21 }, () => good))).toBe(
+      "invalid_parameter meters",
+    );
     const [plan] = (await admin.done("PlanService/ListPlans", { ...own, code: "cloud" })).data;
     const update = { ...own, id: plan.id, meters: { meters: [perUnit("idle")] } };
-    expect(await admin.refused("PlanService/UpdatePlan", update)).toBe("meter_inactive meters.0.meter");
-    expect((await admin.done("PlanService/ListPlans", { ...own, code: "refused" })).data).toBeUndefined();
+    expect(await admin.refused("PlanService/UpdatePlan", update)).toBe(
+      "meter_inactive meters.0.meter",
+    );
+    expect(
+      (await admin.done("PlanService/ListPlans", { ...own, code: "refused" })).data,
+    ).toBeUndefined();
   });
 });

@@ -31,11 +31,17 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 test("the first operator is made once, is an owner, and is in the log", async () => {
-  const late = await Promise.all([1, 2].map(() => createFirstOperator(system.pool, "Late", generateOperatorToken())));
+  const late = await Promise.all(
+    [1, 2].map(() => createFirstOperator(system.pool, "Late", generateOperatorToken())),
+  );
   expect(late).toEqual([false, false]);
   const { operator, token } = await admin.done("OperatorService/GetCurrentOperator");
   expect(operator).toMatchObject({ name: "Olga", role: "OPERATOR_ROLE_OWNER", active: true });
-  expect(token).toMatchObject({ operator: operator.id, hint: firstToken.hint, status: "CREDENTIAL_STATUS_ACTIVE" });
+  expect(token).toMatchObject({
+    operator: operator.id,
+    hint: firstToken.hint,
+    status: "CREDENTIAL_STATUS_ACTIVE",
+  });
   const { data } = await admin.done("AuditService/ListAuditEntries", { target: operator.id });
   expect(data).toMatchObject([
     { operatorName: "the server's machine", targetKind: "operator", operation: "create-first" },
@@ -48,13 +54,22 @@ test("every method refuses who has no token, a public key, or too low a role, be
   for (const method of adminMethods) {
     const { scope, name } = operationOf(method);
     const ask = async (key?: string) =>
-      system.askAdmin(`/${name}`, { ...(key === undefined ? {} : { key }), body: { noSuchField: true } });
+      system.askAdmin(`/${name}`, {
+        ...(key === undefined ? {} : { key }),
+        body: { noSuchField: true },
+      });
     const none = await ask();
     expect([name, none.status, codeOf(none)]).toEqual([name, 401, "invalid_operator_token"]);
     expect([name, codeOf(await ask(made.apiKey))]).toEqual([name, "invalid_operator_token"]);
     const passed = "invalid_parameter noSuchField";
-    expect([name, codeOf(await ask(readOnly))]).toEqual([name, scope === "read-only" ? passed : "insufficient_role"]);
-    expect([name, codeOf(await ask(plain))]).toEqual([name, scope === "owner" ? "insufficient_role" : passed]);
+    expect([name, codeOf(await ask(readOnly))]).toEqual([
+      name,
+      scope === "read-only" ? passed : "insufficient_role",
+    ]);
+    expect([name, codeOf(await ask(plain))]).toEqual([
+      name,
+      scope === "owner" ? "insufficient_role" : passed,
+    ]);
     expect([name, codeOf(await ask(firstToken.value))]).toEqual([name, passed]);
   }
 });
@@ -62,7 +77,9 @@ test("every method refuses who has no token, a public key, or too low a role, be
 test("an operator's token opens nothing on the public side, and neither side has the other's services", async () => {
   const publicly = await system.ask("GET", "/v1/plans", { key: firstToken.value });
   expect([publicly.status, publicly.json.error.code]).toEqual([401, "invalid_api_key"]);
-  const rest = await fetch(`${system.adminUrl}/v1/plans`, { headers: { Authorization: `Bearer ${firstToken.value}` } });
+  const rest = await fetch(`${system.adminUrl}/v1/plans`, {
+    headers: { Authorization: `Bearer ${firstToken.value}` },
+  });
   expect(rest.status).toBe(404);
   expect(await rest.json()).toMatchObject({ error: { code: "unknown_endpoint" } });
   expect((await fetch(`${system.adminUrl}/v1/openapi.json`)).status).toBe(404);
@@ -79,18 +96,25 @@ test("an operator's token opens nothing on the public side, and neither side has
 test("each port shows its own services by reflection, and health without a token", async () => {
   const servicesAt = async (baseUrl: string): Promise<readonly string[]> => {
     const client = createClient(ServerReflection, createGrpcTransport({ baseUrl }));
-    const question = create(ServerReflectionRequestSchema, { messageRequest: { case: "listServices", value: "" } });
+    const question = create(ServerReflectionRequestSchema, {
+      messageRequest: { case: "listServices", value: "" },
+    });
     for await (const { messageResponse } of client.serverReflectionInfo(once(question))) {
-      if (messageResponse.case === "listServicesResponse") return messageResponse.value.service.map(({ name }) => name);
+      if (messageResponse.case === "listServicesResponse")
+        return messageResponse.value.service.map(({ name }) => name);
     }
     return [];
   };
   const own = (await servicesAt(system.adminUrl)).filter((name) => name.startsWith("billing."));
-  expect(own.sort()).toEqual([...new Set(adminMethods.map(({ parent }) => parent.typeName))].sort());
+  expect(own.sort()).toEqual(
+    [...new Set(adminMethods.map(({ parent }) => parent.typeName))].sort(),
+  );
   const publicly = await servicesAt(system.baseUrl);
   expect(publicly).toContain("billing.v1.PlanService");
   expect(publicly.filter((name) => name.startsWith("billing.admin."))).toEqual([]);
-  const health = await system.askAdmin("/grpc.health.v1.Health/Check", { body: { service: own[0] } });
+  const health = await system.askAdmin("/grpc.health.v1.Health/Check", {
+    body: { service: own[0] },
+  });
   expect([health.status, health.json]).toEqual([200, { status: "SERVING" }]);
 });
 
@@ -99,7 +123,9 @@ test("operators and tokens are made, listed, and refused from their revocation o
   const { operator } = await admin.done("OperatorService/CreateOperator", create);
   expect(operator).toMatchObject({ ...create, active: true });
   const request = { operator: operator.id, name: "Laptop", expiresAt: "2199-01-01T00:00:00Z" };
-  const made = await admin.done("OperatorService/CreateOperatorToken", request, { idempotencyKey: "token-1" });
+  const made = await admin.done("OperatorService/CreateOperatorToken", request, {
+    idempotencyKey: "token-1",
+  });
   expect(made.value).toMatch(/^op_[0-9A-Za-z]{49}$/);
   const replay = await system.askAdmin("OperatorService/CreateOperatorToken", {
     key: firstToken.value,
@@ -111,7 +137,9 @@ test("operators and tokens are made, listed, and refused from their revocation o
   const ada = askWith(system, made.value);
   expect((await ada.done("OperatorService/GetCurrentOperator")).operator).toEqual(operator);
   expect(await ada.refused("OperatorService/ListOperators")).toBe("insufficient_role");
-  const { data: tokens } = await admin.done("OperatorService/ListOperatorTokens", { operator: operator.id });
+  const { data: tokens } = await admin.done("OperatorService/ListOperatorTokens", {
+    operator: operator.id,
+  });
   expect(tokens).toEqual([{ ...made.token, lastUsedAt: expect.any(String) }]);
   await admin.done("OperatorService/UpdateOperator", { id: operator.id, active: false });
   expect(await ada.refused("OperatorService/GetCurrentOperator")).toBe("invalid_operator_token");
@@ -134,17 +162,25 @@ test("operators and tokens are made, listed, and refused from their revocation o
 });
 
 test("operators are refused with what is at fault, and the last owner stays", async () => {
-  expect(await admin.refused("OperatorService/CreateOperator", { name: "X" })).toBe("invalid_parameter role");
+  expect(await admin.refused("OperatorService/CreateOperator", { name: "X" })).toBe(
+    "invalid_parameter role",
+  );
   const unknown = { id: randomUUID() };
   expect(await admin.refused("OperatorService/UpdateOperator", unknown)).toBe("operator_not_found");
-  expect(await admin.refused("OperatorService/RevokeOperatorToken", unknown)).toBe("operator_token_not_found");
-  const token = { operator: randomUUID(), name: "T" };
-  expect(await admin.refused("OperatorService/CreateOperatorToken", token)).toBe("operator_not_found");
-  expect(await admin.refused("OperatorService/ListOperatorTokens", { operator: "x" })).toBe("operator_not_found");
-  const { operator } = await admin.done("OperatorService/GetCurrentOperator");
-  expect(await admin.refused("OperatorService/UpdateOperator", { id: operator.id, active: false })).toBe(
-    "invalid_state",
+  expect(await admin.refused("OperatorService/RevokeOperatorToken", unknown)).toBe(
+    "operator_token_not_found",
   );
+  const token = { operator: randomUUID(), name: "T" };
+  expect(await admin.refused("OperatorService/CreateOperatorToken", token)).toBe(
+    "operator_not_found",
+  );
+  expect(await admin.refused("OperatorService/ListOperatorTokens", { operator: "x" })).toBe(
+    "operator_not_found",
+  );
+  const { operator } = await admin.done("OperatorService/GetCurrentOperator");
+  expect(
+    await admin.refused("OperatorService/UpdateOperator", { id: operator.id, active: false }),
+  ).toBe("invalid_state");
   const demoted = { id: operator.id, role: "OPERATOR_ROLE_ADMIN" };
   expect(await admin.refused("OperatorService/UpdateOperator", demoted)).toBe("invalid_state");
 });
@@ -153,8 +189,15 @@ test("one Idempotency-Key makes one thing, is replayed byte for byte, and refuse
   const asked = { key: firstToken.value, idempotencyKey: "org-1" };
   const body = { name: "Once Ltd", timezone: "Europe/Paris", defaultCurrency: "EUR" };
   const first = await system.askAdmin("OrganisationService/CreateOrganisation", { ...asked, body });
-  const second = await system.askAdmin("OrganisationService/CreateOrganisation", { ...asked, body });
-  expect([second.status, second.text, second.headers.get("idempotent-replayed")]).toEqual([200, first.text, "true"]);
+  const second = await system.askAdmin("OrganisationService/CreateOrganisation", {
+    ...asked,
+    body,
+  });
+  expect([second.status, second.text, second.headers.get("idempotent-replayed")]).toEqual([
+    200,
+    first.text,
+    "true",
+  ]);
   const other = { ...body, name: "Other" };
   expect(await admin.refused("OrganisationService/CreateOrganisation", other, asked)).toBe(
     "idempotency_conflict Idempotency-Key",
@@ -167,7 +210,9 @@ test("one Idempotency-Key makes one thing, is replayed byte for byte, and refuse
   expect(await admin.refused("OrganisationService/CreateOrganisation", other, asked)).toBe(
     "idempotency_conflict Idempotency-Key",
   );
-  const { data } = await admin.done("AuditService/ListAuditEntries", { organisation: first.json.organisation.id });
+  const { data } = await admin.done("AuditService/ListAuditEntries", {
+    organisation: first.json.organisation.id,
+  });
   expect(data).toHaveLength(1);
 });
 
@@ -178,15 +223,24 @@ test("the audit log is listed in pages with its filters, and nobody can change i
   const list = (more: object) =>
     admin.done("AuditService/ListAuditEntries", { organisation: made.organisationId, ...more });
   const page = await list({ limit: 2 });
-  expect(page).toMatchObject({ data: [{ after: { name: "Three" } }, { after: { name: "Two" } }], hasMore: true });
+  expect(page).toMatchObject({
+    data: [{ after: { name: "Three" } }, { after: { name: "Two" } }],
+    hasMore: true,
+  });
   const rest = await list({ startingAfter: page.data[1].id });
   expect(rest).toMatchObject({ data: [{ before: { name: "Northwind" }, after: { name: "One" } }] });
   expect(rest.hasMore).toBeUndefined();
   expect(page.data[0].requestId).toMatch(/^[0-9a-f-]{36}$/);
   expect(await list({ operator: randomUUID() })).toEqual({});
   const wrong = { startingAfter: randomUUID() };
-  expect(await admin.refused("AuditService/ListAuditEntries", wrong)).toBe("invalid_parameter starting_after");
-  for (const text of ["UPDATE audit_log SET operator_name = 'x'", "DELETE FROM audit_log", "TRUNCATE audit_log"]) {
+  expect(await admin.refused("AuditService/ListAuditEntries", wrong)).toBe(
+    "invalid_parameter starting_after",
+  );
+  for (const text of [
+    "UPDATE audit_log SET operator_name = 'x'",
+    "DELETE FROM audit_log",
+    "TRUNCATE audit_log",
+  ]) {
     await expect(system.pool.query(text)).rejects.toThrow("the audit log is only ever added to");
   }
 });
@@ -195,11 +249,22 @@ test("a document that waits is tried at once, and one whose number is taken gets
   const own = { organisation: made.organisationId };
   await system.stopLedger();
   const body = { customer_code: "ACME", plan_code: "site" };
-  const created = await system.ask("POST", "/v1/subscriptions", { key: made.apiKey, idempotencyKey: "wait", body });
+  const created = await system.ask("POST", "/v1/subscriptions", {
+    key: made.apiKey,
+    idempotencyKey: "wait",
+    body,
+  });
   expect(created.json.invoice.status).toBe("scheduled");
-  const { data } = await admin.done("DocumentService/ListDocuments", { ...own, state: "DOCUMENT_STATE_WAITING" });
+  const { data } = await admin.done("DocumentService/ListDocuments", {
+    ...own,
+    state: "DOCUMENT_STATE_WAITING",
+  });
   expect(data).toMatchObject([
-    { id: created.json.invoice.id, state: "DOCUMENT_STATE_WAITING", status: "DOCUMENT_STATUS_SCHEDULED" },
+    {
+      id: created.json.invoice.id,
+      state: "DOCUMENT_STATE_WAITING",
+      status: "DOCUMENT_STATUS_SCHEDULED",
+    },
   ]);
   await system.startLedger();
   const at = { ...own, id: created.json.invoice.id };
@@ -209,17 +274,27 @@ test("a document that waits is tried at once, and one whose number is taken gets
     return document.state === "DOCUMENT_STATE_SYNCED";
   });
   expect(await admin.refused("DocumentService/RetryDocument", at)).toBe("invalid_state");
-  expect(await admin.refused("DocumentService/RetryDocument", { ...own, id: randomUUID() })).toBe("invoice_not_found");
-  const other = await system.organisation();
-  expect(await admin.refused("DocumentService/GetDocument", { ...at, organisation: other.organisationId })).toBe(
+  expect(await admin.refused("DocumentService/RetryDocument", { ...own, id: randomUUID() })).toBe(
     "invoice_not_found",
   );
+  const other = await system.organisation();
+  expect(
+    await admin.refused("DocumentService/GetDocument", {
+      ...at,
+      organisation: other.organisationId,
+    }),
+  ).toBe("invoice_not_found");
 
   // Somebody else's invoice has the number that is next.
-  await system.pool.query("UPDATE document_counters SET next = 1 WHERE organisation_id = $1 AND kind = 'invoice'", [
-    other.organisationId,
-  ]);
-  const taken = await system.ask("POST", "/v1/subscriptions", { key: other.apiKey, idempotencyKey: "first", body });
+  await system.pool.query(
+    "UPDATE document_counters SET next = 1 WHERE organisation_id = $1 AND kind = 'invoice'",
+    [other.organisationId],
+  );
+  const taken = await system.ask("POST", "/v1/subscriptions", {
+    key: other.apiKey,
+    idempotencyKey: "first",
+    body,
+  });
   const number = taken.json.invoice.number;
   await system.pool.query(
     `WITH i AS (UPDATE invoices SET status = 'not_in_external', sync_error = 'taken', ledger_invoice_id = NULL WHERE id = $1)

@@ -28,7 +28,11 @@ describe("organisations", () => {
       ...settings,
       livemode: false,
     });
-    expect(organisation).toMatchObject({ ...settings, firstInvoiceStatus: "FIRST_INVOICE_STATUS_DRAFT", dueDays: 14 });
+    expect(organisation).toMatchObject({
+      ...settings,
+      firstInvoiceStatus: "FIRST_INVOICE_STATUS_DRAFT",
+      dueDays: 14,
+    });
     expect(organisation.livemode).toBeUndefined();
     expect(await admin.lastEntry()).toMatchObject({
       targetKind: "organisation",
@@ -37,9 +41,20 @@ describe("organisations", () => {
       operation: "billing.admin.v1.OrganisationService/CreateOrganisation",
       after: { name: "Books Ltd", default_currency: "EUR", livemode: false },
     });
-    const change = { id: organisation.id, dueDays: 0, firstInvoiceStatus: "FIRST_INVOICE_STATUS_APPROVED" };
-    const { organisation: changed } = await admin.done("OrganisationService/UpdateOrganisation", change);
-    expect(changed).toEqual({ ...organisation, firstInvoiceStatus: change.firstInvoiceStatus, dueDays: undefined });
+    const change = {
+      id: organisation.id,
+      dueDays: 0,
+      firstInvoiceStatus: "FIRST_INVOICE_STATUS_APPROVED",
+    };
+    const { organisation: changed } = await admin.done(
+      "OrganisationService/UpdateOrganisation",
+      change,
+    );
+    expect(changed).toEqual({
+      ...organisation,
+      firstInvoiceStatus: change.firstInvoiceStatus,
+      dueDays: undefined,
+    });
     expect(await admin.lastEntry()).toMatchObject({
       before: { due_days: 14, first_invoice_status: "draft" },
       after: { due_days: 0, first_invoice_status: "approved" },
@@ -49,18 +64,24 @@ describe("organisations", () => {
     expect((await admin.lastEntry()).id).toBe(entry.id);
     const page = await admin.done("OrganisationService/ListOrganisations", { limit: 1 });
     expect(page).toMatchObject({ data: [{ id: organisation.id }], hasMore: true });
-    const next = await admin.done("OrganisationService/ListOrganisations", { startingAfter: organisation.id });
+    const next = await admin.done("OrganisationService/ListOrganisations", {
+      startingAfter: organisation.id,
+    });
     expect(next.data[0].id).toBe(made.organisationId);
   });
 
   test("are refused with what is at fault", async () => {
     const create = "OrganisationService/CreateOrganisation";
     expect(await admin.refused(create, { ...settings, name: "" })).toBe("invalid_parameter name");
-    expect(await admin.refused(create, { ...settings, timezone: "Mars" })).toBe("invalid_parameter timezone");
+    expect(await admin.refused(create, { ...settings, timezone: "Mars" })).toBe(
+      "invalid_parameter timezone",
+    );
     expect(await admin.refused(create, { ...settings, defaultCurrency: "ABC" })).toBe(
       "invalid_parameter default_currency",
     );
-    expect(await admin.refused(create, { ...settings, dueDays: 366 })).toBe("invalid_parameter due_days");
+    expect(await admin.refused(create, { ...settings, dueDays: 366 })).toBe(
+      "invalid_parameter due_days",
+    );
     // A ledger that folds or trims numbers would take them for others.
     for (const numberPrefix of ["inv-", "INV ", " ", "A,B", "É-", "A".repeat(21), "A\n"]) {
       const refusal = "invalid_parameter number_prefix";
@@ -69,34 +90,55 @@ describe("organisations", () => {
       expect(await admin.refused("OrganisationService/UpdateOrganisation", change)).toBe(refusal);
     }
     const allowed = { id: made.organisationId, numberPrefix: "NW/2026_A.B-INV-0123" };
-    const { organisation: changed } = await admin.done("OrganisationService/UpdateOrganisation", allowed);
+    const { organisation: changed } = await admin.done(
+      "OrganisationService/UpdateOrganisation",
+      allowed,
+    );
     expect(changed.numberPrefix).toBe(allowed.numberPrefix);
-    expect(await admin.refused("OrganisationService/GetOrganisation", { id: "x" })).toBe("organisation_not_found");
-    expect(await admin.refused("OrganisationService/UpdateOrganisation", { id: randomUUID() })).toBe(
+    expect(await admin.refused("OrganisationService/GetOrganisation", { id: "x" })).toBe(
       "organisation_not_found",
     );
+    expect(
+      await admin.refused("OrganisationService/UpdateOrganisation", { id: randomUUID() }),
+    ).toBe("organisation_not_found");
     const after = { startingAfter: randomUUID() };
     expect(await admin.refused("OrganisationService/ListOrganisations", after)).toBe(
       "invalid_parameter starting_after",
     );
-    expect(await admin.refused("OrganisationService/SetSetupMode", { id: made.organisationId })).toBe(
-      "invalid_parameter setup_mode",
-    );
+    expect(
+      await admin.refused("OrganisationService/SetSetupMode", { id: made.organisationId }),
+    ).toBe("invalid_parameter setup_mode");
   });
 
   test("in Setup Mode raise nothing, and say what switching changes", async () => {
     const { organisationId, apiKey } = await system.organisation();
-    const on = await admin.done("OrganisationService/SetSetupMode", { id: organisationId, setupMode: true });
+    const on = await admin.done("OrganisationService/SetSetupMode", {
+      id: organisationId,
+      setupMode: true,
+    });
     expect(on).toMatchObject({ changed: true, organisation: { setupMode: true } });
     expect(on.effects.length).toBeGreaterThan(2);
     const body = { customer_code: "ACME", plan_code: "team", units: 5 };
-    const created = await system.ask("POST", "/v1/subscriptions", { key: apiKey, idempotencyKey: "mirror", body });
+    const created = await system.ask("POST", "/v1/subscriptions", {
+      key: apiKey,
+      idempotencyKey: "mirror",
+      body,
+    });
     expect([created.status, created.json.invoice]).toEqual([201, null]);
-    const again = await admin.done("OrganisationService/SetSetupMode", { id: organisationId, setupMode: true });
+    const again = await admin.done("OrganisationService/SetSetupMode", {
+      id: organisationId,
+      setupMode: true,
+    });
     expect([again.changed, again.effects]).toEqual([undefined, undefined]);
-    const off = await admin.done("OrganisationService/SetSetupMode", { id: organisationId, setupMode: false });
+    const off = await admin.done("OrganisationService/SetSetupMode", {
+      id: organisationId,
+      setupMode: false,
+    });
     expect(off).toMatchObject({ changed: true, unbilledSubscriptions: 1 });
-    expect(await admin.lastEntry()).toMatchObject({ before: { setup_mode: true }, after: { setup_mode: false } });
+    expect(await admin.lastEntry()).toMatchObject({
+      before: { setup_mode: true },
+      after: { setup_mode: false },
+    });
   });
 });
 
@@ -111,9 +153,15 @@ describe("ledger connections and mappings", () => {
       defaultCurrency: "NZD",
     });
     const fresh = { organisation: organisation.id };
-    expect(await admin.refused("LedgerConnectionService/GetLedgerConnection", fresh)).toBe("ledger_not_connected");
-    expect(await admin.refused("LedgerConnectionService/CheckLedgerConnection", fresh)).toBe("ledger_not_connected");
-    expect(await admin.refused(connect, { ...fresh, ...tenant, clientSecret: "wrong" })).toBe("ledger_refused");
+    expect(await admin.refused("LedgerConnectionService/GetLedgerConnection", fresh)).toBe(
+      "ledger_not_connected",
+    );
+    expect(await admin.refused("LedgerConnectionService/CheckLedgerConnection", fresh)).toBe(
+      "ledger_not_connected",
+    );
+    expect(await admin.refused(connect, { ...fresh, ...tenant, clientSecret: "wrong" })).toBe(
+      "ledger_refused",
+    );
     const nowhere = { ...tenant, identityUrl: "http://127.0.0.1:1/connect/token" };
     expect(await admin.refused(connect, { ...fresh, ...nowhere })).toBe("ledger_unavailable");
     expect(await admin.refused(connect, { ...fresh, ...tenant, baseUrl: "ftp://x" })).toBe(
@@ -146,13 +194,21 @@ describe("ledger connections and mappings", () => {
       });
       expect(data.length, kind).toBeGreaterThan(0);
     }
-    expect(await admin.refused("LedgerConnectionService/ListMappingOptions", own)).toBe("invalid_parameter kind");
+    expect(await admin.refused("LedgerConnectionService/ListMappingOptions", own)).toBe(
+      "invalid_parameter kind",
+    );
     const set = "AccountMappingService/SetAccountMapping";
-    expect(await admin.refused(set, { ...own, revenueAccount: "nope" })).toBe("invalid_parameter revenue_account");
-    expect(await admin.refused(set, { ...own, taxType: "nope" })).toBe("invalid_parameter tax_type");
+    expect(await admin.refused(set, { ...own, revenueAccount: "nope" })).toBe(
+      "invalid_parameter revenue_account",
+    );
+    expect(await admin.refused(set, { ...own, taxType: "nope" })).toBe(
+      "invalid_parameter tax_type",
+    );
     expect(await admin.refused(set, { ...own, plan: randomUUID() })).toBe("plan_not_found");
     expect(await admin.refused(set, { ...own, charge: randomUUID() })).toBe("charge_not_found");
-    expect(await admin.refused(set, { ...own, plan: "a", charge: "b" })).toBe("invalid_parameter charge");
+    expect(await admin.refused(set, { ...own, plan: "a", charge: "b" })).toBe(
+      "invalid_parameter charge",
+    );
     const { data: plans } = await admin.done("PlanService/ListPlans", { ...own, code: "team" });
     await admin.done(set, { ...own, plan: plans[0].id, revenueAccount: "200" });
     expect(await admin.lastEntry()).toMatchObject({
@@ -161,22 +217,43 @@ describe("ledger connections and mappings", () => {
       before: { target: "plan", code: "team", revenue_account: null },
       after: { revenue_account: "200" },
     });
-    const { data: charges } = await admin.done("ChargeService/ListCharges", { ...own, code: "onboarding" });
+    const { data: charges } = await admin.done("ChargeService/ListCharges", {
+      ...own,
+      code: "onboarding",
+    });
     await admin.done(set, { ...own, charge: charges[0].id, taxType: "OUTPUT2", skipCheck: true });
     expect(await admin.done("AccountMappingService/GetAccountMapping", own)).toEqual({
       default: { revenueAccount: "200", taxType: "OUTPUT2" },
-      plans: [{ id: plans[0].id, code: "team", name: plans[0].name, mapping: { revenueAccount: "200" } }],
-      charges: [{ id: charges[0].id, code: "onboarding", name: charges[0].name, mapping: { taxType: "OUTPUT2" } }],
+      plans: [
+        { id: plans[0].id, code: "team", name: plans[0].name, mapping: { revenueAccount: "200" } },
+      ],
+      charges: [
+        {
+          id: charges[0].id,
+          code: "onboarding",
+          name: charges[0].name,
+          mapping: { taxType: "OUTPUT2" },
+        },
+      ],
     });
   });
 });
 
 describe("API keys", () => {
   test("show their value once, work by their scopes, and are refused from their revocation on", async () => {
-    const create = { ...own, name: "Leaked", scopes: ["catalogue:read"], expiresAt: "2199-01-01T00:00:00Z" };
+    const create = {
+      ...own,
+      name: "Leaked",
+      scopes: ["catalogue:read"],
+      expiresAt: "2199-01-01T00:00:00Z",
+    };
     const asked = { idempotencyKey: "make-key" };
     const { apiKey, value } = await admin.done("ApiKeyService/CreateApiKey", create, asked);
-    expect(apiKey).toMatchObject({ name: "Leaked", scopes: ["catalogue:read"], status: "CREDENTIAL_STATUS_ACTIVE" });
+    expect(apiKey).toMatchObject({
+      name: "Leaked",
+      scopes: ["catalogue:read"],
+      status: "CREDENTIAL_STATUS_ACTIVE",
+    });
     expect(apiKey.hint.slice(-4)).toBe(value.slice(-4));
     const replay = await admin.done("ApiKeyService/CreateApiKey", create, asked);
     expect(replay).toEqual({ apiKey });
@@ -186,10 +263,17 @@ describe("API keys", () => {
     expect(data).toEqual([{ ...apiKey, lastUsedAt: expect.any(String) }]);
     const revoke = { ...own, id: apiKey.id };
     const { apiKey: revoked } = await admin.done("ApiKeyService/RevokeApiKey", revoke);
-    expect(revoked).toMatchObject({ status: "CREDENTIAL_STATUS_REVOKED", revokedAt: expect.any(String) });
+    expect(revoked).toMatchObject({
+      status: "CREDENTIAL_STATUS_REVOKED",
+      revokedAt: expect.any(String),
+    });
     expect((await system.ask("GET", "/v1/plans", { key: value })).status).toBe(401);
     const entry = await admin.lastEntry();
-    expect(entry).toMatchObject({ targetKind: "api_key", before: { revoked_at: null }, after: { name: "Leaked" } });
+    expect(entry).toMatchObject({
+      targetKind: "api_key",
+      before: { revoked_at: null },
+      after: { name: "Leaked" },
+    });
     expect((await admin.done("ApiKeyService/RevokeApiKey", revoke)).apiKey).toEqual(revoked);
     expect((await admin.lastEntry()).id).toBe(entry.id);
     const { rows } = await system.pool.query(
@@ -200,14 +284,17 @@ describe("API keys", () => {
 
   test("are refused with what is at fault", async () => {
     const good = { ...own, name: "Key", scopes: ["catalogue:read"] };
-    const refused = (change: object) => admin.refused("ApiKeyService/CreateApiKey", { ...good, ...change });
+    const refused = (change: object) =>
+      admin.refused("ApiKeyService/CreateApiKey", { ...good, ...change });
     expect(await refused(nobody)).toBe("organisation_not_found");
     expect(await refused({ scopes: [] })).toBe("invalid_parameter scopes");
     expect(await refused({ scopes: ["everything"] })).toBe("invalid_parameter scopes.0");
     for (const expiresAt of ["2020-01-01T00:00:00Z", "2199-02-30T00:00:00Z", "tomorrow"]) {
       expect(await refused({ expiresAt })).toBe("invalid_parameter expires_at");
     }
-    expect(await admin.refused("ApiKeyService/RevokeApiKey", { ...own, id: randomUUID() })).toBe("api_key_not_found");
+    expect(await admin.refused("ApiKeyService/RevokeApiKey", { ...own, id: randomUUID() })).toBe(
+      "api_key_not_found",
+    );
     const other = await system.organisation();
     const foreign = { ...own, id: other.apiKeyId };
     expect(await admin.refused("ApiKeyService/RevokeApiKey", foreign)).toBe("api_key_not_found");
@@ -233,7 +320,12 @@ describe("plans", () => {
     });
     const at = { ...own, id: draft.id };
     const move = async (status: string) =>
-      (await admin.done("PlanService/SetPlanStatus", { ...at, status: `CATALOGUE_STATUS_${status}` })).plan.status;
+      (
+        await admin.done("PlanService/SetPlanStatus", {
+          ...at,
+          status: `CATALOGUE_STATUS_${status}`,
+        })
+      ).plan.status;
     const stuck = (status: string) =>
       admin.refused("PlanService/SetPlanStatus", { ...at, status: `CATALOGUE_STATUS_${status}` });
     expect(await stuck("LEGACY")).toBe("invalid_state");
@@ -253,17 +345,27 @@ describe("plans", () => {
     expect(await stuck("DRAFT")).toBe("invalid_state");
     expect(await move("INACTIVE")).toBe("CATALOGUE_STATUS_INACTIVE");
     expect(await stuck("ACTIVE")).toBe("invalid_state");
-    expect((await admin.done("PlanService/GetPlan", at)).plan.status).toBe("CATALOGUE_STATUS_INACTIVE");
+    expect((await admin.done("PlanService/GetPlan", at)).plan.status).toBe(
+      "CATALOGUE_STATUS_INACTIVE",
+    );
   });
 
   test("keep what they bill once a subscription uses them", async () => {
     const { data } = await admin.done("PlanService/ListPlans", { ...own, code: "site" });
     const at = { ...own, id: data[0].id };
     const body = { customer_code: "ACME", plan_code: "site" };
-    const created = await system.ask("POST", "/v1/subscriptions", { key: made.apiKey, idempotencyKey: "use", body });
+    const created = await system.ask("POST", "/v1/subscriptions", {
+      key: made.apiKey,
+      idempotencyKey: "use",
+      body,
+    });
     expect(created.status, created.text).toBe(201);
-    expect(await admin.refused("PlanService/UpdatePlan", { ...at, price: "1" })).toBe("plan_in_use");
-    expect(await admin.refused("PlanService/UpdatePlan", { ...at, intervalMonths: 2 })).toBe("plan_in_use");
+    expect(await admin.refused("PlanService/UpdatePlan", { ...at, price: "1" })).toBe(
+      "plan_in_use",
+    );
+    expect(await admin.refused("PlanService/UpdatePlan", { ...at, intervalMonths: 2 })).toBe(
+      "plan_in_use",
+    );
     const { plan: renamed } = await admin.done("PlanService/UpdatePlan", { ...at, name: "Site 2" });
     expect(renamed).toMatchObject({ name: "Site 2", subscriptions: 1, price: data[0].price });
   });
@@ -281,7 +383,10 @@ describe("plans", () => {
         admin.ask("PlanService/UpdatePlan", { ...at, price: "20" }),
       ]);
       const { plan: now } = await admin.done("PlanService/GetPlan", at);
-      expect([created.status, created.json.invoice.subtotal], created.text).toEqual([201, now.price]);
+      expect([created.status, created.json.invoice.subtotal], created.text).toEqual([
+        201,
+        now.price,
+      ]);
     }
   });
 
@@ -298,13 +403,17 @@ describe("plans", () => {
         ],
       }),
     ).toBe("invalid_parameter tiers.1.up_to");
-    expect(await refused({ type: "PLAN_TYPE_FLAT_FEE", tiers: [] })).toBe("invalid_parameter price");
+    expect(await refused({ type: "PLAN_TYPE_FLAT_FEE", tiers: [] })).toBe(
+      "invalid_parameter price",
+    );
     expect(await refused({ type: undefined })).toBe("invalid_parameter type");
     expect(await refused({ price: "1.23456" })).toBe("invalid_parameter price");
     expect(await refused({ currency: "ABC" })).toBe("invalid_parameter currency");
     expect(await refused(nobody)).toBe("organisation_not_found");
     for (const method of ["GetPlan", "UpdatePlan"]) {
-      expect(await admin.refused(`PlanService/${method}`, { ...own, id: randomUUID() })).toBe("plan_not_found");
+      expect(await admin.refused(`PlanService/${method}`, { ...own, id: randomUUID() })).toBe(
+        "plan_not_found",
+      );
     }
     const { data } = await admin.done("PlanService/ListPlans", { ...own, code: "cloud" });
     const taken = { ...own, id: data[0].id, code: "team" };
@@ -320,30 +429,54 @@ describe("charges", () => {
       name: "Visit",
       price: "80",
     });
-    expect(charge).toMatchObject({ status: "CATALOGUE_STATUS_DRAFT", price: "80.0000", currency: "NZD" });
+    expect(charge).toMatchObject({
+      status: "CATALOGUE_STATUS_DRAFT",
+      price: "80.0000",
+      currency: "NZD",
+    });
     const at = { ...own, id: charge.id };
     const change = { ...at, price: "90.5", description: "On site" };
     expect((await admin.done("ChargeService/UpdateCharge", change)).charge).toMatchObject({
       price: "90.5000",
       description: "On site",
     });
-    expect(await admin.lastEntry()).toMatchObject({ before: { price: "80.0000" }, after: { price: "90.5000" } });
+    expect(await admin.lastEntry()).toMatchObject({
+      before: { price: "80.0000" },
+      after: { price: "90.5000" },
+    });
     await admin.done("ChargeService/SetChargeStatus", { ...at, status: "CATALOGUE_STATUS_ACTIVE" });
     const body = { customer_code: "ACME", plan_code: "site", charges: [{ charge_code: "visit" }] };
-    const created = await system.ask("POST", "/v1/subscriptions", { key: made.apiKey, idempotencyKey: "visit", body });
+    const created = await system.ask("POST", "/v1/subscriptions", {
+      key: made.apiKey,
+      idempotencyKey: "visit",
+      body,
+    });
     expect(created.status, created.text).toBe(201);
-    expect(await admin.refused("ChargeService/UpdateCharge", { ...at, price: "1" })).toBe("charge_in_use");
-    expect(
-      (await admin.done("ChargeService/UpdateCharge", { ...at, description: "" })).charge.description,
-    ).toBeUndefined();
-    expect((await admin.done("ChargeService/GetCharge", at)).charge).toMatchObject({ invoiceLines: 1 });
-    expect(await admin.refused("ChargeService/SetChargeStatus", { ...at, status: "CATALOGUE_STATUS_DRAFT" })).toBe(
-      "invalid_state",
+    expect(await admin.refused("ChargeService/UpdateCharge", { ...at, price: "1" })).toBe(
+      "charge_in_use",
     );
+    expect(
+      (await admin.done("ChargeService/UpdateCharge", { ...at, description: "" })).charge
+        .description,
+    ).toBeUndefined();
+    expect((await admin.done("ChargeService/GetCharge", at)).charge).toMatchObject({
+      invoiceLines: 1,
+    });
+    expect(
+      await admin.refused("ChargeService/SetChargeStatus", {
+        ...at,
+        status: "CATALOGUE_STATUS_DRAFT",
+      }),
+    ).toBe("invalid_state");
     const again = { ...own, code: "visit", name: "Visit", price: "1" };
     expect(await admin.refused("ChargeService/CreateCharge", again)).toBe("charge_code_taken code");
-    expect(await admin.refused("ChargeService/GetCharge", { ...own, id: randomUUID() })).toBe("charge_not_found");
-    const { data } = await admin.done("ChargeService/ListCharges", { ...own, status: "CATALOGUE_STATUS_ACTIVE" });
+    expect(await admin.refused("ChargeService/GetCharge", { ...own, id: randomUUID() })).toBe(
+      "charge_not_found",
+    );
+    const { data } = await admin.done("ChargeService/ListCharges", {
+      ...own,
+      status: "CATALOGUE_STATUS_ACTIVE",
+    });
     expect(data[0]).toMatchObject({ code: "visit" });
   });
 });

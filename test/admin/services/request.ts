@@ -26,7 +26,8 @@ export interface AdminAsk {
 
 /** Calls with a token. */
 export function askWith(system: TestSystem, key: string): AdminAsk {
-  const call = (method: string, body: object, asked: Asked) => system.askAdmin(method, { key, body, ...asked });
+  const call = (method: string, body: object, asked: Asked) =>
+    system.askAdmin(method, { key, body, ...asked });
   const done: AdminAsk["done"] = async (method, body = {}, asked = {}) => {
     const answer = await call(method, body, asked);
     if (answer.status === 500) console.log(system.api.output().slice(-3_000));
@@ -53,14 +54,24 @@ export async function createTenant(system: TestSystem): Promise<Tenant> {
   const tenantId = randomUUID();
   const clientId = `demo-${tenantId}`;
   const clientSecret = randomBytes(24).toString("base64url");
-  const tenant = { tenantId, name: "Own books", currency: "NZD", timezone: "Pacific/Auckland", clientId, clientSecret };
+  const tenant = {
+    tenantId,
+    name: "Own books",
+    currency: "NZD",
+    timezone: "Pacific/Auckland",
+    clientId,
+    clientSecret,
+  };
   const answer = await fetch(`${system.demoUrl}/demo/tenants`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(tenant),
   });
   expect(answer.ok).toBe(true);
-  const [baseUrl, identityUrl] = [`${system.demoUrl}/api.xro/2.0`, `${system.demoUrl}/connect/token`];
+  const [baseUrl, identityUrl] = [
+    `${system.demoUrl}/api.xro/2.0`,
+    `${system.demoUrl}/connect/token`,
+  ];
   return { tenantId, clientId, clientSecret, baseUrl, identityUrl };
 }
 
@@ -72,7 +83,10 @@ export async function createLedgerContacts(
   const credentials = Buffer.from(`${tenant.clientId}:${tenant.clientSecret}`).toString("base64");
   const token = await fetch(tenant.identityUrl, {
     method: "POST",
-    headers: { Authorization: `Basic ${credentials}`, "Content-Type": "application/x-www-form-urlencoded" },
+    headers: {
+      Authorization: `Basic ${credentials}`,
+      "Content-Type": "application/x-www-form-urlencoded",
+    },
     body: "grant_type=client_credentials&scope=accounting.contacts",
   });
   const { access_token: accessToken } = (await token.json()) as { access_token: string };
@@ -85,7 +99,11 @@ export async function createLedgerContacts(
       "xero-tenant-id": tenant.tenantId,
     },
     body: JSON.stringify({
-      Contacts: contacts.map(({ name, code, email }) => ({ Name: name, ContactNumber: code, EmailAddress: email })),
+      Contacts: contacts.map(({ name, code, email }) => ({
+        Name: name,
+        ContactNumber: code,
+        EmailAddress: email,
+      })),
     }),
   });
   expect(made.ok, await made.text()).toBe(true);

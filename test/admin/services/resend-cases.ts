@@ -27,18 +27,24 @@ interface Owner {
 /** Deliveries that were given up and events without any are pending, once where two ask at once; all others stay. */
 export async function resendsWhatWasMissed(world: ResendWorld): Promise<void> {
   const { system, admin, client, own, other } = world;
-  const event = (type: string, daysAgo: number, of = other) => addEvent(system.pool, of.organisation, type, daysAgo);
+  const event = (type: string, daysAgo: number, of = other) =>
+    addEvent(system.pool, of.organisation, type, daysAgo);
   const delivery = (eventId: string, endpointId: string, state: string) =>
     addDelivery(system.pool, other.organisation, eventId, endpointId, state);
-  const rows = async (text: string, values: readonly unknown[]) => (await system.pool.query(text, [...values])).rows;
+  const rows = async (text: string, values: readonly unknown[]) =>
+    (await system.pool.query(text, [...values])).rows;
   const made = await world.endpoint({ kinds: ["invoice.paid", "customer.created"] }, other);
   const at = { ...other, id: made.id };
   const daysAgo = (days: number) => ({ since: new Date(Date.now() - days * day).toISOString() });
-  const resend = (days: number, more = {}) => admin.done(method, { ...at, ...daysAgo(days), ...more });
+  const resend = (days: number, more = {}) =>
+    admin.done(method, { ...at, ...daysAgo(days), ...more });
   const standing = async (): Promise<Record<string, string>> => {
-    const text = "SELECT event_id, state, due_at <= now() AS due FROM webhook_deliveries WHERE endpoint_id = $1";
+    const text =
+      "SELECT event_id, state, due_at <= now() AS due FROM webhook_deliveries WHERE endpoint_id = $1";
     const found = await rows(text, [made.id]);
-    return Object.fromEntries(found.map(({ event_id: id, state, due }) => [id, due ? `${state} now` : state]));
+    return Object.fromEntries(
+      found.map(({ event_id: id, state, due }) => [id, due ? `${state} now` : state]),
+    );
   };
   const old = await event("invoice.paid", 6);
   const events: string[] = [];
@@ -63,7 +69,11 @@ export async function resendsWhatWasMissed(world: ResendWorld): Promise<void> {
   const both = await Promise.all([resend(5), resend(5)]);
   expect(both).toEqual(expect.arrayContaining([{ resent: 2, added: 1 }, {}]));
   const now = await standing();
-  expect([now[exhausted], now[given], now[missed]]).toEqual(["pending now", "pending now", "pending now"]);
+  expect([now[exhausted], now[given], now[missed]]).toEqual([
+    "pending now",
+    "pending now",
+    "pending now",
+  ]);
   expect([now[delivered], now[wrongKind], now[old]]).toEqual(["delivered", "exhausted", undefined]);
   expect([Object.keys(now).length, await rows(began, [pending])]).toEqual([7, before]);
   expect(await admin.lastEntry()).toMatchObject({
@@ -72,7 +82,9 @@ export async function resendsWhatWasMissed(world: ResendWorld): Promise<void> {
     after: { include_delivered: false, resent: 2, added: 1 },
   });
   const deliveries = client.workflow.getHandle(deliveriesWorkflowId(made.id));
-  const { status } = await until("the engine has it", () => deliveries.describe().catch(() => null));
+  const { status } = await until("the engine has it", () =>
+    deliveries.describe().catch(() => null),
+  );
   expect(status.name).toBe("RUNNING");
   expect(await resend(5, { includeDelivered: true })).toEqual({ resent: 1 });
   expect(await resend(7)).toEqual({ added: 1 });
@@ -112,15 +124,26 @@ export async function resendsInCalls({ system, admin, endpoint }: ResendWorld): 
     "UPDATE webhook_deliveries SET state = 'delivered', due_at = NULL, finished_at = now() WHERE id = $1",
     [first],
   );
-  expect(await admin.done(method, { ...asked, afterEvent: answer.lastEvent })).toEqual({ added: 1 });
-  const deliveries = "SELECT event_id, state FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY seq";
+  expect(await admin.done(method, { ...asked, afterEvent: answer.lastEvent })).toEqual({
+    added: 1,
+  });
+  const deliveries =
+    "SELECT event_id, state FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY seq";
   const [one, two, ...others] = (await system.pool.query(deliveries, [id])).rows;
-  expect([one.state, two, others]).toEqual(["delivered", { event_id: missed, state: "pending" }, []]);
+  expect([one.state, two, others]).toEqual([
+    "delivered",
+    { event_id: missed, state: "pending" },
+    [],
+  ]);
   // Of a series that takes its time the since of the first call may come to be too long ago.
   const old = { ...asked, since: new Date(Date.now() - 31 * day).toISOString() };
-  expect(await admin.done(method, { ...old, includeDelivered: false, afterEvent: missed })).toEqual({});
+  expect(await admin.done(method, { ...old, includeDelivered: false, afterEvent: missed })).toEqual(
+    {},
+  );
   expect(await admin.refused(method, old)).toBe("invalid_parameter since");
   for (const afterEvent of [randomUUID(), "first"]) {
-    expect(await admin.refused(method, { ...asked, afterEvent })).toBe("invalid_parameter after_event");
+    expect(await admin.refused(method, { ...asked, afterEvent })).toBe(
+      "invalid_parameter after_event",
+    );
   }
 }

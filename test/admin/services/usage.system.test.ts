@@ -39,7 +39,13 @@ async function sandbox(changes: Record<string, unknown> = {}): Promise<string> {
     [10, "1.00", null],
     [null, "0.50", null],
   ] as const;
-  await addMeter(world.pool, id, { code: "storage", name: "Storage", unitLabel: "GB", type: "volume", tiers: bands });
+  await addMeter(world.pool, id, {
+    code: "storage",
+    name: "Storage",
+    unitLabel: "GB",
+    type: "volume",
+    tiers: bands,
+  });
   return id;
 }
 
@@ -51,13 +57,23 @@ async function report(
   subscription: string,
   events: readonly Event[],
 ): Promise<readonly string[]> {
-  const { rows } = await world.pool.query("SELECT test_clock FROM organisations WHERE id = $1", [organisation]);
+  const { rows } = await world.pool.query("SELECT test_clock FROM organisations WHERE id = $1", [
+    organisation,
+  ]);
   const reported = events.map(([eventId, quantity, timestamp, meter = "api-calls"]) => {
     const [read, occurredAt] = [readQuantity(quantity), readTimestamp(timestamp)];
     assert(read !== null && occurredAt !== null);
-    return { eventId, subscription, meter: { by: "code", value: meter } as const, quantity: read, occurredAt };
+    return {
+      eventId,
+      subscription,
+      meter: { by: "code", value: meter } as const,
+      quantity: read,
+      occurredAt,
+    };
   });
-  const verdicts = await createStore(world.pool).organisation(organisation).usage.report(reported, rows[0].test_clock);
+  const verdicts = await createStore(world.pool)
+    .organisation(organisation)
+    .usage.report(reported, rows[0].test_clock);
   return verdicts.map((verdict) => (verdict.status === "rejected" ? verdict.code : verdict.status));
 }
 
@@ -68,15 +84,35 @@ async function billOn(organisation: string, day: string): Promise<void> {
 }
 
 /** All usage of a subscription, page by page: period, meter, state, events, quantity, late, amount and document of each. */
-async function usageOf(organisation: string, subscription: string, filter: object = {}): Promise<readonly string[]> {
+async function usageOf(
+  organisation: string,
+  subscription: string,
+  filter: object = {},
+): Promise<readonly string[]> {
   const told: string[] = [];
   let page: object = {};
   for (;;) {
     const request = { organisation, subscription, limit: 2, ...filter, ...page };
     const { data = [], hasMore } = await reader.done("UsageService/ListUsage", request);
-    for (const { period, meter, state, events, quantity, late, amount, invoice, creditNote } of data as Json[]) {
+    for (const {
+      period,
+      meter,
+      state,
+      events,
+      quantity,
+      late,
+      amount,
+      invoice,
+      creditNote,
+    } of data as Json[]) {
       const document = invoice?.number ?? creditNote?.number ?? "-";
-      const row = [period.index ?? 0, meter.code, state.replace("USAGE_STATE_", "").toLowerCase(), events, quantity];
+      const row = [
+        period.index ?? 0,
+        meter.code,
+        state.replace("USAGE_STATE_", "").toLowerCase(),
+        events,
+        quantity,
+      ];
       told.push([...row, late === true ? "late" : "in time", amount ?? "-", document].join(" "));
     }
     if (hasMore !== true) return told.sort();
@@ -86,7 +122,11 @@ async function usageOf(organisation: string, subscription: string, filter: objec
 
 const voidEvent = "UsageService/VoidUsageEvent";
 
-async function eventsOf(organisation: string, subscription: string, query: object = {}): Promise<readonly string[]> {
+async function eventsOf(
+  organisation: string,
+  subscription: string,
+  query: object = {},
+): Promise<readonly string[]> {
   const request = { organisation, subscription, ...query };
   const { data = [] } = await reader.done("UsageService/ListUsageEvents", request);
   return data.map(({ id }: Json) => id);
@@ -110,7 +150,9 @@ test("usage is open until its bill is made, then stands on the document that bil
 
   await billOn(organisation, "2026-05-01");
   const invoices = await world.invoices(id);
-  expect(invoices.at(-1)).toMatchObject({ lines: ["plan 125.0000", "usage 7.6300", "usage 10.0000"] });
+  expect(invoices.at(-1)).toMatchObject({
+    lines: ["plan 125.0000", "usage 7.6300", "usage 10.0000"],
+  });
   const { number } = invoices.at(-1) ?? {};
   const billed = [
     `0 api-calls billed 2 15.2500 in time 7.6300 ${number}`,
@@ -129,18 +171,25 @@ test("usage is open until its bill is made, then stands on the document that bil
   ];
   expect(await report(organisation, id, more)).toEqual(["created", "created"]);
   const late = "0 storage open 1 5.0000 late - -";
-  expect(await usageOf(organisation, id)).toEqual([...billed, late, "1 api-calls open 1 1.0000 in time - -"].sort());
+  expect(await usageOf(organisation, id)).toEqual(
+    [...billed, late, "1 api-calls open 1 1.0000 in time - -"].sort(),
+  );
   await billOn(organisation, "2026-06-01");
   const rows = await usageOf(organisation, id);
   // Fifteen at 0.50 cost less than ten at 1.00.
-  expect(rows.filter((row) => row.includes("late"))).toEqual(["0 storage billed 1 5.0000 late -2.5000 CN-0001"]);
+  expect(rows.filter((row) => row.includes("late"))).toEqual([
+    "0 storage billed 1 5.0000 late -2.5000 CN-0001",
+  ]);
   expect(rows).toHaveLength(4);
 
-  const meters = await world.pool.query("SELECT id FROM meters WHERE organisation_id = $1 ORDER BY code", [
-    organisation,
-  ]);
+  const meters = await world.pool.query(
+    "SELECT id FROM meters WHERE organisation_id = $1 ORDER BY code",
+    [organisation],
+  );
   const [calls, storage] = meters.rows.map((row) => row.id);
-  expect(await usageOf(organisation, id, { meter: storage })).toEqual(rows.filter((row) => row.includes("storage")));
+  expect(await usageOf(organisation, id, { meter: storage })).toEqual(
+    rows.filter((row) => row.includes("storage")),
+  );
   expect(await usageOf(organisation, id, { meter: randomUUID() })).toEqual([]);
   // By bill and period, then by the ids of the meters, which are made at random.
   expect(await eventsOf(organisation, id)).toEqual([
@@ -149,7 +198,9 @@ test("usage is open until its bill is made, then stands on the document that bil
     ...(storage > calls ? ["d", "b", "a"] : ["b", "a", "d"]),
   ]);
   expect(await eventsOf(organisation, id, { limit: 1, meter: calls, period: 0 })).toEqual(["b"]);
-  expect(await eventsOf(organisation, id, { limit: 1, meter: calls, startingAfter: "b" })).toEqual(["a"]);
+  expect(await eventsOf(organisation, id, { limit: 1, meter: calls, startingAfter: "b" })).toEqual([
+    "a",
+  ]);
   expect(await eventsOf(organisation, id, { meter: calls, startingAfter: "a" })).toEqual([]);
 });
 
@@ -159,11 +210,17 @@ test("what Setup Mode keeps from being billed waits for its bill, and stands on 
   await report(organisation, id, [["a", "3", "2026-04-02T00:00:00Z"]]);
   await billOn(organisation, "2026-05-01");
   expect(await usageOf(organisation, id)).toEqual(["0 api-calls waiting 1 3.0000 in time - -"]);
-  await world.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [organisation]);
+  await world.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
+    organisation,
+  ]);
   await billOn(organisation, "2026-06-01");
-  expect(await usageOf(organisation, id)).toEqual(["0 api-calls not_billed 1 3.0000 in time 0.0000 -"]);
+  expect(await usageOf(organisation, id)).toEqual([
+    "0 api-calls not_billed 1 3.0000 in time 0.0000 -",
+  ]);
   const refused = await admin.ask(voidEvent, { organisation, id: "a", reason: "Too late" });
-  expect(refused.json.message).toBe("The event is billed already: its bill was made, and came to nothing of it.");
+  expect(refused.json.message).toBe(
+    "The event is billed already: its bill was made, and came to nothing of it.",
+  );
 });
 
 test("an event is voided once, by an admin, with a reason; its id stays taken", async () => {
@@ -185,11 +242,17 @@ test("an event is voided once, by an admin, with a reason; its id stays taken", 
   const reason = "Sent by a test";
   expect(await reader.refused(voidEvent, { ...own, reason })).toBe("insufficient_role");
   expect(await admin.refused(voidEvent, own)).toBe("invalid_parameter reason");
-  expect(await admin.refused(voidEvent, { ...own, reason: "x".repeat(501) })).toBe("invalid_parameter reason");
+  expect(await admin.refused(voidEvent, { ...own, reason: "x".repeat(501) })).toBe(
+    "invalid_parameter reason",
+  );
 
   const key = { idempotencyKey: randomUUID() };
   const { event: voided } = await admin.done(voidEvent, { ...own, reason }, key);
-  expect(voided).toMatchObject({ ...stored, voidedAt: "2026-04-16T12:00:00.000Z", voidReason: reason });
+  expect(voided).toMatchObject({
+    ...stored,
+    voidedAt: "2026-04-16T12:00:00.000Z",
+    voidReason: reason,
+  });
   const entry = await admin.lastEntry();
   expect(entry).toMatchObject({
     operatorName: "Ada",
@@ -197,7 +260,13 @@ test("an event is voided once, by an admin, with a reason; its id stays taken", 
     organisation,
     targetKind: "usage_event",
     target: id,
-    before: { event_id: event[0], meter: "api-calls", quantity: "2.5000", voided_at: null, void_reason: null },
+    before: {
+      event_id: event[0],
+      meter: "api-calls",
+      quantity: "2.5000",
+      voided_at: null,
+      void_reason: null,
+    },
     after: { event_id: event[0], voided_at: "2026-04-16T12:00:00.000Z", void_reason: reason },
   });
   expect((await admin.done(voidEvent, { ...own, reason }, key)).event).toEqual(voided);
@@ -240,15 +309,21 @@ test("nothing is shown or voided of what another organisation has", async () => 
       const refused = await admin.refused(method, { ...own, subscription: id, startingAfter });
       expect(refused).toBe("invalid_parameter starting_after");
     }
-    expect(await admin.refused(method, { ...own, subscription: id, meter: "x" })).toBe("invalid_parameter meter");
-    expect(await admin.refused(method, { ...own, subscription: id, limit: 101 })).toBe("invalid_parameter limit");
+    expect(await admin.refused(method, { ...own, subscription: id, meter: "x" })).toBe(
+      "invalid_parameter meter",
+    );
+    expect(await admin.refused(method, { ...own, subscription: id, limit: 101 })).toBe(
+      "invalid_parameter limit",
+    );
   }
   for (const unknown of ["theirs", "nobody's"]) {
     const named = { ...own, id: unknown };
     expect(await admin.refused("UsageService/GetUsageEvent", named)).toBe("usage_event_not_found");
     expect(await admin.refused(voidEvent, { ...named, reason: "x" })).toBe("usage_event_not_found");
   }
-  expect((await admin.done(voidEvent, { ...own, id: "same", reason: "Ours" })).event.quantity).toBe("1.0000");
+  expect((await admin.done(voidEvent, { ...own, id: "same", reason: "Ours" })).event.quantity).toBe(
+    "1.0000",
+  );
   expect(await eventsOf(organisation, id)).toEqual([]);
   expect(await eventsOf(other, others)).toEqual(["theirs", "same"]);
   expect(await usageOf(other, others)).toEqual(["0 api-calls open 2 5.0000 in time - -"]);
@@ -264,7 +339,8 @@ test("an event that is voided while its bill is made is voided or billed, and ne
   }
   ids.sort();
   await world.setClock(organisation, "2026-05-01");
-  const voidOf = (id: string) => admin.ask(voidEvent, { organisation, id: `event ${id}`, reason: "A race" });
+  const voidOf = (id: string) =>
+    admin.ask(voidEvent, { organisation, id: `event ${id}`, reason: "A race" });
   const answers: Answered[] = [];
   for (const [round, id] of ids.entries()) {
     // The chunk takes them in the order of their ids. In every other round it is at work when the event is to be voided; in the others the
@@ -282,7 +358,12 @@ test("an event that is voided while its bill is made is voided or billed, and ne
     answers.push(await asked);
   }
   await world.bill(organisation);
-  const { rows } = await world.pool.query<{ id: string; voided: boolean; billed: boolean; lines: string }>(
+  const { rows } = await world.pool.query<{
+    id: string;
+    voided: boolean;
+    billed: boolean;
+    lines: string;
+  }>(
     `SELECT e.subscription_id AS id, e.voided_at IS NOT NULL AS voided, b.events IS NOT NULL AS billed,
       (SELECT count(*) FROM invoice_lines l JOIN invoices i ON i.id = l.invoice_id
         WHERE l.organisation_id = $1 AND i.subscription_id = e.subscription_id AND l.kind = 'usage') AS lines

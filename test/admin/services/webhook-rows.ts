@@ -9,7 +9,12 @@ import { deliveriesWorkflowId } from "../../../workflows/contract.ts";
 import { until } from "../../support/system.ts";
 
 /** An event, as if it had been told so many days ago; its id. Events are told in the order of their numbers: the oldest first. */
-export async function addEvent(pool: pg.Pool, organisationId: string, type: string, daysAgo: number): Promise<string> {
+export async function addEvent(
+  pool: pg.Pool,
+  organisationId: string,
+  type: string,
+  daysAgo: number,
+): Promise<string> {
   const id = randomUUID();
   const [kind] = type.split(".");
   await pool.query(
@@ -48,11 +53,17 @@ export async function failing(pool: pg.Pool, endpointId: string): Promise<void> 
 }
 
 /** The secrets of an endpoint that are kept, the newest first. */
-export async function openSecrets(pool: pg.Pool, sealing: Encryption, endpointId: string): Promise<readonly string[]> {
+export async function openSecrets(
+  pool: pg.Pool,
+  sealing: Encryption,
+  endpointId: string,
+): Promise<readonly string[]> {
   const { rows } = await pool.query("SELECT * FROM webhook_endpoints WHERE id = $1", [endpointId]);
   const [row] = rows;
-  const open = (bytes: Buffer, keyId: string) => sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
-  const previous = row.encrypted_previous === null ? [] : [open(row.encrypted_previous, row.previous_key_id)];
+  const open = (bytes: Buffer, keyId: string) =>
+    sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
+  const previous =
+    row.encrypted_previous === null ? [] : [open(row.encrypted_previous, row.previous_key_id)];
   return [open(row.encrypted_secret, row.encryption_key_id), ...previous];
 }
 

@@ -18,9 +18,11 @@ afterAll(async () => {
   await world.stop();
 });
 
-const aboveOutstanding = "Credit Note cannot be allocated as amount is greater than amount outstanding";
+const aboveOutstanding =
+  "Credit Note cannot be allocated as amount is greater than amount outstanding";
 const alreadyPaid = "The invoice you are trying to allocate to has already been paid off";
-const moneyOnIt = "This document cannot be edited as it has a payment or credit note allocated to it.";
+const moneyOnIt =
+  "This document cannot be edited as it has a payment or credit note allocated to it.";
 
 const approvedInvoice = async (changes: object = {}) =>
   (await http.invoice({ Status: "AUTHORISED", ...changes })).InvoiceID ?? "";
@@ -29,7 +31,10 @@ const approvedNote = async (changes: object = {}) =>
 const removeAllocation = (noteId: string, allocationId = "") =>
   http.send("DELETE", `CreditNotes/${noteId}/Allocations/${allocationId}`);
 const pay = (id: string, amount?: number) =>
-  world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, { amount, date: "2026-05-09" });
+  world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
+    amount,
+    date: "2026-05-09",
+  });
 const linesOf = (UnitAmount: number) => [
   { Description: "Work", Quantity: 1, UnitAmount, AccountCode: "200", TaxType: "NONE" },
 ];
@@ -54,7 +59,12 @@ describe("credit on an invoice", () => {
     const put = await http.allocate(noteId, [invoiceId, 15.5]);
     expect(put.status).toBe(200);
     expect(put.body.Allocations).toMatchObject([
-      { Amount: 15.5, Invoice: { InvoiceID: invoiceId }, CreditNote: { CreditNoteID: noteId }, ValidationErrors: [] },
+      {
+        Amount: 15.5,
+        Invoice: { InvoiceID: invoiceId },
+        CreditNote: { CreditNoteID: noteId },
+        ValidationErrors: [],
+      },
     ]);
     expect(put.body.Allocations?.[0]).not.toHaveProperty("AllocationID");
     const invoice = await http.readInvoice(invoiceId);
@@ -75,12 +85,18 @@ describe("credit on an invoice", () => {
       Status: "AUTHORISED",
       AmountCredited: 15.5,
       AmountDue: 84.5,
-      CreditNotes: [{ CreditNoteID: noteId, CreditNoteNumber: note?.CreditNoteNumber, AppliedAmount: 15.5 }],
+      CreditNotes: [
+        { CreditNoteID: noteId, CreditNoteNumber: note?.CreditNoteNumber, AppliedAmount: 15.5 },
+      ],
     });
   });
 
   test("is put on several invoices by one request, and a second request adds to the first", async () => {
-    const [one, other, noteId] = [await approvedInvoice(), await approvedInvoice(), await approvedNote()];
+    const [one, other, noteId] = [
+      await approvedInvoice(),
+      await approvedInvoice(),
+      await approvedNote(),
+    ];
     expect((await http.allocate(noteId, [one, 10], [other, 5], [one, 1])).status).toBe(200);
     expect((await http.allocate(noteId, [one, 4])).status).toBe(200);
     expect(await http.readCreditNote(noteId)).toMatchObject({
@@ -95,22 +111,38 @@ describe("credit on an invoice", () => {
     const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
     await pay(invoiceId, 60);
     expect((await http.allocate(noteId, [invoiceId, 40])).status).toBe(200);
-    const fullyPaid = { Status: "PAID", FullyPaidOnDate: `/Date(${Date.parse("2026-05-09T00:00:00Z")}+0000)/` };
+    const fullyPaid = {
+      Status: "PAID",
+      FullyPaidOnDate: `/Date(${Date.parse("2026-05-09T00:00:00Z")}+0000)/`,
+    };
     expect(await http.readInvoice(invoiceId)).toMatchObject({ ...fullyPaid, AmountDue: 0 });
     expect(await http.readCreditNote(noteId)).toMatchObject({ Status: "PAID", RemainingCredit: 0 });
   });
 
   test("that is taken back opens both again, and can be put elsewhere", async () => {
-    const [invoiceId, noteId] = [await approvedInvoice({ LineItems: linesOf(40) }), await approvedNote()];
+    const [invoiceId, noteId] = [
+      await approvedInvoice({ LineItems: linesOf(40) }),
+      await approvedNote(),
+    ];
     await http.allocate(noteId, [invoiceId, 40]);
     const [allocation] = (await http.readCreditNote(noteId))?.Allocations ?? [];
     const removed = await removeAllocation(noteId, allocation?.AllocationID);
     expect([removed.status, removed.body]).toMatchObject([
       200,
-      { AllocationID: allocation?.AllocationID, Amount: 40, Invoice: { InvoiceID: invoiceId }, IsDeleted: true },
+      {
+        AllocationID: allocation?.AllocationID,
+        Amount: 40,
+        Invoice: { InvoiceID: invoiceId },
+        IsDeleted: true,
+      },
     ]);
     const invoice = await http.readInvoice(invoiceId);
-    expect(invoice).toMatchObject({ Status: "AUTHORISED", AmountCredited: 0, AmountDue: 40, CreditNotes: [] });
+    expect(invoice).toMatchObject({
+      Status: "AUTHORISED",
+      AmountCredited: 0,
+      AmountDue: 40,
+      CreditNotes: [],
+    });
     expect(invoice).not.toHaveProperty("FullyPaidOnDate");
     const open = { Status: "AUTHORISED", RemainingCredit: 40, Allocations: [] };
     expect(await http.readCreditNote(noteId)).toMatchObject(open);
@@ -121,16 +153,28 @@ describe("credit on an invoice", () => {
   test("forbids voiding and changing either, until it is taken back", async () => {
     const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
     await http.allocate(noteId, [invoiceId, 1]);
-    expect(messagesOf(await http.send("POST", `Invoices/${invoiceId}`, { Status: "VOIDED" }))).toEqual([
+    expect(
+      messagesOf(await http.send("POST", `Invoices/${invoiceId}`, { Status: "VOIDED" })),
+    ).toEqual([
       "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.",
     ]);
-    for (const changes of [{ Status: "VOIDED" }, { Reference: "late" }, { LineItems: linesOf(50) }]) {
-      expect(messagesOf(await http.send("POST", `CreditNotes/${noteId}`, changes))).toEqual([moneyOnIt]);
+    for (const changes of [
+      { Status: "VOIDED" },
+      { Reference: "late" },
+      { LineItems: linesOf(50) },
+    ]) {
+      expect(messagesOf(await http.send("POST", `CreditNotes/${noteId}`, changes))).toEqual([
+        moneyOnIt,
+      ]);
     }
     const [allocation] = (await http.readCreditNote(noteId))?.Allocations ?? [];
     await removeAllocation(noteId, allocation?.AllocationID);
-    expect((await http.send("POST", `Invoices/${invoiceId}`, { Status: "VOIDED" })).status).toBe(200);
-    expect((await http.send("POST", `CreditNotes/${noteId}`, { Status: "VOIDED" })).status).toBe(200);
+    expect((await http.send("POST", `Invoices/${invoiceId}`, { Status: "VOIDED" })).status).toBe(
+      200,
+    );
+    expect((await http.send("POST", `CreditNotes/${noteId}`, { Status: "VOIDED" })).status).toBe(
+      200,
+    );
   });
 });
 
@@ -148,9 +192,9 @@ describe("credit is refused", () => {
 
   test("above what is left of the note, or due on the invoice", async () => {
     expect(await refusal(noteId, invoiceId, 40.01)).toEqual([aboveOutstanding]);
-    expect(await refusal(await approvedNote({ LineItems: linesOf(200) }), invoiceId, 100.01)).toEqual([
-      aboveOutstanding,
-    ]);
+    expect(
+      await refusal(await approvedNote({ LineItems: linesOf(200) }), invoiceId, 100.01),
+    ).toEqual([aboveOutstanding]);
     await http.allocate(noteId, [invoiceId, 40]);
     expect(await refusal(noteId, invoiceId, 0.01)).toEqual([aboveOutstanding]);
   });
@@ -159,9 +203,18 @@ describe("credit is refused", () => {
     const { status, body } = await http.allocate(noteId, [invoiceId, 30], [invoiceId, 11]);
     expect([status, body.Elements]).toMatchObject([
       400,
-      [{ Amount: 11, Invoice: { InvoiceID: invoiceId }, ValidationErrors: [{ Message: aboveOutstanding }] }],
+      [
+        {
+          Amount: 11,
+          Invoice: { InvoiceID: invoiceId },
+          ValidationErrors: [{ Message: aboveOutstanding }],
+        },
+      ],
     ]);
-    expect(await http.readCreditNote(noteId)).toMatchObject({ RemainingCredit: 40, Allocations: [] });
+    expect(await http.readCreditNote(noteId)).toMatchObject({
+      RemainingCredit: 40,
+      Allocations: [],
+    });
   });
 
   test("each for itself where errors are not summarised", async () => {
@@ -170,12 +223,18 @@ describe("credit is refused", () => {
       Amount,
       Date: "2026-05-03",
     }));
-    const put = await http.send("PUT", `CreditNotes/${noteId}/Allocations?summarizeErrors=false`, { Allocations });
+    const put = await http.send("PUT", `CreditNotes/${noteId}/Allocations?summarizeErrors=false`, {
+      Allocations,
+    });
     expect([put.status, put.body.Allocations]).toMatchObject([
       200,
       [
         { Amount: 30, StatusAttributeString: "OK" },
-        { Amount: 11, StatusAttributeString: "ERROR", ValidationErrors: [{ Message: aboveOutstanding }] },
+        {
+          Amount: 11,
+          StatusAttributeString: "ERROR",
+          ValidationErrors: [{ Message: aboveOutstanding }],
+        },
         { Amount: 10, StatusAttributeString: "OK" },
       ],
     ]);
@@ -205,12 +264,14 @@ describe("credit is refused", () => {
 
   test("across contacts and currencies, without an amount, or on no day", async () => {
     const name = `Other ${crypto.randomUUID()}`;
-    const other = (await http.send("PUT", "Contacts", { Contacts: [{ Name: name }] })).body.Contacts?.[0];
+    const other = (await http.send("PUT", "Contacts", { Contacts: [{ Name: name }] })).body
+      .Contacts?.[0];
     const foreign = await approvedInvoice({ Contact: { ContactID: other?.ContactID } });
     expect(await refusal(noteId, foreign)).toEqual([expect.stringContaining("another contact")]);
     const dollars = await approvedInvoice({ CurrencyCode: "USD" });
     expect(await refusal(noteId, dollars)).toEqual([expect.stringContaining("another currency")]);
-    for (const amount of [0, -1, 0.004]) expect(await refusal(noteId, invoiceId, amount)).toHaveLength(1);
+    for (const amount of [0, -1, 0.004])
+      expect(await refusal(noteId, invoiceId, amount)).toHaveLength(1);
     const Allocations = [{ Invoice: { InvoiceID: invoiceId }, Amount: 1, Date: "2026-02-30" }];
     const undated = await http.send("PUT", `CreditNotes/${noteId}/Allocations`, { Allocations });
     expect(messagesOf(undated)).toEqual(["The Date is not a valid date."]);
@@ -222,29 +283,44 @@ describe("at the same time", () => {
     (await Promise.all(asked)).map(({ status }) => status).toSorted();
 
   test("twenty requests never spend more than a note has, nor more than an invoice is due", async () => {
-    const invoiceIds = await Promise.all(Array.from({ length: 4 }, () => approvedInvoice({ LineItems: linesOf(10) })));
-    const noteIds = await Promise.all(Array.from({ length: 2 }, () => approvedNote({ LineItems: linesOf(15) })));
+    const invoiceIds = await Promise.all(
+      Array.from({ length: 4 }, () => approvedInvoice({ LineItems: linesOf(10) })),
+    );
+    const noteIds = await Promise.all(
+      Array.from({ length: 2 }, () => approvedNote({ LineItems: linesOf(15) })),
+    );
     // 40 due against 30 of credit, asked for 20 times in parts of 3 and in opposite orders.
     const request = (index: number) => {
-      const pair: [string, number][] = [0, 1].map((step) => [invoiceIds[(index + step) % 4] ?? "", 1.5]);
+      const pair: [string, number][] = [0, 1].map((step) => [
+        invoiceIds[(index + step) % 4] ?? "",
+        1.5,
+      ]);
       return http.allocate(noteIds[index % 2], ...(index % 3 === 0 ? pair : pair.toReversed()));
     };
     const asked = Array.from({ length: 20 }, (_, index) => request(index));
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     const served = statuses.filter((status) => status === 200).length;
     expect(statuses.filter((status) => status === 400)).toHaveLength(20 - served);
-    const notes = await Promise.all(noteIds.map(async (id) => (await http.readCreditNote(id)) as CreditLeft));
+    const notes = await Promise.all(
+      noteIds.map(async (id) => (await http.readCreditNote(id)) as CreditLeft),
+    );
     expect(notes.every((note) => note.RemainingCredit >= 0)).toBe(true);
     expect(notes.reduce((sum, note) => sum + note.RemainingCredit, 0)).toBe(30 - 3 * served);
-    const invoices = await Promise.all(invoiceIds.map(async (id) => (await http.readInvoice(id)) as CreditedInvoice));
+    const invoices = await Promise.all(
+      invoiceIds.map(async (id) => (await http.readInvoice(id)) as CreditedInvoice),
+    );
     expect(invoices.every((invoice) => invoice.AmountCredited <= 10)).toBe(true);
     expect(invoices.reduce((sum, invoice) => sum + invoice.AmountCredited, 0)).toBe(3 * served);
     // Which ones were served is chance, and how many can be is with it; but nobody was refused for whom enough was left.
-    for (const index of statuses.keys()) if (statuses[index] === 400) expect((await request(index)).status).toBe(400);
+    for (const index of statuses.keys())
+      if (statuses[index] === 400) expect((await request(index)).status).toBe(400);
   });
 
   test("payment and credit never take an invoice below nothing due", async () => {
-    const [invoiceId, noteIds] = [await approvedInvoice(), [await approvedNote({ LineItems: linesOf(100) })]];
+    const [invoiceId, noteIds] = [
+      await approvedInvoice(),
+      [await approvedNote({ LineItems: linesOf(100) })],
+    ];
     const asked = [
       ...Array.from({ length: 4 }, () => http.allocate(noteIds[0], [invoiceId, 25])),
       ...Array.from({ length: 4 }, () => pay(invoiceId, 25)),
@@ -276,7 +352,9 @@ describe("at the same time", () => {
     const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
     await http.allocate(noteId, [invoiceId, 40]);
     const [allocation] = (await http.readCreditNote(noteId))?.Allocations ?? [];
-    const asked = Array.from({ length: 5 }, () => removeAllocation(noteId, allocation?.AllocationID));
+    const asked = Array.from({ length: 5 }, () =>
+      removeAllocation(noteId, allocation?.AllocationID),
+    );
     expect(await outcomesOf(asked)).toEqual([200, 404, 404, 404, 404]);
   });
 });
@@ -296,14 +374,28 @@ describe("the books", () => {
 
   test.each([
     ["more allocated than a note comes to", "credit_notes set amount_allocated = total + 1"],
-    ["a removed note with credit on an invoice", "credit_notes set status = 'VOIDED' where amount_allocated > 0"],
-    ["a note that is used up with credit left", "credit_notes set status = 'PAID' where amount_allocated < total"],
+    [
+      "a removed note with credit on an invoice",
+      "credit_notes set status = 'VOIDED' where amount_allocated > 0",
+    ],
+    [
+      "a note that is used up with credit left",
+      "credit_notes set status = 'PAID' where amount_allocated < total",
+    ],
     ["more credited than an invoice comes to", "invoices set amount_credited = total + 1"],
-    ["a removed invoice with credit on it", "invoices set status = 'VOIDED' where amount_credited > 0"],
-    ["an invoice that is paid with something due", "invoices set status = 'PAID' where amount_credited < total"],
+    [
+      "a removed invoice with credit on it",
+      "invoices set status = 'VOIDED' where amount_credited > 0",
+    ],
+    [
+      "an invoice that is paid with something due",
+      "invoices set status = 'PAID' where amount_credited < total",
+    ],
     ["less than nothing on an invoice", "invoices set amount_credited = -1"],
   ])("cannot have %s", async (_what, change) => {
     await http.allocate(await approvedNote(), [await approvedInvoice(), 1]);
-    await expect(database.query(`update demo_ledger.${change}`)).rejects.toThrow("violates check constraint");
+    await expect(database.query(`update demo_ledger.${change}`)).rejects.toThrow(
+      "violates check constraint",
+    );
   });
 });

@@ -1,6 +1,9 @@
 /** The demo ledger's arithmetic: rounded per line to two places, then summed. */
 import { describe, expect, test } from "vitest";
-import { documentAmountsOf, lineAmountsOf } from "../../../src/dev/demo-ledger/documents/document-amounts.ts";
+import {
+  documentAmountsOf,
+  lineAmountsOf,
+} from "../../../src/dev/demo-ledger/documents/document-amounts.ts";
 
 const line = { quantity: "1", unitAmount: "10", percent: "20", taxAmount: null };
 
@@ -14,7 +17,8 @@ describe("a line", () => {
   });
 
   test("is rounded half away from zero, also below it", () => {
-    const rounded = (quantity: string) => lineAmountsOf({ ...line, quantity, unitAmount: "0.01" }, "NoTax").lineAmount;
+    const rounded = (quantity: string) =>
+      lineAmountsOf({ ...line, quantity, unitAmount: "0.01" }, "NoTax").lineAmount;
     expect([rounded("1.5"), rounded("-1.5"), rounded("1.4999")]).toEqual(["0.02", "-0.02", "0.01"]);
   });
 
@@ -31,14 +35,26 @@ describe("a document", () => {
   ];
 
   test("adds its lines and puts the tax on top", () => {
-    expect(documentAmountsOf(lines, "Exclusive")).toEqual({ subTotal: "0.20", totalTax: "0.05", total: "0.25" });
+    expect(documentAmountsOf(lines, "Exclusive")).toEqual({
+      subTotal: "0.20",
+      totalTax: "0.05",
+      total: "0.25",
+    });
   });
 
   test("takes the tax out of amounts that contain it", () => {
-    expect(documentAmountsOf(lines, "Inclusive")).toEqual({ subTotal: "0.15", totalTax: "0.05", total: "0.20" });
+    expect(documentAmountsOf(lines, "Inclusive")).toEqual({
+      subTotal: "0.15",
+      totalTax: "0.05",
+      total: "0.20",
+    });
   });
 
   test("of no lines is nothing", () => {
-    expect(documentAmountsOf([], "Exclusive")).toEqual({ subTotal: "0.00", totalTax: "0.00", total: "0.00" });
+    expect(documentAmountsOf([], "Exclusive")).toEqual({
+      subTotal: "0.00",
+      totalTax: "0.00",
+      total: "0.00",
+    });
   });
 });

@@ -12,7 +12,9 @@ import { type Exchange, startRecordingProxy } from "../../ledger/xero/recording-
 import { addresses, startDemoWorld } from "./demo-ledger-fixture.ts";
 import { openDemoHttp } from "./request.ts";
 
-const contractFile = fileURLToPath(new URL("../../../../shared/xero/xero_accounting.yaml", import.meta.url));
+const contractFile = fileURLToPath(
+  new URL("../../../../shared/xero/xero_accounting.yaml", import.meta.url),
+);
 
 interface Contract {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -20,7 +22,10 @@ interface Contract {
 
 interface Operation {
   readonly responses: Readonly<
-    Record<string, { readonly content?: { readonly "application/json": { readonly schema: object } } }>
+    Record<
+      string,
+      { readonly content?: { readonly "application/json": { readonly schema: object } } }
+    >
   >;
 }
 
@@ -33,7 +38,11 @@ test("answers about credit notes, allocations and payments are valid by Xero's o
   const faultsOf = createChecker(parse(readFileSync(contractFile, "utf8")));
   expect(exchanges.flatMap(faultsOf)).toEqual([]);
   expect(
-    [...new Set(exchanges.map(({ method, url, status }) => `${status} ${method} ${templateOf(url)}`))].sort(),
+    [
+      ...new Set(
+        exchanges.map(({ method, url, status }) => `${status} ${method} ${templateOf(url)}`),
+      ),
+    ].sort(),
   ).toEqual([
     "200 DELETE /CreditNotes/{CreditNoteID}/Allocations/{AllocationID}",
     "200 GET /CreditNotes",
@@ -55,7 +64,9 @@ test("answers about credit notes, allocations and payments are valid by Xero's o
   ]);
   // The check bites: what Xero does not have, in each kind of answer, is found.
   const spoilt = (status: number, path: string, from: string, to: string) => {
-    const exchange = exchanges.find((one) => one.status === status && one.url.pathname.endsWith(path));
+    const exchange = exchanges.find(
+      (one) => one.status === status && one.url.pathname.endsWith(path),
+    );
     expect(exchange?.answer).toContain(from);
     return exchange ? faultsOf({ ...exchange, answer: exchange.answer.replace(from, to) }) : [];
   };
@@ -67,7 +78,13 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   const world = await startDemoWorld();
   const proxy = await startRecordingProxy(world.demo.url);
   const http = await openDemoHttp({ ...(await world.connect()), ...addresses(proxy.url) });
-  const taxed = { Description: "Work", Quantity: 1, UnitAmount: 0.333, AccountCode: "200", TaxType: "OUTPUT2" };
+  const taxed = {
+    Description: "Work",
+    Quantity: 1,
+    UnitAmount: 0.333,
+    AccountCode: "200",
+    TaxType: "OUTPUT2",
+  };
   const invoice = await http.invoice({ Status: "AUTHORISED" });
   proxy.exchanges.length = 0;
 
@@ -78,13 +95,20 @@ async function recordEverything(): Promise<readonly Exchange[]> {
     { Type: "ACCRECCREDIT", Contact: { ContactID: http.contactId }, LineItems: [taxed] },
     { LineItems: [] },
   ];
-  const batch = await http.send("PUT", "CreditNotes?summarizeErrors=false&unitdp=4", { CreditNotes: drafts });
+  const batch = await http.send("PUT", "CreditNotes?summarizeErrors=false&unitdp=4", {
+    CreditNotes: drafts,
+  });
   const draftId = batch.body.CreditNotes?.[0]?.CreditNoteID;
-  await http.send("POST", `CreditNotes/${draftId}`, { Reference: "PO 7", LineItems: [taxed, taxed] });
+  await http.send("POST", `CreditNotes/${draftId}`, {
+    Reference: "PO 7",
+    LineItems: [taxed, taxed],
+  });
   await http.send("POST", `CreditNotes/${draftId}`, { Status: "DELETED" });
   await http.allocate(id, [invoice.InvoiceID, 40]);
   await http.allocate(id, [invoice.InvoiceID, 1]);
-  const Allocations = [{ Invoice: { InvoiceID: invoice.InvoiceID }, Amount: 1, Date: "2026-05-03" }];
+  const Allocations = [
+    { Invoice: { InvoiceID: invoice.InvoiceID }, Amount: 1, Date: "2026-05-03" },
+  ];
   await http.send("PUT", `CreditNotes/${id}/Allocations?summarizeErrors=false`, { Allocations });
   await http.send("POST", `CreditNotes/${id}`, { Status: "VOIDED" });
   await http.readInvoice(invoice.InvoiceID);
@@ -124,11 +148,17 @@ function createChecker(contract: Contract): (exchange: Exchange) => readonly str
     const operation = contract.paths[templateOf(url)]?.[method.toLowerCase()];
     // What an operation answers beside 200 has no schema of its own.
     const own = operation?.responses[status]?.content?.["application/json"].schema;
-    const schema = JSON.stringify(own ?? { $ref: "#/components/schemas/Error" }).replaceAll('"#/', '"xero#/');
+    const schema = JSON.stringify(own ?? { $ref: "#/components/schemas/Error" }).replaceAll(
+      '"#/',
+      '"xero#/',
+    );
     const validate = ajv.compile(JSON.parse(schema));
     const isKnown = operation ? [] : [`${what}: Xero has no such operation`];
     if (validate(JSON.parse(answer))) return isKnown;
-    return [...isKnown, ...(validate.errors ?? []).map((error) => `${what}: ${error.instancePath} ${error.message}`)];
+    return [
+      ...isKnown,
+      ...(validate.errors ?? []).map((error) => `${what}: ${error.instancePath} ${error.message}`),
+    ];
   };
 }
 

@@ -24,8 +24,19 @@ const base = "/api.xro/2.0/CreditNotes";
 
 async function creation(): Promise<Write> {
   const CreditNoteNumber = `F-${crypto.randomUUID()}`;
-  const line = { Description: "Work", Quantity: 1, UnitAmount: 40, AccountCode: "200", TaxType: "NONE" };
-  const note = { Type: "ACCRECCREDIT", Contact: { ContactID: http.contactId }, CreditNoteNumber, LineItems: [line] };
+  const line = {
+    Description: "Work",
+    Quantity: 1,
+    UnitAmount: 40,
+    AccountCode: "200",
+    TaxType: "NONE",
+  };
+  const note = {
+    Type: "ACCRECCREDIT",
+    Contact: { ContactID: http.contactId },
+    CreditNoteNumber,
+    LineItems: [line],
+  };
   return {
     match: `PUT ${base}`,
     send: () => http.send("PUT", "CreditNotes", { CreditNotes: [note] }),
@@ -39,7 +50,9 @@ async function change(): Promise<Write> {
     match: `POST ${base}/${CreditNoteID}`,
     send: () => http.send("POST", `CreditNotes/${CreditNoteID}`, { Status: "DELETED" }),
     isDone: async () => {
-      const note = (await http.readCreditNote(CreditNoteID)) as { readonly Status: string } | undefined;
+      const note = (await http.readCreditNote(CreditNoteID)) as
+        | { readonly Status: string }
+        | undefined;
       return note?.Status === "DELETED";
     },
   };
@@ -138,7 +151,12 @@ test("a request that is never answered is not done", async () => {
 test("one element of a list is refused by its number, the others are made", async () => {
   const numbers = [1, 2].map(() => `F-${crypto.randomUUID()}`);
   const [first, second] = numbers;
-  await world.order({ match: `PUT ${base}`, kind: "refuse", element: second, messages: ["Not this one."] });
+  await world.order({
+    match: `PUT ${base}`,
+    kind: "refuse",
+    element: second,
+    messages: ["Not this one."],
+  });
   const line = { Description: "Work", AccountCode: "200", TaxType: "NONE" };
   const made = await http.send("PUT", "CreditNotes?summarizeErrors=false", {
     CreditNotes: numbers.map((CreditNoteNumber) => ({
@@ -174,8 +192,13 @@ describe("an idempotency key", () => {
   test("makes one credit note of parallel requests, and is refused for another", async () => {
     const key = { "idempotency-key": crypto.randomUUID() };
     const line = { Description: "Work", AccountCode: "200", TaxType: "NONE" };
-    const note = { Type: "ACCRECCREDIT", Contact: { ContactID: http.contactId }, LineItems: [line] };
-    const send = (Reference: string) => http.send("PUT", "CreditNotes", { CreditNotes: [{ ...note, Reference }] }, key);
+    const note = {
+      Type: "ACCRECCREDIT",
+      Contact: { ContactID: http.contactId },
+      LineItems: [line],
+    };
+    const send = (Reference: string) =>
+      http.send("PUT", "CreditNotes", { CreditNotes: [{ ...note, Reference }] }, key);
     const made = await Promise.all(Array.from({ length: 5 }, () => send("one")));
     expect(new Set(made.map(({ body }) => body.CreditNotes?.[0]?.CreditNoteID)).size).toBe(1);
     expect((await send("other")).status).toBe(400);

@@ -19,8 +19,19 @@ const wrongStatus = "Credit Note not of valid status for modification";
 const taken = "Credit Note # must be unique.";
 
 function draft(changes: object = {}): object {
-  const line = { Description: "Work", Quantity: 1, UnitAmount: 40, AccountCode: "200", TaxType: "NONE" };
-  return { Type: "ACCRECCREDIT", Contact: { ContactID: http.contactId }, LineItems: [line], ...changes };
+  const line = {
+    Description: "Work",
+    Quantity: 1,
+    UnitAmount: 40,
+    AccountCode: "200",
+    TaxType: "NONE",
+  };
+  return {
+    Type: "ACCRECCREDIT",
+    Contact: { ContactID: http.contactId },
+    LineItems: [line],
+    ...changes,
+  };
 }
 
 describe("numbers", () => {
@@ -48,7 +59,10 @@ describe("numbers", () => {
 
   test("a number is one credit note's, also in a batch and after a change", async () => {
     const { CreditNoteNumber } = await creditNote();
-    expect(await creditNote({ CreditNoteNumber })).toMatchObject({ ErrorNumber: 10, Type: "ValidationException" });
+    expect(await creditNote({ CreditNoteNumber })).toMatchObject({
+      ErrorNumber: 10,
+      Type: "ValidationException",
+    });
     const batch = await send("PUT", "CreditNotes?summarizeErrors=false", {
       CreditNotes: [draft({ CreditNoteNumber }), draft()],
     });
@@ -68,7 +82,10 @@ describe("numbers", () => {
     const CreditNoteNumber = `S-${crypto.randomUUID()}`;
     const drafts = [draft({ CreditNoteNumber }), draft({ CurrencyCode: "ZMW" })];
     const refused = await send("PUT", "CreditNotes?summarizeErrors=true", { CreditNotes: drafts });
-    expect([refused.status, messagesOf(refused)]).toEqual([400, ["Organisation is not subscribed to currency ZMW"]]);
+    expect([refused.status, messagesOf(refused)]).toEqual([
+      400,
+      ["Organisation is not subscribed to currency ZMW"],
+    ]);
     expect((await send("GET", `CreditNotes/${CreditNoteNumber}`)).status).toBe(200);
   });
 });
@@ -85,7 +102,10 @@ describe("statuses", () => {
     const { CreditNoteID } = await creditNote({ Status: from });
     expect((await send("POST", `CreditNotes/${CreditNoteID}`, { Status: to })).status).toBe(200);
     const remaining = to === "DELETED" || to === "VOIDED" ? 0 : 40;
-    expect(await http.readCreditNote(CreditNoteID)).toMatchObject({ Status: to, RemainingCredit: remaining });
+    expect(await http.readCreditNote(CreditNoteID)).toMatchObject({
+      Status: to,
+      RemainingCredit: remaining,
+    });
   });
 
   test.each([
@@ -102,37 +122,61 @@ describe("statuses", () => {
   });
 
   test.each(["DELETED", "VOIDED"])("nothing can be done with one that is %s", async (status) => {
-    const { CreditNoteID } = await creditNote({ Status: status === "VOIDED" ? "AUTHORISED" : "DRAFT" });
+    const { CreditNoteID } = await creditNote({
+      Status: status === "VOIDED" ? "AUTHORISED" : "DRAFT",
+    });
     await send("POST", `CreditNotes/${CreditNoteID}`, { Status: status });
     const changed = await send("POST", `CreditNotes/${CreditNoteID}`, { Reference: "late" });
     expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
   });
 
   test.each(["PAID", "VOIDED", "DELETED"])("a credit note cannot be made as %s", async (status) => {
-    expect(await creditNote({ Status: status })).toMatchObject({ ErrorNumber: 10, Type: "ValidationException" });
+    expect(await creditNote({ Status: status })).toMatchObject({
+      ErrorNumber: 10,
+      Type: "ValidationException",
+    });
   });
 
   test("one of another type, with a discount or below zero is refused", async () => {
-    const line = { Description: "Work", Quantity: 1, UnitAmount: 40, AccountCode: "200", TaxType: "NONE" };
+    const line = {
+      Description: "Work",
+      Quantity: 1,
+      UnitAmount: 40,
+      AccountCode: "200",
+      TaxType: "NONE",
+    };
     const wrong = [
       { Type: "ACCPAYCREDIT" },
       { LineItems: [{ ...line, DiscountRate: 10 }] },
       { Status: "AUTHORISED", LineItems: [{ ...line, UnitAmount: -1 }] },
     ];
-    for (const changes of wrong) expect(await creditNote(changes)).toMatchObject({ ErrorNumber: 10 });
+    for (const changes of wrong)
+      expect(await creditNote(changes)).toMatchObject({ ErrorNumber: 10 });
   });
 
   test("reference, contact and lines can be changed, being sent cannot, and credit is never put on while creating", async () => {
     const { InvoiceID } = await http.invoice({ Status: "AUTHORISED" });
     const Allocations = [{ Invoice: { InvoiceID }, Amount: 1, Date: "2026-05-03" }];
-    const { CreditNoteID } = await creditNote({ Reference: "PO 1", SentToContact: true, Allocations });
+    const { CreditNoteID } = await creditNote({
+      Reference: "PO 1",
+      SentToContact: true,
+      Allocations,
+    });
     const changed = await send("POST", `CreditNotes/${CreditNoteID}`, {
       Reference: "PO 2",
       SentToContact: true,
-      LineItems: [{ Description: "Less", Quantity: 1, UnitAmount: 9, AccountCode: "200", TaxType: "OUTPUT2" }],
+      LineItems: [
+        { Description: "Less", Quantity: 1, UnitAmount: 9, AccountCode: "200", TaxType: "OUTPUT2" },
+      ],
     });
     expect(changed.body.CreditNotes).toMatchObject([
-      { Reference: "PO 2", SentToContact: false, Total: 10.8, RemainingCredit: 10.8, Allocations: [] },
+      {
+        Reference: "PO 2",
+        SentToContact: false,
+        Total: 10.8,
+        RemainingCredit: 10.8,
+        Allocations: [],
+      },
     ]);
     expect(await http.readInvoice(InvoiceID)).toMatchObject({ AmountCredited: 0 });
   });
@@ -155,17 +199,24 @@ describe("lists", () => {
   test("are filtered by number, contact and change, and ordered", async () => {
     const odd = `odd "\\ ${crypto.randomUUID()}`;
     const [one, other] = [await creditNote({ CreditNoteNumber: odd }), await creditNote()];
-    const numbers = [odd, other.CreditNoteNumber ?? ""].map((text) => text.replace(/["\\]/g, "\\$&"));
+    const numbers = [odd, other.CreditNoteNumber ?? ""].map((text) =>
+      text.replace(/["\\]/g, "\\$&"),
+    );
     const where = numbers.map((number) => `CreditNoteNumber=="${number}"`).join(" OR ");
     const ids = async (query: string, headers = {}) =>
       (await send("GET", `CreditNotes?${query}`, undefined, headers)).body.CreditNotes?.map(
         (note) => note.CreditNoteID,
       );
     const order = "page=1&order=UpdatedDateUTC%20DESC";
-    expect(await ids(`where=${encodeURIComponent(where)}&${order}`)).toEqual([other.CreditNoteID, one.CreditNoteID]);
+    expect(await ids(`where=${encodeURIComponent(where)}&${order}`)).toEqual([
+      other.CreditNoteID,
+      one.CreditNoteID,
+    ]);
     const later = { "if-modified-since": new Date(Date.now() + 60_000).toISOString().slice(0, 19) };
     expect(await ids("page=1", later)).toEqual([]);
-    expect((await send("GET", `CreditNotes?where=${encodeURIComponent("Total>1")}`)).status).toBe(400);
+    expect((await send("GET", `CreditNotes?where=${encodeURIComponent("Total>1")}`)).status).toBe(
+      400,
+    );
   });
 
   test("are one organisation's, as are the documents", async () => {
@@ -173,8 +224,12 @@ describe("lists", () => {
     const other = await openDemoHttp(await world.connect());
     expect((await other.send("GET", "CreditNotes")).body.CreditNotes).toEqual([]);
     expect((await other.send("GET", `CreditNotes/${CreditNoteID}`)).status).toBe(404);
-    expect((await other.send("POST", `CreditNotes/${CreditNoteID}`, { Status: "DELETED" })).status).toBe(404);
-    expect((await other.allocate(CreditNoteID, [(await other.invoice()).InvoiceID, 1])).status).toBe(404);
+    expect(
+      (await other.send("POST", `CreditNotes/${CreditNoteID}`, { Status: "DELETED" })).status,
+    ).toBe(404);
+    expect(
+      (await other.allocate(CreditNoteID, [(await other.invoice()).InvoiceID, 1])).status,
+    ).toBe(404);
   });
 });
 
@@ -183,11 +238,16 @@ test("an operator sees what is left of credit notes and what is on invoices, new
   const note = await creditNote({ Status: "AUTHORISED" });
   await http.allocate(note.CreditNoteID, [invoice.InvoiceID, 15]);
   const newestOf = async (what: string, member: string) => {
-    const books = (await (await fetch(`${world.demo.url}/demo/${what}`)).json()) as Record<string, readonly object[]>;
+    const books = (await (await fetch(`${world.demo.url}/demo/${what}`)).json()) as Record<
+      string,
+      readonly object[]
+    >;
     return books[member]?.[0];
   };
   const { CreditNoteNumber, LineItems } = note;
-  const allocations = [{ credit_note: CreditNoteNumber, invoice: invoice.InvoiceNumber, amount: "15.00" }];
+  const allocations = [
+    { credit_note: CreditNoteNumber, invoice: invoice.InvoiceNumber, amount: "15.00" },
+  ];
   const amounts = { status: "AUTHORISED", total: "40.00", remaining: "25.00" };
   expect(await newestOf("credit-notes", "credit_notes")).toMatchObject({
     number: CreditNoteNumber,

@@ -2,7 +2,11 @@
  * What the system tests of the ledger stand on: a database, a demo ledger on it with faults, and organisations in it.
  */
 import { randomUUID } from "node:crypto";
-import { type DemoLedger, type DemoLedgerOptions, startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
+import {
+  type DemoLedger,
+  type DemoLedgerOptions,
+  startDemoLedger,
+} from "../../../src/dev/demo-ledger/server.ts";
 import type {
   LedgerAnswer,
   LedgerCall,
@@ -27,7 +31,12 @@ export interface DemoWorld {
 /** Starts one. `stop` also drops the database. */
 export async function startDemoWorld(options: Partial<DemoLedgerOptions> = {}): Promise<DemoWorld> {
   const database = await freshDatabase();
-  const demo = await startDemoLedger({ databaseUrl: database.url, port: 0, faults: true, ...options });
+  const demo = await startDemoLedger({
+    databaseUrl: database.url,
+    port: 0,
+    faults: true,
+    ...options,
+  });
   const admin = (path: string, body: object) =>
     fetch(`${demo.url}/demo/${path}`, {
       method: "POST",
@@ -51,12 +60,24 @@ export async function startDemoWorld(options: Partial<DemoLedgerOptions> = {}): 
 }
 
 /** Makes an organisation and gives the connection to it. */
-export async function connectOrganisation(url: string, changes: object = {}): Promise<XeroConnection> {
-  const credentials = { clientId: `client-${randomUUID()}`, clientSecret: `secret-${randomUUID()}` };
+export async function connectOrganisation(
+  url: string,
+  changes: object = {},
+): Promise<XeroConnection> {
+  const credentials = {
+    clientId: `client-${randomUUID()}`,
+    clientSecret: `secret-${randomUUID()}`,
+  };
   const answer = await fetch(`${url}/demo/tenants`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ name: "Test Ltd", currency: "GBP", timezone: "Europe/London", ...credentials, ...changes }),
+    body: JSON.stringify({
+      name: "Test Ltd",
+      currency: "GBP",
+      timezone: "Europe/London",
+      ...credentials,
+      ...changes,
+    }),
   });
   const { tenantId } = (await answer.json()) as { tenantId: string };
   return { tenantId, ...credentials, ...addresses(url) };
@@ -111,7 +132,10 @@ export function contactDraft(changes: Partial<LedgerContactDraft> = {}): LedgerC
 }
 
 /** An invoice of one line of 3 × 10.50 without tax, under a number of its own. */
-export function invoiceDraft(contactId: string, changes: Partial<LedgerInvoiceDraft> = {}): LedgerInvoiceDraft {
+export function invoiceDraft(
+  contactId: string,
+  changes: Partial<LedgerInvoiceDraft> = {},
+): LedgerInvoiceDraft {
   return {
     number: `SB-${randomUUID().slice(0, 13)}`,
     reference: "PO 42",
@@ -128,7 +152,12 @@ export function invoiceDraft(contactId: string, changes: Partial<LedgerInvoiceDr
 }
 
 /** A line on the sales account without tax. */
-export function aLine(quantity: string, unitAmount: string, amount: string, taxType: string | null = "NONE") {
+export function aLine(
+  quantity: string,
+  unitAmount: string,
+  amount: string,
+  taxType: string | null = "NONE",
+) {
   return { description: "Seats", quantity, unitAmount, amount, accountCode: "200", taxType };
 }
 

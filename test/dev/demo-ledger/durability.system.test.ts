@@ -38,7 +38,9 @@ test("twenty parallel creates of one number make exactly one invoice", async () 
   const ledger = createXeroLedger(connection, { connections: 20 });
   const draft = invoiceDraft(contactId);
   const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, index) => ledger.createInvoices(aCall(`parallel-${index}`), [draft])),
+    Array.from({ length: 20 }, (_, index) =>
+      ledger.createInvoices(aCall(`parallel-${index}`), [draft]),
+    ),
   );
   const kinds = answers
     .map((answer) => okOf(answer)[0])
@@ -65,7 +67,10 @@ test("overlapping batches in opposite order never deadlock and make each number 
   const drafts = Array.from({ length: 30 }, () => invoiceDraft(contactId));
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>
-      ledger.createInvoices(aCall(`batch-${index}`), index % 2 === 0 ? drafts : drafts.toReversed()),
+      ledger.createInvoices(
+        aCall(`batch-${index}`),
+        index % 2 === 0 ? drafts : drafts.toReversed(),
+      ),
     ),
   );
   const made = answers.flatMap((answer) => okOf(answer)).filter(({ kind }) => kind === "ok");
@@ -77,7 +82,9 @@ test("parallel creates of one contact name make exactly one contact", async () =
   const ledger = createXeroLedger(connection, { connections: 10 });
   const { name } = contactDraft();
   const answers = await Promise.all(
-    Array.from({ length: 10 }, (_, index) => ledger.createContacts(aCall(`name-${index}`), [contactDraft({ name })])),
+    Array.from({ length: 10 }, (_, index) =>
+      ledger.createContacts(aCall(`name-${index}`), [contactDraft({ name })]),
+    ),
   );
   const made = answers.map((answer) => okOf(answer)[0]).filter((one) => one?.kind === "ok");
   expect(made).toHaveLength(1);
@@ -86,7 +93,9 @@ test("parallel creates of one contact name make exactly one contact", async () =
 
 test("parallel requests for one organisation make one", async () => {
   const credentials = { clientId: crypto.randomUUID(), clientSecret: "secret" };
-  const made = await Promise.all(Array.from({ length: 10 }, () => connectOrganisation(world.demo.url, credentials)));
+  const made = await Promise.all(
+    Array.from({ length: 10 }, () => connectOrganisation(world.demo.url, credentials)),
+  );
   expect(new Set(made.map(({ tenantId }) => tenantId)).size).toBe(1);
 });
 
@@ -100,7 +109,9 @@ test("two thousand contacts of one second are all listed, over as many pages as 
   const listed = new Set<string>();
   let cursor: string | null = null;
   do {
-    const page: LedgerContactPage = okOf(await ledger.listContacts(aCall(), cursor === null ? {} : { cursor }));
+    const page: LedgerContactPage = okOf(
+      await ledger.listContacts(aCall(), cursor === null ? {} : { cursor }),
+    );
     for (const { id } of page.contacts) listed.add(id);
     cursor = page.cursor;
   } while (cursor !== null);
@@ -124,7 +135,10 @@ test("a restart keeps organisations, tokens, documents and idempotency keys", as
   const again = createXeroLedger({ ...before, ...addresses(second.url) });
   expect(okOf(await again.getInvoice(aCall(), invoice.id))).toEqual(invoice);
   // The invoice made a customer of it.
-  expect(okOf(await again.getContact(aCall(), contact.id))).toEqual({ ...contact, isCustomer: true });
+  expect(okOf(await again.getContact(aCall(), contact.id))).toEqual({
+    ...contact,
+    isCustomer: true,
+  });
   expect(okOf(okOf(await again.createInvoices(aCall("kept"), [draft]))[0])).toEqual(invoice);
   await again.close();
   await second.stop();
@@ -138,18 +152,29 @@ test("a restart keeps credit notes, allocations and their idempotency keys", asy
   const invoice = await before.invoice({ Status: "AUTHORISED" });
   const note = await before.creditNote({ Status: "AUTHORISED" });
   const path = `CreditNotes/${note.CreditNoteID}/Allocations`;
-  const body = { Allocations: [{ Invoice: { InvoiceID: invoice.InvoiceID }, Amount: 15, Date: "2026-05-03" }] };
+  const body = {
+    Allocations: [{ Invoice: { InvoiceID: invoice.InvoiceID }, Amount: 15, Date: "2026-05-03" }],
+  };
   const key = { "idempotency-key": crypto.randomUUID() };
   const put = await before.send("PUT", path, body, key);
-  const documents = [await before.readInvoice(invoice.InvoiceID), await before.readCreditNote(note.CreditNoteID)];
+  const documents = [
+    await before.readInvoice(invoice.InvoiceID),
+    await before.readCreditNote(note.CreditNoteID),
+  ];
   await first.stop();
 
   const second = await startDemoLedger({ databaseUrl: database.url, port: 0 });
   const after = await openDemoHttp({ ...before.connection, ...addresses(second.url) });
   expect((await after.send("PUT", path, body, key)).body).toEqual(put.body);
-  const kept = [await after.readInvoice(invoice.InvoiceID), await after.readCreditNote(note.CreditNoteID)];
+  const kept = [
+    await after.readInvoice(invoice.InvoiceID),
+    await after.readCreditNote(note.CreditNoteID),
+  ];
   expect(kept).toEqual(documents);
-  expect(kept).toMatchObject([{ AmountCredited: 15 }, { RemainingCredit: 25, Allocations: [{ Amount: 15 }] }]);
+  expect(kept).toMatchObject([
+    { AmountCredited: 15 },
+    { RemainingCredit: 25, Allocations: [{ Amount: 15 }] },
+  ]);
   await second.stop();
   await database.drop();
 });
@@ -173,7 +198,10 @@ test("books from before there were credit notes are taken over as they are", asy
   const second = await startDemoLedger({ databaseUrl: database.url, port: 0 });
   const after = await openDemoHttp({ ...before.connection, ...addresses(second.url) });
   expect(await after.readInvoice(InvoiceID)).toEqual(invoice);
-  const note = await after.creditNote({ Status: "AUTHORISED", Contact: { ContactID: before.contactId } });
+  const note = await after.creditNote({
+    Status: "AUTHORISED",
+    Contact: { ContactID: before.contactId },
+  });
   expect((await after.allocate(note.CreditNoteID, [InvoiceID, 40])).status).toBe(200);
   await second.stop();
   await database.drop();
@@ -183,7 +211,9 @@ test("a server that starts on tables in use waits for nobody", async () => {
   const client = new pg.Client({ connectionString: world.databaseUrl });
   await client.connect();
   await client.query("begin");
-  await client.query("lock demo_ledger.tenants, demo_ledger.invoices, demo_ledger.credit_notes in row exclusive mode");
+  await client.query(
+    "lock demo_ledger.tenants, demo_ledger.invoices, demo_ledger.credit_notes in row exclusive mode",
+  );
   const beside = await startDemoLedger({ databaseUrl: world.databaseUrl, port: 0 });
   expect((await fetch(`${beside.url}/demo/credit-notes`)).status).toBe(200);
   await beside.stop();
@@ -222,7 +252,9 @@ test("the process serves when it says so, ends cleanly on SIGTERM, and loses not
   await database.drop();
 });
 
-async function startProcess(databaseUrl: string): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+async function startProcess(
+  databaseUrl: string,
+): Promise<{ readonly child: ChildProcess; readonly url: string }> {
   const child = spawn(process.execPath, ["src/dev/demo-ledger/main.ts"], {
     env: { ...process.env, DATABASE_URL: databaseUrl, DEMO_LEDGER_PORT: "0" },
     stdio: ["ignore", "pipe", "inherit"],

@@ -2,7 +2,14 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import type { XeroLimitsLeft } from "../../../src/ledger/xero/wire/connection.ts";
-import { aCall, type DemoWorld, invoiceDraft, makeContact, okOf, startDemoWorld } from "./demo-ledger-fixture.ts";
+import {
+  aCall,
+  type DemoWorld,
+  invoiceDraft,
+  makeContact,
+  okOf,
+  startDemoWorld,
+} from "./demo-ledger-fixture.ts";
 
 let world: DemoWorld;
 beforeAll(async () => {
@@ -14,7 +21,10 @@ afterEach(async () => {
 afterAll(() => world.stop());
 
 const organisation = "GET /api.xro/2.0/Organisation";
-const unauthorised = { status: 401, body: JSON.stringify({ Title: "Unauthorized", Detail: "TokenExpired" }) };
+const unauthorised = {
+  status: 401,
+  body: JSON.stringify({ Title: "Unauthorized", Detail: "TokenExpired" }),
+};
 
 describe("tokens", () => {
   test("one refused token is replaced and the call replayed, for a write too", async () => {
@@ -30,15 +40,25 @@ describe("tokens", () => {
   test("a token that is refused again is unauthorised, expired", async () => {
     const ledger = createXeroLedger(await world.connect());
     await world.order({ match: organisation, kind: "status", times: 2, ...unauthorised });
-    expect(await ledger.describe(aCall())).toEqual({ kind: "unauthorised", why: "expired", message: "TokenExpired" });
+    expect(await ledger.describe(aCall())).toEqual({
+      kind: "unauthorised",
+      why: "expired",
+      message: "TokenExpired",
+    });
     await ledger.close();
   });
 
-  test.each(["insufficient_scope", "insufficent_scope"])("a missing scope is told apart (%s)", async (spelling) => {
+  test.each([
+    "insufficient_scope",
+    "insufficent_scope",
+  ])("a missing scope is told apart (%s)", async (spelling) => {
     const ledger = createXeroLedger(await world.connect());
     const headers = { "www-authenticate": spelling };
     await world.order({ match: organisation, kind: "status", times: 2, ...unauthorised, headers });
-    expect(await ledger.describe(aCall())).toMatchObject({ kind: "unauthorised", why: "insufficient_scope" });
+    expect(await ledger.describe(aCall())).toMatchObject({
+      kind: "unauthorised",
+      why: "insufficient_scope",
+    });
     await ledger.close();
   });
 
@@ -64,7 +84,10 @@ describe("tokens", () => {
   test("a good token for another organisation is disconnected", async () => {
     const [one, other] = [await world.connect(), await world.connect()];
     const ledger = createXeroLedger({ ...one, tenantId: other.tenantId });
-    expect(await ledger.describe(aCall())).toMatchObject({ kind: "unauthorised", why: "disconnected" });
+    expect(await ledger.describe(aCall())).toMatchObject({
+      kind: "unauthorised",
+      why: "disconnected",
+    });
     await ledger.close();
   });
 });
@@ -78,15 +101,22 @@ describe("limits", () => {
   ])("429 for the %s limit says which and for how long", async (problem, scope) => {
     const ledger = createXeroLedger(await world.connect());
     await world.order({ match: organisation, kind: "rate_limit", problem, retryAfterSeconds: 7 });
-    expect(await ledger.describe(aCall())).toEqual({ kind: "rate_limited", scope, retryAfterMs: 7_000 });
+    expect(await ledger.describe(aCall())).toEqual({
+      kind: "rate_limited",
+      scope,
+      retryAfterMs: 7_000,
+    });
     await ledger.close();
   });
 
   test("the demo ledger keeps Xero's limits where it is told to, and every answer says what is left", async () => {
     const strict = await startDemoWorld({ limits: { minute: 3 } });
     const left: XeroLimitsLeft[] = [];
-    const ledger = createXeroLedger(await strict.connect(), { observeLimits: (limits) => left.push(limits) });
-    for (let call = 0; call < 3; call += 1) expect((await ledger.describe(aCall())).kind).toBe("ok");
+    const ledger = createXeroLedger(await strict.connect(), {
+      observeLimits: (limits) => left.push(limits),
+    });
+    for (let call = 0; call < 3; call += 1)
+      expect((await ledger.describe(aCall())).kind).toBe("ok");
     const answer = await ledger.describe(aCall());
     expect(answer).toMatchObject({ kind: "rate_limited", scope: "minute" });
     expect(answer.kind === "rate_limited" && answer.retryAfterMs).toBeGreaterThan(0);
@@ -109,7 +139,9 @@ describe("answers that cannot be trusted", () => {
     const connection = await world.connect();
     for (let made = 0; made < 5; made += 1) await makeContact(connection);
     const ledger = createXeroLedger(connection, { maxResponseBytes: 2_000, budget: { take } });
-    expect(await ledger.listMappingOptions(aCall(), "accounts")).toMatchObject({ kind: "unavailable" });
+    expect(await ledger.listMappingOptions(aCall(), "accounts")).toMatchObject({
+      kind: "unavailable",
+    });
     const seen = new Set<string>();
     let cursor: string | null = "";
     while (cursor !== null) {
@@ -128,15 +160,23 @@ describe("answers that cannot be trusted", () => {
     const ledger = createXeroLedger(await world.connect());
     const headers = { location: `${world.demo.url}/api.xro/2.0/Organisation` };
     await world.order({ match: organisation, kind: "status", status: 302, headers });
-    expect(await ledger.describe(aCall())).toMatchObject({ kind: "unavailable", cause: "the ledger answered 302" });
+    expect(await ledger.describe(aCall())).toMatchObject({
+      kind: "unavailable",
+      cause: "the ledger answered 302",
+    });
     await ledger.close();
   });
 
   test("a status that nobody knows is not taken for another", async () => {
     const ledger = createXeroLedger(await world.connect());
-    const body = JSON.stringify({ Invoices: [{ InvoiceID: crypto.randomUUID(), Status: "SOMETHING" }] });
+    const body = JSON.stringify({
+      Invoices: [{ InvoiceID: crypto.randomUUID(), Status: "SOMETHING" }],
+    });
     await world.order({ match: "GET /api.xro/2.0/Invoices", kind: "status", status: 200, body });
-    expect(await ledger.getInvoice(aCall(), "x")).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+    expect(await ledger.getInvoice(aCall(), "x")).toMatchObject({
+      kind: "unavailable",
+      outcome: "not_sent",
+    });
     await ledger.close();
   });
 
@@ -144,7 +184,12 @@ describe("answers that cannot be trusted", () => {
     const connection = await world.connect();
     const contact = await makeContact(connection);
     const ledger = createXeroLedger(connection);
-    await world.order({ match: "PUT /api.xro", kind: "status", status: 200, body: '{"Invoices":[]}' });
+    await world.order({
+      match: "PUT /api.xro",
+      kind: "status",
+      status: 200,
+      body: '{"Invoices":[]}',
+    });
     const answers = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contact.id)]));
     expect(answers).toMatchObject([{ kind: "unavailable", outcome: "unknown" }]);
     await ledger.close();
@@ -156,8 +201,15 @@ test("a 400 that names one document of a call refuses that one and leaves the ot
   const contact = await makeContact(connection);
   const ledger = createXeroLedger(connection);
   const drafts = [invoiceDraft(contact.id), invoiceDraft(contact.id)];
-  const Elements = [{ InvoiceNumber: drafts[1]?.number, ValidationErrors: [{ Message: "Account must be valid." }] }];
-  await world.order({ match: "PUT /api.xro", kind: "status", status: 400, body: JSON.stringify({ Elements }) });
+  const Elements = [
+    { InvoiceNumber: drafts[1]?.number, ValidationErrors: [{ Message: "Account must be valid." }] },
+  ];
+  await world.order({
+    match: "PUT /api.xro",
+    kind: "status",
+    status: 400,
+    body: JSON.stringify({ Elements }),
+  });
   const answers = okOf(await ledger.createInvoices(aCall(), drafts));
   expect(answers).toMatchObject([
     { kind: "unavailable", outcome: "unknown" },

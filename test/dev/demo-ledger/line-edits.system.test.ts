@@ -14,10 +14,15 @@ afterAll(() => world.stop());
 
 const line = { Quantity: 1, UnitAmount: 10, AccountCode: "200", TaxType: "NONE" };
 const send: DemoHttp["send"] = (...request) => http.send(...request);
-const edit = (id: string | undefined, changes: object) => send("POST", `Invoices/${id}?unitdp=4`, changes);
-const idsOf = (document: Partial<Element> | undefined) => (document?.LineItems ?? []).map((one) => one.LineItemID);
+const edit = (id: string | undefined, changes: object) =>
+  send("POST", `Invoices/${id}?unitdp=4`, changes);
+const idsOf = (document: Partial<Element> | undefined) =>
+  (document?.LineItems ?? []).map((one) => one.LineItemID);
 const pay = (id: string | undefined, amount?: number) =>
-  world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, { amount, date: "2026-05-09" });
+  world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
+    amount,
+    date: "2026-05-09",
+  });
 
 describe.each([
   ["Invoices", () => http.invoice({ LineItems: twoLines })],
@@ -48,8 +53,12 @@ describe.each([
     const [made, other] = [await make(), await make()];
     const id = made.InvoiceID ?? made.CreditNoteID;
     const [first] = idsOf(made);
-    const foreign = await send("POST", `${resource}/${id}`, { LineItems: [{ LineItemID: idsOf(other)[0] }] });
-    expect(messagesOf(foreign)).toEqual([expect.stringContaining("is not a line of this document")]);
+    const foreign = await send("POST", `${resource}/${id}`, {
+      LineItems: [{ LineItemID: idsOf(other)[0] }],
+    });
+    expect(messagesOf(foreign)).toEqual([
+      expect.stringContaining("is not a line of this document"),
+    ]);
     const twice = await send("POST", `${resource}/${id}`, {
       LineItems: [{ LineItemID: first }, { LineItemID: first?.toUpperCase() }],
     });
@@ -90,9 +99,14 @@ describe("amounts", () => {
     expect(made).toMatchObject({ TotalTax: 1.97, Total: 11.97 });
     await pay(made.InvoiceID, 5);
     const [LineItemID] = idsOf(made);
-    const edits = [{ Reference: "new" }, { LineItems: [{ LineItemID, Description: "Renamed", AccountCode: "201" }] }];
+    const edits = [
+      { Reference: "new" },
+      { LineItems: [{ LineItemID, Description: "Renamed", AccountCode: "201" }] },
+    ];
     for (const changes of edits) {
-      expect((await edit(made.InvoiceID, changes)).body.Invoices).toMatchObject([{ TotalTax: 1.97, AmountDue: 6.97 }]);
+      expect((await edit(made.InvoiceID, changes)).body.Invoices).toMatchObject([
+        { TotalTax: 1.97, AmountDue: 6.97 },
+      ]);
     }
     expect(await http.readInvoice(made.InvoiceID)).toMatchObject({
       Reference: "new",
@@ -105,9 +119,15 @@ describe("amounts", () => {
     const made = await http.invoice({ LineItems: [taxed] });
     const [LineItemID] = idsOf(made);
     const taxAfter = async (changes: object) => (await edit(made.InvoiceID, changes)).body.Invoices;
-    expect(await taxAfter({ LineItems: [{ LineItemID, Quantity: 2 }] })).toMatchObject([{ TotalTax: 4, Total: 24 }]);
-    expect(await taxAfter({ LineItems: [{ LineItemID, TaxType: "RROUTPUT" }] })).toMatchObject([{ TotalTax: 1 }]);
-    expect(await taxAfter({ LineAmountTypes: "Inclusive" })).toMatchObject([{ TotalTax: 0.95, Total: 20 }]);
+    expect(await taxAfter({ LineItems: [{ LineItemID, Quantity: 2 }] })).toMatchObject([
+      { TotalTax: 4, Total: 24 },
+    ]);
+    expect(await taxAfter({ LineItems: [{ LineItemID, TaxType: "RROUTPUT" }] })).toMatchObject([
+      { TotalTax: 1 },
+    ]);
+    expect(await taxAfter({ LineAmountTypes: "Inclusive" })).toMatchObject([
+      { TotalTax: 0.95, Total: 20 },
+    ]);
   });
 });
 
@@ -142,6 +162,8 @@ describe("money on an invoice", () => {
     const dearer = await edit(made.InvoiceID, { LineItems: [{ LineItemID, UnitAmount: 7 }] });
     expect(dearer.body.Invoices).toMatchObject([{ Status: "AUTHORISED", Total: 7, AmountDue: 7 }]);
     expect(await (await pay(made.InvoiceID)).json()).toMatchObject({ status: "PAID" });
-    expect((await edit(made.InvoiceID, { Reference: "kept" })).body.Invoices).toMatchObject([{ Status: "PAID" }]);
+    expect((await edit(made.InvoiceID, { Reference: "kept" })).body.Invoices).toMatchObject([
+      { Status: "PAID" },
+    ]);
   });
 });

@@ -40,7 +40,8 @@ function statusFor(host: string, path: string): Promise<number | undefined> {
 }
 
 const rowOf = (id: string | undefined) => page.locator(`tr[data-id="${id}"]`);
-const press = (row: Locator, name: string) => row.getByRole("button", { name, exact: true }).click();
+const press = (row: Locator, name: string) =>
+  row.getByRole("button", { name, exact: true }).click();
 const told = (text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
 const shows = (row: Locator, text: string) => row.filter({ hasText: text }).waitFor();
 
@@ -59,18 +60,27 @@ test("shows what was raised, a draft approved by hand, paid in part and in full,
   await row.getByLabel("Amount").fill("30.5");
   await press(row, "Pay");
   await shows(row, "69.50");
-  expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({ AmountPaid: 30.5, AmountDue: 69.5 });
+  expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({
+    AmountPaid: 30.5,
+    AmountDue: 69.5,
+  });
   await press(row, "Void");
   await told("it has payments or credit notes allocated to it");
   await press(row, "Pay");
   await shows(row, "PAID");
   expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({ Status: "PAID", AmountDue: 0 });
   const payments = page.getByRole("table", { name: "Payments" }).locator("tbody tr");
-  expect(await payments.allInnerTexts()).toEqual([expect.stringContaining("69.50"), expect.stringContaining("30.50")]);
+  expect(await payments.allInnerTexts()).toEqual([
+    expect.stringContaining("69.50"),
+    expect.stringContaining("30.50"),
+  ]);
   await press(payments.filter({ hasText: "30.50" }), "Delete");
   await shows(payments.filter({ hasText: "30.50" }), "DELETED");
   await shows(row.filter({ hasText: "69.50" }), "AUTHORISED");
-  expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({ AmountPaid: 69.5, AmountDue: 30.5 });
+  expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({
+    AmountPaid: 69.5,
+    AmountDue: 30.5,
+  });
 });
 
 test("deletes a draft, voids what is approved, and takes credit back, by Xero's rules", async () => {
@@ -87,12 +97,18 @@ test("deletes a draft, voids what is approved, and takes credit back, by Xero's 
   await told("it has a payment or credit note allocated to it");
   await press(noteRow, "Take back");
   await shows(rowOf(invoice.InvoiceID).filter({ hasNotText: "15.00" }), "100.00");
-  expect(await books.readCreditNote(note.CreditNoteID)).toMatchObject({ RemainingCredit: 40, Allocations: [] });
+  expect(await books.readCreditNote(note.CreditNoteID)).toMatchObject({
+    RemainingCredit: 40,
+    Allocations: [],
+  });
   await press(noteRow, "Void");
   await shows(noteRow, "VOIDED");
   await press(rowOf(invoice.InvoiceID), "Void");
   await shows(rowOf(invoice.InvoiceID), "VOIDED");
-  expect(await books.readInvoice(invoice.InvoiceID)).toMatchObject({ Status: "VOIDED", AmountDue: 0 });
+  expect(await books.readInvoice(invoice.InvoiceID)).toMatchObject({
+    Status: "VOIDED",
+    AmountDue: 0,
+  });
 });
 
 test("archives a contact, which then carries no new document, and restores it", async () => {
@@ -121,7 +137,9 @@ test("orders a fault, shows it until it has happened, and clears what is left", 
 });
 
 test("shows one organisation alone, and nothing that a document says runs", async () => {
-  const other = await openDemoHttp(await connectOrganisation(world.demo.url, { name: "Other <b>Ltd</b>" }));
+  const other = await openDemoHttp(
+    await connectOrganisation(world.demo.url, { name: "Other <b>Ltd</b>" }),
+  );
   const theirs = await other.invoice();
   await rowOf(theirs.InvoiceID).waitFor();
   await page.getByLabel("Organisation").selectOption({ label: "Other <b>Ltd</b>" });
@@ -133,7 +151,9 @@ test("shows one organisation alone, and nothing that a document says runs", asyn
   expect(await page.title()).toBe("Demo ledger: books");
 
   const answer = await fetch(world.demo.url);
-  expect(answer.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'self'");
+  expect(answer.headers.get("content-security-policy")).toContain(
+    "default-src 'none'; script-src 'self'",
+  );
   expect(await answer.text()).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=/);
   // What was refused above is told by the browser as well; nothing else was wrong.
   expect(problems.filter((text) => !/status of 400/.test(text))).toEqual([]);
@@ -141,7 +161,11 @@ test("shows one organisation alone, and nothing that a document says runs", asyn
 
 test("a page of another site can do nothing here, and a name that was pointed here reads nothing", async () => {
   const path = `${world.demo.url}/demo/tenants/${books.connection.tenantId}/contacts/${books.contactId}/archive`;
-  const plain = await fetch(path, { method: "POST", headers: { "content-type": "text/plain" }, body: "{}" });
+  const plain = await fetch(path, {
+    method: "POST",
+    headers: { "content-type": "text/plain" },
+    body: "{}",
+  });
   expect(plain.status).toBe(415);
   expect(await statusFor("books.example", "/demo/books")).toBe(403);
   expect(await statusFor("books.example", "/")).toBe(403);
@@ -150,7 +174,11 @@ test("a page of another site can do nothing here, and a name that was pointed he
   await foreign.setContent("<title>elsewhere</title>");
   const outcome = await foreign.evaluate(
     (url) =>
-      fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" }).then(String, String),
+      fetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      }).then(String, String),
     path,
   );
   expect(outcome).toContain("Failed to fetch");

@@ -39,20 +39,30 @@ export interface DemoHttp {
   readonly connection: XeroConnection;
   readonly contactId: string;
   readonly token: string;
-  send(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Sent>;
+  send(
+    method: string,
+    path: string,
+    body?: object,
+    headers?: Record<string, string>,
+  ): Promise<Sent>;
   /** An invoice of 100.00 without tax as it was made; the error body where it was refused. */
   invoice(changes?: object): Promise<Partial<Element>>;
   /** A credit note of 40.00 without tax as it was made; the error body where it was refused. */
   creditNote(changes?: object): Promise<Partial<Element>>;
   /** Puts credit of a note on invoices. */
-  allocate(noteId: string | undefined, ...onto: readonly (readonly [string | undefined, number])[]): Promise<Sent>;
+  allocate(
+    noteId: string | undefined,
+    ...onto: readonly (readonly [string | undefined, number])[]
+  ): Promise<Sent>;
   readInvoice(id: string | undefined): Promise<Element | undefined>;
   readCreditNote(id: string | undefined): Promise<Element | undefined>;
 }
 
 /** The texts of a refusal. */
 export function messagesOf(sent: Sent): readonly string[] {
-  return (sent.body.Elements ?? []).flatMap((element) => element.ValidationErrors.map(({ Message }) => Message));
+  return (sent.body.Elements ?? []).flatMap((element) =>
+    element.ValidationErrors.map(({ Message }) => Message),
+  );
 }
 
 /** Opens an organisation of the demo ledger, with a new contact in it. */
@@ -61,14 +71,24 @@ export async function openDemoHttp(connection: XeroConnection): Promise<DemoHttp
   const send: DemoHttp["send"] = async (method, path, body, headers = {}) => {
     const answer = await fetch(`${connection.baseUrl}/${path}`, {
       method,
-      headers: { authorization: `Bearer ${token}`, "xero-tenant-id": connection.tenantId, ...headers },
+      headers: {
+        authorization: `Bearer ${token}`,
+        "xero-tenant-id": connection.tenantId,
+        ...headers,
+      },
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
     const text = await answer.text();
-    return { status: answer.status, body: text.startsWith("{") ? JSON.parse(text) : {}, headers: answer.headers };
+    return {
+      status: answer.status,
+      body: text.startsWith("{") ? JSON.parse(text) : {},
+      headers: answer.headers,
+    };
   };
   const name = `Rules ${crypto.randomUUID()}`;
-  const contact = await send("PUT", "Contacts", { Contacts: [{ Name: name, ContactNumber: name }] });
+  const contact = await send("PUT", "Contacts", {
+    Contacts: [{ Name: name, ContactNumber: name }],
+  });
   const contactId = contact.body.Contacts?.[0]?.ContactID ?? "";
   const line = { Description: "Work", AccountCode: "200", TaxType: "NONE" };
   return {
@@ -79,20 +99,34 @@ export async function openDemoHttp(connection: XeroConnection): Promise<DemoHttp
     async invoice(changes = {}) {
       const lines = [{ ...line, Quantity: 2, UnitAmount: 50 }];
       const dates = { Date: "2026-05-01", DueDate: "2026-05-31" };
-      const draft = { Type: "ACCREC", Contact: { ContactID: contactId }, ...dates, LineItems: lines, ...changes };
+      const draft = {
+        Type: "ACCREC",
+        Contact: { ContactID: contactId },
+        ...dates,
+        LineItems: lines,
+        ...changes,
+      };
       const { body } = await send("PUT", "Invoices", { Invoices: [draft] });
       return body.Invoices?.[0] ?? body;
     },
     async creditNote(changes = {}) {
       const lines = [{ ...line, Quantity: 1, UnitAmount: 40 }];
-      const document = { Type: "ACCRECCREDIT", Contact: { ContactID: contactId }, Date: "2026-05-02" };
+      const document = {
+        Type: "ACCRECCREDIT",
+        Contact: { ContactID: contactId },
+        Date: "2026-05-02",
+      };
       const { body } = await send("PUT", "CreditNotes", {
         CreditNotes: [{ ...document, LineItems: lines, ...changes }],
       });
       return body.CreditNotes?.[0] ?? body;
     },
     allocate(noteId, ...onto) {
-      const Allocations = onto.map(([InvoiceID, Amount]) => ({ Invoice: { InvoiceID }, Amount, Date: "2026-05-03" }));
+      const Allocations = onto.map(([InvoiceID, Amount]) => ({
+        Invoice: { InvoiceID },
+        Amount,
+        Date: "2026-05-03",
+      }));
       return send("PUT", `CreditNotes/${noteId}/Allocations`, { Allocations });
     },
     readInvoice: async (id) => (await send("GET", `Invoices/${id}`)).body.Invoices?.[0],
@@ -103,7 +137,9 @@ export async function openDemoHttp(connection: XeroConnection): Promise<DemoHttp
 async function tokenOf(from: XeroConnection): Promise<string> {
   const answer = await fetch(from.identityUrl, {
     method: "POST",
-    headers: { authorization: `Basic ${Buffer.from(`${from.clientId}:${from.clientSecret}`).toString("base64")}` },
+    headers: {
+      authorization: `Basic ${Buffer.from(`${from.clientId}:${from.clientSecret}`).toString("base64")}`,
+    },
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
   return ((await answer.json()) as { access_token: string }).access_token;

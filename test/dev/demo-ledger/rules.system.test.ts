@@ -29,7 +29,9 @@ describe("statuses", () => {
     const { InvoiceID } = await invoice({ Status: from });
     const changed = await send("POST", `Invoices/${InvoiceID}`, { Status: to });
     expect(changed.status).toBe(200);
-    expect((await send("GET", `Invoices/${InvoiceID}`)).body.Invoices).toMatchObject([{ Status: to }]);
+    expect((await send("GET", `Invoices/${InvoiceID}`)).body.Invoices).toMatchObject([
+      { Status: to },
+    ]);
   });
 
   test.each([
@@ -53,7 +55,10 @@ describe("statuses", () => {
   });
 
   test.each(["PAID", "VOIDED", "DELETED"])("an invoice cannot be made as %s", async (status) => {
-    expect(await invoice({ Status: status })).toMatchObject({ ErrorNumber: 10, Type: "ValidationException" });
+    expect(await invoice({ Status: status })).toMatchObject({
+      ErrorNumber: 10,
+      Type: "ValidationException",
+    });
   });
 
   test("a due date is needed to approve", async () => {
@@ -65,11 +70,17 @@ describe("statuses", () => {
 
 describe("payments", () => {
   const pay = (id: string, amount?: number) =>
-    world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, { amount, date: "2026-05-09" });
+    world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
+      amount,
+      date: "2026-05-09",
+    });
 
   test("one over all that is due makes an approved invoice PAID", async () => {
     const { InvoiceID } = await invoice({ Status: "AUTHORISED" });
-    expect(await (await pay(InvoiceID ?? "")).json()).toMatchObject({ status: "PAID", amountDue: "0.00" });
+    expect(await (await pay(InvoiceID ?? "")).json()).toMatchObject({
+      status: "PAID",
+      amountDue: "0.00",
+    });
     expect((await send("GET", `Invoices/${InvoiceID}`)).body.Invoices).toMatchObject([
       { Status: "PAID", AmountDue: 0, AmountPaid: 100, Payments: [{ Amount: 100 }] },
     ]);
@@ -88,7 +99,9 @@ describe("payments", () => {
       "This document cannot be edited as it has a payment or credit note allocated to it.",
     ]);
     const renamed = await send("POST", `Invoices/${InvoiceID}`, { Reference: "new" });
-    expect(renamed.body.Invoices).toMatchObject([{ Reference: "new", AmountPaid: 30, AmountDue: 70 }]);
+    expect(renamed.body.Invoices).toMatchObject([
+      { Reference: "new", AmountPaid: 30, AmountDue: 70 },
+    ]);
   });
 
   test("more than is due, or on a draft, is refused", async () => {
@@ -111,33 +124,54 @@ describe("lists", () => {
   });
 
   test("are filtered by status, contact, where and change", async () => {
-    const { InvoiceID, InvoiceNumber } = await invoice({ Status: "SUBMITTED", Reference: 'say "hi"' });
-    const where = encodeURIComponent(`Reference=="say \\"hi\\"" AND Contact.ContactID==Guid("${http.contactId}")`);
+    const { InvoiceID, InvoiceNumber } = await invoice({
+      Status: "SUBMITTED",
+      Reference: 'say "hi"',
+    });
+    const where = encodeURIComponent(
+      `Reference=="say \\"hi\\"" AND Contact.ContactID==Guid("${http.contactId}")`,
+    );
     const ids = async (query: string, headers = {}) =>
-      (await send("GET", `Invoices?${query}`, undefined, headers)).body.Invoices?.map((one) => one.InvoiceID);
+      (await send("GET", `Invoices?${query}`, undefined, headers)).body.Invoices?.map(
+        (one) => one.InvoiceID,
+      );
     expect(await ids(`where=${where}`)).toEqual([InvoiceID]);
-    expect(await ids(`InvoiceNumbers=${InvoiceNumber}&Statuses=SUBMITTED,DRAFT&ContactIDs=${http.contactId}`)).toEqual([
-      InvoiceID,
-    ]);
+    expect(
+      await ids(
+        `InvoiceNumbers=${InvoiceNumber}&Statuses=SUBMITTED,DRAFT&ContactIDs=${http.contactId}`,
+      ),
+    ).toEqual([InvoiceID]);
     expect(await ids(`InvoiceNumbers=${InvoiceNumber}&Statuses=PAID`)).toEqual([]);
     const later = { "if-modified-since": new Date(Date.now() + 60_000).toISOString().slice(0, 19) };
     expect(await ids("page=1", later)).toEqual([]);
   });
 
   test("a filter that cannot be read is refused, not ignored", async () => {
-    const { status } = await send("GET", `Invoices?where=${encodeURIComponent('1==1; drop table "x"')}`);
+    const { status } = await send(
+      "GET",
+      `Invoices?where=${encodeURIComponent('1==1; drop table "x"')}`,
+    );
     expect(status).toBe(400);
   });
 
   test("archived contacts are listed only when asked for, and take no new invoice", async () => {
-    const made = await send("PUT", "Contacts", { Contacts: [{ Name: "Soon gone", ContactNumber: "G1" }] });
+    const made = await send("PUT", "Contacts", {
+      Contacts: [{ Name: "Soon gone", ContactNumber: "G1" }],
+    });
     const [contact] = made.body.Contacts ?? [];
     const id = contact?.ContactID ?? "";
-    const archived = await send("POST", `Contacts/${id}`, { ContactID: id, ContactStatus: "ARCHIVED" });
-    expect(archived.body.Contacts).toMatchObject([{ ContactStatus: "ARCHIVED", Name: "Soon gone" }]);
+    const archived = await send("POST", `Contacts/${id}`, {
+      ContactID: id,
+      ContactStatus: "ARCHIVED",
+    });
+    expect(archived.body.Contacts).toMatchObject([
+      { ContactStatus: "ARCHIVED", Name: "Soon gone" },
+    ]);
     const where = `where=${encodeURIComponent('ContactNumber=="G1"')}`;
     expect((await send("GET", `Contacts?${where}`)).body.Contacts).toEqual([]);
-    expect((await send("GET", `Contacts?${where}&includeArchived=true`)).body.Contacts).toHaveLength(1);
+    expect(
+      (await send("GET", `Contacts?${where}&includeArchived=true`)).body.Contacts,
+    ).toHaveLength(1);
     const refused = await send("PUT", "Invoices?summarizeErrors=false", {
       Invoices: [{ Type: "ACCREC", Contact: { ContactID: id }, LineItems: [{ Description: "x" }] }],
     });
@@ -160,7 +194,10 @@ describe("errors", () => {
       LineItems: [{ Description: "x" }],
     }));
     const refused = await send("PUT", "Invoices?summarizeErrors=true", { Invoices: drafts });
-    expect([refused.status, messagesOf(refused)]).toEqual([400, ["Organisation is not subscribed to currency ZMW"]]);
+    expect([refused.status, messagesOf(refused)]).toEqual([
+      400,
+      ["Organisation is not subscribed to currency ZMW"],
+    ]);
     const { body } = await send("GET", `Invoices?InvoiceNumbers=${numbers.join(",")}`);
     expect(body.Invoices?.map(({ InvoiceNumber }) => InvoiceNumber)).toEqual(numbers.slice(0, 1));
   });
@@ -168,7 +205,10 @@ describe("errors", () => {
   test("a missing token is 401, an unknown path 404 in plain text, and every answer of the API has its limits", async () => {
     expect((await fetch(`${http.connection.baseUrl}/Invoices`)).status).toBe(401);
     const unknown = await send("GET", `Invoices/${crypto.randomUUID()}`);
-    expect([unknown.status, unknown.headers.get("content-type")]).toEqual([404, "text/plain; charset=utf-8"]);
+    expect([unknown.status, unknown.headers.get("content-type")]).toEqual([
+      404,
+      "text/plain; charset=utf-8",
+    ]);
     expect(Number(unknown.headers.get("x-minlimit-remaining"))).toBeGreaterThan(0);
   });
 
@@ -191,7 +231,10 @@ describe("errors", () => {
     const first = await send("PUT", "Contacts", contact, headers);
     expect((await send("PUT", "Contacts", contact, headers)).body).toEqual(first.body);
     const other = await send("PUT", "Contacts", { Contacts: [{ Name: "Another" }] }, headers);
-    expect([other.status, `${other.body.Message}`]).toEqual([400, expect.stringContaining("different request")]);
+    expect([other.status, `${other.body.Message}`]).toEqual([
+      400,
+      expect.stringContaining("different request"),
+    ]);
   });
 
   test("an organisation is made once, however often it is asked for", async () => {

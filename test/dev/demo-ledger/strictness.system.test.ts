@@ -49,7 +49,9 @@ test("a summary of invoices is a page without lines and payments, with all amoun
   const query = new URLSearchParams({ summaryOnly: "true", InvoiceNumbers: InvoiceNumber ?? "" });
   const { body } = await http.send("GET", `Invoices?${query}`);
   expect(body.pagination).toMatchObject({ page: 1, itemCount: 1 });
-  expect(body.Invoices).toMatchObject([{ Total: 100, AmountDue: 100, Status: "AUTHORISED", SentToContact: false }]);
+  expect(body.Invoices).toMatchObject([
+    { Total: 100, AmountDue: 100, Status: "AUTHORISED", SentToContact: false },
+  ]);
   expect(Object.keys(body.Invoices?.[0] ?? {})).not.toEqual(
     expect.arrayContaining([expect.stringMatching(/^(LineItems|Payments|HasAttachments)$/)]),
   );
@@ -78,15 +80,26 @@ test("nothing in a locked period is voided or deleted, and a credit note neither
     [`CreditNotes/${note.CreditNoteID}`, "VOIDED"],
   ]) {
     const sent = await http.send("POST", path ?? "", { Status });
-    expect([sent.status, messagesOf(sent).join()]).toEqual([400, expect.stringMatching(/lock date/)]);
+    expect([sent.status, messagesOf(sent).join()]).toEqual([
+      400,
+      expect.stringMatching(/lock date/),
+    ]);
   }
   await lock(null);
-  expect((await http.send("POST", `Invoices/${approved.InvoiceID}`, { Status: "VOIDED" })).status).toBe(200);
+  expect(
+    (await http.send("POST", `Invoices/${approved.InvoiceID}`, { Status: "VOIDED" })).status,
+  ).toBe(200);
 });
 
 test("without summarizeErrors a list with one refusal is a 400 that leaves the others made", async () => {
   const numbers = [crypto.randomUUID(), crypto.randomUUID()];
-  const line = { Description: "Work", AccountCode: "200", TaxType: "NONE", Quantity: 1, UnitAmount: 1 };
+  const line = {
+    Description: "Work",
+    AccountCode: "200",
+    TaxType: "NONE",
+    Quantity: 1,
+    UnitAmount: 1,
+  };
   const drafts = numbers.map((InvoiceNumber, index) => ({
     ...{ Type: "ACCREC", InvoiceNumber, Contact: { ContactID: http.contactId }, LineItems: [line] },
     ...(index === 0 ? {} : { CurrencyCode: "ZMW" }),
@@ -102,7 +115,8 @@ test("lengths are counted in code points", async () => {
   expect((await put(name(255))).status).toBe(200);
   expect((await put(name(256))).status).toBe(400);
   const line = { AccountCode: "200", TaxType: "NONE", Quantity: 1, UnitAmount: 1 };
-  const describe = (length: number) => http.invoice({ LineItems: [{ ...line, Description: "😀".repeat(length) }] });
+  const describe = (length: number) =>
+    http.invoice({ LineItems: [{ ...line, Description: "😀".repeat(length) }] });
   expect((await describe(4_000)).InvoiceID).toBeDefined();
   expect((await describe(4_001)).InvoiceID).toBeUndefined();
 });
@@ -110,8 +124,12 @@ test("lengths are counted in code points", async () => {
 test("an organisation that folds numbers keeps them trimmed and takes none twice in another case", async () => {
   const own = await openDemoHttp(await connectOrganisation(world.demo.url, { foldsNumbers: true }));
   const InvoiceNumber = `inv ${crypto.randomUUID()}`;
-  expect(await own.invoice({ InvoiceNumber: `${InvoiceNumber} ` })).toMatchObject({ InvoiceNumber });
-  expect(await own.invoice({ InvoiceNumber: InvoiceNumber.toUpperCase() })).toMatchObject({ ErrorNumber: 10 });
+  expect(await own.invoice({ InvoiceNumber: `${InvoiceNumber} ` })).toMatchObject({
+    InvoiceNumber,
+  });
+  expect(await own.invoice({ InvoiceNumber: InvoiceNumber.toUpperCase() })).toMatchObject({
+    ErrorNumber: 10,
+  });
   expect(await http.invoice({ InvoiceNumber })).toMatchObject({ InvoiceNumber });
   expect(await http.invoice({ InvoiceNumber: InvoiceNumber.toUpperCase() })).toMatchObject({
     InvoiceNumber: InvoiceNumber.toUpperCase(),
@@ -123,6 +141,8 @@ test("an invoice with money on it is sent without a new time of change", async (
   const one = await http.invoice({ Status: "AUTHORISED" });
   await world.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/payments`, { amount: 10 });
   const before = (await http.readInvoice(one.InvoiceID)) as object;
-  expect((await world.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/send`, {})).status).toBe(200);
+  expect((await world.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/send`, {})).status).toBe(
+    200,
+  );
   expect(await http.readInvoice(one.InvoiceID)).toEqual({ ...before, SentToContact: true });
 });

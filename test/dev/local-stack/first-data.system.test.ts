@@ -5,7 +5,11 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createFirstData, describeFirstData, type FirstData } from "../../../src/dev/local-stack/first-data.ts";
+import {
+  createFirstData,
+  describeFirstData,
+  type FirstData,
+} from "../../../src/dev/local-stack/first-data.ts";
 import { startSystem, type TestSystem } from "../../support/system.ts";
 import { commandsIn, keysIn, readCurl } from "./first-start.ts";
 
@@ -36,7 +40,8 @@ async function ledgerWithOneTenant(): Promise<{ url: string; server: Server }> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (request.url === "/demo/tenants" && ++tenants > 1) return response.writeHead(503).end("not now");
+    if (request.url === "/demo/tenants" && ++tenants > 1)
+      return response.writeHead(503).end("not now");
     const { host: _, connection: __, "content-length": ___, ...headers } = request.headers;
     const answer = await fetch(`${system.demoUrl}${request.url}`, {
       method: request.method ?? "GET",
@@ -79,9 +84,15 @@ test("the first data is a live organisation and a sandbox whose keys work, and t
      GROUP BY o.seq, o.livemode, o.usage_allowed, p.code, m.code, pm.type ORDER BY o.seq`,
   );
   const meter = { plan: "team", meter: "api-calls", type: "tiered", bounds: [1000, null] };
-  expect(metered).toEqual([true, false].map((livemode) => ({ livemode, usage_allowed: livemode, ...meter })));
+  expect(metered).toEqual(
+    [true, false].map((livemode) => ({ livemode, usage_allowed: livemode, ...meter })),
+  );
 
-  const text = describeFirstData(data, { baseUrl: system.baseUrl, adminUrl: system.adminUrl, temporalUiUrl });
+  const text = describeFirstData(data, {
+    baseUrl: system.baseUrl,
+    adminUrl: system.adminUrl,
+    temporalUiUrl,
+  });
   expect(keysIn(text)).toEqual([data.liveKey, data.testKey]);
   const [create = "", list = "", report = "", grpc = "", ...others] = commandsIn(text);
   expect(others).toEqual([]);
@@ -104,7 +115,9 @@ test("the first data is a live organisation and a sandbox whose keys work, and t
   });
 
   const output = await shell(grpc);
-  const message = JSON.parse(output) as { subscription: { customerCode?: string; customer_code?: string } };
+  const message = JSON.parse(output) as {
+    subscription: { customerCode?: string; customer_code?: string };
+  };
   expect(message.subscription.customerCode ?? message.subscription.customer_code).toBe("ACME");
   const { rows } = await system.pool.query("SELECT count(*)::int AS count FROM subscriptions");
   expect(rows).toEqual([{ count: 2 }]);
@@ -118,7 +131,12 @@ test("a database that has an organisation gets no first data", async () => {
 });
 
 test("over TLS the told addresses are https, and gRPC needs no prior knowledge of HTTP/2", () => {
-  const data = { liveKey: "key_live_a", testKey: "key_test_b", operatorToken: null, subscriptionId: "" };
+  const data = {
+    liveKey: "key_live_a",
+    testKey: "key_test_b",
+    operatorToken: null,
+    subscriptionId: "",
+  };
   const [plain, tls] = ["http", "https"].map((scheme) =>
     describeFirstData(data, {
       baseUrl: `${scheme}://billing.example:8443`,
@@ -137,9 +155,14 @@ test("over TLS the told addresses are https, and gRPC needs no prior knowledge o
 function shell(command: string): Promise<string> {
   const path = `${join(root, "node_modules/.bin")}${delimiter}${process.env.PATH ?? ""}`;
   return new Promise((resolve, reject) => {
-    execFile("sh", ["-c", command], { cwd: root, env: { ...process.env, PATH: path } }, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(`${error.message}\n${stdout}${stderr}`));
-    });
+    execFile(
+      "sh",
+      ["-c", command],
+      { cwd: root, env: { ...process.env, PATH: path } },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(`${error.message}\n${stdout}${stderr}`));
+      },
+    );
   });
 }

@@ -43,7 +43,9 @@ export function commandsIn(text: string): string[] {
 
 /** The request of a `curl` command; throws at an option that is not understood here. */
 export function readCurl(command: string): CurlRequest {
-  const [program, ...words] = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "");
+  const [program, ...words] = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(
+    ([, quoted, bare]) => quoted ?? bare ?? "",
+  );
   if (program !== "curl") throw new Error(`${command} is no curl command`);
   const headers: Record<string, string> = {};
   let url = "";

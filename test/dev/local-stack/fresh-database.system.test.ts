@@ -13,6 +13,8 @@ test("any number of fresh databases can be made at once, each its own, and dropp
   const { rows } = await client.query<{ one: number }>("SELECT 1 AS one");
   expect(rows).toEqual([{ one: 1 }]);
   await Promise.all(databases.map((database) => database.drop()));
-  await expect(new pg.Client({ connectionString: first?.url }).connect()).rejects.toMatchObject({ code: "3D000" });
+  await expect(new pg.Client({ connectionString: first?.url }).connect()).rejects.toMatchObject({
+    code: "3D000",
+  });
   await client.end().catch(() => undefined);
 });

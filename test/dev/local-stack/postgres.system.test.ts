@@ -68,7 +68,9 @@ test("data of one start is there in the next", async () => {
 test("a server that a killed start left running is stopped, and its data is there", async () => {
   const left = await startWithRow();
   await expectKept();
-  expect(lines).toEqual([`PostgreSQL still runs from an earlier start (process ${left.pid}): stopping it`]);
+  expect(lines).toEqual([
+    `PostgreSQL still runs from an earlier start (process ${left.pid}): stopping it`,
+  ]);
   await left.exited;
 });
 

@@ -16,8 +16,17 @@ test("a port is read from its setting, or the fallback is taken", () => {
   expect(readPort({ API_PORT: "9000" }, "API_PORT", 8080)).toBe(9000);
 });
 
-test.each(["abc", "0", "-1", "65536", "80.5", "0x10"])("%s is no port, and the error names the setting", (text) => {
-  expect(() => readPort({ API_PORT: text }, "API_PORT", 8080)).toThrow(`API_PORT=${text} is no port`);
+test.each([
+  "abc",
+  "0",
+  "-1",
+  "65536",
+  "80.5",
+  "0x10",
+])("%s is no port, and the error names the setting", (text) => {
+  expect(() => readPort({ API_PORT: text }, "API_PORT", 8080)).toThrow(
+    `API_PORT=${text} is no port`,
+  );
 });
 
 test("two parts that want one port are told apart by their settings", async () => {
@@ -31,9 +40,12 @@ test("two parts that want one port are told apart by their settings", async () =
 });
 
 test("Node before 22.18 is refused with what to do", () => {
-  expect(() => assertNodeVersion("v20.20.2")).toThrow("Node v20.20.2 is too old: 22.18 or newer is needed.");
+  expect(() => assertNodeVersion("v20.20.2")).toThrow(
+    "Node v20.20.2 is too old: 22.18 or newer is needed.",
+  );
   expect(() => assertNodeVersion("v22.17.9")).toThrow("too old");
-  for (const version of ["v22.18.0", "v24.0.0", "v26.1.0"]) expect(() => assertNodeVersion(version)).not.toThrow();
+  for (const version of ["v22.18.0", "v24.0.0", "v26.1.0"])
+    expect(() => assertNodeVersion(version)).not.toThrow();
 });
 
 test("a process that ignores the polite signal is ended after its limit", async () => {
@@ -50,7 +62,9 @@ test("a process that ignores the polite signal is ended after its limit", async 
 
 test("the sealing key is made once, whoever comes first, is closed to others, and SECRET_KEY goes before it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "secret-key-test-"));
-  const [first, ...others] = await Promise.all(Array.from({ length: 4 }, () => secretKeyOf({}, folder)));
+  const [first, ...others] = await Promise.all(
+    Array.from({ length: 4 }, () => secretKeyOf({}, folder)),
+  );
   expect(Buffer.from(first ?? "", "base64")).toHaveLength(32);
   expect(new Set(others)).toEqual(new Set([first]));
   expect((await stat(join(folder, "secret-key"))).mode & 0o777).toBe(0o600);
@@ -61,5 +75,7 @@ test("the sealing key is made once, whoever comes first, is closed to others, an
 test("the base URL follows the API's host and TLS settings", () => {
   expect(apiAddressOf({}, 8080)).toBe("http://127.0.0.1:8080");
   expect(apiAddressOf({ API_HOST: "0.0.0.0" }, 8080)).toBe("http://127.0.0.1:8080");
-  expect(apiAddressOf({ API_HOST: "10.0.0.5", TLS_CERT_FILE: "cert.pem" }, 443)).toBe("https://10.0.0.5:443");
+  expect(apiAddressOf({ API_HOST: "10.0.0.5", TLS_CERT_FILE: "cert.pem" }, 443)).toBe(
+    "https://10.0.0.5:443",
+  );
 });

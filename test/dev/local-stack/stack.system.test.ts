@@ -11,8 +11,13 @@ import { collectParts, type Parts } from "../../../src/dev/local-stack/stack-set
 import { freshDatabase } from "../../support/database.ts";
 import { freePorts, portSettings } from "./first-start.ts";
 
-const program = (name: string): string => fileURLToPath(new URL(`./programs/${name}.ts`, import.meta.url));
-const programs = { api: program("api"), worker: program("worker"), demoLedger: program("demo-ledger") };
+const program = (name: string): string =>
+  fileURLToPath(new URL(`./programs/${name}.ts`, import.meta.url));
+const programs = {
+  api: program("api"),
+  worker: program("worker"),
+  demoLedger: program("demo-ledger"),
+};
 
 let folder = "";
 let env: NodeJS.ProcessEnv = {};
@@ -24,7 +29,12 @@ beforeEach(async () => {
   lines = [];
   parts = collectParts((line) => lines.push(line));
   const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, ...inherited } = process.env;
-  env = { ...inherited, ...(await freePorts()), DATA_FOLDER: join(folder, "data"), STORY_FILE: join(folder, "story") };
+  env = {
+    ...inherited,
+    ...(await freePorts()),
+    DATA_FOLDER: join(folder, "data"),
+    STORY_FILE: join(folder, "story"),
+  };
 });
 
 afterEach(async () => {
@@ -33,18 +43,30 @@ afterEach(async () => {
 });
 
 function start(more: Partial<typeof programs> = {}): Promise<Stack> {
-  return startStack({ env, log: (line) => lines.push(line), parts, programs: { ...programs, ...more } });
+  return startStack({
+    env,
+    log: (line) => lines.push(line),
+    parts,
+    programs: { ...programs, ...more },
+  });
 }
 
 async function story(): Promise<string[]> {
-  return (await readFile(join(folder, "story"), "utf8").catch(() => "")).split("\n").filter((line) => line !== "");
+  return (await readFile(join(folder, "story"), "utf8").catch(() => ""))
+    .split("\n")
+    .filter((line) => line !== "");
 }
 
 /** A stack in a process of its own, up; the caller kills it. */
 async function startElsewhere(): Promise<{ pid: number; exited: Promise<void> }> {
-  const child = spawn(process.execPath, [program("start-and-wait")], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [program("start-and-wait")], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const exited = new Promise<void>((done) => child.once("exit", () => done()));
-  await new Promise<void>((done) => child.stdout.on("data", (text) => String(text).includes("all started") && done()));
+  await new Promise<void>((done) =>
+    child.stdout.on("data", (text) => String(text).includes("all started") && done()),
+  );
   return { pid: child.pid ?? 0, exited };
 }
 
@@ -56,22 +78,32 @@ test("API and worker are drained before the demo ledger, and that before Tempora
     .poll(async () => (await story()).sort())
     .toEqual(["api started true", "demo-ledger started true", "worker started true"]);
   await parts.stopAll();
-  expect((await story()).slice(3)).toEqual(["api drained", "worker drained", "demo-ledger drained"]);
+  expect((await story()).slice(3)).toEqual([
+    "api drained",
+    "worker drained",
+    "demo-ledger drained",
+  ]);
   const stopped = lines.filter((line) => line.endsWith(" stopped")).slice(0, 3);
   expect(stopped).toEqual(["API stopped", "Worker stopped", "Demo ledger stopped"]);
 });
 
 test("the data folder is closed to other users, also one of an earlier start", async () => {
   const data = join(folder, "data");
-  for (const left of ["temporal", "logs"]) await mkdir(join(data, left), { recursive: true, mode: 0o755 });
-  await writeFile(join(data, "start.json"), '{"owner":{"name":"start","pid":0,"command":""},"children":[]}', {
-    mode: 0o644,
-  });
+  for (const left of ["temporal", "logs"])
+    await mkdir(join(data, left), { recursive: true, mode: 0o755 });
+  await writeFile(
+    join(data, "start.json"),
+    '{"owner":{"name":"start","pid":0,"command":""},"children":[]}',
+    {
+      mode: 0o644,
+    },
+  );
   await start();
   const modeOf = async (path: string) => ((await stat(join(data, path))).mode & 0o777).toString(8);
   // Root runs PostgreSQL as another user, who has to pass through.
   expect(await modeOf("")).toBe(process.getuid?.() === 0 ? "711" : "700");
-  for (const inner of ["temporal", "logs", "postgres"]) expect([inner, await modeOf(inner)]).toEqual([inner, "700"]);
+  for (const inner of ["temporal", "logs", "postgres"])
+    expect([inner, await modeOf(inner)]).toEqual([inner, "700"]);
   for (const file of ["start.json", "secret-key", "postgres/password"]) {
     expect([file, await modeOf(file)]).toEqual([file, "600"]);
   }
@@ -101,7 +133,9 @@ test("a program that cannot start is an error with its last words, and what runs
 
 test("a program that ends by itself is told", async () => {
   await start();
-  const [api] = JSON.parse(await readFile(join(folder, "data/start.json"), "utf8")).children.slice(-1);
+  const [api] = JSON.parse(await readFile(join(folder, "data/start.json"), "utf8")).children.slice(
+    -1,
+  );
   process.kill(api.pid, "SIGKILL");
   expect(await parts.broken).toContain("API ended by itself (signal SIGKILL)");
 });
@@ -124,7 +158,9 @@ test("what a killed start left behind is ended, and the next one comes up over t
 
 test("a second start over the same data is refused and leaves the first alone", async () => {
   const first = await startElsewhere();
-  await expect(start()).rejects.toThrow(`(process ${first.pid}). Stop it first, or set DATA_FOLDER to another folder.`);
+  await expect(start()).rejects.toThrow(
+    `(process ${first.pid}). Stop it first, or set DATA_FOLDER to another folder.`,
+  );
   expect((await fetch(`http://127.0.0.1:${env.API_PORT}`)).status).toBe(200);
   process.kill(first.pid, "SIGKILL");
   await first.exited;
@@ -136,8 +172,15 @@ test("with a database and a Temporal of one's own, only API and worker are start
   env.DATABASE_URL = own.url;
   env.TEMPORAL_ADDRESS = inject("temporalAddress");
   const stack = await start();
-  expect(stack).toMatchObject({ demoLedgerUrl: undefined, temporalUiUrl: undefined, databaseUrl: env.DATABASE_URL });
+  expect(stack).toMatchObject({
+    demoLedgerUrl: undefined,
+    temporalUiUrl: undefined,
+    databaseUrl: env.DATABASE_URL,
+  });
   await parts.stopAll();
-  expect(lines.filter((line) => line.endsWith(" stopped"))).toEqual(["API stopped", "Worker stopped"]);
+  expect(lines.filter((line) => line.endsWith(" stopped"))).toEqual([
+    "API stopped",
+    "Worker stopped",
+  ]);
   await own.drop();
 });

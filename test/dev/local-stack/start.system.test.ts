@@ -18,7 +18,12 @@ const running = new Set<Started>();
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "start-test-"));
-  const { DATABASE_URL: _, TEMPORAL_ADDRESS: __, TEMPORAL_NAMESPACE: ___, ...inherited } = process.env;
+  const {
+    DATABASE_URL: _,
+    TEMPORAL_ADDRESS: __,
+    TEMPORAL_NAMESPACE: ___,
+    ...inherited
+  } = process.env;
   env = { ...inherited, ...(await freePorts()), DATA_FOLDER: join(folder, "data") };
 });
 
@@ -40,11 +45,18 @@ interface Started {
 
 /** Starts it as a terminal does: in a process group of its own, to which Ctrl-C goes. */
 function start(): Started {
-  const child = spawn(process.execPath, [script], { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  const child = spawn(process.execPath, [script], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => (output += String(chunk)));
   // Not its exit: what it wrote last may come after that.
-  const ended = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
+  const ended = new Promise<number | null>((resolve) =>
+    child.once("close", (code) => resolve(code)),
+  );
   const started = { child, ended, output: () => output };
   running.add(started);
   void ended.then(() => running.delete(started));
@@ -55,7 +67,8 @@ async function untilUp({ child, output }: Started): Promise<void> {
   await until(
     () => `everything is started: ${output()}`,
     async () => {
-      if (child.exitCode !== null) throw new Error(`the start ended with ${child.exitCode}: ${output()}`);
+      if (child.exitCode !== null)
+        throw new Error(`the start ended with ${child.exitCode}: ${output()}`);
       return output().includes("Ctrl-C stops everything.");
     },
   );
@@ -63,12 +76,16 @@ async function untilUp({ child, output }: Started): Promise<void> {
 
 /** What still runs over the data folder, or is a program that this start recorded, or listens on one of its ports. */
 async function remains(): Promise<string[]> {
-  const record = await readFile(join(folder, "data/start.json"), "utf8").catch(() => '{"children":[]}');
+  const record = await readFile(join(folder, "data/start.json"), "utf8").catch(
+    () => '{"children":[]}',
+  );
   const { children } = JSON.parse(record) as { children: readonly { pid: number }[] };
   const processes = execFileSync("ps", ["-eo", "pid=,stat=,args="], { encoding: "utf8" })
     .split("\n")
     .map((line) => line.trim())
-    .filter((line) => line.includes(folder) || children.some(({ pid }) => line.startsWith(`${pid} `)));
+    .filter(
+      (line) => line.includes(folder) || children.some(({ pid }) => line.startsWith(`${pid} `)),
+    );
   const ports = await Promise.all(
     portSettings.map(async (name) => ((await isListening(Number(env[name]))) ? [name] : [])),
   );
@@ -93,7 +110,9 @@ test("the first start prints keys and calls that work, the next one neither, and
   expect(await (await fetch(books)).text()).toContain("<title>Demo ledger: books</title>");
   // A slow machine may answer before the ledger has it.
   const shown = await until("the books have it", async () => {
-    const read = (await (await fetch(`${books}/demo/books`)).json()) as { invoices: readonly object[] };
+    const read = (await (await fetch(`${books}/demo/books`)).json()) as {
+      invoices: readonly object[];
+    };
     return read.invoices.length > 0 && read;
   });
   expect(shown).toMatchObject({ faults: [], invoices: [{ contact: "Acme Ltd" }] });

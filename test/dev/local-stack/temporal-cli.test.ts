@@ -44,7 +44,10 @@ const find = (download: MakeCli, build: MakeCli): Promise<string> =>
 
 test("one on PATH is taken before one in the cache, and that before any is made", async () => {
   const never = fails("not to be asked");
-  const cached = await writeProgram(join(folder, "cache/subscription-billing/temporal-1.8.2/temporal"), "kept");
+  const cached = await writeProgram(
+    join(folder, "cache/subscription-billing/temporal-1.8.2/temporal"),
+    "kept",
+  );
   expect(await find(never, never)).toBe(cached);
   const onPath = await writeProgram(join(folder, "bin/temporal"), "own");
   expect(await find(never, never)).toBe(onPath);
@@ -58,7 +61,10 @@ test("the SDK's download is taken before a build, kept in the cache and not aske
 
 test("two builds at once both end with the whole program and leave nothing else in the cache", async () => {
   const build = makes("built");
-  const [one, two] = await Promise.all([find(fails("closed"), build), find(fails("closed"), build)]);
+  const [one, two] = await Promise.all([
+    find(fails("closed"), build),
+    find(fails("closed"), build),
+  ]);
   expect(one).toBe(two);
   expect(await readFile(one, "utf8")).toBe("built");
   expect(await readdir(dirname(one))).toEqual(["temporal"]);

@@ -11,8 +11,14 @@ test("namespaces made at once are apart, and a workflow in one is found by its s
   try {
     const client = new Client({ connection, namespace: first.namespace });
     const attributes = { OrganisationId: ["org_1"] };
-    await client.workflow.start("any", { taskQueue: "none", workflowId: "w", searchAttributes: attributes });
-    await expect.poll(async () => (await client.workflow.count("OrganisationId = 'org_1'")).count).toBe(1);
+    await client.workflow.start("any", {
+      taskQueue: "none",
+      workflowId: "w",
+      searchAttributes: attributes,
+    });
+    await expect
+      .poll(async () => (await client.workflow.count("OrganisationId = 'org_1'")).count)
+      .toBe(1);
     const other = new Client({ connection, namespace: second.namespace });
     expect((await other.workflow.count("OrganisationId = 'org_1'")).count).toBe(0);
   } finally {

@@ -7,7 +7,10 @@ import { join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { commandOf } from "../../../src/dev/local-stack/process.ts";
-import { type EmbeddedTemporal, startTemporal } from "../../../src/dev/local-stack/temporal/temporal-server.ts";
+import {
+  type EmbeddedTemporal,
+  startTemporal,
+} from "../../../src/dev/local-stack/temporal/temporal-server.ts";
 import { searchAttributes } from "../../../src/worker/temporal/search-attributes.ts";
 import { freePort } from "../../support/ports.ts";
 
@@ -39,7 +42,10 @@ async function start(names: readonly string[], port?: number): Promise<EmbeddedT
   return temporal;
 }
 
-async function withClient<T>(temporal: EmbeddedTemporal, work: (client: Client) => Promise<T>): Promise<T> {
+async function withClient<T>(
+  temporal: EmbeddedTemporal,
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
   const connection = await Connection.connect({ address: temporal.address });
   try {
     return await work(new Client({ connection, namespace: temporal.namespace }));
@@ -49,16 +55,24 @@ async function withClient<T>(temporal: EmbeddedTemporal, work: (client: Client) 
 }
 
 async function startWorkflow(temporal: EmbeddedTemporal): Promise<void> {
-  const options = { taskQueue: "none", workflowId: "kept", searchAttributes: { OrganisationId: ["org_1"] } };
+  const options = {
+    taskQueue: "none",
+    workflowId: "kept",
+    searchAttributes: { OrganisationId: ["org_1"] },
+  };
   await withClient(temporal, (client) => client.workflow.start("any", options));
 }
 
 async function expectKept(temporal: EmbeddedTemporal): Promise<void> {
   await withClient(temporal, async (client) => {
     expect((await client.workflow.getHandle("kept").describe()).status.name).toBe("RUNNING");
-    const { customAttributes } = await client.connection.operatorService.listSearchAttributes({ namespace: "billing" });
+    const { customAttributes } = await client.connection.operatorService.listSearchAttributes({
+      namespace: "billing",
+    });
     expect(Object.keys(customAttributes).sort()).toEqual([...searchAttributes].sort());
-    await expect.poll(async () => (await client.workflow.count("OrganisationId = 'org_1'")).count).toBe(1);
+    await expect
+      .poll(async () => (await client.workflow.count("OrganisationId = 'org_1'")).count)
+      .toBe(1);
   });
 }
 
@@ -73,7 +87,9 @@ test("a server that a killed start left running is stopped, and its workflows ar
   const left = await start(searchAttributes);
   await startWorkflow(left);
   await expectKept(await start(searchAttributes));
-  expect(lines).toEqual([`Temporal still runs from an earlier start (process ${left.pid}): stopping it`]);
+  expect(lines).toEqual([
+    `Temporal still runs from an earlier start (process ${left.pid}): stopping it`,
+  ]);
   await left.exited;
 });
 
@@ -87,10 +103,14 @@ test("the Web UI answers", async () => {
 function statusFor(url: string, headers: Record<string, string>, body?: string): Promise<number> {
   return new Promise((done, fail) => {
     const method = body === undefined ? "GET" : "POST";
-    const asked = request(url, { method, headers: { "Content-Type": "text/plain", ...headers } }, (answer) => {
-      answer.resume();
-      done(answer.statusCode ?? 0);
-    });
+    const asked = request(
+      url,
+      { method, headers: { "Content-Type": "text/plain", ...headers } },
+      (answer) => {
+        answer.resume();
+        done(answer.statusCode ?? 0);
+      },
+    );
     asked.once("error", fail).end(body);
   });
 }
@@ -99,7 +119,8 @@ test("the Web UI refuses every Host and Origin but this machine's own", async ()
   const temporal = await start(searchAttributes);
   const url = new URL("/api/v1/namespaces", temporal.uiUrl).href;
   await expect.poll(async () => statusFor(url, {})).toBe(200);
-  for (const host of ["localhost", "127.0.0.1:1", "[::1]:8239"]) expect(await statusFor(url, { Host: host })).toBe(200);
+  for (const host of ["localhost", "127.0.0.1:1", "[::1]:8239"])
+    expect(await statusFor(url, { Host: host })).toBe(200);
   for (const host of [
     "evil.example",
     "127.0.0.1.evil.example",

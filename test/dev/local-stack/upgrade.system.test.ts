@@ -29,9 +29,12 @@ afterEach(async () => {
 
 /** Brings the database to where it stood after this migration, and connects. */
 async function migrateTo(last: string): Promise<void> {
-  const names = (await readdir(projectMigrations)).filter((name) => name === "migration_lock.toml" || name <= last);
+  const names = (await readdir(projectMigrations)).filter(
+    (name) => name === "migration_lock.toml" || name <= last,
+  );
   expect(names).toContain(last);
-  for (const name of names) await cp(join(projectMigrations, name), join(folder, name), { recursive: true });
+  for (const name of names)
+    await cp(join(projectMigrations, name), join(folder, name), { recursive: true });
   await migrate(url, { migrationsFolder: folder });
   await client.connect();
 }
@@ -73,7 +76,12 @@ const older: readonly Older[] = [
     ],
     endedAt: "2026-03-10T10:00:00.000000Z",
   },
-  { name: "ended without a trace of when", organisation: "live", status: "ended", endedAt: endOfDay },
+  {
+    name: "ended without a trace of when",
+    organisation: "live",
+    status: "ended",
+    endedAt: endOfDay,
+  },
   {
     name: "ended by the clock of a sandbox",
     organisation: "sandbox",
@@ -112,7 +120,14 @@ async function addOlder(id: string, owner: string, { status, endings = [] }: Old
         start_date, billing_day, current_period, renewal_date, end_date, cancel_at_period_end, units, minimum_units, discount_percent,
         due_at, request_hash)
       VALUES ($1, $2, $2, $2, $3, 'NZD', 'month', 1, 'Pacific/Auckland', '2026-03-01', 1, 0, '2026-04-01', $4, $5, 2, 0, 0, $6, '\\x00')`,
-    [id, owner, status, endDates[status], status === "complete", status === "active" ? "2026-04-01" : null],
+    [
+      id,
+      owner,
+      status,
+      endDates[status],
+      status === "complete",
+      status === "active" ? "2026-04-01" : null,
+    ],
   );
   await client.query(
     `INSERT INTO periods (organisation_id, subscription_id, index, start_date, end_date, billed_units)

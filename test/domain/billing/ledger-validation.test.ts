@@ -31,12 +31,17 @@ const offer: LedgerReferenceData = {
 };
 
 /** Reason and what it was judged by, of the document with these changes. */
-function faultOf(changes: Partial<DocumentToValidate>, known: Partial<LedgerReferenceData> = {}): string | null {
+function faultOf(
+  changes: Partial<DocumentToValidate>,
+  known: Partial<LedgerReferenceData> = {},
+): string | null {
   const fault = validateDocument({ ...document, ...changes }, "invoice", { ...offer, ...known });
   return fault && `${fault.reason} by ${fault.by}`;
 }
 
-const lined = (changes: Partial<DocumentToValidate["lines"][number]>) => ({ lines: [line, { ...line, ...changes }] });
+const lined = (changes: Partial<DocumentToValidate["lines"][number]>) => ({
+  lines: [line, { ...line, ...changes }],
+});
 
 describe("a document", () => {
   test("that the ledger takes by all that is known has no fault", () => {
@@ -46,8 +51,18 @@ describe("a document", () => {
 
   test.each<[string, Partial<DocumentToValidate>, Partial<LedgerReferenceData>, string]>([
     ["without an account", lined({ revenue_account: null }), {}, "account_invalid by null"],
-    ["on an account that is not there", lined({ revenue_account: "999" }), {}, "account_invalid by accounts"],
-    ["on an archived account", lined({ revenue_account: "205" }), {}, "account_invalid by accounts"],
+    [
+      "on an account that is not there",
+      lined({ revenue_account: "999" }),
+      {},
+      "account_invalid by accounts",
+    ],
+    [
+      "on an archived account",
+      lined({ revenue_account: "205" }),
+      {},
+      "account_invalid by accounts",
+    ],
     ["with an inactive tax type", lined({ tax_type: "OLD" }), {}, "tax_invalid by tax_rates"],
     ["with three decimals", lined({ amount: "0.001" }), {}, "currency_not_enabled by null"],
     ["whose lines come to something else", { subtotal: "25.0100" }, {}, "validation by null"],
@@ -96,7 +111,9 @@ describe("a document", () => {
 
   test("is not refused by a list that names nothing", () => {
     const empty = { accounts: {}, tax_rates: {}, currencies: {} };
-    expect(faultOf({ ...lined({ revenue_account: "999", tax_type: "OLD" }), currency: "USD" }, empty)).toBeNull();
+    expect(
+      faultOf({ ...lined({ revenue_account: "999", tax_type: "OLD" }), currency: "USD" }, empty),
+    ).toBeNull();
   });
 
   test("that an operator asks for again is the ledger's to judge, but for what is wrong in itself", () => {

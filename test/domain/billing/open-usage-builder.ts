@@ -35,7 +35,8 @@ export const storage = meterOf({
 });
 
 /** What of usage a test says: the rest is one event of June 2026 (period 5 from 1 January), of which nothing was billed before. */
-export interface UsageOrder extends Partial<Omit<OpenUsage, "period" | "quantity" | "before" | "priced">> {
+export interface UsageOrder
+  extends Partial<Omit<OpenUsage, "period" | "quantity" | "before" | "priced">> {
   readonly index?: number;
   readonly before?: string;
   /** As much as `before` where left out. */
@@ -47,7 +48,11 @@ export function usageOf(quantity: string, order: UsageOrder = {}): OpenUsage {
   const { index = 5, before = "0", priced = before, ...differs } = order;
   return {
     bill: 0,
-    period: periodAt({ start: civilDate("2026-01-01"), billingDay: 1 }, { unit: "month", count: 1 }, index),
+    period: periodAt(
+      { start: civilDate("2026-01-01"), billingDay: 1 },
+      { unit: "month", count: 1 },
+      index,
+    ),
     setupMode: false,
     meter: meterOf(),
     events: 1n,
@@ -64,7 +69,9 @@ export function toldUsage({ usage: { meter, period, bill } }: BilledUsage): stri
 }
 
 /** What became of usage in short; what there is none of is left out. */
-export function toldClose(closed: ClosedUsage & { readonly invoices: readonly DueInvoice[] }): Record<string, unknown> {
+export function toldClose(
+  closed: ClosedUsage & { readonly invoices: readonly DueInvoice[] },
+): Record<string, unknown> {
   const { invoices, joined, creditNotes, unbilled, usageBills } = closed;
   return {
     bills: `${usageBills.billed} to ${usageBills.open}`,
@@ -76,10 +83,17 @@ export function toldClose(closed: ClosedUsage & { readonly invoices: readonly Du
       ]),
     }),
     ...(joined && {
-      joined: [joined.amendment.invoiceId, ...joined.amendment.added.map(toldLine), ...joined.usage.map(toldUsage)],
+      joined: [
+        joined.amendment.invoiceId,
+        ...joined.amendment.added.map(toldLine),
+        ...joined.usage.map(toldUsage),
+      ],
     }),
     ...(creditNotes.length > 0 && {
-      creditNotes: creditNotes.map(({ draft, usage }) => [...toldCredit(draft), ...usage.map(toldUsage)]),
+      creditNotes: creditNotes.map(({ draft, usage }) => [
+        ...toldCredit(draft),
+        ...usage.map(toldUsage),
+      ]),
     }),
     ...(unbilled.length > 0 && { unbilled: unbilled.map(toldUsage) }),
   };

@@ -25,7 +25,9 @@ describe("share of days", () => {
     ["-0.01", 15, 30, "EUR", "-0.0100"],
     ["0.01", 14, 30, "EUR", "0.0000"],
   ])("%s × %i ÷ %i in %s is %s", (value, daysRemaining, daysInPeriod, currency, amount) => {
-    expect(formatDecimal(shareOfDays(d(value), { daysRemaining, daysInPeriod }, currency))).toBe(amount);
+    expect(formatDecimal(shareOfDays(d(value), { daysRemaining, daysInPeriod }, currency))).toBe(
+      amount,
+    );
   });
 });
 
@@ -46,7 +48,10 @@ describe("a change of units", () => {
     ["per_unit", 13, 10, "2026-06-16", {}, "-15.0000", 15],
     ["per_unit", 10, 10, "2026-06-16", {}, "0.0000", 15],
   ] as const)("%s %i to %i on %s %j is %s for %i days", (type, fromUnits, toUnits, date, differs, amount, days) => {
-    const plan = planOf(type, { price: d("10"), tiers: type === "tiered" ? tiersOf(...stripe) : [] });
+    const plan = planOf(type, {
+      price: d("10"),
+      tiers: type === "tiered" ? tiersOf(...stripe) : [],
+    });
     const change = { fromUnits, toUnits, period: june, effectiveDate: civilDate(date) };
     const proration = prorate(plan, termsOf(0, differs), change);
     expect(formatDecimal(proration.amount)).toBe(amount);
@@ -77,14 +82,22 @@ describe("a change of units", () => {
     const clamped = { start: civilDate("2025-02-28"), end: civilDate("2025-03-31") };
     const leap = { start: civilDate("2012-02-01"), end: civilDate("2012-03-01") };
     expect(
-      prorate(plan, termsOf(0), { ...change, period: clamped, effectiveDate: civilDate("2025-03-15") }),
+      prorate(plan, termsOf(0), {
+        ...change,
+        period: clamped,
+        effectiveDate: civilDate("2025-03-15"),
+      }),
     ).toMatchObject({
       amount: d("25.81"),
       daysRemaining: 16,
       daysInPeriod: 31,
     });
     expect(
-      prorate(plan, termsOf(0), { ...change, period: leap, effectiveDate: civilDate("2012-02-15") }),
+      prorate(plan, termsOf(0), {
+        ...change,
+        period: leap,
+        effectiveDate: civilDate("2012-02-15"),
+      }),
     ).toMatchObject({
       daysRemaining: 15,
       daysInPeriod: 29,
@@ -94,8 +107,15 @@ describe("a change of units", () => {
   it("the discount is taken off before the one rounding", () => {
     // 1.01 × 0.5 × 15 ÷ 30 = 0.2525; rounding the discounted 0.505 first would make it 0.26.
     const plan = planOf("per_unit", { price: d("1.01") });
-    const change = { fromUnits: 0, toUnits: 1, period: june, effectiveDate: civilDate("2026-06-16") };
-    expect(formatDecimal(prorate(plan, termsOf(0, { discount: "50" }), change).amount)).toBe("0.2500");
+    const change = {
+      fromUnits: 0,
+      toUnits: 1,
+      period: june,
+      effectiveDate: civilDate("2026-06-16"),
+    };
+    expect(formatDecimal(prorate(plan, termsOf(0, { discount: "50" }), change).amount)).toBe(
+      "0.2500",
+    );
   });
 
   it.each(["2026-05-31", "2026-07-01"])("on %s, outside the period, is impossible", (date) => {

@@ -3,7 +3,10 @@ import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
-import type { BillingState, DeferredLine } from "../../../src/domain/subscriptions/billing-state.ts";
+import type {
+  BillingState,
+  DeferredLine,
+} from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import {
   afterChange,
@@ -19,8 +22,12 @@ const d = parseDecimal;
 const planOnly = (month: string, next: string, units = 10) =>
   `${units * 10}.0000 for 2026-${month}-01 to 2026-${next}-01: ${units} × 10.0000`;
 const deferred = (units: number, from: string, state = stateOf()): BillingState =>
-  afterChange(state, decideUnitsChange(state, changeTo(units, { from, behaviour: "charge_on_renewal" })));
-const waiting = "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
+  afterChange(
+    state,
+    decideUnitsChange(state, changeTo(units, { from, behaviour: "charge_on_renewal" })),
+  );
+const waiting =
+  "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
 const due = (order: StateOrder) => toldDue(decideDue(stateOf(order)));
 const inSetupMode = { organisation: { setupMode: true } };
 
@@ -29,7 +36,10 @@ describe("deferred lines", () => {
     const invoices = [["renewal of 6", planOnly("07", "08", 12), waiting]];
     for (const day of ["2026-06-17", "2026-07-01"]) {
       const { state, told } = dueOver(deferred(12, "2026-06-16"), day, "2026-08-01");
-      expect(told).toMatchObject([{ invoices }, { invoices: [["renewal of 7", planOnly("08", "09", 12)]] }]);
+      expect(told).toMatchObject([
+        { invoices },
+        { invoices: [["renewal of 7", planOnly("08", "09", 12)]] },
+      ]);
       expect(state.deferred).toEqual([]);
     }
   });
@@ -37,28 +47,54 @@ describe("deferred lines", () => {
   it("are billed oldest first, each by the first invoice raised, and are told by id", () => {
     const twice = deferred(13, "2026-06-16", deferred(12, "2026-06-16"));
     const decision = decideDue({ ...twice, today: civilDate("2026-08-01") });
-    expect(decision?.invoices.map(({ deferredIds }) => deferredIds)).toEqual([["deferred 0", "deferred 1"], []]);
-    expect(decision?.invoices[0]?.draft).toMatchObject({ type: "renewal", periodIndex: 6, subtotal: d("145.00") });
+    expect(decision?.invoices.map(({ deferredIds }) => deferredIds)).toEqual([
+      ["deferred 0", "deferred 1"],
+      [],
+    ]);
+    expect(decision?.invoices[0]?.draft).toMatchObject({
+      type: "renewal",
+      periodIndex: 6,
+      subtotal: d("145.00"),
+    });
     expect(decision?.invoices[0]?.draft.lines).toMatchObject([
       { kind: "plan", amount: d("130.00") },
-      { kind: "proration", amount: d("10.00"), proration: { fromUnits: 10, toUnits: 12, daysRemaining: 15 } },
-      { kind: "proration", amount: d("5.00"), proration: { fromUnits: 12, toUnits: 13, daysInPeriod: 30 } },
+      {
+        kind: "proration",
+        amount: d("10.00"),
+        proration: { fromUnits: 10, toUnits: 12, daysRemaining: 15 },
+      },
+      {
+        kind: "proration",
+        amount: d("5.00"),
+        proration: { fromUnits: 12, toUnits: 13, daysInPeriod: 30 },
+      },
     ]);
   });
 
   const setToEnd = (state: BillingState): BillingState => {
     const { renewalDate } = state.subscription;
-    return { ...state, subscription: { ...state.subscription, cancelAtPeriodEnd: true, endDate: renewalDate } };
+    return {
+      ...state,
+      subscription: { ...state.subscription, cancelAtPeriodEnd: true, endDate: renewalDate },
+    };
   };
   const change = ["change of 5", waiting];
 
   it("whose renewal never comes are billed when it completes", () => {
     const state = { ...setToEnd(deferred(12, "2026-06-16")), today: civilDate("2026-07-03") };
     const decision = decideDue(state);
-    expect(toldDue(decision)).toEqual({ is: "complete, in 5, until 2026-07-01", periods: [], invoices: [change] });
+    expect(toldDue(decision)).toEqual({
+      is: "complete, in 5, until 2026-07-01",
+      periods: [],
+      invoices: [change],
+    });
     expect(decision?.invoices[0]).toMatchObject({
       deferredIds: ["deferred 0"],
-      draft: { issueDate: "2026-07-03", dueDate: "2026-08-02", period: { start: "2026-06-01", end: "2026-07-01" } },
+      draft: {
+        issueDate: "2026-07-03",
+        dueDate: "2026-08-02",
+        period: { start: "2026-06-01", end: "2026-07-01" },
+      },
     });
     expect(decideDue(afterDue(state, decision))).toBeNull();
   });
@@ -74,9 +110,15 @@ describe("deferred lines", () => {
   });
 
   it("of one that completes during Setup Mode are billed once it is off: nothing is lost", () => {
-    const state = { ...setToEnd(deferred(12, "2026-06-16")), organisation: stateOf(inSetupMode).organisation };
+    const state = {
+      ...setToEnd(deferred(12, "2026-06-16")),
+      organisation: stateOf(inSetupMode).organisation,
+    };
     const complete = dueOver(state, "2026-07-01", "2026-07-02");
-    expect(complete.told).toEqual([{ is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] }, null]);
+    expect(complete.told).toEqual([
+      { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] },
+      null,
+    ]);
     const off = { ...complete.state, organisation: stateOf().organisation };
     expect(dueOver(off, "2026-07-10", "2026-07-11").told).toEqual([
       { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [change] },
@@ -86,15 +128,33 @@ describe("deferred lines", () => {
 });
 
 describe("the last period", () => {
-  const ends = (differs: StateOrder["subscription"]) => ({ endDate: civilDate("2026-07-01"), ...differs });
+  const ends = (differs: StateOrder["subscription"]) => ({
+    endDate: civilDate("2026-07-01"),
+    ...differs,
+  });
 
   it.each([
     ["set to end", ends({ cancelAtPeriodEnd: true })],
     ["of a limited number of cycles", ends({ endAfterCycles: 6 })],
   ])("of one %s has no renewal invoice, and it completes on the renewal date", (_, subscription) => {
-    const { state, told } = dueOver(stateOf({ subscription }), "2026-06-20", "2026-06-30", "2026-07-01", "2026-09-01");
-    expect(told).toEqual([null, null, { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] }, null]);
-    expect(state.subscription).toMatchObject({ ...subscription, status: "complete", renewalDate: "2026-07-01" });
+    const { state, told } = dueOver(
+      stateOf({ subscription }),
+      "2026-06-20",
+      "2026-06-30",
+      "2026-07-01",
+      "2026-09-01",
+    );
+    expect(told).toEqual([
+      null,
+      null,
+      { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] },
+      null,
+    ]);
+    expect(state.subscription).toMatchObject({
+      ...subscription,
+      status: "complete",
+      renewalDate: "2026-07-01",
+    });
     expect(decideDue({ ...state, today: civilDate("2027-01-01") })).toBeNull();
   });
 
@@ -131,7 +191,11 @@ describe("Setup Mode", () => {
   it("raises nothing, ahead or on the renewal date, and periods that begin during it are never billed", () => {
     const on = stateOf(inSetupMode);
     const { state, told } = dueOver(on, "2026-06-20", "2026-07-01", "2026-07-20");
-    const renewed = { is: "active, in 6, until 2026-08-01", periods: ["6: 10 billed, in Setup Mode"], invoices: [] };
+    const renewed = {
+      is: "active, in 6, until 2026-08-01",
+      periods: ["6: 10 billed, in Setup Mode"],
+      invoices: [],
+    };
     expect(told).toEqual([null, renewed, null]);
     const off = { ...state, organisation: stateOf().organisation };
     expect(dueOver(off, "2026-07-10", "2026-07-18", "2026-08-01").told).toEqual([
@@ -156,6 +220,8 @@ describe("Setup Mode", () => {
   it("turned off inside the window raises at once what was held back", () => {
     const on = dueOver(stateOf(inSetupMode), "2026-06-20").state;
     const off = { ...on, organisation: stateOf().organisation };
-    expect(dueOver(off, "2026-06-21").told).toMatchObject([{ invoices: [["renewal of 6", planOnly("07", "08")]] }]);
+    expect(dueOver(off, "2026-06-21").told).toMatchObject([
+      { invoices: [["renewal of 6", planOnly("07", "08")]] },
+    ]);
   });
 });

@@ -36,7 +36,16 @@ describe("at a renewal", () => {
   it("it is on the new invoice where invoices begin as drafts, behind the plan line, with what is zero", () => {
     expect(due({ usage: [june, free] })).toEqual({
       bills: "1 to 1",
-      invoices: [["renewal of 6", plan(...july), juneLine, freeLine, "calls of 5 in bill 0", "free of 5 in bill 0"]],
+      invoices: [
+        [
+          "renewal of 6",
+          plan(...july),
+          juneLine,
+          freeLine,
+          "calls of 5 in bill 0",
+          "free of 5 in bill 0",
+        ],
+      ],
     });
     expect(due({ usage: [free] })).toMatchObject({
       invoices: [["renewal of 6", plan(...july), freeLine, expect.anything()]],
@@ -57,8 +66,14 @@ describe("at a renewal", () => {
       daysInPeriod: 30,
       period: { start: civilDate("2026-06-16"), end: civilDate("2026-07-01") },
     };
-    const decision = decideDue(stateOf({ today: "2026-07-01", usage: [june], deferred: [{ ...charge, ...days }] }));
-    expect(decision?.invoices[0]?.draft.lines.map(({ kind }) => kind)).toEqual(["plan", "proration", "usage"]);
+    const decision = decideDue(
+      stateOf({ today: "2026-07-01", usage: [june], deferred: [{ ...charge, ...days }] }),
+    );
+    expect(decision?.invoices[0]?.draft.lines.map(({ kind }) => kind)).toEqual([
+      "plan",
+      "proration",
+      "usage",
+    ]);
   });
 
   it.each([
@@ -104,7 +119,9 @@ describe("at a renewal", () => {
     });
     const then = afterDue(state, decision);
     expect(then.usage).toEqual([next]);
-    expect(decideDue({ ...then, today: civilDate("2026-08-01") })?.invoices[0]?.usage).toMatchObject([{ usage: next }]);
+    expect(
+      decideDue({ ...then, today: civilDate("2026-08-01") })?.invoices[0]?.usage,
+    ).toMatchObject([{ usage: next }]);
   });
 
   it("whose price fell is credited, on a credit note beside the invoice", () => {
@@ -113,7 +130,9 @@ describe("at a renewal", () => {
       invoices: [["renewal of 6", plan(...july), juneLine, "calls of 5 in bill 0"]],
       creditNotes: [[credit, "storage of 5 in bill 0"]],
     });
-    expect(due({ usage: [free, cheaper], organisation: { firstInvoiceStatus: "approved" } })).toEqual({
+    expect(
+      due({ usage: [free, cheaper], organisation: { firstInvoiceStatus: "approved" } }),
+    ).toEqual({
       bills: "1 to 1",
       invoices: [["renewal of 6", plan(...july)]],
       creditNotes: [[credit, "storage of 5 in bill 0"]],
@@ -190,9 +209,12 @@ describe("with a renewal invoice that was raised ahead", () => {
   });
 
   it("it has an invoice of its own where a request comes after it, which an amendment would have refused", () => {
-    const decision = decideDue(stateOf({ today: "2026-07-01", usage: [june], renewalInvoice: {} }), {
-      mayJoin: false,
-    });
+    const decision = decideDue(
+      stateOf({ today: "2026-07-01", usage: [june], renewalInvoice: {} }),
+      {
+        mayJoin: false,
+      },
+    );
     expect(decision && toldClose(decision)).toEqual(own);
   });
 
@@ -202,7 +224,12 @@ describe("with a renewal invoice that was raised ahead", () => {
       bills: "2 to 2",
       joined: ["renewal 6", juneLine, "calls of 5 in bill 0"],
       invoices: [
-        ["renewal of 7", plan("2026-08-01", "2026-09-01"), expect.stringContaining("6 call"), "calls of 6 in bill 1"],
+        [
+          "renewal of 7",
+          plan("2026-08-01", "2026-09-01"),
+          expect.stringContaining("6 call"),
+          "calls of 6 in bill 1",
+        ],
       ],
     });
   });
@@ -225,7 +252,9 @@ describe("in Setup Mode", () => {
 
   it("nothing is billed: bills go on and wait", () => {
     expect(due({ ...setupMode, usage: [june, cheaper] })).toEqual({ bills: "0 to 1" });
-    expect(due({ ...setupMode, usage: [june], usageBills: { open: 4, billed: 2 } }, "2026-08-01")).toEqual({
+    expect(
+      due({ ...setupMode, usage: [june], usageBills: { open: 4, billed: 2 } }, "2026-08-01"),
+    ).toEqual({
       bills: "2 to 6",
     });
   });
@@ -301,7 +330,12 @@ describe("after the end", () => {
     "complete",
   ] as const)("of one that is %s, late usage is billed on one more invoice, once", (status) => {
     const late = usageOf("3", { bill: 4, before: "4" });
-    const state = stateOf({ ...over(status), today: "2026-06-25", usage: [late], usageBills: { open: 4, billed: 4 } });
+    const state = stateOf({
+      ...over(status),
+      today: "2026-06-25",
+      usage: [late],
+      usageBills: { open: 4, billed: 4 },
+    });
     const decision = decideDue(state);
     expect(decision && toldClose(decision)).toEqual({
       bills: "5 to 5",
@@ -318,7 +352,10 @@ describe("after the end", () => {
   });
 
   it("late usage that comes to nothing is noted, and that of a bill not loaded is left alone", () => {
-    expect(due({ ...over("ended"), usage: [free] })).toEqual({ bills: "1 to 1", unbilled: ["free of 5 in bill 0"] });
+    expect(due({ ...over("ended"), usage: [free] })).toEqual({
+      bills: "1 to 1",
+      unbilled: ["free of 5 in bill 0"],
+    });
     expect(due({ ...over("ended"), usage: null })).toBeNull();
     expect(due({ ...over("ended"), usage: [] })).toBeNull();
     expect(due({ ...over("ended"), organisation: { setupMode: true }, usage: [june] })).toBeNull();

@@ -24,7 +24,11 @@ const planOnly = (month: string, next: string, units = 10) =>
 const due = (order: StateOrder) => toldDue(decideDue(stateOf(order)));
 
 describe("a pending subscription", () => {
-  const pending: StateOrder = { index: 0, startDate: "2026-06-20", subscription: { status: "pending" } };
+  const pending: StateOrder = {
+    index: 0,
+    startDate: "2026-06-20",
+    subscription: { status: "pending" },
+  };
 
   it.each([
     ["2026-06-19", null],
@@ -43,8 +47,17 @@ describe("a pending subscription", () => {
   });
 
   it("that is set to end completes with its first period", () => {
-    const subscription = { status: "pending", cancelAtPeriodEnd: true, endDate: civilDate("2026-07-20") } as const;
-    const { told } = dueOver(stateOf({ ...pending, subscription }), "2026-06-20", "2026-07-19", "2026-07-20");
+    const subscription = {
+      status: "pending",
+      cancelAtPeriodEnd: true,
+      endDate: civilDate("2026-07-20"),
+    } as const;
+    const { told } = dueOver(
+      stateOf({ ...pending, subscription }),
+      "2026-06-20",
+      "2026-07-19",
+      "2026-07-20",
+    );
     const decision = (is: string) => ({ is, periods: [], invoices: [] });
     expect(told).toEqual([
       decision("active, in 0, until 2026-07-20"),
@@ -91,7 +104,9 @@ describe("the renewal invoice", () => {
   });
 
   it("is dated and due from the day that it is raised on, for the period that it bills", () => {
-    const decision = decideDue(stateOf({ today: "2026-06-17", subscription: { discountPercent: d("10") } }));
+    const decision = decideDue(
+      stateOf({ today: "2026-06-17", subscription: { discountPercent: d("10") } }),
+    );
     expect(decision?.invoices).toEqual([
       {
         deferredIds: [],
@@ -128,8 +143,19 @@ describe("the renewal invoice", () => {
   });
 
   it("is raised once, ahead or on the renewal date, and its period begins with the units that it billed", () => {
-    const { state, told } = dueOver(stateOf(), "2026-06-17", "2026-06-20", "2026-07-01", "2026-07-02");
-    expect(told).toEqual([raised, null, { is: "active, in 6, until 2026-08-01", periods: [], invoices: [] }, null]);
+    const { state, told } = dueOver(
+      stateOf(),
+      "2026-06-17",
+      "2026-06-20",
+      "2026-07-01",
+      "2026-07-02",
+    );
+    expect(told).toEqual([
+      raised,
+      null,
+      { is: "active, in 6, until 2026-08-01", periods: [], invoices: [] },
+      null,
+    ]);
     expect(state.period).toMatchObject({ index: 6, billedUnits: 10, prorationClosed: false });
     expect(dueOver(stateOf(), "2026-07-01", "2026-07-02").told).toEqual([renewed, null]);
   });
@@ -146,11 +172,16 @@ describe("the renewal invoice", () => {
   it("that was removed since leaves its period billed for the units at its start", () => {
     const began = due({ today: "2026-07-01", renewalInvoice: null, units: 12 });
     expect(began).toMatchObject({ periods: ["6: 12 billed"] });
-    expect(due({ today: "2026-07-01", renewalInvoice: {}, units: 12 })).toMatchObject({ periods: [] });
+    expect(due({ today: "2026-07-01", renewalInvoice: {}, units: 12 })).toMatchObject({
+      periods: [],
+    });
   });
 
   it("is raised for nothing to pay too, and for a flat fee without units", () => {
-    expect(due({ today: "2026-07-01", units: 0 })).toHaveProperty("invoices.0.1", planOnly("07", "08", 0));
+    expect(due({ today: "2026-07-01", units: 0 })).toHaveProperty(
+      "invoices.0.1",
+      planOnly("07", "08", 0),
+    );
     const flat = stateOf({ today: "2026-07-01", plan: planOf("flat_fee", { price: d("49") }) });
     const decision = decideDue(flat);
     expect(decision?.periods).toMatchObject([{ index: 6, billedUnits: null }]);
@@ -247,7 +278,13 @@ describe("periods that nobody looked at", () => {
       expect(state.period).toMatchObject({ index: k + 1, start: renewal });
     }
     const last = renewals.at(-1) ?? "";
-    const start = stateOf({ plan, startDate, index: 0, today: last, organisation: { invoiceCreateDays: 0 } });
+    const start = stateOf({
+      plan,
+      startDate,
+      index: 0,
+      today: last,
+      organisation: { invoiceCreateDays: 0 },
+    });
     expect(decideDue(start)?.periods.map((period) => period.start)).toEqual(renewals);
   });
 });

@@ -14,7 +14,13 @@ import {
 } from "../../../src/domain/calendar/civil-date.ts";
 
 describe("text", () => {
-  it.each(["0001-01-01", "9999-12-31", "2024-02-29", "2000-02-29", "2026-11-30"])("%s is a date", (text) => {
+  it.each([
+    "0001-01-01",
+    "9999-12-31",
+    "2024-02-29",
+    "2000-02-29",
+    "2026-11-30",
+  ])("%s is a date", (text) => {
     expect(parseCivilDate(text)).toBe(text);
   });
 
@@ -83,7 +89,11 @@ describe("arithmetic", () => {
 
   it("later dates compare as later", () => {
     const [early, late] = [civilDate("0999-12-31"), civilDate("2026-01-01")];
-    expect([compareDates(early, late), compareDates(late, early), compareDates(late, late)]).toEqual([-1, 1, 0]);
+    expect([
+      compareDates(early, late),
+      compareDates(late, early),
+      compareDates(late, late),
+    ]).toEqual([-1, 1, 0]);
     expect(laterDate(early, late)).toBe(late);
   });
 });

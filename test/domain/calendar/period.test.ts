@@ -1,6 +1,11 @@
 /** Periods are counted from the anchor, so a clamped day returns; the invoice window lies before the renewal date. */
 import { describe, expect, it } from "vitest";
-import { addDays, civilDate, startOfDay, todayIn } from "../../../src/domain/calendar/civil-date.ts";
+import {
+  addDays,
+  civilDate,
+  startOfDay,
+  todayIn,
+} from "../../../src/domain/calendar/civil-date.ts";
 import {
   daysInPeriod,
   invoiceCreateDays,
@@ -11,7 +16,10 @@ import {
 } from "../../../src/domain/calendar/period.ts";
 
 const every = (count: number) => ({ unit: "month", count }) as const;
-const anchor = (start: string, billingDay = Number(start.slice(8))) => ({ start: civilDate(start), billingDay });
+const anchor = (start: string, billingDay = Number(start.slice(8))) => ({
+  start: civilDate(start),
+  billingDay,
+});
 
 describe("boundaries", () => {
   it.each([
@@ -27,7 +35,9 @@ describe("boundaries", () => {
     ["2015-03-08", 8, 1, ["2015-03-08", "2015-04-08", "2015-05-08"]],
     ["2025-11-30", 30, 3, ["2025-11-30", "2026-02-28", "2026-05-30", "2026-08-30"]],
   ])("from %s on day %i every %i months are %j", (start, billingDay, count, boundaries) => {
-    const periods = boundaries.slice(1).map((_, k) => periodAt(anchor(start, billingDay), every(count), k));
+    const periods = boundaries
+      .slice(1)
+      .map((_, k) => periodAt(anchor(start, billingDay), every(count), k));
     expect(periods.map((period) => period.start)).toEqual(boundaries.slice(0, -1));
     expect(periods.map((period) => period.end)).toEqual(boundaries.slice(1));
   });
@@ -66,7 +76,11 @@ describe("the period of a day", () => {
     ["2024-02-29", 12, "2027-02-27", 2, "2026-02-28", "2027-02-28"],
     ["2024-02-29", 12, "2027-02-28", 3, "2027-02-28", "2028-02-29"],
   ])("from %s every %i months, %s falls in period %i: %s to %s", (start, count, date, index, from, to) => {
-    expect(periodContaining(anchor(start), every(count), civilDate(date))).toEqual({ index, start: from, end: to });
+    expect(periodContaining(anchor(start), every(count), civilDate(date))).toEqual({
+      index,
+      start: from,
+      end: to,
+    });
   });
 
   it("there is none before the anchor", () => {
@@ -84,7 +98,12 @@ describe("the period of a day", () => {
   });
 
   it("a day begins where its period does, also when clocks change on the boundary", () => {
-    for (const zone of ["America/New_York", "Africa/Cairo", "Pacific/Apia", "Australia/Lord_Howe"]) {
+    for (const zone of [
+      "America/New_York",
+      "Africa/Cairo",
+      "Pacific/Apia",
+      "Australia/Lord_Howe",
+    ]) {
       for (let k = 0; k < 36; k += 1) {
         const { start } = periodAt(anchor("2022-01-31"), every(1), k);
         const begins = startOfDay(zone, start);
@@ -119,6 +138,8 @@ describe("the invoice window", () => {
     [12, 337, 337],
     [12, 363, 337],
   ])("every %i months with a setting of %i days, is %i days long", (count, setting, days) => {
-    expect(invoiceCreateDays(periodAt(anchor("2026-01-01"), every(count), 0), every(count), setting)).toBe(days);
+    expect(
+      invoiceCreateDays(periodAt(anchor("2026-01-01"), every(count), 0), every(count), setting),
+    ).toBe(days);
   });
 });

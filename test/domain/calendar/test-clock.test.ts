@@ -4,7 +4,11 @@
  */
 import { describe, expect, test } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
-import { type ClockFacts, type ClockRequest, decideAdvance } from "../../../src/domain/calendar/test-clock.ts";
+import {
+  type ClockFacts,
+  type ClockRequest,
+  decideAdvance,
+} from "../../../src/domain/calendar/test-clock.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 
 const paris: ClockFacts = {
@@ -35,7 +39,9 @@ function refusal(facts: ClockFacts, request: ClockRequest): string {
 describe("an advance", () => {
   test("goes to an instant, or to the beginning of a day in the organisation's zone", () => {
     expect(target(paris, to("2026-02-01T00:00:00Z"))).toBe("2026-02-01T00:00:00.000Z");
-    expect(target(paris, { kind: "to", to: civilDate("2026-07-01") })).toBe("2026-06-30T22:00:00.000Z");
+    expect(target(paris, { kind: "to", to: civilDate("2026-07-01") })).toBe(
+      "2026-06-30T22:00:00.000Z",
+    );
   });
 
   test("by days and months keeps the time of the day, also over a change of clocks and into a shorter month", () => {
@@ -51,20 +57,32 @@ describe("an advance", () => {
   });
 
   test("goes forward only", () => {
-    expect(refusal(paris, to("2026-01-31T09:30:00.249Z"))).toMatch(/^invalid_parameter to: .*2026-01-31T09:30:00.250Z/);
-    expect(refusal(paris, { kind: "to", to: civilDate("2026-01-31") })).toMatch(/^invalid_parameter to/);
+    expect(refusal(paris, to("2026-01-31T09:30:00.249Z"))).toMatch(
+      /^invalid_parameter to: .*2026-01-31T09:30:00.250Z/,
+    );
+    expect(refusal(paris, { kind: "to", to: civilDate("2026-01-31") })).toMatch(
+      /^invalid_parameter to/,
+    );
   });
 
   test("goes five years at most at once", () => {
     expect(target(paris, { kind: "months", count: 60 })).toBe("2031-01-31T09:30:00.250Z");
     expect(target(paris, to("2031-01-31T09:30:00.250Z"))).toBe("2031-01-31T09:30:00.250Z");
-    expect(refusal(paris, to("2031-01-31T09:30:00.251Z"))).toMatch(/^invalid_parameter to: .*five years/);
-    expect(refusal(paris, { kind: "days", count: 1827 })).toMatch(/^invalid_parameter days: .*five years/);
-    expect(refusal(paris, to("9999-12-31T23:59:59Z"))).toMatch(/^invalid_parameter to: .*five years/);
+    expect(refusal(paris, to("2031-01-31T09:30:00.251Z"))).toMatch(
+      /^invalid_parameter to: .*five years/,
+    );
+    expect(refusal(paris, { kind: "days", count: 1827 })).toMatch(
+      /^invalid_parameter days: .*five years/,
+    );
+    expect(refusal(paris, to("9999-12-31T23:59:59Z"))).toMatch(
+      /^invalid_parameter to: .*five years/,
+    );
   });
 
   test("of a live organisation is refused", () => {
-    expect(refusal({ ...paris, livemode: true }, to("2026-02-01T00:00:00Z"))).toMatch(/^invalid_state null: .*sandbox/);
+    expect(refusal({ ...paris, livemode: true }, to("2026-02-01T00:00:00Z"))).toMatch(
+      /^invalid_state null: .*sandbox/,
+    );
   });
 
   test("joins one that goes to the same instant, and is refused while one goes to another", () => {
@@ -72,8 +90,14 @@ describe("an advance", () => {
     expect(target(running, to("2026-03-01T00:00:00Z"))).toBe("joins");
     const midnight = { ...paris, target: new Date("2026-02-28T23:00:00Z") };
     expect(target(midnight, { kind: "to", to: civilDate("2026-03-01") })).toBe("joins");
-    for (const request of [to("2026-03-01T00:00:00.001Z"), to("2020-01-01T00:00:00Z"), { kind: "months", count: 1 }]) {
-      expect(refusal(running, request as ClockRequest)).toMatch(/^invalid_state null: .*2026-03-01T00:00:00.000Z/);
+    for (const request of [
+      to("2026-03-01T00:00:00.001Z"),
+      to("2020-01-01T00:00:00Z"),
+      { kind: "months", count: 1 },
+    ]) {
+      expect(refusal(running, request as ClockRequest)).toMatch(
+        /^invalid_state null: .*2026-03-01T00:00:00.000Z/,
+      );
     }
   });
 });

@@ -5,7 +5,11 @@ import type { PriceTerms } from "../../../src/domain/catalogue/pricing/index.ts"
 import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
 
 /** A tier as `[up_to, unit_price, flat_price]`, null where there is none. */
-export type TierText = readonly [upTo: number | null, unitPrice: string | null, flatPrice?: string | null];
+export type TierText = readonly [
+  upTo: number | null,
+  unitPrice: string | null,
+  flatPrice?: string | null,
+];
 
 /** Tiers of their texts. */
 export function tiersOf(...rows: readonly TierText[]): readonly Tier[] {
@@ -41,7 +45,10 @@ export function planOf(type: PlanType, differs: Partial<Plan> = {}): Plan {
 }
 
 /** Units at list price without discount, or with what is said. */
-export function termsOf(units: number, differs: { discount?: string; price?: string } = {}): PriceTerms {
+export function termsOf(
+  units: number,
+  differs: { discount?: string; price?: string } = {},
+): PriceTerms {
   return {
     units,
     priceOverride: differs.price === undefined ? null : parseDecimal(differs.price),

@@ -20,7 +20,12 @@ function paramOf(check: () => void): string | null {
   return "none";
 }
 
-const meter = (id: string, type: MeterType = "per_unit", tiers: readonly TierText[] = [], price = "0") => ({
+const meter = (
+  id: string,
+  type: MeterType = "per_unit",
+  tiers: readonly TierText[] = [],
+  price = "0",
+) => ({
   id,
   name: "API calls",
   unitLabel: "call",
@@ -52,7 +57,11 @@ describe("the price of a meter", () => {
       ],
       "0",
     ],
-  ] as [MeterType, TierText[], string][])("%s %j at %s prices every quantity", (type, tiers, price) => {
+  ] as [
+    MeterType,
+    TierText[],
+    string,
+  ][])("%s %j at %s prices every quantity", (type, tiers, price) => {
     expect(paramOf(() => checkMeterPrice(meter("a", type, tiers, price), "meters.0"))).toBe("none");
   });
 
@@ -130,22 +139,37 @@ describe("the price of a meter", () => {
       "0",
       "tiers.1.up_to",
     ],
-  ] as [MeterType, TierText[], string, string][])("%s %j at %s is refused at %s", (type, tiers, price, param) => {
-    expect(paramOf(() => checkMeterPrice(meter("a", type, tiers, price), "meters.3"))).toBe(`meters.3.${param}`);
+  ] as [
+    MeterType,
+    TierText[],
+    string,
+    string,
+  ][])("%s %j at %s is refused at %s", (type, tiers, price, param) => {
+    expect(paramOf(() => checkMeterPrice(meter("a", type, tiers, price), "meters.3"))).toBe(
+      `meters.3.${param}`,
+    );
   });
 });
 
 describe("a plan with meters", () => {
-  const plan = (...meters: readonly ReturnType<typeof meter>[]) => ({ ...planOf("flat_fee", { price: ZERO }), meters });
-  const several = (count: number) => Array.from({ length: count }, (_, index) => meter(`meter-${index}`));
+  const plan = (...meters: readonly ReturnType<typeof meter>[]) => ({
+    ...planOf("flat_fee", { price: ZERO }),
+    meters,
+  });
+  const several = (count: number) =>
+    Array.from({ length: count }, (_, index) => meter(`meter-${index}`));
 
   it("has up to twenty, each once, and each with a price that is judged at its place", () => {
     expect(paramOf(() => checkMeteredPlan(plan()))).toBe("none");
     expect(paramOf(() => checkMeteredPlan(plan(...several(maximumMeters))))).toBe("none");
     expect(maximumMeters).toBe(20);
     expect(paramOf(() => checkMeteredPlan(plan(...several(21))))).toBe("meters");
-    expect(paramOf(() => checkMeteredPlan(plan(meter("a"), meter("b"), meter("a"))))).toBe("meters.2.meter");
-    expect(paramOf(() => checkMeteredPlan(plan(meter("a"), meter("b", "tiered"))))).toBe("meters.1.tiers");
+    expect(paramOf(() => checkMeteredPlan(plan(meter("a"), meter("b"), meter("a"))))).toBe(
+      "meters.2.meter",
+    );
+    expect(paramOf(() => checkMeteredPlan(plan(meter("a"), meter("b", "tiered"))))).toBe(
+      "meters.1.tiers",
+    );
   });
 
   it("is refused for its own prices before those of its meters", () => {

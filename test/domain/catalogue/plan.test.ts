@@ -1,6 +1,11 @@
 /** A plan that could not be priced is refused, with the path of what is wrong. */
 import { describe, expect, it } from "vitest";
-import { checkPlanPrices, type Plan, type PlanType, tierBounds } from "../../../src/domain/catalogue/plan.ts";
+import {
+  checkPlanPrices,
+  type Plan,
+  type PlanType,
+  tierBounds,
+} from "../../../src/domain/catalogue/plan.ts";
 import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { planOf, type TierText, tiersOf } from "./catalogue.ts";
@@ -130,7 +135,11 @@ describe("the plan's own members", () => {
     ["flat_fee", { interval: { unit: "month", count: 0 } }, "interval.count"],
     ["flat_fee", { interval: { unit: "month", count: 1201 } }, "interval.count"],
     ["flat_fee", { interval: { unit: "month", count: 1200 } }, "none"],
-  ] as [PlanType, Partial<Plan>, string][])("%s, case %#: %o is at fault in %s", (type, differs, param) => {
+  ] as [
+    PlanType,
+    Partial<Plan>,
+    string,
+  ][])("%s, case %#: %o is at fault in %s", (type, differs, param) => {
     expect(paramOfFault(type, differs)).toBe(param);
   });
 });

@@ -39,7 +39,11 @@ const thousands: TierText[] = [
 ];
 
 describe("worked cases", () => {
-  const cases: readonly [type: PlanType, tiers: readonly TierText[], values: Record<number, string>][] = [
+  const cases: readonly [
+    type: PlanType,
+    tiers: readonly TierText[],
+    values: Record<number, string>,
+  ][] = [
     ["volume", stripe, { 1: "7", 5: "35", 6: "39", 20: "120", 25: "150" }],
     ["tiered", stripe, { 1: "7", 5: "35", 6: "41.5", 20: "127.5", 25: "157.5" }],
     ["volume", falling, { 1: "5", 5: "25", 6: "24", 20: "40", 25: "25" }],
@@ -142,11 +146,17 @@ describe("worked cases", () => {
     ],
   ];
   const rows = cases.flatMap(([type, tiers, values]) =>
-    Object.entries(values).map(([units, value]) => [type, JSON.stringify(tiers), Number(units), value] as const),
+    Object.entries(values).map(
+      ([units, value]) => [type, JSON.stringify(tiers), Number(units), value] as const,
+    ),
   );
 
   it.each(rows)("%s %s: V(%i) is %s", (type, tiers, units, value) => {
-    expect(formatShort(planValue(planOf(type, { tiers: tiersOf(...JSON.parse(tiers)) }), termsOf(units)))).toBe(value);
+    expect(
+      formatShort(
+        planValue(planOf(type, { tiers: tiersOf(...JSON.parse(tiers)) }), termsOf(units)),
+      ),
+    ).toBe(value);
   });
 
   it.each([
@@ -159,11 +169,15 @@ describe("worked cases", () => {
     [7, "29.95", "209.65"],
     [10, "29.95", "299.5"],
   ])("per unit: %i at %s is %s", (units, price, value) => {
-    expect(formatShort(planValue(planOf("per_unit", { price: parseDecimal(price) }), termsOf(units)))).toBe(value);
+    expect(
+      formatShort(planValue(planOf("per_unit", { price: parseDecimal(price) }), termsOf(units))),
+    ).toBe(value);
   });
 
   it("a flat fee is its price, with nothing used too", () => {
-    expect(lineAmount(planOf("flat_fee", { price: parseDecimal("49.9") }), termsOf(0))).toEqual(parseDecimal("49.90"));
+    expect(lineAmount(planOf("flat_fee", { price: parseDecimal("49.9") }), termsOf(0))).toEqual(
+      parseDecimal("49.90"),
+    );
   });
 });
 
@@ -222,7 +236,9 @@ describe("terms", () => {
 
   it("units and prices at their limits stay exact", () => {
     const most = planOf("per_unit", { price: parseDecimal("999999999.9999") });
-    expect(formatShort(planValue(most, termsOf(1_000_000_000, { discount: "0.0001" })))).toBe("999998999999900000.1");
+    expect(formatShort(planValue(most, termsOf(1_000_000_000, { discount: "0.0001" })))).toBe(
+      "999998999999900000.1",
+    );
   });
 });
 
@@ -253,11 +269,19 @@ describe("maximum units", () => {
       null,
     ],
     [[], 5, null],
-  ] as [TierText[], number, number | null][])("of %j with %i free are %s", (tiers, freeUnits, most) => {
+  ] as [
+    TierText[],
+    number,
+    number | null,
+  ][])("of %j with %i free are %s", (tiers, freeUnits, most) => {
     expect(maximumUnits(planOf("tiered", { tiers: tiersOf(...tiers), freeUnits }))).toBe(most);
   });
 
-  it.each(["tiered", "volume", "stairstep"] as const)("%s: more than the last tier is impossible to price", (type) => {
+  it.each([
+    "tiered",
+    "volume",
+    "stairstep",
+  ] as const)("%s: more than the last tier is impossible to price", (type) => {
     const plan = planOf(type, { tiers: tiersOf([10, "1", "1"]) });
     expect(() => planValue(plan, termsOf(11))).toThrow(/above the last tier/);
   });
@@ -276,7 +300,9 @@ describe("description", () => {
     ["volume", 10, {}, "7 × 6.5000 (3 of 10 free)", "6.5000"],
     ["stairstep", 14, {}, "100.0000 (3 of 14 free)", null],
   ] as const)("%s, %i units %j: %s", (type, units, differs, description, unitPrice) => {
-    const tiers = { flat_fee: [], per_unit: [], tiered: stripe, volume: stripe, stairstep: steps }[type];
+    const tiers = { flat_fee: [], per_unit: [], tiered: stripe, volume: stripe, stairstep: steps }[
+      type
+    ];
     const freeUnits = type === "flat_fee" ? 0 : 3;
     const plan = planOf(type, { price: parseDecimal("49"), freeUnits, tiers: tiersOf(...tiers) });
     const described = describePrice(plan, termsOf(units, differs));
@@ -285,7 +311,10 @@ describe("description", () => {
   });
 
   it("a volume tier with a flat price has two prices", () => {
-    const described = describePrice(planOf("volume", { tiers: tiersOf(...thousands) }), termsOf(65_000));
+    const described = describePrice(
+      planOf("volume", { tiers: tiersOf(...thousands) }),
+      termsOf(65_000),
+    );
     expect(described).toEqual({ description: "65000 × 0.0006 + 10.0000", unitPrice: null });
   });
 });
@@ -300,7 +329,9 @@ describe("metered quantities", () => {
   ] as const)("%s prices %s with its decimals: %s", (type, quantity, value) => {
     const tiers = { per_unit: [], tiered: stripe, volume: stripe, stairstep: steps }[type];
     const prices = { price: parseDecimal("5"), tiers: tiersOf(...tiers) };
-    expect(formatShort(partsValue(pricingModels[type].parts(prices, parseDecimal(quantity))))).toBe(value);
+    expect(formatShort(partsValue(pricingModels[type].parts(prices, parseDecimal(quantity))))).toBe(
+      value,
+    );
   });
 });
 

@@ -60,7 +60,8 @@ describe("the merges of a contact", () => {
     expect(resolveMerges("a", seen)).toEqual({ kind: "end", contactId: "c" });
     expect(resolveMerges("d", seen)).toEqual({ kind: "unseen", contactId: "unknown" });
     expect(resolveMerges("i", seen)).toEqual({ kind: "end", contactId: "i" });
-    for (const id of ["e", "f", "g", "h"]) expect(resolveMerges(id, seen)).toEqual({ kind: "nowhere" });
+    for (const id of ["e", "f", "g", "h"])
+      expect(resolveMerges(id, seen)).toEqual({ kind: "nowhere" });
   });
 
   test("are followed so many times and no more", () => {
@@ -68,10 +69,15 @@ describe("the merges of a contact", () => {
       new Map(
         Array.from({ length: length + 1 }, (_, index) => [
           String(index),
-          index < length ? archived(String(index + 1)) : ({ status: "active", mergedInto: null } as const),
+          index < length
+            ? archived(String(index + 1))
+            : ({ status: "active", mergedInto: null } as const),
         ]),
       );
-    expect(resolveMerges("0", chain(mostMerges))).toEqual({ kind: "end", contactId: String(mostMerges) });
+    expect(resolveMerges("0", chain(mostMerges))).toEqual({
+      kind: "end",
+      contactId: String(mostMerges),
+    });
     expect(resolveMerges("0", chain(mostMerges + 1))).toEqual({ kind: "nowhere" });
   });
 

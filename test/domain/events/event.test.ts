@@ -13,9 +13,16 @@ import {
 const text = (members: object) => JSON.stringify({ id: "1", ...members });
 
 /** What is told, `type previous`, of an object that was and is so. */
-function told(kind: ObjectKind, marks: readonly ChangeMark[], before: object | null, after: object): readonly string[] {
+function told(
+  kind: ObjectKind,
+  marks: readonly ChangeMark[],
+  before: object | null,
+  after: object,
+): readonly string[] {
   const window = { kind, marks, before: before === null ? null : text(before), after: text(after) };
-  return decideEvents(window).map(({ type, previousAttributes }) => `${type} ${previousAttributes}`);
+  return decideEvents(window).map(
+    ({ type, previousAttributes }) => `${type} ${previousAttributes}`,
+  );
 }
 
 const [active, ended] = [{ status: "active" }, { status: "ended" }];
@@ -23,7 +30,9 @@ const [active, ended] = [{ status: "active" }, { status: "ended" }];
 describe("an object that is new", () => {
   test("is told as created, whatever was changed of it in the same window", () => {
     expect(told("subscription", ["created"], null, active)).toEqual(["subscription.created null"]);
-    expect(told("subscription", ["updated", "created"], null, active)).toEqual(["subscription.created null"]);
+    expect(told("subscription", ["updated", "created"], null, active)).toEqual([
+      "subscription.created null",
+    ]);
     expect(told("customer", ["created"], null, active)).toEqual(["customer.created null"]);
   });
 
@@ -46,17 +55,24 @@ describe("an object that is new", () => {
 describe("an object that was told before", () => {
   test("is told with the members that were otherwise before the window, and null for one that was not there", () => {
     const before = { units: 1, label: "a", ledger: { sync_status: "failed", invoice_id: null } };
-    const after = { units: 2, label: "a", ledger: { sync_status: "synced", invoice_id: "x" }, added: true };
+    const after = {
+      units: 2,
+      label: "a",
+      ledger: { sync_status: "synced", invoice_id: "x" },
+      added: true,
+    };
     expect(told("invoice", ["updated"], before, after)).toEqual([
       'invoice.updated {"units":1,"ledger":{"sync_status":"failed","invoice_id":null},"added":null}',
     ]);
   });
 
   test("is told as ended alone where it was changed too, and as updated alone where it was restored since", () => {
-    expect(told("subscription", ["updated", "ended"], { ...active, units: 1 }, { ...ended, units: 2 })).toEqual([
-      'subscription.ended {"status":"active","units":1}',
+    expect(
+      told("subscription", ["updated", "ended"], { ...active, units: 1 }, { ...ended, units: 2 }),
+    ).toEqual(['subscription.ended {"status":"active","units":1}']);
+    expect(told("subscription", ["ended", "updated"], active, active)).toEqual([
+      "subscription.updated {}",
     ]);
-    expect(told("subscription", ["ended", "updated"], active, active)).toEqual(["subscription.updated {}"]);
     expect(told("subscription", ["ended"], active, { status: "complete" })).toEqual([
       'subscription.ended {"status":"active"}',
     ]);
@@ -64,7 +80,9 @@ describe("an object that was told before", () => {
 
   test("and is an invoice, is told as what it is now: paid, voided or deleted", () => {
     const before = { status: "approved" };
-    expect(told("invoice", ["paid"], before, { status: "paid" })).toEqual(['invoice.paid {"status":"approved"}']);
+    expect(told("invoice", ["paid"], before, { status: "paid" })).toEqual([
+      'invoice.paid {"status":"approved"}',
+    ]);
     expect(told("invoice", ["paid", "voided"], before, { status: "voided" })).toEqual([
       'invoice.voided {"status":"approved"}',
     ]);
@@ -89,11 +107,14 @@ test("an object of before there were webhooks is told as updated, without what i
 
 test("the kinds are those of the specification, each of a kind of object", () => {
   // The manual repeats the table of the specification; a kind that is missing here could not be asked for.
-  const manual = readFileSync(new URL("../../../proto/billing/v1/events.proto", import.meta.url), "utf8");
-  for (const type of eventTypes) expect(manual).toContain(`\`${type}\``);
-  const named = [...manual.matchAll(/`((?:customer|subscription|invoice|credit_note)\.[a-z]+)`/g)].map(
-    ([, type]) => type,
+  const manual = readFileSync(
+    new URL("../../../proto/billing/v1/events.proto", import.meta.url),
+    "utf8",
   );
+  for (const type of eventTypes) expect(manual).toContain(`\`${type}\``);
+  const named = [
+    ...manual.matchAll(/`((?:customer|subscription|invoice|credit_note)\.[a-z]+)`/g),
+  ].map(([, type]) => type);
   expect([...new Set(named)].sort()).toEqual([...eventTypes].sort());
   expect(new Set(eventTypes.map((type) => type.split(".")[0]))).toEqual(new Set(objectKinds));
 });

@@ -19,7 +19,8 @@ const first = defaultFirstPauseMs;
  */
 function schedule(random: () => number, tookMs = 0): number[] {
   const made: number[] = [];
-  for (let at = 0; at < wholeTimeMs(first); at += tookMs + pauseAfter(made.length, first, random())) made.push(at);
+  for (let at = 0; at < wholeTimeMs(first); at += tookMs + pauseAfter(made.length, first, random()))
+    made.push(at);
   return made;
 }
 
@@ -35,7 +36,10 @@ describe("attempts", () => {
       seed = (seed * 48_271) % 2_147_483_647;
       return seed / 2_147_483_647;
     };
-    const always = [() => 0, () => 0.999_999].flatMap((chance) => [schedule(chance), schedule(chance, 15_000)]);
+    const always = [() => 0, () => 0.999_999].flatMap((chance) => [
+      schedule(chance),
+      schedule(chance, 15_000),
+    ]);
     const walks = Array.from({ length: 2_000 }, (_, walk) => schedule(random, (walk % 16) * 1_000));
     for (const made of [...always, ...walks]) {
       expect(made).toHaveLength(11);
@@ -52,7 +56,8 @@ describe("attempts", () => {
   });
 
   test("that cannot be signed come as far apart as those that are made, by the age of the delivery", () => {
-    for (const made of schedule(() => 0)) expect(nextAttemptAfter(made, first, 0)).toBe(nextAfter(made));
+    for (const made of schedule(() => 0))
+      expect(nextAttemptAfter(made, first, 0)).toBe(nextAfter(made));
     expect(nextAttemptAfter(-5, first, 0)).toBe(first);
     expect(nextAttemptAfter(0, first, 1)).toBe(27_000);
   });
@@ -65,7 +70,9 @@ function nextAfter(at: number): number {
 
 describe("an endpoint's breaker", () => {
   test("opens with the fifth failure in a row for a minute, then twice as long each time, up to a quarter of an hour", () => {
-    const minutes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 50].map((failures) => breakerAfter(failures, first) / minuteMs);
+    const minutes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 50].map(
+      (failures) => breakerAfter(failures, first) / minuteMs,
+    );
     expect(minutes).toEqual([0, 0, 0, 0, 1, 2, 4, 8, 15, 15, 15]);
     expect(breakerAfter(5, 5)).toBe(10);
   });

@@ -1,6 +1,10 @@
 /** Amounts are rounded to the smallest unit that ISO 4217 gives the currency. */
 import { expect, it } from "vitest";
-import { isCurrency, minorUnitDigits, roundToMinorUnit } from "../../../src/domain/money/currency.ts";
+import {
+  isCurrency,
+  minorUnitDigits,
+  roundToMinorUnit,
+} from "../../../src/domain/money/currency.ts";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
 
 it.each([

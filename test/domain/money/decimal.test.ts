@@ -112,10 +112,14 @@ describe("rounding", () => {
     ["0.001", "0.002", 0, "1.0000"],
     ["1000", "0.03", 2, "33333.3300"],
   ])("%s ÷ %s to %d places is %s", (numerator, denominator, places, quotient) => {
-    expect(formatDecimal(roundQuotient(d(numerator), d(denominator), places, "half_away_from_zero"))).toBe(quotient);
+    expect(
+      formatDecimal(roundQuotient(d(numerator), d(denominator), places, "half_away_from_zero")),
+    ).toBe(quotient);
   });
 
   it("a division by zero is impossible", () => {
-    expect(() => roundQuotient(d("1"), d("0.00"), 2, "half_away_from_zero")).toThrow(/division by zero/);
+    expect(() => roundQuotient(d("1"), d("0.00"), 2, "half_away_from_zero")).toThrow(
+      /division by zero/,
+    );
   });
 });

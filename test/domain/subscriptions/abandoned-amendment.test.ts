@@ -29,7 +29,12 @@ function close(
     ...order
   }: StateOrder & { readonly added?: string | null; readonly isUsage?: boolean } = {},
 ): Record<string, unknown> {
-  const state = stateOf({ today: "2026-06-20", next: { billedUnits: billed }, units: billed, ...order });
+  const state = stateOf({
+    today: "2026-06-20",
+    next: { billedUnits: billed },
+    units: billed,
+    ...order,
+  });
   const period = order.index === 6 ? state.period : state.nextPeriod;
   if (period === null) throw new Error("there is no such period");
   const closed: ClosedAmendment = {
@@ -116,18 +121,27 @@ describe("an increase", () => {
 
   it("that costs nothing leaves what has been billed above it since", () => {
     const charged = [{ fromUnits: 12, toUnits: 15, ...whole }];
-    const order = { plan: { ...seats, freeUnits: 12 }, billed: 15, next: { billedSeparately: true } };
+    const order = {
+      plan: { ...seats, freeUnits: 12 },
+      billed: 15,
+      next: { billedSeparately: true },
+    };
     const period = "6: 15 billed, billed separately";
     expect(close({ fromUnits: 10, toUnits: 12, charged }, order)).toEqual({ period });
   });
 
   it("of the period that has begun since, or of one that is over, is an invoice of that period", () => {
     const began = { index: 6, today: "2026-07-05" };
-    expect(close({ fromUnits: 10, toUnits: 13 }, began)).toHaveProperty("invoice.0", "change of 6: 30.0000");
+    expect(close({ fromUnits: 10, toUnits: 13 }, began)).toHaveProperty(
+      "invoice.0",
+      "change of 6: 30.0000",
+    );
     const state = stateOf({ index: 7, today: "2026-08-05" });
     const period = { ...stateOf({ index: 6 }).period, billedUnits: 13 };
     const repricing = { fromUnits: 10, toUnits: 13, charged: [] };
-    expect(billClosedAmendment(state, { period, added: null, isUsage: false, repricing }).invoice).toMatchObject({
+    expect(
+      billClosedAmendment(state, { period, added: null, isUsage: false, repricing }).invoice,
+    ).toMatchObject({
       periodIndex: 6,
     });
   });
@@ -144,7 +158,9 @@ describe("an increase", () => {
 describe("a decrease", () => {
   it("raises nothing, and the period counts as billed for what the invoice bills", () => {
     expect(close({ fromUnits: 10, toUnits: 6 })).toEqual({ period: "6: 10 billed" });
-    expect(close({ fromUnits: 11, toUnits: 10 }, { plan: volumeSeats })).toEqual({ period: "6: 11 billed" });
+    expect(close({ fromUnits: 11, toUnits: 10 }, { plan: volumeSeats })).toEqual({
+      period: "6: 11 billed",
+    });
   });
 
   it("leaves what earlier amendments were to add on an invoice of its own", () => {
@@ -154,7 +170,11 @@ describe("a decrease", () => {
     });
   });
 
-  const since = (...charged: ClosedRepricing["charged"]) => ({ fromUnits: 10, toUnits: 6, charged });
+  const since = (...charged: ClosedRepricing["charged"]) => ({
+    fromUnits: 10,
+    toUnits: 6,
+    charged,
+  });
 
   it("gives back what was charged since of the units that the invoice bills after all", () => {
     expect(close(since({ fromUnits: 6, toUnits: 12, ...whole }), { billed: 12 })).toEqual({
@@ -183,9 +203,14 @@ describe("a decrease", () => {
   });
 
   it("takes back a credit that was given since for units which the invoice bills", () => {
-    expect(close({ fromUnits: 11, toUnits: 10, charged: [] }, { plan: volumeSeats, billed: 12 })).toEqual({
+    expect(
+      close({ fromUnits: 11, toUnits: 10, charged: [] }, { plan: volumeSeats, billed: 12 }),
+    ).toEqual({
       period: "6: 12 billed, billed separately",
-      invoice: ["change of 5: 12.0000", `12.0000 for ${july}: 11 to 10 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31`],
+      invoice: [
+        "change of 5: 12.0000",
+        `12.0000 for ${july}: 11 to 10 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31`,
+      ],
     });
   });
 });
@@ -193,7 +218,10 @@ describe("a decrease", () => {
 describe("lines that were to be added", () => {
   it("alone leave the period as it is", () => {
     const closed = { billed: 10, index: 6, today: "2026-07-05", added: "15.00" };
-    expect(close(null, closed)).toEqual({ period: "6: 10 billed", invoice: ["change of 6: 15.0000"] });
+    expect(close(null, closed)).toEqual({
+      period: "6: 10 billed",
+      invoice: ["change of 6: 15.0000"],
+    });
   });
 });
 
@@ -206,7 +234,12 @@ it("a first invoice that was re-priced before its day leaves an invoice dated th
   });
   const period = { ...state.period, billedUnits: 12 };
   const repricing = { fromUnits: 10, toUnits: 12, charged: [] };
-  const { invoice, period: after } = billClosedAmendment(state, { period, added: null, isUsage: false, repricing });
+  const { invoice, period: after } = billClosedAmendment(state, {
+    period,
+    added: null,
+    isUsage: false,
+    repricing,
+  });
   expect(toldPeriod(after)).toBe("0: 12 billed, billed separately");
   expect(invoice).toMatchObject({ periodIndex: 0, issueDate: "2026-07-01", subtotal: d("20.00") });
 });
@@ -220,10 +253,18 @@ describe("usage that was to join the renewal invoice", () => {
   };
 
   it("has an invoice of type usage of the period before, as it would have had without the draft", () => {
-    expect(close(null, inJuly)).toEqual({ period: "6: 10 billed", invoice: ["usage of 5: 7.5000"] });
+    expect(close(null, inJuly)).toEqual({
+      period: "6: 10 billed",
+      invoice: ["usage of 5: 7.5000"],
+    });
     const state = stateOf({ index: 6, today: "2026-07-02" });
     const { period } = state;
-    const { invoice } = billClosedAmendment(state, { period, added: d("7.50"), isUsage: true, repricing: null });
+    const { invoice } = billClosedAmendment(state, {
+      period,
+      added: d("7.50"),
+      isUsage: true,
+      repricing: null,
+    });
     expect(invoice).toMatchObject({
       issueDate: "2026-07-02",
       dueDate: "2026-08-01",
@@ -235,8 +276,17 @@ describe("usage that was to join the renewal invoice", () => {
   it("keeps that period where the subscription has gone on meanwhile", () => {
     const state = stateOf({ index: 8, today: "2026-09-02" });
     const { period } = stateOf({ index: 6 });
-    const { invoice } = billClosedAmendment(state, { period, added: d("7.50"), isUsage: true, repricing: null });
-    expect(invoice).toMatchObject({ type: "usage", periodIndex: 5, period: { start: "2026-06-01" } });
+    const { invoice } = billClosedAmendment(state, {
+      period,
+      added: d("7.50"),
+      isUsage: true,
+      repricing: null,
+    });
+    expect(invoice).toMatchObject({
+      type: "usage",
+      periodIndex: 5,
+      period: { start: "2026-06-01" },
+    });
   });
 
   it("is on the invoice of a change where one comes with it", () => {
@@ -244,6 +294,8 @@ describe("usage that was to join the renewal invoice", () => {
       period: "6: 13 billed, billed separately",
       invoice: ["change of 6: 37.5000", threeMore],
     });
-    expect(close(null, { ...inJuly, isUsage: false })).toMatchObject({ invoice: ["change of 6: 7.5000"] });
+    expect(close(null, { ...inJuly, isUsage: false })).toMatchObject({
+      invoice: ["change of 6: 7.5000"],
+    });
   });
 });

@@ -7,9 +7,20 @@ import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { periodAt } from "../../../src/domain/calendar/period.ts";
 import type { Plan } from "../../../src/domain/catalogue/plan.ts";
 import { hasUnits } from "../../../src/domain/catalogue/pricing/index.ts";
-import { equals, formatDecimal, formatShort, parseDecimal, sum, ZERO } from "../../../src/domain/money/decimal.ts";
+import {
+  equals,
+  formatDecimal,
+  formatShort,
+  parseDecimal,
+  sum,
+  ZERO,
+} from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import type { BillingState, IssuedInvoice, PeriodState } from "../../../src/domain/subscriptions/billing-state.ts";
+import type {
+  BillingState,
+  IssuedInvoice,
+  PeriodState,
+} from "../../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
   type InvoiceAmendment,
@@ -27,7 +38,10 @@ const createdAt = new Date("2026-01-01T00:00:00Z");
 export const seats = planOf("per_unit", { name: "Seats", price: parseDecimal("10") });
 
 /** Seats at 10.00 EUR up to ten, all of them at 8.00 EUR from eleven on: eleven cost 88, ten 100. */
-export const volumeSeats = planOf("volume", { name: "Seats", tiers: tiersOf([10, "10"], [null, "8"]) });
+export const volumeSeats = planOf("volume", {
+  name: "Seats",
+  tiers: tiersOf([10, "10"], [null, "8"]),
+});
 
 /** What of a state a test says; the rest is an active subscription of 10 seats whose current period is June 2026. */
 export interface StateOrder {
@@ -60,7 +74,11 @@ export function stateOf(order: StateOrder = {}): BillingState {
   const startDate = civilDate(order.startDate ?? "2026-01-01");
   const billingDay = order.billingDay ?? Number(startDate.slice(8));
   const countless = !hasUnits(plan.type);
-  const periodState = (k: number, billedUnits: number, differs: Partial<PeriodState> = {}): PeriodState => ({
+  const periodState = (
+    k: number,
+    billedUnits: number,
+    differs: Partial<PeriodState> = {},
+  ): PeriodState => ({
     ...periodAt({ start: startDate, billingDay }, plan.interval, k),
     billedUnits: countless ? null : billedUnits,
     setupMode: false,
@@ -94,9 +112,16 @@ export function stateOf(order: StateOrder = {}): BillingState {
     ...order.subscription,
   };
   const isAhead = order.next !== undefined || order.renewalInvoice !== undefined;
-  const current = raised({ type: index === 0 ? "first" : "renewal", periodIndex: index, status: "approved" });
+  const current = raised({
+    type: index === 0 ? "first" : "renewal",
+    periodIndex: index,
+    status: "approved",
+  });
   const invoices = order.invoices ?? [current];
-  const renewal = order.renewalInvoice === null ? [] : [raised({ periodIndex: index + 1, ...order.renewalInvoice })];
+  const renewal =
+    order.renewalInvoice === null
+      ? []
+      : [raised({ periodIndex: index + 1, ...order.renewalInvoice })];
   return {
     organisation: { ...organisation, ...order.organisation },
     subscription,
@@ -137,11 +162,21 @@ export function changeTo(
 ): UnitsChangeRequest {
   const { from, ...rest } = differs;
   const effectiveDate = from === undefined ? null : civilDate(from);
-  return { units, prorate: from !== undefined, behaviour: null, document: null, ...rest, effectiveDate };
+  return {
+    units,
+    prorate: from !== undefined,
+    behaviour: null,
+    document: null,
+    ...rest,
+    effectiveDate,
+  };
 }
 
 /** Code and param of the refusal, and its message; `accepted` where there is none. */
-export function refusalOf(state: BillingState, request: UnitsChangeRequest): [string, string | null, string] {
+export function refusalOf(
+  state: BillingState,
+  request: UnitsChangeRequest,
+): [string, string | null, string] {
   try {
     decideUnitsChange(state, request);
   } catch (error) {
@@ -154,7 +189,8 @@ export function refusalOf(state: BillingState, request: UnitsChangeRequest): [st
 /** The state once a change of units is written and its documents are drafts in the ledger. */
 export function afterChange(state: BillingState, decision: UnitsDecision): BillingState {
   const { subscription, period, nextPeriod, invoices, deferred } = state;
-  const written = (one: PeriodState) => decision.periods.find(({ index }) => index === one.index) ?? one;
+  const written = (one: PeriodState) =>
+    decision.periods.find(({ index }) => index === one.index) ?? one;
   const { invoice } = decision;
   const id = `change ${invoices.length}`;
   return {
@@ -162,8 +198,12 @@ export function afterChange(state: BillingState, decision: UnitsDecision): Billi
     subscription: { ...subscription, units: decision.units },
     period: written(period),
     nextPeriod: nextPeriod && written(nextPeriod),
-    invoices: invoice ? [raised({ id, type: "change", periodIndex: invoice.periodIndex }), ...invoices] : invoices,
-    deferred: decision.deferred ? [...deferred, { ...decision.deferred, id: `deferred ${deferred.length}` }] : deferred,
+    invoices: invoice
+      ? [raised({ id, type: "change", periodIndex: invoice.periodIndex }), ...invoices]
+      : invoices,
+    deferred: decision.deferred
+      ? [...deferred, { ...decision.deferred, id: `deferred ${deferred.length}` }]
+      : deferred,
   };
 }
 
@@ -171,17 +211,25 @@ export function afterChange(state: BillingState, decision: UnitsDecision): Billi
 export function afterDue(state: BillingState, due: DueDecision | null): BillingState {
   if (due === null) return state;
   const { subscription, currentPeriod } = due;
-  const periods = [state.period, ...(state.nextPeriod === null ? [] : [state.nextPeriod]), ...due.periods];
+  const periods = [
+    state.period,
+    ...(state.nextPeriod === null ? [] : [state.nextPeriod]),
+    ...due.periods,
+  ];
   const period = periods.find(({ index }) => index === currentPeriod);
   if (period === undefined) throw new Error(`no period ${currentPeriod}`);
   const billed = due.invoices.flatMap(({ deferredIds }) => deferredIds);
-  const made = due.invoices.map(({ draft: { type, periodIndex } }) => raised({ type, periodIndex }));
+  const made = due.invoices.map(({ draft: { type, periodIndex } }) =>
+    raised({ type, periodIndex }),
+  );
   return {
     ...state,
     subscription,
     period,
     nextPeriod: periods.find(({ index }) => index === currentPeriod + 1) ?? null,
-    invoices: [...made.reverse(), ...state.invoices].filter(({ periodIndex }) => periodIndex >= currentPeriod),
+    invoices: [...made.reverse(), ...state.invoices].filter(
+      ({ periodIndex }) => periodIndex >= currentPeriod,
+    ),
     deferred: state.deferred.filter(({ id }) => !billed.includes(id)),
     usage: state.usage?.filter(({ bill }) => bill >= due.usageBills.billed) ?? null,
     usageBills: due.usageBills,
@@ -192,7 +240,10 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
  * The states from this one over these days, with what is due performed on each: the last one, and the decisions in short. Asserts
  * that a second look on the same day finds nothing due.
  */
-export function dueOver(state: BillingState, ...days: string[]): { state: BillingState; told: unknown[] } {
+export function dueOver(
+  state: BillingState,
+  ...days: string[]
+): { state: BillingState; told: unknown[] } {
   let now = state;
   const told = days.map((day) => {
     now = { ...now, today: civilDate(day) };
@@ -211,7 +262,10 @@ export function toldDue(due: DueDecision | null): unknown {
   return {
     is: `${subscription.status}, in ${currentPeriod}, until ${subscription.renewalDate}`,
     periods: periods.map(toldPeriod),
-    invoices: invoices.map(({ draft }) => [`${draft.type} of ${draft.periodIndex}`, ...toldInvoice(draft)]),
+    invoices: invoices.map(({ draft }) => [
+      `${draft.type} of ${draft.periodIndex}`,
+      ...toldInvoice(draft),
+    ]),
   };
 }
 
@@ -242,7 +296,8 @@ export function toldPeriod(period: PeriodState): string {
 
 /** The lines of an invoice in short, its subtotal checked. */
 export function toldInvoice({ lines, subtotal }: InvoiceDraft): string[] {
-  if (!equals(subtotal, sum(lines.map(({ amount }) => amount)))) throw new Error(`a subtotal of ${subtotal}`);
+  if (!equals(subtotal, sum(lines.map(({ amount }) => amount))))
+    throw new Error(`a subtotal of ${subtotal}`);
   return lines.map(toldLine);
 }
 
@@ -266,7 +321,8 @@ function toldAmendment({ invoiceId, planLine, added, onlyDraft }: InvoiceAmendme
 /** The lines of a credit note in short. */
 export function toldCredit({ lines, subtotal }: CreditNoteDraft): string[] {
   const rows = lines.map(
-    ({ amount, effectiveDate, description }) => `${formatDecimal(amount)} from ${effectiveDate}: ${description}`,
+    ({ amount, effectiveDate, description }) =>
+      `${formatDecimal(amount)} from ${effectiveDate}: ${description}`,
   );
   return rows.length === 1 ? rows : [...rows, `${formatShort(subtotal)} in all`];
 }

@@ -7,7 +7,15 @@ import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.t
 import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import { planOf, type TierText, termsOf, tiersOf } from "../catalogue/catalogue.ts";
-import { afterChange, changeTo, type StateOrder, seats, stateOf, told, volumeSeats } from "./billing-state-builder.ts";
+import {
+  afterChange,
+  changeTo,
+  type StateOrder,
+  seats,
+  stateOf,
+  told,
+  volumeSeats,
+} from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const stripe: TierText[] = [
@@ -45,7 +53,12 @@ describe("ten to twelve units for half a month", () => {
     ["per_unit", { freeUnits: 11 }, "5.0000", "(10 − 0)"],
     ["per_unit", { discount: "12.5" }, "8.7500", "(105 − 87.5)"],
     ["per_unit", { override: "4.5" }, "4.5000", "(54 − 45)"],
-    ["per_unit", { override: "0.0101", discount: "33.3333" }, "0.0100", "(0.0808000404 − 0.067333367)"],
+    [
+      "per_unit",
+      { override: "0.0101", discount: "33.3333" },
+      "0.0100",
+      "(0.0808000404 − 0.067333367)",
+    ],
     ["per_unit", { price: "0.0099" }, "0.0100", "(0.1188 − 0.099)"],
     ["per_unit", { price: "33", currency: "JPY" }, "33.0000", "(396 − 330)"],
     ["per_unit", { price: "32.5", currency: "JPY" }, "33.0000", "(390 − 325)"],
@@ -55,7 +68,10 @@ describe("ten to twelve units for half a month", () => {
     ["volume", { price: "0" }, "3.5000", "(72 − 65)"],
     ["stairstep", { price: "0" }, "25.0000", "(100 − 50)"],
   ])("%s %j is %s: %s × 15 ÷ 30", (type, terms, amount, difference) => {
-    const decision = decideUnitsChange(stateOf(orderOf(type, terms)), changeTo(12, { from: "2026-06-16" }));
+    const decision = decideUnitsChange(
+      stateOf(orderOf(type, terms)),
+      changeTo(12, { from: "2026-06-16" }),
+    );
     const description = `10 to 12 seats, 15 of 30 days: ${difference} × 15 ÷ 30`;
     expect(told(decision)).toEqual({
       units: 12,
@@ -73,7 +89,10 @@ describe("ten to twelve units for half a month", () => {
     ["dinars that round to 0", "per_unit", { price: "0.0004", currency: "KWD" }],
     ["the same step", "stairstep", { price: "0", freeUnits: 2 }],
   ])("raises nothing and leaves the billed units where it costs nothing: %s", (_, type, terms) => {
-    const decision = decideUnitsChange(stateOf(orderOf(type, terms)), changeTo(12, { from: "2026-06-16" }));
+    const decision = decideUnitsChange(
+      stateOf(orderOf(type, terms)),
+      changeTo(12, { from: "2026-06-16" }),
+    );
     expect(told(decision)).toEqual({ units: 12, periods: ["5: 10 billed"] });
   });
 });
@@ -89,25 +108,64 @@ it("what rounds to 0 step by step is charged once it is worth a cent together", 
   expect(bills).toEqual([
     { units: 11, periods: ["5: 10 billed"] },
     { units: 12, periods: ["5: 10 billed"] },
-    { units: 13, periods: ["5: 13 billed"], invoice: [`0.0100 for 2026-06-16 to 2026-07-01: ${description}`] },
+    {
+      units: 13,
+      periods: ["5: 13 billed"],
+      invoice: [`0.0100 for 2026-06-16 to 2026-07-01: ${description}`],
+    },
   ]);
 });
 
 it("what rounds to 0 of a credit leaves the billed units too", () => {
   const plan = planOf("volume", { tiers: tiersOf([10, "0.001"], [null, "0.0008"]) });
   const request = changeTo(11, { from: "2026-06-16" });
-  expect(told(decideUnitsChange(stateOf({ plan }), request))).toEqual({ units: 11, periods: ["5: 10 billed"] });
+  expect(told(decideUnitsChange(stateOf({ plan }), request))).toEqual({
+    units: 11,
+    periods: ["5: 10 billed"],
+  });
 });
 
 describe("the words of a proration", () => {
   const june = { start: civilDate("2026-06-01"), end: civilDate("2026-07-01") };
   const plan = planOf("per_unit", { price: d("10") });
   it.each([
-    ["several units", plan, {}, 10, 12, "2026-06-16", "10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30"],
-    ["the first unit of all", plan, {}, 0, 1, "2026-06-16", "0 to 1 seat, 15 of 30 days: (10 − 0) × 15 ÷ 30"],
-    ["a second unit", plan, {}, 1, 2, "2026-06-16", "1 to 2 seats, 15 of 30 days: (20 − 10) × 15 ÷ 30"],
+    [
+      "several units",
+      plan,
+      {},
+      10,
+      12,
+      "2026-06-16",
+      "10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30",
+    ],
+    [
+      "the first unit of all",
+      plan,
+      {},
+      0,
+      1,
+      "2026-06-16",
+      "0 to 1 seat, 15 of 30 days: (10 − 0) × 15 ÷ 30",
+    ],
+    [
+      "a second unit",
+      plan,
+      {},
+      1,
+      2,
+      "2026-06-16",
+      "1 to 2 seats, 15 of 30 days: (20 − 10) × 15 ÷ 30",
+    ],
     ["one day", plan, {}, 0, 1, "2026-06-30", "0 to 1 seat, 1 of 30 days: (10 − 0) × 1 ÷ 30"],
-    ["a whole period", plan, {}, 1, 2, "2026-06-01", "1 to 2 seats, 30 of 30 days: (20 − 10) × 30 ÷ 30"],
+    [
+      "a whole period",
+      plan,
+      {},
+      1,
+      2,
+      "2026-06-01",
+      "1 to 2 seats, 30 of 30 days: (20 − 10) × 30 ÷ 30",
+    ],
     [
       "a credit, its values turned",
       volumeSeats,
@@ -147,7 +205,9 @@ describe("the words of a proration", () => {
   ] as const)("of %s", (_, priced, differs, fromUnits, toUnits, date, description) => {
     const terms = termsOf(0, differs);
     const change = { fromUnits, toUnits, period: june, effectiveDate: civilDate(date) };
-    expect(describeProration({ plan: priced, terms, proration: prorate(priced, terms, change) })).toBe(description);
+    expect(
+      describeProration({ plan: priced, terms, proration: prorate(priced, terms, change) }),
+    ).toBe(description);
   });
 
   it("name the units as the plan does", () => {
@@ -164,7 +224,15 @@ describe("the words of a proration", () => {
 describe("periods of other lengths", () => {
   it.each([
     ["a leap February", "2028-01-31", 1, 1, "2028-02-29", "10.0000", "31 of 31 days"],
-    ["clamped from the 31st to the 28th", "2026-01-31", 1, 0, "2026-02-14", "5.0000", "14 of 28 days"],
+    [
+      "clamped from the 31st to the 28th",
+      "2026-01-31",
+      1,
+      0,
+      "2026-02-14",
+      "5.0000",
+      "14 of 28 days",
+    ],
     ["a quarter", "2026-01-01", 3, 1, "2026-06-30", "0.1100", "1 of 91 days"],
     ["a year", "2027-03-01", 12, 0, "2028-02-29", "0.0300", "1 of 366 days"],
   ])("count the days that they have: %s", (_, startDate, count, index, from, amount, days) => {

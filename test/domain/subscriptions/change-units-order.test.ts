@@ -12,7 +12,11 @@ const flatFee = planOf("flat_fee", { price: parseDecimal("49") });
 const bounded = planOf("tiered", { tiers: tiersOf([5, "1"], [9, "2"]), freeUnits: 2 });
 const costly = planOf("per_unit", { price: parseDecimal("999999999.9999") });
 const cheaper = planOf("volume", { tiers: tiersOf([10, "10"], [null, "0"]) });
-const running = { kind: "amend_invoice", id: "operation", description: "invoice INV-0006 is being amended" } as const;
+const running = {
+  kind: "amend_invoice",
+  id: "operation",
+  description: "invoice INV-0006 is being amended",
+} as const;
 
 /** decisions section 7, with what decisions section 6 (another operation) and section 2 (amounts) add. */
 const order = [
@@ -101,7 +105,10 @@ function answerTo(fault: Fault): string {
       minimumUnits: fault.minimumUnits ?? 0,
       endDate: fault.final ? civilDate("2026-07-01") : null,
     },
-    organisation: { setupMode: fault.setupMode ?? false, ...(fault.account === null && { revenueAccount: null }) },
+    organisation: {
+      setupMode: fault.setupMode ?? false,
+      ...(fault.account === null && { revenueAccount: null }),
+    },
   });
   const request = changeTo(1_000_012, {
     prorate,
@@ -121,7 +128,8 @@ function both(one: Fault, other: Fault): Fault | null {
 
 it("each has the status that the specification has for it", () => {
   const conflicts = ["invalid_state", "ledger_accounts_not_mapped"];
-  for (const code of order) expect([code, refusals[code].status]).toEqual([code, conflicts.includes(code) ? 409 : 422]);
+  for (const code of order)
+    expect([code, refusals[code].status]).toEqual([code, conflicts.includes(code) ? 409 : 422]);
 });
 
 describe("of two refusals the earlier one answers", () => {
@@ -150,11 +158,15 @@ describe("of two refusals the earlier one answers", () => {
     document_not_allowed: ["renewal_invoice_not_amendable"],
   };
 
-  const pairs = order.flatMap((earlier, index) => order.slice(index + 1).map((later) => [earlier, later] as const));
+  const pairs = order.flatMap((earlier, index) =>
+    order.slice(index + 1).map((later) => [earlier, later] as const),
+  );
   it.each(
     pairs.filter(([earlier, later]) => !impossible[earlier]?.includes(later)),
   )("%s before %s", (earlier, later) => {
-    const together = faults[earlier].flatMap((one) => faults[later].map((other) => both(one, other)));
+    const together = faults[earlier].flatMap((one) =>
+      faults[later].map((other) => both(one, other)),
+    );
     const possible = together.filter((fault) => fault !== null);
     expect(possible).not.toEqual([]);
     expect(possible.map(answerTo)).toContain(earlier);

@@ -5,13 +5,24 @@ import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import type { RefusalCode } from "../../../src/domain/refusal.ts";
 import type { UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
-import { changeTo, raised, refusalOf, type StateOrder, stateOf, volumeSeats } from "./billing-state-builder.ts";
+import {
+  changeTo,
+  raised,
+  refusalOf,
+  type StateOrder,
+  stateOf,
+  volumeSeats,
+} from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const flatFee = planOf("flat_fee", { price: d("49") });
 const bounded = planOf("tiered", { tiers: tiersOf([5, "1"], [9, "2"]), freeUnits: 2 });
 const costly = planOf("per_unit", { price: d("999999999.9999") });
-const running = { kind: "amend_invoice", id: "operation", description: "invoice INV-0006 is being amended" } as const;
+const running = {
+  kind: "amend_invoice",
+  id: "operation",
+  description: "invoice INV-0006 is being amended",
+} as const;
 const ahead = { today: "2026-06-20" };
 const amend = { document: "amend" } as const;
 const last = { endDate: civilDate("2026-07-01") };
@@ -58,7 +69,14 @@ describe("a change of units", () => {
       null,
       "The subscription is complete: its units cannot be changed.",
     ],
-    ["of a flat fee", { plan: flatFee }, changeTo(0), "plan_has_no_units", "units", "A flat fee plan has no units."],
+    [
+      "of a flat fee",
+      { plan: flatFee },
+      changeTo(0),
+      "plan_has_no_units",
+      "units",
+      "A flat fee plan has no units.",
+    ],
     [
       "below the minimum",
       { subscription: { minimumUnits: 9 } },
@@ -83,7 +101,14 @@ describe("a change of units", () => {
       "units",
       "units cost more than an invoice can hold: 1000000000000000.0000 a period.",
     ],
-    ["to the units there are", {}, changeTo(10), "units_unchanged", "units", "The subscription has 10 units already."],
+    [
+      "to the units there are",
+      {},
+      changeTo(10),
+      "units_unchanged",
+      "units",
+      "The subscription has 10 units already.",
+    ],
     [
       "prorated from no date",
       {},
@@ -123,8 +148,16 @@ describe("a change of units", () => {
   const deferred = { behaviour: "charge_on_renewal", from: "2026-06-16" } as const;
   it.each<[...Case, message: string]>([
     ...[
-      ["in the final period", { subscription: last }, "the subscription is in its final period"] as const,
-      ["set to end", { subscription: { cancelAtPeriodEnd: true } }, "the subscription is in its final period"] as const,
+      [
+        "in the final period",
+        { subscription: last },
+        "the subscription is in its final period",
+      ] as const,
+      [
+        "set to end",
+        { subscription: { cancelAtPeriodEnd: true } },
+        "the subscription is in its final period",
+      ] as const,
       [
         "once the next period is invoiced",
         { ...ahead, renewalInvoice: {} },
@@ -144,14 +177,16 @@ describe("a change of units", () => {
       "proration_behaviour",
       `proration_behaviour must be charge_immediately: ${why}.`,
     ]),
-    ...[changeTo(12), changeTo(8), changeTo(12, { from: "2026-06-16" })].map((request): [...Case, string] => [
-      `to ${request.units} inside the window without document`,
-      { ...ahead, renewalInvoice: {} },
-      request,
-      "document_required",
-      "document",
-      "document is required: the renewal invoice INV-0006 is there already. Send amend or separate.",
-    ]),
+    ...[changeTo(12), changeTo(8), changeTo(12, { from: "2026-06-16" })].map(
+      (request): [...Case, string] => [
+        `to ${request.units} inside the window without document`,
+        { ...ahead, renewalInvoice: {} },
+        request,
+        "document_required",
+        "document",
+        "document is required: the renewal invoice INV-0006 is there already. Send amend or separate.",
+      ],
+    ),
     [
       "outside the window with document",
       {},
@@ -196,7 +231,11 @@ describe("a change of units", () => {
       { status: "scheduled", inLedger: false },
       "invoice INV-0006 is still to be sent to the ledger",
     ],
-    ["refused by the ledger", { status: "not_in_external" }, "invoice INV-0006 is not in the ledger"],
+    [
+      "refused by the ledger",
+      { status: "not_in_external" },
+      "invoice INV-0006 is not in the ledger",
+    ],
     ["not in the ledger", { inLedger: false }, "invoice INV-0006 is not in the ledger"],
     [
       "of lines whose ids in the ledger are not known",
@@ -206,7 +245,11 @@ describe("a change of units", () => {
   ] as const)("by amend is refused where the renewal invoice is %s; separate is not", (_, renewalInvoice, why) => {
     const state = stateOf({ ...ahead, renewalInvoice });
     const message = `The renewal invoice cannot be amended: ${why}. Send document separate.`;
-    expect(refusalOf(state, changeTo(12, amend))).toEqual(["renewal_invoice_not_amendable", "document", message]);
+    expect(refusalOf(state, changeTo(12, amend))).toEqual([
+      "renewal_invoice_not_amendable",
+      "document",
+      message,
+    ]);
     expect(refusalOf(state, changeTo(8, { document: "separate" }))[0]).toBe("accepted");
   });
 
@@ -215,7 +258,9 @@ describe("a change of units", () => {
     ["awaiting approval", { status: "awaiting_approval" }],
     ["approved and taxed", { status: "approved", total: d("120.00"), amountDue: d("120.0000") }],
   ] as const)("by amend is accepted where the renewal invoice is %s", (_, renewalInvoice) => {
-    expect(refusalOf(stateOf({ ...ahead, renewalInvoice }), changeTo(12, amend))[0]).toBe("accepted");
+    expect(refusalOf(stateOf({ ...ahead, renewalInvoice }), changeTo(12, amend))[0]).toBe(
+      "accepted",
+    );
   });
 
   it("by amend is refused after a change that was billed separately", () => {
@@ -253,7 +298,8 @@ describe("a change of units", () => {
       period: { billedSeparately: true },
       invoices: [raised({ type: "first", periodIndex: 0 })],
     });
-    const message = "The first invoice cannot be re-priced: an earlier change was billed separately.";
+    const message =
+      "The first invoice cannot be re-priced: an earlier change was billed separately.";
     expect(refusalOf(state, changeTo(12))).toEqual(["first_invoice_not_amendable", null, message]);
   });
 
@@ -264,7 +310,10 @@ describe("a change of units", () => {
     const round = planOf("per_unit", { price: d("500000000") });
     expect(refusalOf(stateOf({ plan: round }), changeTo(1_999_999))[0]).toBe("accepted");
     expect(refusalOf(stateOf({ plan: round }), changeTo(2_000_000))[0]).toBe("invalid_parameter");
-    const mapped = { plan: { ...volumeSeats, revenueAccount: "201" }, organisation: { revenueAccount: null } };
+    const mapped = {
+      plan: { ...volumeSeats, revenueAccount: "201" },
+      organisation: { revenueAccount: null },
+    };
     expect(refusalOf(stateOf(mapped), changeTo(8))[0]).toBe("accepted");
   });
 });

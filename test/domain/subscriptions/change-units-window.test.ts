@@ -2,7 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
-import { decideUnitsChange, type UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
+import {
+  decideUnitsChange,
+  type UnitsChangeRequest,
+} from "../../../src/domain/subscriptions/change-units.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   afterChange,
@@ -20,8 +23,10 @@ const d = parseDecimal;
 const ahead: StateOrder = { today: "2026-06-20", renewalInvoice: { id: "renewal" } };
 const change = (order: StateOrder, request: UnitsChangeRequest) =>
   told(decideUnitsChange(stateOf({ ...ahead, ...order }), request));
-const amend = (units: number, from?: string) => changeTo(units, { document: "amend", ...(from && { from }) });
-const separate = (units: number, from?: string) => changeTo(units, { document: "separate", ...(from && { from }) });
+const amend = (units: number, from?: string) =>
+  changeTo(units, { document: "amend", ...(from && { from }) });
+const separate = (units: number, from?: string) =>
+  changeTo(units, { document: "separate", ...(from && { from }) });
 
 /** The changes in short, one after the other; a refused one tells its code and changes nothing. */
 function changes(order: StateOrder, requests: readonly UnitsChangeRequest[]): unknown[] {
@@ -36,7 +41,8 @@ function changes(order: StateOrder, requests: readonly UnitsChangeRequest[]): un
 }
 
 const july = "2026-07-01 to 2026-08-01";
-const halfOfJune = "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
+const halfOfJune =
+  "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
 const allOfJuly = `20.0000 for ${july}: 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 31`;
 
 describe("amend", () => {
@@ -60,7 +66,12 @@ describe("amend", () => {
     const order = { ...ahead, renewalInvoice: { id: "renewal", status: "approved" as const } };
     const { amended } = decideUnitsChange(stateOf(order), amend(12, "2026-06-16"));
     expect(amended).toMatchObject({ invoiceId: "renewal", onlyDraft: false });
-    expect(amended?.planLine).toMatchObject({ kind: "plan", units: 12, unitPrice: d("10"), revenueAccount: "200" });
+    expect(amended?.planLine).toMatchObject({
+      kind: "plan",
+      units: 12,
+      unitPrice: d("10"),
+      revenueAccount: "200",
+    });
     expect(amended?.added).toMatchObject([
       {
         kind: "proration",
@@ -124,7 +135,10 @@ describe("amend", () => {
     expect(changes({}, [amend(12), separate(9), amend(11)])).toMatchObject([
       { periods: ["5: 10 billed, proration closed", "6: 12 billed"] },
       { periods: ["5: 10 billed, proration closed", "6: 12 billed"] },
-      { periods: ["5: 10 billed, proration closed", "6: 11 billed"], amended: ["renewal", expect.any(String)] },
+      {
+        periods: ["5: 10 billed, proration closed", "6: 11 billed"],
+        amended: ["renewal", expect.any(String)],
+      },
     ]);
   });
 });
@@ -139,7 +153,10 @@ describe("separate", () => {
   });
 
   it("is an invoice of the current period, of its own also where that has a draft", () => {
-    const decision = decideUnitsChange(stateOf({ ...ahead, invoices: [raised()] }), separate(12, "2026-06-16"));
+    const decision = decideUnitsChange(
+      stateOf({ ...ahead, invoices: [raised()] }),
+      separate(12, "2026-06-16"),
+    );
     expect(decision.joined).toBeNull();
     expect(decision.invoice).toMatchObject({
       type: "change",
@@ -163,21 +180,36 @@ describe("separate", () => {
   });
 
   it("raises nothing for a decrease and leaves what the next period is billed for", () => {
-    expect(change({}, separate(8))).toEqual({ units: 8, periods: ["5: 10 billed", "6: 10 billed"] });
+    expect(change({}, separate(8))).toEqual({
+      units: 8,
+      periods: ["5: 10 billed", "6: 10 billed"],
+    });
   });
 
   it("raises nothing for a decrease either where the next period is billed for less", () => {
     const order = { units: 12, next: { billedUnits: 8 } };
-    expect(change(order, separate(10))).toEqual({ units: 10, periods: ["5: 12 billed", "6: 8 billed"] });
+    expect(change(order, separate(10))).toEqual({
+      units: 10,
+      periods: ["5: 12 billed", "6: 8 billed"],
+    });
   });
 
   it("never charges again what either period is billed for", () => {
-    const again = [separate(8), separate(10, "2026-06-16"), separate(8), separate(12, "2026-06-16")];
+    const again = [
+      separate(8),
+      separate(10, "2026-06-16"),
+      separate(8),
+      separate(12, "2026-06-16"),
+    ];
     expect(changes({}, again)).toEqual([
       { units: 8, periods: ["5: 10 billed", "6: 10 billed"] },
       { units: 10, periods: ["5: 10 billed", "6: 10 billed"] },
       { units: 8, periods: ["5: 10 billed", "6: 10 billed"] },
-      { units: 12, periods: ["5: 12 billed", "6: 12 billed, billed separately"], invoice: [halfOfJune, allOfJuly] },
+      {
+        units: 12,
+        periods: ["5: 12 billed", "6: 12 billed, billed separately"],
+        invoice: [halfOfJune, allOfJuly],
+      },
     ]);
   });
 
@@ -196,19 +228,26 @@ describe("separate", () => {
       {
         units: 9,
         periods: ["5: 9 billed", "6: 10 billed, billed separately"],
-        invoice: ["10.0000 for 2026-06-01 to 2026-07-01: 8 to 9 seats, 30 of 30 days: (90 − 80) × 30 ÷ 30"],
+        invoice: [
+          "10.0000 for 2026-06-01 to 2026-07-01: 8 to 9 seats, 30 of 30 days: (90 − 80) × 30 ÷ 30",
+        ],
       },
       "renewal_invoice_not_amendable",
     ]);
   });
 
   it("closes amend for the rest of the window, and goes on being possible", () => {
-    expect(changes({}, [separate(12), amend(13), separate(11), amend(10), separate(13)])).toMatchObject([
+    expect(
+      changes({}, [separate(12), amend(13), separate(11), amend(10), separate(13)]),
+    ).toMatchObject([
       { units: 12 },
       "renewal_invoice_not_amendable",
       { units: 11 },
       "renewal_invoice_not_amendable",
-      { units: 13, invoice: [`10.0000 for ${july}: 12 to 13 seats, 31 of 31 days: (130 − 120) × 31 ÷ 31`] },
+      {
+        units: 13,
+        invoice: [`10.0000 for ${july}: 12 to 13 seats, 31 of 31 days: (130 − 120) × 31 ÷ 31`],
+      },
     ]);
   });
 
@@ -216,7 +255,10 @@ describe("separate", () => {
     const order = { plan: { ...seats, freeUnits: 12 } };
     expect(changes(order, [separate(12, "2026-06-16"), amend(13)])).toMatchObject([
       { units: 12, periods: ["5: 10 billed", "6: 10 billed"] },
-      { units: 13, amended: ["renewal", `plan 13: 10.0000 for ${july}: 1 × 10.0000 (12 of 13 free)`] },
+      {
+        units: 13,
+        amended: ["renewal", `plan 13: 10.0000 for ${july}: 1 × 10.0000 (12 of 13 free)`],
+      },
     ]);
   });
 });
@@ -235,7 +277,10 @@ describe("separate on a volume plan", () => {
   });
 
   it("credits one period and charges the other at once, on a document each", () => {
-    const plan = planOf("volume", { name: "Seats", tiers: tiersOf([10, "10"], [20, "8"], [null, "5"]) });
+    const plan = planOf("volume", {
+      name: "Seats",
+      tiers: tiersOf([10, "10"], [20, "8"], [null, "5"]),
+    });
     const order = { plan, units: 10, billed: 20, next: { billedUnits: 10 } };
     expect(change(order, separate(21, "2026-06-01"))).toEqual({
       units: 21,
@@ -247,7 +292,9 @@ describe("separate on a volume plan", () => {
     expect(change(turned, separate(21, "2026-06-01"))).toEqual({
       units: 21,
       periods: ["5: 21 billed", "6: 21 billed, billed separately"],
-      invoice: ["5.0000 for 2026-06-01 to 2026-07-01: 10 to 21 seats, 30 of 30 days: (105 − 100) × 30 ÷ 30"],
+      invoice: [
+        "5.0000 for 2026-06-01 to 2026-07-01: 10 to 21 seats, 30 of 30 days: (105 − 100) × 30 ÷ 30",
+      ],
       creditNote: [`55.0000 from 2026-07-01: 20 to 21 seats, 31 of 31 days: (160 − 105) × 31 ÷ 31`],
     });
   });
@@ -263,7 +310,9 @@ describe("separate on a volume plan", () => {
 
   it("credits the next period without proration where the current one would be charged", () => {
     const order = { plan: volumeSeats, units: 10, billed: 5, period: { prorationClosed: true } };
-    expect(refusalOf(stateOf({ ...ahead, ...order }), separate(11, "2026-06-16"))[0]).toBe("proration_unavailable");
+    expect(refusalOf(stateOf({ ...ahead, ...order }), separate(11, "2026-06-16"))[0]).toBe(
+      "proration_unavailable",
+    );
     expect(change(order, separate(11))).toEqual({
       units: 11,
       periods: ["5: 5 billed, proration closed", "6: 11 billed, billed separately"],
@@ -290,7 +339,10 @@ describe("the window", () => {
   });
 
   it("takes only the renewal invoice of the next period for it", () => {
-    const invoices = [raised({ id: "usage of July", type: "usage", periodIndex: 6 }), raised({ status: "approved" })];
+    const invoices = [
+      raised({ id: "usage of July", type: "usage", periodIndex: 6 }),
+      raised({ status: "approved" }),
+    ];
     expect(change({ renewalInvoice: null, invoices }, changeTo(12))).toHaveProperty("units", 12);
   });
 });

@@ -2,7 +2,10 @@
 import { describe, expect, it } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
-import { decideUnitsChange, type UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
+import {
+  decideUnitsChange,
+  type UnitsChangeRequest,
+} from "../../../src/domain/subscriptions/change-units.ts";
 import { renewalValue } from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
@@ -18,8 +21,10 @@ import {
 } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
-const change = (order: StateOrder, request: UnitsChangeRequest) => told(decideUnitsChange(stateOf(order), request));
-const tenMore = "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
+const change = (order: StateOrder, request: UnitsChangeRequest) =>
+  told(decideUnitsChange(stateOf(order), request));
+const tenMore =
+  "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
 
 /** The changes in short, one after the other; a refused one tells its code and changes nothing. */
 function changes(order: StateOrder, requests: readonly UnitsChangeRequest[]): unknown[] {
@@ -81,7 +86,9 @@ describe("an increase prorated at once", () => {
 
   it("is what it is without proration_behaviour too", () => {
     const request = changeTo(12, { from: "2026-06-16" });
-    expect(change({}, { ...request, behaviour: "charge_immediately" })).toEqual(change({}, request));
+    expect(change({}, { ...request, behaviour: "charge_immediately" })).toEqual(
+      change({}, request),
+    );
   });
 
   it.each([
@@ -94,11 +101,17 @@ describe("an increase prorated at once", () => {
     expect(change({}, changeTo(12, { from }))).toEqual({
       units: 12,
       periods: ["5: 12 billed"],
-      invoice: [`${amount} for ${from} to 2026-07-01: 10 to 12 seats, ${days} of 30 days: (120 − 100) × ${days} ÷ 30`],
+      invoice: [
+        `${amount} for ${from} to 2026-07-01: 10 to 12 seats, ${days} of 30 days: (120 − 100) × ${days} ÷ 30`,
+      ],
     });
   });
 
-  it.each(["first", "renewal", "change"] as const)("joins the newest invoice of the period, a draft: %s", (type) => {
+  it.each([
+    "first",
+    "renewal",
+    "change",
+  ] as const)("joins the newest invoice of the period, a draft: %s", (type) => {
     const invoices = [raised({ id: "newest", type }), raised({ status: "approved" })];
     expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toEqual({
       units: 12,
@@ -124,11 +137,20 @@ describe("an increase prorated at once", () => {
   });
 
   it.each([
-    ["the newest is approved, though an older one is a draft", [raised({ status: "approved" }), raised()]],
+    [
+      "the newest is approved, though an older one is a draft",
+      [raised({ status: "approved" }), raised()],
+    ],
     ["the newest awaits approval", [raised({ status: "awaiting_approval" })]],
     ["the newest is paid", [raised({ status: "paid" })]],
-    ["the newest is still to be sent", [raised({ status: "scheduled", inLedger: false }), raised()]],
-    ["the ledger refused the newest", [raised({ status: "not_in_external", inLedger: false }), raised()]],
+    [
+      "the newest is still to be sent",
+      [raised({ status: "scheduled", inLedger: false }), raised()],
+    ],
+    [
+      "the ledger refused the newest",
+      [raised({ status: "not_in_external", inLedger: false }), raised()],
+    ],
     ["the newest is gone from the ledger", [raised({ inLedger: false }), raised()]],
     ["the draft is of another period", [raised({ periodIndex: 4 })]],
     ["the draft is of usage", [raised({ type: "usage" })]],
@@ -142,7 +164,10 @@ describe("an increase prorated at once", () => {
   });
 
   it("joins the invoice of the change before it", () => {
-    const told = changes({}, [changeTo(11, { from: "2026-06-16" }), changeTo(12, { from: "2026-06-16" })]);
+    const told = changes({}, [
+      changeTo(11, { from: "2026-06-16" }),
+      changeTo(12, { from: "2026-06-16" }),
+    ]);
     expect(told).toMatchObject([
       { invoice: [expect.stringMatching(/^5\.0000 /)] },
       { joined: ["change 1, while a draft", expect.stringMatching(/^5\.0000 .*: 11 to 12 seats/)] },
@@ -154,7 +179,11 @@ describe("an increase deferred to the renewal", () => {
   it("is a line that waits, and counts as billed", () => {
     const request = changeTo(12, { from: "2026-06-16", behaviour: "charge_on_renewal" });
     const draftIsThere = { invoices: [raised()] };
-    expect(change(draftIsThere, request)).toEqual({ units: 12, periods: ["5: 12 billed"], deferred: tenMore });
+    expect(change(draftIsThere, request)).toEqual({
+      units: 12,
+      periods: ["5: 12 billed"],
+      deferred: tenMore,
+    });
     expect(decideUnitsChange(stateOf(), request).deferred).toEqual({
       name: "Seats",
       description: "10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30",
@@ -169,7 +198,10 @@ describe("an increase deferred to the renewal", () => {
 
   it("that costs nothing is not deferred", () => {
     const request = changeTo(10, { from: "2026-06-16", behaviour: "charge_on_renewal" });
-    expect(change({ units: 8, billed: 10 }, request)).toEqual({ units: 10, periods: ["5: 10 billed"] });
+    expect(change({ units: 8, billed: 10 }, request)).toEqual({
+      units: 10,
+      periods: ["5: 10 billed"],
+    });
   });
 });
 
@@ -205,7 +237,9 @@ describe("an increase without proration", () => {
   it("above them by however little closes: a step of the price is not asked for", () => {
     const plan = planOf("stairstep", { tiers: tiersOf([10, null, "50"], [20, null, "100"]) });
     const request = changeTo(11, { from: "2026-06-16" });
-    expect(changes({ plan, units: 8 }, [changeTo(9), request, changeTo(10, { from: "2026-06-16" })])).toEqual([
+    expect(
+      changes({ plan, units: 8 }, [changeTo(9), request, changeTo(10, { from: "2026-06-16" })]),
+    ).toEqual([
       { units: 9, periods: ["5: 8 billed, proration closed"] },
       "proration_unavailable",
       // Prorated, but at no charge: the same step.
@@ -232,11 +266,17 @@ describe("a decrease", () => {
   });
 
   it("to a total above the billed units is a decrease all the same", () => {
-    expect(change({ units: 20, billed: 5 }, changeTo(15))).toEqual({ units: 15, periods: ["5: 5 billed"] });
+    expect(change({ units: 20, billed: 5 }, changeTo(15))).toEqual({
+      units: 15,
+      periods: ["5: 5 billed"],
+    });
   });
 
   it("of a volume plan into a dearer band raises nothing, though a period then costs more", () => {
-    expect(change({ plan: volumeSeats, units: 12 }, changeTo(10))).toEqual({ units: 10, periods: ["5: 12 billed"] });
+    expect(change({ plan: volumeSeats, units: 12 }, changeTo(10))).toEqual({
+      units: 10,
+      periods: ["5: 12 billed"],
+    });
   });
 
   it("may go to 0, and to the minimum", () => {
@@ -247,11 +287,16 @@ describe("a decrease", () => {
 
 describe("units at or below those billed", () => {
   it.each([
-    ["10 to 8 and back, prorated", [changeTo(8), changeTo(10, { from: "2026-06-01" })], "5: 10 billed"],
+    [
+      "10 to 8 and back, prorated",
+      [changeTo(8), changeTo(10, { from: "2026-06-01" })],
+      "5: 10 billed",
+    ],
     ["10 to 8 and back, unprorated", [changeTo(8), changeTo(10)], "5: 10 billed"],
     ["10 to 8 to 9, prorated", [changeTo(8), changeTo(9, { from: "2026-06-01" })], "5: 10 billed"],
   ])("are never charged twice: %s", (_, requests, period) => {
-    for (const one of changes({}, requests)) expect(one).toEqual({ units: expect.any(Number), periods: [period] });
+    for (const one of changes({}, requests))
+      expect(one).toEqual({ units: expect.any(Number), periods: [period] });
   });
 
   it("are not charged again by an increase beyond them either", () => {
@@ -266,7 +311,10 @@ describe("units at or below those billed", () => {
     const deferred = changeTo(12, { from: "2026-06-30", behaviour: "charge_on_renewal" });
     const back = changeTo(12, { from: "2026-06-01" });
     expect(changes({}, [deferred, changeTo(10), back])).toMatchObject([
-      { deferred: "0.6700 for 2026-06-30 to 2026-07-01: 10 to 12 seats, 1 of 30 days: (120 − 100) × 1 ÷ 30" },
+      {
+        deferred:
+          "0.6700 for 2026-06-30 to 2026-07-01: 10 to 12 seats, 1 of 30 days: (120 − 100) × 1 ÷ 30",
+      },
       { periods: ["5: 12 billed"] },
       { periods: ["5: 12 billed"] },
     ]);
@@ -284,7 +332,10 @@ describe("units at or below those billed", () => {
 describe("a volume plan's increase into a cheaper band", () => {
   it("is a credit note, dated today, whose line counts from the effective date", () => {
     const order = { plan: volumeSeats, invoices: [raised()] };
-    const { creditNote, ...rest } = decideUnitsChange(stateOf(order), changeTo(11, { from: "2026-06-16" }));
+    const { creditNote, ...rest } = decideUnitsChange(
+      stateOf(order),
+      changeTo(11, { from: "2026-06-16" }),
+    );
     expect(creditNote).toEqual({
       reference: "PO 7",
       currency: "EUR",
@@ -302,7 +353,13 @@ describe("a volume plan's increase into a cheaper band", () => {
         },
       ],
     });
-    expect(rest).toMatchObject({ units: 11, invoice: null, joined: null, amended: null, deferred: null });
+    expect(rest).toMatchObject({
+      units: 11,
+      invoice: null,
+      joined: null,
+      amended: null,
+      deferred: null,
+    });
     expect(rest.periods).toMatchObject([{ billedUnits: 11, prorationClosed: false }]);
   });
 
@@ -317,15 +374,23 @@ describe("a volume plan's increase into a cheaper band", () => {
 
   it("that costs as much as before raises nothing, prorated or not", () => {
     const plan = planOf("volume", { tiers: tiersOf([10, "12"], [null, "10"]) });
-    expect(change({ plan }, changeTo(12, { from: "2026-06-01" }))).toEqual({ units: 12, periods: ["5: 10 billed"] });
-    expect(change({ plan }, changeTo(12))).toEqual({ units: 12, periods: ["5: 10 billed, proration closed"] });
+    expect(change({ plan }, changeTo(12, { from: "2026-06-01" }))).toEqual({
+      units: 12,
+      periods: ["5: 10 billed"],
+    });
+    expect(change({ plan }, changeTo(12))).toEqual({
+      units: 12,
+      periods: ["5: 10 billed, proration closed"],
+    });
   });
 
   it("that still costs more is a charge", () => {
     expect(change({ plan: volumeSeats }, changeTo(13, { from: "2026-06-16" }))).toEqual({
       units: 13,
       periods: ["5: 13 billed"],
-      invoice: ["2.0000 for 2026-06-16 to 2026-07-01: 10 to 13 seats, 15 of 30 days: (104 − 100) × 15 ÷ 30"],
+      invoice: [
+        "2.0000 for 2026-06-16 to 2026-07-01: 10 to 13 seats, 15 of 30 days: (104 − 100) × 15 ÷ 30",
+      ],
     });
   });
 });
@@ -336,8 +401,14 @@ describe("the final period", () => {
     ["in its last cycle", { endAfterCycles: 6 }],
   ])("of one %s is charged at once", (_, differs) => {
     const subscription = { ...differs, endDate: stateOf().period.end };
-    expect(change({ subscription }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty("invoice", [tenMore]);
-    expect(change({ subscription }, changeTo(12))).toEqual({ units: 12, periods: ["5: 10 billed, proration closed"] });
+    expect(change({ subscription }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty(
+      "invoice",
+      [tenMore],
+    );
+    expect(change({ subscription }, changeTo(12))).toEqual({
+      units: 12,
+      periods: ["5: 10 billed, proration closed"],
+    });
   });
 });
 
@@ -353,7 +424,10 @@ describe("a pending subscription", () => {
     expect(change({ ...order, invoices: [invoice] }, changeTo(units))).toEqual({
       units,
       periods: [`0: ${units} billed`],
-      joined: ["first", `plan ${units}: ${amount} for 2026-06-20 to 2026-07-20: ${units} × 10.0000`],
+      joined: [
+        "first",
+        `plan ${units}: ${amount} for 2026-06-20 to 2026-07-20: ${units} × 10.0000`,
+      ],
     });
   });
 
@@ -364,7 +438,10 @@ describe("a pending subscription", () => {
 
   it("on a volume plan is re-priced downwards without a credit", () => {
     const decision = change({ ...order, plan: volumeSeats, invoices: [first] }, changeTo(11));
-    expect(decision).toHaveProperty("joined.1", "plan 11: 88.0000 for 2026-06-20 to 2026-07-20: 11 × 8.0000");
+    expect(decision).toHaveProperty(
+      "joined.1",
+      "plan 11: 88.0000 for 2026-06-20 to 2026-07-20: 11 × 8.0000",
+    );
     expect(decision).not.toHaveProperty("creditNote");
   });
 });

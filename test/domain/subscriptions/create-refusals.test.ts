@@ -5,7 +5,14 @@ import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { type CreationFacts, decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
-import { customer, factsOf, organisation, requestOf, seatPlan, setupCharge } from "./creation-builder.ts";
+import {
+  customer,
+  factsOf,
+  organisation,
+  requestOf,
+  seatPlan,
+  setupCharge,
+} from "./creation-builder.ts";
 
 const asked = (chargeCode: string, price: string | null = null) => ({
   chargeCode,
@@ -33,7 +40,13 @@ function refusalOf(facts: Partial<CreationFacts>, request: Asked): [string, stri
   return ["accepted", null];
 }
 
-type Case = [guarantee: string, facts: Partial<CreationFacts>, request: Asked, code: string, param: string | null];
+type Case = [
+  guarantee: string,
+  facts: Partial<CreationFacts>,
+  request: Asked,
+  code: string,
+  param: string | null,
+];
 
 describe("the catalogue", () => {
   it.each<Case>([
@@ -80,7 +93,13 @@ describe("the catalogue", () => {
 describe("prices", () => {
   const fixedPrice = { ...seatPlan, allowsPriceOverride: false };
   it.each<Case>([
-    ["a price of the plan", { plan: fixedPrice }, { price: parseDecimal("1") }, "price_override_not_allowed", "price"],
+    [
+      "a price of the plan",
+      { plan: fixedPrice },
+      { price: parseDecimal("1") },
+      "price_override_not_allowed",
+      "price",
+    ],
     [
       "also the plan's own price",
       { plan: fixedPrice },
@@ -88,7 +107,13 @@ describe("prices", () => {
       "price_override_not_allowed",
       "price",
     ],
-    ["a price of tiers", { plan: tieredPlan }, { price: parseDecimal("1") }, "price_override_not_allowed", "price"],
+    [
+      "a price of tiers",
+      { plan: tieredPlan },
+      { price: parseDecimal("1") },
+      "price_override_not_allowed",
+      "price",
+    ],
     [
       "a price of the charge",
       { charges: chargesOf({ allowsPriceOverride: false }) },
@@ -116,9 +141,27 @@ describe("units", () => {
     ["missing units", {}, { units: null }, "invalid_parameter", "units"],
     ["least units below the plan's", {}, { minimumUnits: 1 }, "invalid_parameter", "minimum_units"],
     ["units below the plan's least", {}, { units: 1 }, "units_below_minimum", "units"],
-    ["units below the least asked for", {}, { units: 5, minimumUnits: 6 }, "units_below_minimum", "units"],
-    ["units above the last tier", { plan: tieredPlan }, { units: 24 }, "units_above_maximum", "units"],
-    ["an amount that cannot be stored", { plan: costly }, { units: 1_000_000_000 }, "invalid_parameter", "units"],
+    [
+      "units below the least asked for",
+      {},
+      { units: 5, minimumUnits: 6 },
+      "units_below_minimum",
+      "units",
+    ],
+    [
+      "units above the last tier",
+      { plan: tieredPlan },
+      { units: 24 },
+      "units_above_maximum",
+      "units",
+    ],
+    [
+      "an amount that cannot be stored",
+      { plan: costly },
+      { units: 1_000_000_000 },
+      "invalid_parameter",
+      "units",
+    ],
   ])("refuses %s", (_, facts, request, code, param) => {
     expect(refusalOf(facts, request)).toEqual([code, param]);
   });
@@ -140,7 +183,13 @@ describe("the start", () => {
       "start_date_in_future",
       "start_date",
     ],
-    ["a start off its billing day", {}, { startDate: "2026-06-10", billingDay: 11 }, "invalid_parameter", "start_date"],
+    [
+      "a start off its billing day",
+      {},
+      { startDate: "2026-06-10", billingDay: 11 },
+      "invalid_parameter",
+      "start_date",
+    ],
     [
       "a start before the clamped day",
       {},
@@ -149,10 +198,28 @@ describe("the start", () => {
       "start_date",
     ],
     ["a billing day that today is not", {}, { billingDay: 11 }, "invalid_parameter", "billing_day"],
-    ["a start more than five years ahead", {}, { startDate: "2031-06-11" }, "invalid_parameter", "start_date"],
+    [
+      "a start more than five years ahead",
+      {},
+      { startDate: "2031-06-11" },
+      "invalid_parameter",
+      "start_date",
+    ],
     ["the calendar's last day", {}, { startDate: "9999-12-31" }, "invalid_parameter", "start_date"],
-    ["a first period that is over", {}, { startDate: "2026-05-10" }, "invalid_parameter", "start_date"],
-    ["the calendar's first day", {}, { startDate: "0001-01-01" }, "invalid_parameter", "start_date"],
+    [
+      "a first period that is over",
+      {},
+      { startDate: "2026-05-10" },
+      "invalid_parameter",
+      "start_date",
+    ],
+    [
+      "the calendar's first day",
+      {},
+      { startDate: "0001-01-01" },
+      "invalid_parameter",
+      "start_date",
+    ],
     [
       "a first period that is over in Setup Mode",
       { organisation: setupMode },
@@ -182,14 +249,19 @@ describe("the start", () => {
 
   it("a yearly first period may have begun nearly a year ago", () => {
     expect(refusalOf({ plan: yearly }, { startDate: "2025-06-11" })).toEqual(["accepted", null]);
-    expect(refusalOf({ plan: yearly }, { startDate: "2025-06-10" })).toEqual(["invalid_parameter", "start_date"]);
+    expect(refusalOf({ plan: yearly }, { startDate: "2025-06-10" })).toEqual([
+      "invalid_parameter",
+      "start_date",
+    ]);
   });
 
   it("today is that of the subscription's zone", () => {
     const now = new Date("2026-06-10T23:00:00Z");
     const inSetupMode = { organisation: setupMode, now };
     expect(refusalOf(inSetupMode, { startDate: "2026-06-11" })).toEqual(["accepted", null]);
-    expect(refusalOf(inSetupMode, { startDate: "2026-06-11", timezone: "UTC" })[0]).toBe("start_date_in_future");
+    expect(refusalOf(inSetupMode, { startDate: "2026-06-11", timezone: "UTC" })[0]).toBe(
+      "start_date_in_future",
+    );
   });
 });
 
@@ -210,14 +282,22 @@ it("of many faults the first in order answers, and mending it shows the next", (
     endAfterCycles: 1200,
     charges: [asked("setup", "1"), asked("other", "1"), asked("gone", "1")],
   };
-  const fixed = { ...seatPlan, allowsPriceOverride: false, interval: { unit: "month", count: 120 } } as const;
+  const fixed = {
+    ...seatPlan,
+    allowsPriceOverride: false,
+    interval: { unit: "month", count: 120 },
+  } as const;
   type Mend = [facts: Partial<CreationFacts>, request: Asked, answer: string];
   const mends: Mend[] = [
     [{}, {}, "invalid_parameter timezone"],
     [{}, { timezone: null }, "customer_not_found customer_code"],
     [{ customer: { ...customer, status: "inactive" } }, {}, "plan_not_found plan_code"],
     [{ plan: { ...fixed, status: "legacy" } }, {}, "charge_not_found charges.2.charge_code"],
-    [{}, { charges: [asked("setup", "1"), asked("other", "1")] }, "customer_not_active customer_code"],
+    [
+      {},
+      { charges: [asked("setup", "1"), asked("other", "1")] },
+      "customer_not_active customer_code",
+    ],
     [{ customer }, {}, "plan_not_active plan_code"],
     [{ plan: fixed }, {}, "charge_not_active charges.1.charge_code"],
     [
@@ -225,7 +305,11 @@ it("of many faults the first in order answers, and mending it shows the next", (
       {},
       "currency_mismatch charges.1.charge_code",
     ],
-    [{ charges: chargesOf({ allowsPriceOverride: false }) }, {}, "price_override_not_allowed price"],
+    [
+      { charges: chargesOf({ allowsPriceOverride: false }) },
+      {},
+      "price_override_not_allowed price",
+    ],
     [{}, { price: null }, "price_override_not_allowed charges.1.price"],
     [{}, { charges: [asked("setup", "1"), asked("other")] }, "invalid_parameter units"],
     [{}, { units: 1 }, "invalid_parameter minimum_units"],

@@ -1,15 +1,29 @@
 /** What a creation decides: the subscription, its periods, its invoices with their dates, lines and amounts. */
 import { describe, expect, it } from "vitest";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
-import { type CreationDecision, type CreationFacts, decideCreation } from "../../../src/domain/subscriptions/create.ts";
+import {
+  type CreationDecision,
+  type CreationFacts,
+  decideCreation,
+} from "../../../src/domain/subscriptions/create.ts";
 import { renewalValue } from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
-import { customer, factsOf, organisation, requestOf, seatPlan, setupCharge } from "./creation-builder.ts";
+import {
+  customer,
+  factsOf,
+  organisation,
+  requestOf,
+  seatPlan,
+  setupCharge,
+} from "./creation-builder.ts";
 
 const d = parseDecimal;
-const decide = (request: Parameters<typeof requestOf>[0] = {}, facts: Partial<CreationFacts> = {}) =>
-  decideCreation(factsOf(facts), requestOf(request));
-const nextValue = ({ subscription, plan }: CreationDecision) => formatDecimal(renewalValue(subscription, plan));
+const decide = (
+  request: Parameters<typeof requestOf>[0] = {},
+  facts: Partial<CreationFacts> = {},
+) => decideCreation(factsOf(facts), requestOf(request));
+const nextValue = ({ subscription, plan }: CreationDecision) =>
+  formatDecimal(renewalValue(subscription, plan));
 
 describe("the subscription", () => {
   it("starts today in the organisation's zone, on today's day, with nothing taken off", () => {
@@ -36,7 +50,12 @@ describe("the subscription", () => {
       invoiceReference: "",
       createdAt: new Date("2026-06-10T12:00:00Z"),
     });
-    expect(firstPeriod).toEqual({ index: 0, start: "2026-06-10", end: "2026-07-10", billedUnits: 5 });
+    expect(firstPeriod).toEqual({
+      index: 0,
+      start: "2026-06-10",
+      end: "2026-07-10",
+      billedUnits: 5,
+    });
   });
 
   it("keeps what was asked for", () => {
@@ -64,18 +83,26 @@ describe("the subscription", () => {
     const facts = { now: new Date("2026-06-10T22:30:00Z") };
     expect(decide({}, facts).subscription.startDate).toBe("2026-06-11");
     expect(decide({ timezone: "UTC" }, facts).subscription.startDate).toBe("2026-06-10");
-    expect(decide({ timezone: "Pacific/Kiritimati" }, facts).subscription.startDate).toBe("2026-06-11");
+    expect(decide({ timezone: "Pacific/Kiritimati" }, facts).subscription.startDate).toBe(
+      "2026-06-11",
+    );
   });
 
   it("is pending until its start date has come in its own zone", () => {
     const facts = { now: new Date("2026-06-10T22:30:00Z") };
     expect(decide({ startDate: "2026-06-11" }, facts).subscription.status).toBe("active");
-    expect(decide({ startDate: "2026-06-11", timezone: "UTC" }, facts).subscription.status).toBe("pending");
+    expect(decide({ startDate: "2026-06-11", timezone: "UTC" }, facts).subscription.status).toBe(
+      "pending",
+    );
   });
 
   it("renews on its billing day again after a short month", () => {
     const { subscription } = decide({ startDate: "2027-02-28", billingDay: 31 });
-    expect(subscription).toMatchObject({ startDate: "2027-02-28", billingDay: 31, renewalDate: "2027-03-31" });
+    expect(subscription).toMatchObject({
+      startDate: "2027-02-28",
+      billingDay: 31,
+      renewalDate: "2027-03-31",
+    });
   });
 
   it("to a flat fee has 0 units and none billed", () => {
@@ -83,8 +110,16 @@ describe("the subscription", () => {
       { units: null },
       { plan: planOf("flat_fee", { price: d("49") }) },
     );
-    expect([subscription.units, subscription.minimumUnits, firstPeriod.billedUnits]).toEqual([0, 0, null]);
-    expect(invoice?.lines[0]).toMatchObject({ units: null, unitPrice: d("49"), amount: d("49.00") });
+    expect([subscription.units, subscription.minimumUnits, firstPeriod.billedUnits]).toEqual([
+      0,
+      0,
+      null,
+    ]);
+    expect(invoice?.lines[0]).toMatchObject({
+      units: null,
+      unitPrice: d("49"),
+      amount: d("49.00"),
+    });
   });
 });
 
@@ -111,7 +146,10 @@ describe("the first invoice", () => {
       { chargeCode: "setup", quantity: 1, price: d("9.995") },
     ];
     const plan = { ...seatPlan, revenueAccount: "201", taxType: "ZERO" };
-    const { invoice } = decide({ charges, discountPercent: d("10"), invoiceReference: "PO 1" }, { plan });
+    const { invoice } = decide(
+      { charges, discountPercent: d("10"), invoiceReference: "PO 1" },
+      { plan },
+    );
     const period = { start: "2026-06-10", end: "2026-07-10" };
     const line = { quantity: null, proration: null };
     const charge = {
@@ -147,8 +185,22 @@ describe("the first invoice", () => {
           revenueAccount: "201",
           taxType: "ZERO",
         },
-        { ...charge, units: 3, unitPrice: d("50"), amount: d("150.00"), revenueAccount: "200", taxType: "OUTPUT" },
-        { ...charge, units: 1, unitPrice: d("9.995"), amount: d("10.00"), revenueAccount: "200", taxType: "OUTPUT" },
+        {
+          ...charge,
+          units: 3,
+          unitPrice: d("50"),
+          amount: d("150.00"),
+          revenueAccount: "200",
+          taxType: "OUTPUT",
+        },
+        {
+          ...charge,
+          units: 1,
+          unitPrice: d("9.995"),
+          amount: d("10.00"),
+          revenueAccount: "200",
+          taxType: "OUTPUT",
+        },
       ],
     });
   });
@@ -167,7 +219,10 @@ describe("the first invoice", () => {
 
   it("has no account where neither the plan nor the organisation has one", () => {
     const facts = { organisation: { ...organisation, revenueAccount: null, taxType: null } };
-    expect(decide({}, facts).invoice?.lines[0]).toMatchObject({ revenueAccount: null, taxType: null });
+    expect(decide({}, facts).invoice?.lines[0]).toMatchObject({
+      revenueAccount: null,
+      taxType: null,
+    });
   });
 
   it.each([
@@ -184,19 +239,31 @@ describe("the first invoice", () => {
 
   it("takes list or asked price, then the discount, then rounds once to the currency", () => {
     const plan = { ...seatPlan, currency: "JPY", price: d("100.5") };
-    expect(nextValue(decide({ units: 3, discountPercent: d("10") }, { plan, charges: new Map() }))).toBe("271.0000");
-    expect(nextValue(decide({ units: 3, price: d("0.5"), discountPercent: d("0.0001") }, { plan }))).toBe("1.0000");
+    expect(
+      nextValue(decide({ units: 3, discountPercent: d("10") }, { plan, charges: new Map() })),
+    ).toBe("271.0000");
+    expect(
+      nextValue(decide({ units: 3, price: d("0.5"), discountPercent: d("0.0001") }, { plan })),
+    ).toBe("1.0000");
   });
 });
 
 describe("the renewal invoice", () => {
   it("is raised at once inside the window, for the next period and without the charges", () => {
     const charges = [{ chargeCode: "setup", quantity: 1, price: null }];
-    const { invoice, renewalInvoice, renewalPeriod, subscription } = decide({ startDate: "2026-05-24", charges });
+    const { invoice, renewalInvoice, renewalPeriod, subscription } = decide({
+      startDate: "2026-05-24",
+      charges,
+    });
     expect(subscription.renewalDate).toBe("2026-06-24");
     expect(invoice?.lines.map(({ kind }) => kind)).toEqual(["plan", "charge"]);
     expect(renewalInvoice?.lines.map(({ kind }) => kind)).toEqual(["plan"]);
-    expect(renewalPeriod).toEqual({ index: 1, start: "2026-06-24", end: "2026-07-24", billedUnits: 5 });
+    expect(renewalPeriod).toEqual({
+      index: 1,
+      start: "2026-06-24",
+      end: "2026-07-24",
+      billedUnits: 5,
+    });
     expect(renewalInvoice).toMatchObject({
       type: "renewal",
       periodIndex: 1,
@@ -210,9 +277,21 @@ describe("the renewal invoice", () => {
   it.each([
     ["outside the window", { startDate: "2026-05-25" }, {}],
     ["in the final period", { startDate: "2026-05-24", endAfterCycles: 1 }, {}],
-    ["in Setup Mode", { startDate: "2026-05-24" }, { organisation: { ...organisation, setupMode: true } }],
-    ["without create days", { startDate: "2026-05-11" }, { organisation: { ...organisation, invoiceCreateDays: 0 } }],
-    ["while pending", { startDate: "2026-06-11" }, { organisation: { ...organisation, invoiceCreateDays: 60 } }],
+    [
+      "in Setup Mode",
+      { startDate: "2026-05-24" },
+      { organisation: { ...organisation, setupMode: true } },
+    ],
+    [
+      "without create days",
+      { startDate: "2026-05-11" },
+      { organisation: { ...organisation, invoiceCreateDays: 0 } },
+    ],
+    [
+      "while pending",
+      { startDate: "2026-06-11" },
+      { organisation: { ...organisation, invoiceCreateDays: 60 } },
+    ],
   ])("is not raised %s", (_, request, facts) => {
     expect(decide(request, facts)).toMatchObject({ renewalInvoice: null, renewalPeriod: null });
   });
@@ -228,7 +307,12 @@ describe("Setup Mode", () => {
     const charges = [{ chargeCode: "setup", quantity: 1, price: null }];
     const decision = decide({ startDate: "2026-05-31", charges }, facts);
     expect(decision).toMatchObject({ invoice: null, renewalInvoice: null, renewalPeriod: null });
-    expect(decision.firstPeriod).toEqual({ index: 0, start: "2026-05-31", end: "2026-06-30", billedUnits: 5 });
+    expect(decision.firstPeriod).toEqual({
+      index: 0,
+      start: "2026-05-31",
+      end: "2026-06-30",
+      billedUnits: 5,
+    });
     expect(decision.subscription).toMatchObject({ status: "active", billingDay: 31 });
     expect(nextValue(decision)).toBe("50.0000");
   });

@@ -39,7 +39,10 @@ describe("End", () => {
       bills: "1 to 1",
       invoices: [["usage of 5", expect.anything(), juneLine, ...Array(2).fill(expect.anything())]],
     });
-    expect(ended.invoices[0]?.draft).toMatchObject({ subtotal: d("2.50"), issueDate: "2026-06-10" });
+    expect(ended.invoices[0]?.draft).toMatchObject({
+      subtotal: d("2.50"),
+      issueDate: "2026-06-10",
+    });
     expect(toldClose(decideEnded(stateOf(), "now"))).toEqual({ bills: "0 to 0" });
     expect(toldClose(decideEnded(stateOf({ usage: [cheaper] }), "now"))).toEqual({
       bills: "1 to 1",
@@ -56,27 +59,39 @@ describe("End", () => {
       bills: "1 to 1",
       invoices: [["usage of 5", juneLine, "calls of 5 in bill 0"]],
     });
-    const alone = { ...state, subscription: ended.subscription, usageBills: ended.usageBills, usage: [since] };
+    const alone = {
+      ...state,
+      subscription: ended.subscription,
+      usageBills: ended.usageBills,
+      usage: [since],
+    };
     expect(decideDue(alone)).toBeNull();
     const late = decideDue({ ...alone, usage: [usageOf("1", { bill: 1, before: "4" }), since] });
     expect(late && toldClose(late)).toMatchObject({
-      invoices: [["usage of 5", expect.stringMatching(/^0\.5000 .* 1 call more/), "calls of 5 in bill 1"]],
+      invoices: [
+        ["usage of 5", expect.stringMatching(/^0\.5000 .* 1 call more/), "calls of 5 in bill 1"],
+      ],
     });
   });
 
   it("now is not refused for the sake of usage of after it", () => {
-    const usage = [usageOf("9999999999", { meter: meterOf({ price: d("999999") }), index: 6, bill: 1 })];
+    const usage = [
+      usageOf("9999999999", { meter: meterOf({ price: d("999999") }), index: 6, bill: 1 }),
+    ];
     expect(refusal(stateOf({ usage }))).toBe("accepted");
   });
 
   it("at period end leaves the usage to the period's end", () => {
     const ended = decideEnded(stateOf({ usage: [june] }), "period_end");
     expect(toldClose(ended)).toEqual({ bills: "0 to 0" });
-    expect(toldClose(decideEnded(stateOf({ usage: null }), "period_end"))).toEqual({ bills: "0 to 0" });
+    expect(toldClose(decideEnded(stateOf({ usage: null }), "period_end"))).toEqual({
+      bills: "0 to 0",
+    });
   });
 
   it("now is refused in Setup Mode where usage would raise a document, and only there", () => {
-    const inSetupMode = (usage: BillingState["usage"]) => stateOf({ organisation: { setupMode: true }, usage });
+    const inSetupMode = (usage: BillingState["usage"]) =>
+      stateOf({ organisation: { setupMode: true }, usage });
     const message = "The organisation is in Setup Mode: usage would have to be invoiced.";
     expect(refusal(inSetupMode([june]))).toBe(message);
     expect(refusal(inSetupMode([cheaper]))).toBe(message);
@@ -98,7 +113,12 @@ describe("End", () => {
 describe("Restore", () => {
   it("bills nothing of the usage: the current bill goes on, and the renewal takes it", () => {
     const subscription = { status: "ended", endDate: civilDate("2026-06-10") } as const;
-    const state = stateOf({ today: "2026-06-12", subscription, usage: null, usageBills: { open: 1, billed: 1 } });
+    const state = stateOf({
+      today: "2026-06-12",
+      subscription,
+      usage: null,
+      usageBills: { open: 1, billed: 1 },
+    });
     const restoration = decideRestoration({ state, customerStatus: "active", removed: [] });
     expect(restoration.invoices).toEqual([]);
     const later = usageOf("2", { bill: 1, before: "4" });
@@ -111,7 +131,12 @@ describe("Restore", () => {
     expect(renewed && toldClose(renewed)).toMatchObject({
       bills: "2 to 2",
       invoices: [
-        ["renewal of 6", expect.anything(), expect.stringMatching(/^1\.0000 .* 2 call more/), "calls of 5 in bill 1"],
+        [
+          "renewal of 6",
+          expect.anything(),
+          expect.stringMatching(/^1\.0000 .* 2 call more/),
+          "calls of 5 in bill 1",
+        ],
       ],
     });
   });
@@ -121,15 +146,32 @@ describe("Restore", () => {
     const state = stateOf({ today: "2026-06-12", subscription, usage: null });
     const bill = (index: number) => {
       const { invoices } = decideEnded(stateOf({ index, usage: [usageOf("4", { index })] }), "now");
-      const lines = (invoices[0]?.draft.lines ?? []).map((line, position) => ({ ...line, id: `line ${position}` }));
-      return { ...raised({ type: "usage", periodIndex: index }), id: `usage ${index}`, billsDeferred: false, lines };
+      const lines = (invoices[0]?.draft.lines ?? []).map((line, position) => ({
+        ...line,
+        id: `line ${position}`,
+      }));
+      return {
+        ...raised({ type: "usage", periodIndex: index }),
+        id: `usage ${index}`,
+        billsDeferred: false,
+        lines,
+      };
     };
-    const { invoices } = decideRestoration({ state, customerStatus: "active", removed: [bill(4), bill(5)] });
+    const { invoices } = decideRestoration({
+      state,
+      customerStatus: "active",
+      removed: [bill(4), bill(5)],
+    });
     expect(invoices).toMatchObject([
       {
         replaces: "usage 5",
         usage: [],
-        draft: { type: "usage", periodIndex: 5, subtotal: d("2.00"), lines: [{ meterId: "calls", quantity: d("4") }] },
+        draft: {
+          type: "usage",
+          periodIndex: 5,
+          subtotal: d("2.00"),
+          lines: [{ meterId: "calls", quantity: d("4") }],
+        },
       },
     ]);
     expect(invoices).toHaveLength(1);

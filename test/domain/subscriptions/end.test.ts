@@ -6,7 +6,12 @@ import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import type { IssuedInvoice } from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
-import { decideEnd, decideEnded, type EndRequest, type OpenInvoice } from "../../../src/domain/subscriptions/end.ts";
+import {
+  decideEnd,
+  decideEnded,
+  type EndRequest,
+  type OpenInvoice,
+} from "../../../src/domain/subscriptions/end.ts";
 import {
   afterChange,
   changeTo,
@@ -34,7 +39,11 @@ function open(id: string, differs: Partial<OpenInvoice> = {}): OpenInvoice {
 }
 
 /** What is removed for a request, by the ids of the invoices. */
-function removals(order: StateOrder, request: EndRequest, invoices: readonly OpenInvoice[] = []): readonly string[] {
+function removals(
+  order: StateOrder,
+  request: EndRequest,
+  invoices: readonly OpenInvoice[] = [],
+): readonly string[] {
   const state = stateOf(order);
   const all = [...state.invoices.map((invoice) => ({ ...invoice, sent: false })), ...invoices];
   const decision = decideEnd({ state, invoices: all }, request);
@@ -45,7 +54,10 @@ function removals(order: StateOrder, request: EndRequest, invoices: readonly Ope
 function refusal(order: StateOrder, request: EndRequest): [string, string | null, string] {
   const state = stateOf(order);
   try {
-    decideEnd({ state, invoices: state.invoices.map((invoice) => ({ ...invoice, sent: false })) }, request);
+    decideEnd(
+      { state, invoices: state.invoices.map((invoice) => ({ ...invoice, sent: false })) },
+      request,
+    );
   } catch (error) {
     if (error instanceof Refusal) return [error.code, error.param, error.message];
     throw error;
@@ -54,7 +66,10 @@ function refusal(order: StateOrder, request: EndRequest): [string, string | null
 }
 
 describe("an end", () => {
-  it.each([end(), atPeriodEnd])("removes nothing where no renewal invoice is there: %o", (request) => {
+  it.each([
+    end(),
+    atPeriodEnd,
+  ])("removes nothing where no renewal invoice is there: %o", (request) => {
     expect(removals({}, request)).toEqual([]);
     expect(removals({ renewalInvoice: null, ...inWindow }, request)).toEqual([]);
   });
@@ -110,7 +125,11 @@ describe("the invoice options", () => {
   it("void also what would be approved once it is sent to the ledger", () => {
     const approving = { ...order, organisation: { firstInvoiceStatus: "approved" } } as const;
     const request = end({ voidApprovedInvoices: true });
-    expect(removals(approving, request, invoices)).toEqual(["approved", "approved and sent", "to be sent"]);
+    expect(removals(approving, request, invoices)).toEqual([
+      "approved",
+      "approved and sent",
+      "to be sent",
+    ]);
   });
 
   it("both remove all of them in the order of the invoices, and leave alone what carries money or is not in the ledger", () => {
@@ -124,7 +143,11 @@ describe("the invoice options", () => {
     const [renewal, current] = state.invoices.map((invoice) => ({ ...invoice, sent: false }));
     if (renewal === undefined || current === undefined) throw new Error("two invoices");
     const decision = decideEnd({ state, invoices: [change, renewal, current] }, both);
-    expect(decision).toEqual({ kind: "ends", removals: ["renewal 6", "newest", "renewal 5"], onlyUnsent: [] });
+    expect(decision).toEqual({
+      kind: "ends",
+      removals: ["renewal 6", "newest", "renewal 5"],
+      onlyUnsent: [],
+    });
   });
 
   it("delete what was never sent only as long as it is so in the ledger; the renewal invoice goes whatever it is there", () => {
@@ -134,7 +157,11 @@ describe("the invoice options", () => {
       const decision = decideEnd({ state, invoices: [...ahead, ...invoices] }, request);
       return decision.kind === "ends" && decision.onlyUnsent;
     };
-    expect(onlyUnsent(end({ deleteUnsentInvoices: true }))).toEqual(["change", "awaiting", "usage"]);
+    expect(onlyUnsent(end({ deleteUnsentInvoices: true }))).toEqual([
+      "change",
+      "awaiting",
+      "usage",
+    ]);
     expect(onlyUnsent(both)).toEqual([]);
     expect(onlyUnsent(end({ voidApprovedInvoices: true }))).toEqual([]);
     expect(onlyUnsent(atPeriodEnd)).toEqual([]);
@@ -147,17 +174,28 @@ describe("the invoice options", () => {
   ])("are refused with period_end before anything else: %s %o", (param, options) => {
     const request = { ...atPeriodEnd, ...options };
     const message = `${param} is allowed with when now only.`;
-    for (const order of [{}, { subscription: { status: "ended" } }, { running: running() }] as const) {
+    for (const order of [
+      {},
+      { subscription: { status: "ended" } },
+      { running: running() },
+    ] as const) {
       expect(refusal(order, request)).toEqual(["invoice_option_not_allowed", param, message]);
     }
   });
 });
 
 function running() {
-  return { kind: "end_subscription", id: "ending", description: "the subscription is being ended" } as const;
+  return {
+    kind: "end_subscription",
+    id: "ending",
+    description: "the subscription is being ended",
+  } as const;
 }
 
-const paidAhead = { renewalInvoice: { status: "approved", amountDue: d("60.00") }, ...inWindow } as const;
+const paidAhead = {
+  renewalInvoice: { status: "approved", amountDue: d("60.00") },
+  ...inWindow,
+} as const;
 
 describe("an end is refused with invalid_state", () => {
   const setupMode = { organisation: { setupMode: true } };
@@ -168,7 +206,12 @@ describe("an end is refused with invalid_state", () => {
       end(),
       "Another operation on this subscription is still running: the subscription is being ended.",
     ],
-    ["of an ended one", { subscription: { status: "ended" } }, end(), "The subscription has ended already."],
+    [
+      "of an ended one",
+      { subscription: { status: "ended" } },
+      end(),
+      "The subscription has ended already.",
+    ],
     [
       "of an ended one at period end",
       { subscription: { status: "ended" } },
@@ -212,7 +255,8 @@ describe("an end is refused with invalid_state", () => {
   it("in Setup Mode with a deferred amount where it ends now, and not at period end", () => {
     const deferring = changeTo(12, { from: "2026-06-16", behaviour: "charge_on_renewal" });
     const { deferred } = afterChange(stateOf(), decideUnitsChange(stateOf(), deferring));
-    const message = "The organisation is in Setup Mode: a deferred amount would have to be invoiced.";
+    const message =
+      "The organisation is in Setup Mode: a deferred amount would have to be invoiced.";
     expect(refusal({ ...setupMode, deferred }, end())).toEqual(["invalid_state", null, message]);
     expect(refusal({ ...setupMode, deferred }, atPeriodEnd)[0]).toBe("accepted");
     expect(refusal(setupMode, end())[0]).toBe("accepted");
@@ -225,39 +269,68 @@ describe("period_end", () => {
   it("keeps it active until its renewal date, on which it completes", () => {
     const ended = decideEnded(stateOf(), "period_end");
     expect(ended).toMatchObject({ dueDate: "2026-07-01", invoices: [] });
-    expect(ended.subscription).toMatchObject({ status: "active", cancelAtPeriodEnd: true, endDate: "2026-07-01" });
+    expect(ended.subscription).toMatchObject({
+      status: "active",
+      cancelAtPeriodEnd: true,
+      endDate: "2026-07-01",
+    });
     const state = { ...stateOf({ today: "2026-07-01" }), subscription: ended.subscription };
-    expect(toldDue(decideDue(state))).toEqual({ is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] });
+    expect(toldDue(decideDue(state))).toEqual({
+      is: "complete, in 5, until 2026-07-01",
+      periods: [],
+      invoices: [],
+    });
     expect(toldDue(decideDue({ ...state, today: civilDate("2026-06-30") }))).toBeNull();
   });
 
   it("of a pending one ends with the first period, which is billed", () => {
-    const pending = { index: 0, startDate: "2026-07-01", today: "2026-06-10", subscription: { status: "pending" } };
+    const pending = {
+      index: 0,
+      startDate: "2026-07-01",
+      today: "2026-06-10",
+      subscription: { status: "pending" },
+    };
     const order = pending as StateOrder;
     expect(removals(order, atPeriodEnd)).toEqual([]);
     const ended = decideEnded(stateOf(order), "period_end");
     expect(ended).toMatchObject({ dueDate: "2026-07-01", invoices: [] });
-    expect(ended.subscription).toMatchObject({ status: "pending", cancelAtPeriodEnd: true, endDate: "2026-08-01" });
+    expect(ended.subscription).toMatchObject({
+      status: "pending",
+      cancelAtPeriodEnd: true,
+      endDate: "2026-08-01",
+    });
   });
 
   it("twice changes nothing, and now after it ends at once", () => {
     const state = stateOf(setToEnd);
     expect(decideEnd({ state, invoices: [] }, atPeriodEnd)).toEqual({ kind: "unchanged" });
-    expect(decideEnd({ state, invoices: [] }, end())).toEqual({ kind: "ends", removals: [], onlyUnsent: [] });
+    expect(decideEnd({ state, invoices: [] }, end())).toEqual({
+      kind: "ends",
+      removals: [],
+      onlyUnsent: [],
+    });
     const { subscription } = decideEnded(state, "now");
-    expect(subscription).toMatchObject({ status: "ended", cancelAtPeriodEnd: false, endDate: "2026-06-10" });
+    expect(subscription).toMatchObject({
+      status: "ended",
+      cancelAtPeriodEnd: false,
+      endDate: "2026-06-10",
+    });
   });
 
   it("shortens one that would have ended after more cycles, and is told apart from its final cycle", () => {
     const cycles = { endAfterCycles: 8, endDate: civilDate("2026-09-01") };
-    expect(decideEnded(stateOf({ subscription: cycles }), "period_end").subscription).toMatchObject({
-      cancelAtPeriodEnd: true,
-      endDate: "2026-07-01",
-      endAfterCycles: 8,
-    });
+    expect(decideEnded(stateOf({ subscription: cycles }), "period_end").subscription).toMatchObject(
+      {
+        cancelAtPeriodEnd: true,
+        endDate: "2026-07-01",
+        endAfterCycles: 8,
+      },
+    );
     const final = { endAfterCycles: 6, endDate: civilDate("2026-07-01") };
     expect(removals({ subscription: final }, atPeriodEnd)).toEqual([]);
-    expect(decideEnded(stateOf({ subscription: final }), "period_end").subscription.cancelAtPeriodEnd).toBe(true);
+    expect(
+      decideEnded(stateOf({ subscription: final }), "period_end").subscription.cancelAtPeriodEnd,
+    ).toBe(true);
   });
 
   it("leaves deferred amounts to its completion", () => {
@@ -280,14 +353,22 @@ describe("now", () => {
   });
 
   it("bills what was deferred, on one invoice of type change of the current period", () => {
-    const deferring = (units: number) => changeTo(units, { from: "2026-06-16", behaviour: "charge_on_renewal" });
+    const deferring = (units: number) =>
+      changeTo(units, { from: "2026-06-16", behaviour: "charge_on_renewal" });
     const once = afterChange(stateOf(), decideUnitsChange(stateOf(), deferring(12)));
-    const state = { ...afterChange(once, decideUnitsChange(once, deferring(14))), today: civilDate("2026-06-20") };
+    const state = {
+      ...afterChange(once, decideUnitsChange(once, deferring(14))),
+      today: civilDate("2026-06-20"),
+    };
     const { invoices } = decideEnded(state, "now");
     expect(invoices).toHaveLength(1);
     const [invoice] = invoices;
     expect(invoice?.deferredIds).toEqual(["deferred 0", "deferred 1"]);
-    expect(invoice?.draft).toMatchObject({ type: "change", periodIndex: 5, issueDate: "2026-06-20" });
+    expect(invoice?.draft).toMatchObject({
+      type: "change",
+      periodIndex: 5,
+      issueDate: "2026-06-20",
+    });
     expect(invoice && toldInvoice(invoice.draft)).toEqual([
       "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30",
       "10.0000 for 2026-06-16 to 2026-07-01: 12 to 14 seats, 15 of 30 days: (140 − 120) × 15 ÷ 30",
@@ -304,10 +385,19 @@ describe("now", () => {
     });
     expect(removals(first(), end())).toEqual(["first 0"]);
     expect(removals({ ...first(), invoices: [] }, end())).toEqual([]);
-    const message = "The first invoice INV-0001 has a payment or credit on it: it cannot be removed.";
-    expect(refusal(first({ amountDue: d("1.00") }), end())).toEqual(["invalid_state", null, message]);
+    const message =
+      "The first invoice INV-0001 has a payment or credit on it: it cannot be removed.";
+    expect(refusal(first({ amountDue: d("1.00") }), end())).toEqual([
+      "invalid_state",
+      null,
+      message,
+    ]);
     const { subscription } = decideEnded(stateOf(first()), "now");
-    expect(subscription).toMatchObject({ status: "ended", endDate: "2026-06-10", startDate: "2026-07-01" });
+    expect(subscription).toMatchObject({
+      status: "ended",
+      endDate: "2026-06-10",
+      startDate: "2026-07-01",
+    });
   });
 
   it("that the ledger held up beyond the renewal date ends it on that: the next period was never billed", () => {

@@ -25,7 +25,10 @@ export const setToEnd = {
 } as const satisfies StateOrder;
 
 /** The facts of an order; nothing was removed and the customer is active where nothing else is said. */
-export function factsOf(order: StateOrder, differs: Partial<Omit<RestorationFacts, "state">> = {}): RestorationFacts {
+export function factsOf(
+  order: StateOrder,
+  differs: Partial<Omit<RestorationFacts, "state">> = {},
+): RestorationFacts {
   return { state: stateOf(order), customerStatus: "active", removed: [], ...differs };
 }
 
@@ -76,11 +79,15 @@ export function toldRestoration({
     dueDate,
     ...(periods.length > 0 && { periods: periods.map(toldPeriod) }),
     ...(invoices.length > 0 && {
-      invoices: invoices.map(({ draft }) => [`${draft.type} of ${draft.periodIndex}`, ...toldInvoice(draft)]),
+      invoices: invoices.map(({ draft }) => [
+        `${draft.type} of ${draft.periodIndex}`,
+        ...toldInvoice(draft),
+      ]),
     }),
     ...(creditNote && {
       creditNote: creditNote.lines.map(
-        ({ amount, effectiveDate, description }) => `${formatDecimal(amount)} from ${effectiveDate}: ${description}`,
+        ({ amount, effectiveDate, description }) =>
+          `${formatDecimal(amount)} from ${effectiveDate}: ${description}`,
       ),
     }),
   };
@@ -99,7 +106,8 @@ export function refusalOf(facts: RestorationFacts): string {
   try {
     decideRestoration(facts);
   } catch (error) {
-    if (error instanceof Refusal && error.code === "invalid_state" && error.param === null) return error.message;
+    if (error instanceof Refusal && error.code === "invalid_state" && error.param === null)
+      return error.message;
     throw error;
   }
   return "accepted";

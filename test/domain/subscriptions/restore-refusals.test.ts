@@ -17,7 +17,8 @@ import {
 const ahead = { today: "2026-06-20", renewalInvoice: null } as const satisfies StateOrder;
 
 describe("a refusal", () => {
-  const passed = (day: string) => `The renewal date ${day} has passed: create a new subscription instead.`;
+  const passed = (day: string) =>
+    `The renewal date ${day} has passed: create a new subscription instead.`;
   const running = {
     kind: "end_subscription",
     id: "operation",
@@ -28,7 +29,11 @@ describe("a refusal", () => {
   it("of one that runs on, or is pending, and of one in its last cycle: they are not set to end", () => {
     const message = "The subscription is neither ended nor set to end at the end of its period.";
     const last = { subscription: { endDate: civilDate("2026-07-01"), endAfterCycles: 6 } };
-    const pending = { startDate: "2026-06-15", index: 0, subscription: { status: "pending" } } as const;
+    const pending = {
+      startDate: "2026-06-15",
+      index: 0,
+      subscription: { status: "pending" },
+    } as const;
     for (const order of [{}, last, pending]) expect(refusalOf(factsOf(order))).toBe(message);
   });
 
@@ -42,7 +47,9 @@ describe("a refusal", () => {
   });
 
   it("while the customer is not active", () => {
-    expect(refusalOf(factsOf(ended, { customerStatus: "inactive" }))).toBe("The customer is not active.");
+    expect(refusalOf(factsOf(ended, { customerStatus: "inactive" }))).toBe(
+      "The customer is not active.",
+    );
   });
 
   it.each([
@@ -56,7 +63,8 @@ describe("a refusal", () => {
 
   it("in Setup Mode where a document would have to be raised, and only there", () => {
     const order = { ...ahead, ...setToEnd, ...inSetupMode };
-    const message = "The organisation is in Setup Mode: invoice INV-0006 would have to be raised again.";
+    const message =
+      "The organisation is in Setup Mode: invoice INV-0006 would have to be raised again.";
     expect(refusalOf(factsOf(order, { removed: [removedAhead(order, 10)] }))).toBe(message);
     expect(refusalOf(factsOf(order))).toBe(
       "The organisation is in Setup Mode: the renewal invoice of the next period would have to be raised.",
@@ -65,7 +73,9 @@ describe("a refusal", () => {
       [planLineOf(stateOf(), 10)].map((line) => ({ ...line, period: null })),
       { periodIndex: 4 },
     );
-    expect(restored({ ...ended, ...inSetupMode, today: "2026-06-20" }, { removed: [earlier] })).toEqual({
+    expect(
+      restored({ ...ended, ...inSetupMode, today: "2026-06-20" }, { removed: [earlier] }),
+    ).toEqual({
       is: "active, 10 units, until 2026-07-01, ends null",
       dueDate: "2026-07-01",
     });
@@ -78,7 +88,12 @@ describe("a refusal", () => {
   });
 
   it("is the first that holds: what runs, what is not set to end, the date, the customer, the plan, Setup Mode", () => {
-    const all: StateOrder = { ...ahead, ...inSetupMode, plan: { ...seats, status: "inactive" }, today: "2026-07-01" };
+    const all: StateOrder = {
+      ...ahead,
+      ...inSetupMode,
+      plan: { ...seats, status: "inactive" },
+      today: "2026-07-01",
+    };
     const many = { customerStatus: "inactive", removed: [removedAhead(ahead, 10)] } as const;
     const plan = { ...seats, status: "legacy" } as const;
     const messages = [
@@ -87,8 +102,14 @@ describe("a refusal", () => {
       factsOf({ ...all, ...ended }, many),
       factsOf({ ...all, ...ended, today: "2026-06-30" }, many),
       factsOf({ ...all, ...ended, today: "2026-06-30" }, { ...many, customerStatus: "active" }),
-      factsOf({ ...all, ...ended, today: "2026-06-30", plan }, { ...many, customerStatus: "active" }),
-      factsOf({ ...all, ...ended, today: "2026-06-30", plan, organisation: {} }, { ...many, customerStatus: "active" }),
+      factsOf(
+        { ...all, ...ended, today: "2026-06-30", plan },
+        { ...many, customerStatus: "active" },
+      ),
+      factsOf(
+        { ...all, ...ended, today: "2026-06-30", plan, organisation: {} },
+        { ...many, customerStatus: "active" },
+      ),
     ].map((facts) => refusalOf(facts).slice(0, 24));
     expect(messages).toEqual([
       "Another operation on thi",

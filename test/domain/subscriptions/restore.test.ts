@@ -16,7 +16,15 @@ import {
   stateOf,
 } from "./billing-state-builder.ts";
 import { setupCharge } from "./creation-builder.ts";
-import { ended, factsOf, planLineOf, removed, removedAhead, restored, setToEnd } from "./restoration-builder.ts";
+import {
+  ended,
+  factsOf,
+  planLineOf,
+  removed,
+  removedAhead,
+  restored,
+  setToEnd,
+} from "./restoration-builder.ts";
 
 const d = parseDecimal;
 const flatFee = planOf("flat_fee", { name: "Site", price: d("49") });
@@ -49,7 +57,11 @@ describe("the subscription", () => {
   });
 
   it("in its last cycle is in its last cycle again: nothing is raised ahead, and it completes on its renewal date", () => {
-    const last = { ...ended, subscription: { ...ended.subscription, endAfterCycles: 6 }, today: "2026-06-20" };
+    const last = {
+      ...ended,
+      subscription: { ...ended.subscription, endAfterCycles: 6 },
+      today: "2026-06-20",
+    };
     expect(restored(last)).toEqual({
       is: "active, 10 units, until 2026-07-01, ends 2026-07-01",
       dueDate: "2026-07-01",
@@ -59,7 +71,9 @@ describe("the subscription", () => {
   it("counts its cycles from its anchor, also where that was clamped", () => {
     const order = { ...ended, startDate: "2026-01-31", today: "2026-07-01" };
     const cycles = { ...order, subscription: { ...ended.subscription, endAfterCycles: 13 } };
-    expect(restored(cycles)).toMatchObject({ is: "active, 10 units, until 2026-07-31, ends 2027-02-28" });
+    expect(restored(cycles)).toMatchObject({
+      is: "active, 10 units, until 2026-07-31, ends 2027-02-28",
+    });
   });
 
   it("keeps units, period and renewal date; the billed units of the period stay", () => {
@@ -97,7 +111,12 @@ describe("one that was pending", () => {
     expect(invoice).toMatchObject({
       replaces: "removed first 0",
       deferredIds: [],
-      draft: { issueDate: "2026-06-15", dueDate: "2026-07-15", reference: "PO 7", subtotal: d("200.00") },
+      draft: {
+        issueDate: "2026-06-15",
+        dueDate: "2026-07-15",
+        reference: "PO 7",
+        subtotal: d("200.00"),
+      },
     });
   });
 
@@ -115,9 +134,16 @@ describe("one that was pending", () => {
   it("and set to end goes on: it is pending and keeps its first invoice", () => {
     const order = {
       ...pending,
-      subscription: { status: "pending", endDate: civilDate("2026-07-15"), cancelAtPeriodEnd: true },
+      subscription: {
+        status: "pending",
+        endDate: civilDate("2026-07-15"),
+        cancelAtPeriodEnd: true,
+      },
     } as const;
-    expect(restored(order)).toEqual({ is: "pending, 10 units, until 2026-07-15, ends null", dueDate: "2026-06-15" });
+    expect(restored(order)).toEqual({
+      is: "pending, 10 units, until 2026-07-15, ends null",
+      dueDate: "2026-06-15",
+    });
   });
 });
 
@@ -135,7 +161,10 @@ describe("the renewal invoice", () => {
       invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
     });
     const [invoice] = decideRestoration(factsOf(order, facts)).invoices;
-    expect(invoice).toMatchObject({ replaces: null, draft: { issueDate: "2026-06-20", dueDate: "2026-07-20" } });
+    expect(invoice).toMatchObject({
+      replaces: null,
+      draft: { issueDate: "2026-06-20", dueDate: "2026-07-20" },
+    });
   });
 
   it.each([12, 8])("bills the %i units that it has by now", (units) => {
@@ -156,7 +185,10 @@ describe("the renewal invoice", () => {
 
   it("picks up everything that waits: what was deferred before, and what the removed one billed", () => {
     const change = (units: number, from: string, state = stateOf({ today: "2026-06-16" })) =>
-      afterChange(state, decideUnitsChange(state, changeTo(units, { from, behaviour: "charge_on_renewal" })));
+      afterChange(
+        state,
+        decideUnitsChange(state, changeTo(units, { from, behaviour: "charge_on_renewal" })),
+      );
     const { deferred } = change(13, "2026-06-16", change(12, "2026-06-16"));
     const order = { ...ahead, ...setToEnd, units: 13, billed: 13, deferred };
     const facts = { removed: [removedAhead(order, 10)] };
@@ -170,7 +202,10 @@ describe("the renewal invoice", () => {
         ],
       ],
     });
-    expect(decideRestoration(factsOf(order, facts)).invoices[0]?.deferredIds).toEqual(["deferred 0", "deferred 1"]);
+    expect(decideRestoration(factsOf(order, facts)).invoices[0]?.deferredIds).toEqual([
+      "deferred 0",
+      "deferred 1",
+    ]);
   });
 
   it("does not bill its own prorations again: they wait, or were billed since", () => {
@@ -178,10 +213,16 @@ describe("the renewal invoice", () => {
     const state = stateOf(order);
     const charge = afterChange(
       stateOf(),
-      decideUnitsChange(stateOf(), changeTo(12, { from: "2026-06-16", behaviour: "charge_on_renewal" })),
+      decideUnitsChange(
+        stateOf(),
+        changeTo(12, { from: "2026-06-16", behaviour: "charge_on_renewal" }),
+      ),
     ).deferred[0];
     if (charge === undefined) throw new Error("nothing is deferred");
-    const lines = [planLineOf(state, 10, "nextPeriod"), prorationLine(seats, charge, state.organisation)];
+    const lines = [
+      planLineOf(state, 10, "nextPeriod"),
+      prorationLine(seats, charge, state.organisation),
+    ];
     expect(restored(order, { removed: [removed(lines, { periodIndex: 6 })] })).toMatchObject({
       invoices: [["renewal of 6", `100.0000 for ${july}: 10 × 10.0000`]],
     });
@@ -225,18 +266,25 @@ describe("the renewal invoice after a change that was billed separately", () => 
   it.each([
     12, 15, 5,
   ])("bills the period alone, at the %i units of the restoration: the end reversed the change", (units) => {
-    expect(restored(separately(units), { removed: [removedAhead(separately(units), 10)] })).toEqual({
-      is: `active, ${units} units, until 2026-07-01, ends null`,
-      dueDate: "2026-07-01",
-      periods: [`6: ${units} billed`],
-      invoices: [["renewal of 6", `${units}0.0000 for ${july}: ${units} × 10.0000`]],
-    });
+    expect(restored(separately(units), { removed: [removedAhead(separately(units), 10)] })).toEqual(
+      {
+        is: `active, ${units} units, until 2026-07-01, ends null`,
+        dueDate: "2026-07-01",
+        periods: [`6: ${units} billed`],
+        invoices: [["renewal of 6", `${units}0.0000 for ${july}: ${units} × 10.0000`]],
+      },
+    );
   });
 
   it("can be amended by the next change of units", () => {
     const order = separately(12);
     const { periods } = decideRestoration(factsOf(order));
-    const state = stateOf({ ...order, subscription: {}, next: periods[0] ?? {}, renewalInvoice: {} });
+    const state = stateOf({
+      ...order,
+      subscription: {},
+      next: periods[0] ?? {},
+      renewalInvoice: {},
+    });
     const { amended } = decideUnitsChange(state, changeTo(13, { document: "amend" }));
     expect(amended?.planLine?.units).toBe(13);
   });
@@ -245,7 +293,11 @@ describe("the renewal invoice after a change that was billed separately", () => 
     const next = { lines: [nextLine("20"), nextLine("-8")], renewalUnits: 10 };
     expect(restored(separately(12), { next })).toMatchObject({
       invoices: [["renewal of 6", `120.0000 for ${july}: 12 × 10.0000`]],
-      creditNote: [expect.stringMatching(/^12\.0000 from 2026-07-01: Reverses 12\.0000 of INV-0020 for the period/)],
+      creditNote: [
+        expect.stringMatching(
+          /^12\.0000 from 2026-07-01: Reverses 12\.0000 of INV-0020 for the period/,
+        ),
+      ],
     });
     const below = { lines: [nextLine("-8")], renewalUnits: 10 };
     expect(restored(separately(12), { next: below })).toMatchObject({

@@ -4,9 +4,20 @@ import { formatDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { decideEnd, decideEnded } from "../../../src/domain/subscriptions/end.ts";
 import { decideReversal, type NextPeriodLine } from "../../../src/domain/subscriptions/reversal.ts";
-import { nextLine, reversedDays, stateOf, toldCredit, toldInvoice } from "./billing-state-builder.ts";
+import {
+  nextLine,
+  reversedDays,
+  stateOf,
+  toldCredit,
+  toldInvoice,
+} from "./billing-state-builder.ts";
 
-const order = { today: "2026-06-20", units: 14, renewalInvoice: null, next: { billedUnits: 14 } } as const;
+const order = {
+  today: "2026-06-20",
+  units: 14,
+  renewalInvoice: null,
+  next: { billedUnits: 14 },
+} as const;
 const state = stateOf(order);
 const july = "2026-07-01 to 2026-08-01";
 
@@ -14,7 +25,10 @@ function reversalOf(...lines: readonly NextPeriodLine[]): unknown {
   const { invoice, creditNote } = decideReversal(state, { lines, renewalUnits: 10 });
   return {
     ...(invoice && {
-      invoice: [`${invoice.draft.type} of ${invoice.draft.periodIndex}`, ...toldInvoice(invoice.draft)],
+      invoice: [
+        `${invoice.draft.type} of ${invoice.draft.periodIndex}`,
+        ...toldInvoice(invoice.draft),
+      ],
     }),
     ...(creditNote && { creditNote: toldCredit(creditNote) }),
   };
@@ -35,31 +49,52 @@ describe("the reversal of the next period", () => {
         "47.5 in all",
       ],
     });
-    const { creditNote } = decideReversal(state, { lines: [nextLine("40"), other], renewalUnits: 10 });
+    const { creditNote } = decideReversal(state, {
+      lines: [nextLine("40"), other],
+      renewalUnits: 10,
+    });
     expect(creditNote).toMatchObject({
       issueDate: "2026-06-20",
       reference: "PO 7",
       lines: [
-        { name: "Seats", revenueAccount: "200", taxType: "OUTPUT2", reversedInvoiceId: "id of INV-0040" },
-        { name: "Seats", revenueAccount: "260", taxType: null, reversedInvoiceId: "id of INV-07.5" },
+        {
+          name: "Seats",
+          revenueAccount: "200",
+          taxType: "OUTPUT2",
+          reversedInvoiceId: "id of INV-0040",
+        },
+        {
+          name: "Seats",
+          revenueAccount: "260",
+          taxType: null,
+          reversedInvoiceId: "id of INV-07.5",
+        },
       ],
     });
   });
 
   it("leaves out of the credit what credit notes have given back, of the oldest line first", () => {
     expect(reversalOf(nextLine("10"), nextLine("-12"), nextLine("16"))).toEqual({
-      creditNote: [`14.0000 from 2026-07-01: Reverses 14.0000 of INV-0016 for ${reversedDays}: text of INV-0016`],
+      creditNote: [
+        `14.0000 from 2026-07-01: Reverses 14.0000 of INV-0016 for ${reversedDays}: text of INV-0016`,
+      ],
     });
   });
 
   it("charges credits back on one line of a change invoice, over the whole period, from its units to those of the renewal", () => {
     expect(reversalOf(nextLine("-12"), nextLine("3"), nextLine("-6"))).toEqual({
-      invoice: ["change of 5", `15.0000 for ${july}: Reverses 9.0000 of CN-0012, CN-0006 for ${reversedDays}`],
+      invoice: [
+        "change of 5",
+        `15.0000 for ${july}: Reverses 9.0000 of CN-0012, CN-0006 for ${reversedDays}`,
+      ],
     });
     const { invoice } = decideReversal(state, { lines: [nextLine("-12")], renewalUnits: 10 });
     expect(invoice).toMatchObject({ deferredIds: [], usage: [] });
     expect(invoice?.draft.lines).toMatchObject([
-      { kind: "proration", proration: { fromUnits: 14, toUnits: 10, daysRemaining: 31, daysInPeriod: 31 } },
+      {
+        kind: "proration",
+        proration: { fromUnits: 14, toUnits: 10, daysRemaining: 31, daysInPeriod: 31 },
+      },
     ]);
   });
 });
@@ -69,10 +104,10 @@ describe("an end whose renewal invoice is gone, with lines of the next period st
 
   it.each(["now", "period_end"] as const)("reverses them with %s", (when) => {
     const { invoices, creditNotes } = decideEnded(state, when, next);
-    expect([invoices, creditNotes.map(({ draft, usage }) => [formatDecimal(draft.subtotal), usage])]).toEqual([
-      [],
-      [["40.0000", []]],
-    ]);
+    expect([
+      invoices,
+      creditNotes.map(({ draft, usage }) => [formatDecimal(draft.subtotal), usage]),
+    ]).toEqual([[], [["40.0000", []]]]);
     const below = decideEnded(state, when, { ...next, lines: [nextLine("-12")] });
     expect(below.invoices.map(({ draft }) => formatDecimal(draft.subtotal))).toEqual(["12.0000"]);
     expect(below.creditNotes).toEqual([]);

@@ -2,7 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
-import { type Renewing, renewalValue, willRenew } from "../../../src/domain/subscriptions/subscription.ts";
+import {
+  type Renewing,
+  renewalValue,
+  willRenew,
+} from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, termsOf } from "../catalogue/catalogue.ts";
 
 const renewing: Renewing = {

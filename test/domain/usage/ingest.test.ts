@@ -46,9 +46,17 @@ const subscription: ReportableSubscription = {
   currentPeriod: 2,
   usageBill: 5,
 };
-const meter: ReportableMeter = { id: meterId, code: "calls", status: "active", plans: new Set(["plan"]) };
+const meter: ReportableMeter = {
+  id: meterId,
+  code: "calls",
+  status: "active",
+  plans: new Set(["plan"]),
+};
 
-function factsWith(own: Partial<ReportableSubscription> = {}, ofMeter: Partial<ReportableMeter> = {}): UsageFacts {
+function factsWith(
+  own: Partial<ReportableSubscription> = {},
+  ofMeter: Partial<ReportableMeter> = {},
+): UsageFacts {
   const one = { ...meter, ...ofMeter };
   const second = { ...meter, id: "0199a0b2-2222-7000-8000-00000000000b", code: "other" };
   return {
@@ -78,7 +86,11 @@ function report(sent: Sent = {}): ReportedUsage {
 /** `created`, or the code of the rejection, of an event under whose id nothing is stored. */
 function verdictOf(sent: Sent, facts: UsageFacts = factsWith()): string {
   const judged = evaluateUsage(report(sent), facts);
-  const [verdict] = describeVerdict([judged], new Set(judged.event === null ? [] : [judged.eventId]), new Map());
+  const [verdict] = describeVerdict(
+    [judged],
+    new Set(judged.event === null ? [] : [judged.eventId]),
+    new Map(),
+  );
   return verdict?.status === "rejected" ? verdict.code : (verdict?.status ?? "");
 }
 
@@ -86,16 +98,49 @@ describe("an event is rejected", () => {
   const inactive = factsWith({}, { status: "inactive" });
   const elsewhere = factsWith({}, { plans: new Set(["another"]) });
   const completed = factsWith({ status: "complete", endDate: civilDate("2026-05-01") });
-  const ending = factsWith({ currentPeriod: 1, endingOn: civilDate("2026-05-01"), endDate: civilDate("2026-08-01") });
-  const ended = factsWith({ status: "ended", endDate: civilDate("2026-05-05"), endedAt: at("2026-05-05T10:00:00.5Z") });
+  const ending = factsWith({
+    currentPeriod: 1,
+    endingOn: civilDate("2026-05-01"),
+    endDate: civilDate("2026-08-01"),
+  });
+  const ended = factsWith({
+    status: "ended",
+    endDate: civilDate("2026-05-05"),
+    endedAt: at("2026-05-05T10:00:00.5Z"),
+  });
 
   test.each<[string, string, Sent, UsageFacts]>([
-    ["subscription_not_found", "an id that nobody has", { subscription: id.replace("1", "2") }, factsWith()],
+    [
+      "subscription_not_found",
+      "an id that nobody has",
+      { subscription: id.replace("1", "2") },
+      factsWith(),
+    ],
     ["subscription_not_found", "an id that is none", { subscription: "ACME" }, factsWith()],
-    ["meter_not_found", "a meter's id that nobody has", { meter: { by: "id", value: id } }, factsWith()],
-    ["meter_not_found", "a meter's id that is none", { meter: { by: "id", value: "calls" } }, factsWith()],
-    ["meter_not_found", "a meter's code that nobody has", { meter: { by: "code", value: "none" } }, factsWith()],
-    ["meter_not_found", "a meter's code in another case", { meter: { by: "code", value: "Calls" } }, factsWith()],
+    [
+      "meter_not_found",
+      "a meter's id that nobody has",
+      { meter: { by: "id", value: id } },
+      factsWith(),
+    ],
+    [
+      "meter_not_found",
+      "a meter's id that is none",
+      { meter: { by: "id", value: "calls" } },
+      factsWith(),
+    ],
+    [
+      "meter_not_found",
+      "a meter's code that nobody has",
+      { meter: { by: "code", value: "none" } },
+      factsWith(),
+    ],
+    [
+      "meter_not_found",
+      "a meter's code in another case",
+      { meter: { by: "code", value: "Calls" } },
+      factsWith(),
+    ],
     ["meter_not_found", "an id for a code", { meter: { by: "code", value: meterId } }, factsWith()],
     ["meter_inactive", "a meter that takes none", {}, inactive],
     ["meter_not_on_plan", "a meter of other plans", {}, elsewhere],
@@ -105,9 +150,24 @@ describe("an event is rejected", () => {
       { timestamp: "2026-05-10T12:01:00.000001Z" },
       factsWith(),
     ],
-    ["before_subscription_start", "the day before", { timestamp: "2026-02-28T10:59:59.999999Z" }, factsWith()],
-    ["after_subscription_end", "the instant of its end", { timestamp: "2026-05-05T10:00:00.500000Z" }, ended],
-    ["after_subscription_end", "the beginning of its renewal date", { timestamp: "2026-04-30T12:00:00Z" }, completed],
+    [
+      "before_subscription_start",
+      "the day before",
+      { timestamp: "2026-02-28T10:59:59.999999Z" },
+      factsWith(),
+    ],
+    [
+      "after_subscription_end",
+      "the instant of its end",
+      { timestamp: "2026-05-05T10:00:00.500000Z" },
+      ended,
+    ],
+    [
+      "after_subscription_end",
+      "the beginning of its renewal date",
+      { timestamp: "2026-04-30T12:00:00Z" },
+      completed,
+    ],
     [
       "after_subscription_end",
       "the renewal date while its end is under way",
@@ -136,7 +196,11 @@ describe("an event is rejected", () => {
     const steps: [string, Sent, UsageFacts][] = [
       ["subscription_not_found", none, inactive],
       ["meter_not_found", { ...none, subscription: id }, inactive],
-      ["meter_inactive", { timestamp: none.timestamp }, factsWith(last, { status: "inactive", plans: new Set() })],
+      [
+        "meter_inactive",
+        { timestamp: none.timestamp },
+        factsWith(last, { status: "inactive", plans: new Set() }),
+      ],
       ["meter_not_on_plan", { timestamp: none.timestamp }, factsWith(last, { plans: new Set() })],
       ["timestamp_in_future", { timestamp: none.timestamp }, factsWith(last)],
       ["before_subscription_start", { timestamp: "2026-02-05T00:00:00Z" }, factsWith(last)],
@@ -172,7 +236,11 @@ describe("an event is taken", () => {
     [
       "the microsecond before an end",
       { timestamp: "2026-05-05T10:00:00.499999Z" },
-      factsWith({ status: "ended", endDate: civilDate("2026-05-05"), endedAt: at("2026-05-05T10:00:00.5Z") }),
+      factsWith({
+        status: "ended",
+        endDate: civilDate("2026-05-05"),
+        endedAt: at("2026-05-05T10:00:00.5Z"),
+      }),
     ],
     [
       "the microsecond before a completion",
@@ -185,9 +253,16 @@ describe("an event is taken", () => {
 
   test("not after an end that is still to be performed, nor after one that a clock ahead has passed already", () => {
     const overdue = factsWith({ endDate: civilDate("2026-05-09") });
-    expect(verdictOf({ timestamp: "2026-05-08T12:00:00Z" }, overdue)).toBe("after_subscription_end");
-    const tomorrow = { ...factsWith({ endDate: civilDate("2026-05-11") }), now: at("2026-05-10T11:59:30Z") };
-    expect(verdictOf({ timestamp: "2026-05-10T12:00:10Z" }, tomorrow)).toBe("after_subscription_end");
+    expect(verdictOf({ timestamp: "2026-05-08T12:00:00Z" }, overdue)).toBe(
+      "after_subscription_end",
+    );
+    const tomorrow = {
+      ...factsWith({ endDate: civilDate("2026-05-11") }),
+      now: at("2026-05-10T11:59:30Z"),
+    };
+    expect(verdictOf({ timestamp: "2026-05-10T12:00:10Z" }, tomorrow)).toBe(
+      "after_subscription_end",
+    );
     expect(verdictOf({ timestamp: "2026-05-10T11:59:59Z" }, tomorrow)).toBe("created");
   });
 
@@ -196,7 +271,10 @@ describe("an event is taken", () => {
     ["the period before", "2026-04-05T00:00:00Z", 1, 5],
     ["the first period", "2026-03-05T00:00:00Z", 0, 5],
   ])("of %s onto the bill of the current one", (_, timestamp, periodIndex, bill) => {
-    expect(evaluateUsage(report({ timestamp }), factsWith()).event).toMatchObject({ periodIndex, bill });
+    expect(evaluateUsage(report({ timestamp }), factsWith()).event).toMatchObject({
+      periodIndex,
+      bill,
+    });
   });
 
   test("of periods whose renewal is still to be performed onto the bills that these will be", () => {
@@ -214,7 +292,11 @@ describe("an event is taken", () => {
 
 describe("of several events with one id", () => {
   /** What is told of each, where `stored` stood before and all that could be stored was. */
-  function told(sent: readonly Sent[], stored: Readonly<Record<string, Sent>> = {}, facts = factsWith()): string[] {
+  function told(
+    sent: readonly Sent[],
+    stored: Readonly<Record<string, Sent>> = {},
+    facts = factsWith(),
+  ): string[] {
     const judged = sent.map((one) => evaluateUsage(report(one), facts));
     const standing = new Map<string, UsageDetails>();
     for (const [eventId, one] of Object.entries(stored))
@@ -224,7 +306,9 @@ describe("of several events with one id", () => {
       .filter((eventId) => !standing.has(eventId));
     const verdicts = describeVerdict(judged, new Set(created), standing);
     expect(verdicts.filter(({ status }) => status === "created")).toHaveLength(created.length);
-    return verdicts.map((verdict) => (verdict.status === "rejected" ? verdict.code : verdict.status));
+    return verdicts.map((verdict) =>
+      verdict.status === "rejected" ? verdict.code : verdict.status,
+    );
   }
 
   test("in one batch the first counts, and the others are held against it", () => {
@@ -248,7 +332,12 @@ describe("of several events with one id", () => {
   });
 
   test("what is stored is judged before the state, so that a resend never turns into a rejection", () => {
-    const gone = { ...factsWith({ status: "ended", endedAt: at("2026-03-02T00:00:00Z") }, { status: "inactive" }) };
+    const gone = {
+      ...factsWith(
+        { status: "ended", endedAt: at("2026-03-02T00:00:00Z") },
+        { status: "inactive" },
+      ),
+    };
     expect(told([{}, { quantity: "2" }, { eventId: "f" }], { e: {} }, gone)).toEqual([
       "duplicate",
       "event_id_conflict",
@@ -278,26 +367,27 @@ describe("of several events with one id", () => {
     ];
     const stored = new Map([["e", evaluateUsage(report(), factsWith()).details]]);
     for (const [named, sent] of others) {
-      const [verdict] = describeVerdict([evaluateUsage(report(sent), factsWith())], new Set(), stored);
+      const [verdict] = describeVerdict(
+        [evaluateUsage(report(sent), factsWith())],
+        new Set(),
+        stored,
+      );
       const message = `An event with this id is stored with another ${named}.`;
       expect(verdict).toEqual({ status: "rejected", code: "event_id_conflict", message });
     }
   });
 
   test("an event that is neither stored now nor found is no verdict", () => {
-    expect(() => describeVerdict([evaluateUsage(report(), factsWith())], new Set(), new Map())).toThrow(
-      /neither stored nor found/,
-    );
+    expect(() =>
+      describeVerdict([evaluateUsage(report(), factsWith())], new Set(), new Map()),
+    ).toThrow(/neither stored nor found/);
   });
 });
 
 test("late usage of one that is over is due when the next day begins in its zone", () => {
-  expect((["pending", "active", "complete", "ended"] as const).map((status) => isOver({ status }))).toEqual([
-    false,
-    false,
-    true,
-    true,
-  ]);
+  expect(
+    (["pending", "active", "complete", "ended"] as const).map((status) => isOver({ status })),
+  ).toEqual([false, false, true, true]);
   const due = (instant: string) => formatInstant(lateUsageDueAt(subscription, new Date(instant)));
   expect(due("2026-05-10T11:59:59Z")).toBe("2026-05-10T12:00:00.000000Z");
   expect(due("2026-05-10T12:00:00Z")).toBe("2026-05-11T12:00:00.000000Z");

@@ -1,6 +1,12 @@
 /** Quantities and timestamps as clients write them: each text that is none, and what is read of each that is one. */
 import { describe, expect, test } from "vitest";
-import { dateOf, formatInstant, instantOf, readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
+import {
+  dateOf,
+  formatInstant,
+  instantOf,
+  readQuantity,
+  readTimestamp,
+} from "../../../src/domain/usage/parse.ts";
 
 describe("a quantity", () => {
   test.each([
@@ -16,7 +22,9 @@ describe("a quantity", () => {
   });
 
   test("written in two ways is one number, and the same text", () => {
-    expect(new Set(["1.5", "1.50", "1.500", "1.5000"].map(readQuantity))).toEqual(new Set(["1.5000"]));
+    expect(new Set(["1.5", "1.50", "1.500", "1.5000"].map(readQuantity))).toEqual(
+      new Set(["1.5000"]),
+    );
   });
 
   test.each([
@@ -70,7 +78,9 @@ describe("a timestamp", () => {
   test("beyond the microsecond is cut, never rounded", () => {
     const cut = readTimestamp("2026-03-05T10:15:00.1234569Z");
     expect(cut).toBe(readTimestamp("2026-03-05T10:15:00.123456Z"));
-    expect(readTimestamp("2026-03-05T23:59:59.999999999Z")).toBe(readTimestamp("2026-03-05T23:59:59.999999Z"));
+    expect(readTimestamp("2026-03-05T23:59:59.999999999Z")).toBe(
+      readTimestamp("2026-03-05T23:59:59.999999Z"),
+    );
     expect(readTimestamp("1969-12-31T23:59:59.9999999Z")).toBe(-1n);
   });
 

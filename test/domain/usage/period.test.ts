@@ -6,7 +6,12 @@ import { type PeriodTerms, periodOf } from "../../../src/domain/usage/period.ts"
 
 const auckland = terms("Pacific/Auckland", "2026-03-01");
 
-function terms(timezone: string, start: string, billingDay = Number(start.slice(8)), count = 1): PeriodTerms {
+function terms(
+  timezone: string,
+  start: string,
+  billingDay = Number(start.slice(8)),
+  count = 1,
+): PeriodTerms {
   return { timezone, startDate: civilDate(start), billingDay, interval: { unit: "month", count } };
 }
 
@@ -23,7 +28,12 @@ describe("the period of an instant", () => {
   test.each<[string, PeriodTerms, string, number | null]>([
     ["the microsecond before the first day", auckland, "2026-02-28T23:59:59.999999+13:00", null],
     ["the beginning of the first day", auckland, "2026-03-01T00:00:00+13:00", 0],
-    ["the last microsecond of the first period, in daylight time", auckland, "2026-03-31T23:59:59.999999+13:00", 0],
+    [
+      "the last microsecond of the first period, in daylight time",
+      auckland,
+      "2026-03-31T23:59:59.999999+13:00",
+      0,
+    ],
     ["the beginning of the second", auckland, "2026-04-01T00:00:00+13:00", 1],
     ["the beginning of the third, in standard time", auckland, "2026-05-01T00:00:00+12:00", 2],
     ["a day that is another one in UTC", auckland, "2026-03-31T11:30:00Z", 1],
@@ -33,7 +43,12 @@ describe("the period of an instant", () => {
     ["the day before the unclamped one", terms("UTC", "2026-01-31", 31), "2026-03-30T23:00:00Z", 1],
     ["the unclamped day", terms("UTC", "2026-01-31", 31), "2026-03-31T00:00:00Z", 2],
     ["the third month of a quarter", terms("UTC", "2026-01-15", 15, 3), "2026-04-14T23:59:59Z", 0],
-    ["the first day of the next quarter", terms("UTC", "2026-01-15", 15, 3), "2026-04-15T00:00:00Z", 1],
+    [
+      "the first day of the next quarter",
+      terms("UTC", "2026-01-15", 15, 3),
+      "2026-04-15T00:00:00Z",
+      1,
+    ],
     ["a year 1", terms("UTC", "2026-01-15"), "0001-01-01T00:00:00Z", null],
     ["a year 0", terms("UTC", "2026-01-15"), "0000-01-01T00:00:00Z", null],
   ])("%s", (_, of, timestamp, index) => {

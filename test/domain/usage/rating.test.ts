@@ -10,13 +10,16 @@ import { type StateOrder, stateOf, toldCredit } from "../subscriptions/billing-s
 const d = parseDecimal;
 
 /** Charges of the state that is ordered: of June 2026, period 5, where nothing is said. */
-const charge = (usage: readonly OpenUsage[], order: StateOrder = {}) => chargeUsage(stateOf(order), usage);
+const charge = (usage: readonly OpenUsage[], order: StateOrder = {}) =>
+  chargeUsage(stateOf(order), usage);
 
 /** Each line in short, and what is credited. */
 function told(usage: readonly OpenUsage[], order: StateOrder = {}): readonly string[] {
   const { lines, creditNote } = charge(usage, order);
   const charged = lines.map(({ line }) => `${formatDecimal(line.amount)} ${line.description}`);
-  return creditNote === null ? charged : [...charged, ...toldCredit(creditNote).map((line) => `credit ${line}`)];
+  return creditNote === null
+    ? charged
+    : [...charged, ...toldCredit(creditNote).map((line) => `credit ${line}`)];
 }
 
 /** What the amounts stand for afterwards. */
@@ -33,8 +36,16 @@ function refusalOf(usage: readonly OpenUsage[]): readonly [string, string] | nul
   }
 }
 
-const tiered = meterOf({ type: "tiered", price: d("0"), tiers: tiersOf([1000, "0.02"], [null, "0.01", "5"]) });
-const steps = meterOf({ type: "stairstep", price: d("0"), tiers: tiersOf([10, null, "50"], [null, null, "100"]) });
+const tiered = meterOf({
+  type: "tiered",
+  price: d("0"),
+  tiers: tiersOf([1000, "0.02"], [null, "0.01", "5"]),
+});
+const steps = meterOf({
+  type: "stairstep",
+  price: d("0"),
+  tiers: tiersOf([10, null, "50"], [null, null, "100"]),
+});
 
 describe("the line of a meter", () => {
   it("has quantity, price, arithmetic, period and account, and takes no discount", () => {
@@ -68,7 +79,9 @@ describe("the line of a meter", () => {
     ["stairstep", steps, "10.5", "100.0000 10.5 call: 100.0000", null],
   ])("is priced over the sum, and names the price where it is one: %s", (_, meter, quantity, line, price) => {
     expect(told([usageOf(quantity, { meter })])).toEqual([line]);
-    expect(charge([usageOf(quantity, { meter })]).lines[0]?.line.unitPrice).toEqual(price === null ? null : d(price));
+    expect(charge([usageOf(quantity, { meter })]).lines[0]?.line.unitPrice).toEqual(
+      price === null ? null : d(price),
+    );
   });
 
   it("books to the meter's account and tax type, else to the organisation's, else to none", () => {
@@ -76,7 +89,9 @@ describe("the line of a meter", () => {
     const accountsOf = (usage: OpenUsage, order: StateOrder = {}) =>
       charge([usage], order).lines.map(({ line }) => [line.revenueAccount, line.taxType]);
     expect(accountsOf(usageOf("1", { meter: own }))).toEqual([["260", "ZERO"]]);
-    expect(accountsOf(usageOf("1", { meter: meterOf({ taxType: "ZERO" }) }))).toEqual([["200", "ZERO"]]);
+    expect(accountsOf(usageOf("1", { meter: meterOf({ taxType: "ZERO" }) }))).toEqual([
+      ["200", "ZERO"],
+    ]);
     const unmapped = { organisation: { revenueAccount: null, taxType: null } };
     expect(accountsOf(usageOf("1"), unmapped)).toEqual([[null, null]]);
   });
@@ -137,7 +152,9 @@ describe("usage of a period of which some was billed", () => {
     const meter = meterOf({ price: d("0.004") });
     expect(pricedOf([usageOf("1", { meter })])).toEqual(["0"]);
     const then = usageOf("1", { meter, before: "1", priced: "0" });
-    expect(told([then])).toEqual(["0.0100 1 call more in the period from 2026-06-01: 2 × 0.0040 for 2"]);
+    expect(told([then])).toEqual([
+      "0.0100 1 call more in the period from 2026-06-01: 2 × 0.0040 for 2",
+    ]);
     expect(pricedOf([then])).toEqual(["2"]);
     // Not the price of the quantity beside it: that is the later one's alone.
     expect(charge([then]).lines[0]?.line).toMatchObject({ quantity: d("1"), unitPrice: null });
@@ -157,7 +174,8 @@ describe("usage of a period of which some was billed", () => {
       lines: [
         {
           name: "Storage",
-          description: "1 GB more in the period from 2026-06-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10",
+          description:
+            "1 GB more in the period from 2026-06-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10",
           amount: d("9.00"),
           effectiveDate: "2026-06-01",
           meterId: "storage",
@@ -169,12 +187,18 @@ describe("usage of a period of which some was billed", () => {
   });
 
   it("rounds a credit half away from zero too, and one that rounds to zero is none", () => {
-    const meterAt = (cheaper: string) => ({ ...storage, tiers: tiersOf([10, "1"], [null, cheaper]) });
+    const meterAt = (cheaper: string) => ({
+      ...storage,
+      tiers: tiersOf([10, "1"], [null, cheaper]),
+    });
     const usage = (cheaper: string) => usageOf("1", { meter: meterAt(cheaper), before: "10" });
     // 11 × 0.9086 = 9.9946 and 11 × 0.9087 = 9.9957, against 10.
     expect(told([usage("0.9086")])[0]).toMatch(/^credit 0\.0100 from 2026-06-01: 1 GB more/);
     expect(told([usage("0.9087")])[0]).toMatch(/^0\.0000 1 GB more/);
-    expect(charge([usage("0.9087")]).lines[0]?.billed).toMatchObject({ amount: d("0.00"), priced: d("10") });
+    expect(charge([usage("0.9087")]).lines[0]?.billed).toMatchObject({
+      amount: d("0.00"),
+      priced: d("10"),
+    });
   });
 });
 
@@ -195,7 +219,10 @@ describe("several at once", () => {
   });
 
   it("of one period and meter go on from each other, as if the bills had been made one by one", () => {
-    const usage = [usageOf("5", { meter: storage, bill: 2 }), usageOf("8", { meter: storage, bill: 1 })];
+    const usage = [
+      usageOf("5", { meter: storage, bill: 2 }),
+      usageOf("8", { meter: storage, bill: 1 }),
+    ];
     expect(told(usage)).toEqual([
       "16.0000 8 GB: 8 × 2.0000",
       "credit 3.0000 from 2026-06-01: 5 GB more in the period from 2026-06-01: 13 × 1.0000 for 13, less 8 × 2.0000 for 8",
@@ -212,7 +239,12 @@ describe("several at once", () => {
     expect([both.isCharged, both.lines.length]).toEqual([true, 2]);
     const alone = charge([usageOf("7", { meter: free })]);
     expect([alone.isCharged, alone.lines.length, alone.creditNote]).toEqual([false, 1, null]);
-    expect(charge([])).toMatchObject({ isCharged: false, lines: [], creditNote: null, unpriced: [] });
+    expect(charge([])).toMatchObject({
+      isCharged: false,
+      lines: [],
+      creditNote: null,
+      unpriced: [],
+    });
   });
 
   it("leave out what was used in a period that began in Setup Mode: it stands on no document", () => {
@@ -237,9 +269,13 @@ describe("more than a document can hold", () => {
     const half = usageOf("500000000", { meter: million });
     const other = usageOf("500000000", { meter: { ...million, id: "other", name: "Other" } });
     expect(refusalOf([half])).toBeNull();
-    expect(refusalOf([half, other])?.[1]).toMatch(/^The usage of API calls, Other comes to 1000000000000000\.0000/);
+    expect(refusalOf([half, other])?.[1]).toMatch(
+      /^The usage of API calls, Other comes to 1000000000000000\.0000/,
+    );
     const falls = { ...storage, tiers: tiersOf([10_000_000, "999999999.9999"], [null, "0"]) };
-    expect(refusalOf([usageOf("1", { meter: falls, before: "10000000" })])?.[0]).toBe("invalid_state");
+    expect(refusalOf([usageOf("1", { meter: falls, before: "10000000" })])?.[0]).toBe(
+      "invalid_state",
+    );
     expect(refusalOf([usageOf("1", { meter: falls, before: "100000" })])).toBeNull();
   });
 

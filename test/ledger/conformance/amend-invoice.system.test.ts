@@ -83,45 +83,76 @@ async function byHand(id: string, changes: object): Promise<void> {
 }
 
 async function rawLines(id: string): Promise<readonly object[]> {
-  const answer = await fetch(`${connection.baseUrl}/Invoices/${id}?unitdp=4`, { headers: headers() });
+  const answer = await fetch(`${connection.baseUrl}/Invoices/${id}?unitdp=4`, {
+    headers: headers(),
+  });
   const body = (await answer.json()) as { Invoices: readonly { LineItems: readonly object[] }[] };
   return body.Invoices[0]?.LineItems ?? [];
 }
 
 async function pay(id: string, amount?: number): Promise<void> {
-  const answer = await world.admin(`tenants/${connection.tenantId}/invoices/${id}/payments`, { amount });
+  const answer = await world.admin(`tenants/${connection.tenantId}/invoices/${id}/payments`, {
+    amount,
+  });
   if (answer.status !== 200) throw new Error(await answer.text());
 }
 
 async function make(changes: Parameters<typeof invoiceDraft>[1] = {}): Promise<LedgerInvoice> {
-  const lines = [aLine("3", "10.5000", "31.5000"), { ...aLine("1", "99.0000", "99.0000"), description: "Set-up" }];
-  const [made] = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { lines, ...changes })]));
+  const lines = [
+    aLine("3", "10.5000", "31.5000"),
+    { ...aLine("1", "99.0000", "99.0000"), description: "Set-up" },
+  ];
+  const [made] = okOf(
+    await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { lines, ...changes })]),
+  );
   return okOf(made);
 }
 
 function added(changes: Partial<LedgerLineDraft> = {}): LedgerLineChange {
-  return { ...aLine("2.5", "10.3330", "25.8300"), description: "Seats 3 to 4", ...changes, ledgerLineId: null };
+  return {
+    ...aLine("2.5", "10.3330", "25.8300"),
+    description: "Seats 3 to 4",
+    ...changes,
+    ledgerLineId: null,
+  };
 }
 
 function named(line: { readonly ledgerLineId: string } | undefined): LedgerLineChange {
   return { ...aLine("4", "10.5000", "42.0000"), ledgerLineId: line?.ledgerLineId ?? "" };
 }
 
-const writes = () => proxy.exchanges.filter(({ method, url }) => method !== "GET" && !url.pathname.includes("connect"));
+const writes = () =>
+  proxy.exchanges.filter(
+    ({ method, url }) => method !== "GET" && !url.pathname.includes("connect"),
+  );
 
 describe("an amendment", () => {
   test("changes the named line under its id, adds another, and leaves the rest as it is", async () => {
     const invoice = await make();
     const changes = [added(), named(invoice.lines[0])];
-    const amended = okOf(await watched.amendInvoice(aCall("op"), { id: invoice.id, allowed: open, changes }));
-    expect(amended.invoice).toMatchObject({ id: invoice.id, number: invoice.number, status: "draft" });
+    const amended = okOf(
+      await watched.amendInvoice(aCall("op"), { id: invoice.id, allowed: open, changes }),
+    );
+    expect(amended.invoice).toMatchObject({
+      id: invoice.id,
+      number: invoice.number,
+      status: "draft",
+    });
     expect(amended.invoice.lines).toEqual([
       { ...invoice.lines[0], amount: "42.0000" },
       invoice.lines[1],
-      { ledgerLineId: amended.lineIds[0], description: "Seats 3 to 4 (2.5 × 10.333 = 25.83)", amount: "25.8300" },
+      {
+        ledgerLineId: amended.lineIds[0],
+        description: "Seats 3 to 4 (2.5 × 10.333 = 25.83)",
+        amount: "25.8300",
+      },
     ]);
     expect(amended.lineIds[1]).toBe(invoice.lines[0]?.ledgerLineId);
-    expect(amended.invoice).toMatchObject({ subtotal: "166.8300", total: "166.8300", reference: "PO 42" });
+    expect(amended.invoice).toMatchObject({
+      subtotal: "166.8300",
+      total: "166.8300",
+      reference: "PO 42",
+    });
     expect(okOf(await ledger.getInvoice(aCall(), invoice.id))).toEqual(amended.invoice);
     // On an update a key could answer with what was before.
     expect(writes()).toHaveLength(1);
@@ -134,17 +165,35 @@ describe("an amendment", () => {
     ["none", "0.0000", "12345680.2100"],
   ] as const)("is exact in every digit where amounts are %s of tax", async (lineAmounts, tax, total) => {
     const invoice = await make({ lineAmounts, lines: [aLine("3", "0.3333", "1.0000", "OUTPUT2")] });
-    const big = added({ quantity: "0.1", unitAmount: "123456789.1000", amount: "12345678.9100", taxType: "OUTPUT2" });
+    const big = added({
+      quantity: "0.1",
+      unitAmount: "123456789.1000",
+      amount: "12345678.9100",
+      taxType: "OUTPUT2",
+    });
     const small = added({ quantity: "3", unitAmount: "0.1000", amount: "0.3000", taxType: "NONE" });
-    const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [big, small] });
+    const answer = await ledger.amendInvoice(aCall(), {
+      id: invoice.id,
+      allowed: open,
+      changes: [big, small],
+    });
     const amended = okOf(answer).invoice;
-    expect(amended.lines.map(({ amount }) => amount)).toEqual(["1.0000", "12345678.9100", "0.3000"]);
+    expect(amended.lines.map(({ amount }) => amount)).toEqual([
+      "1.0000",
+      "12345678.9100",
+      "0.3000",
+    ]);
     expect(amended).toMatchObject({ tax, total });
   });
 
   test("of an invoice whose amounts somebody turned to another kind is refused without a write", async () => {
     const invoice = await make({ lineAmounts: "inclusive" });
-    const ours = { id: invoice.id, allowed: open, lineAmounts: "exclusive", changes: [added()] } as const;
+    const ours = {
+      id: invoice.id,
+      allowed: open,
+      lineAmounts: "exclusive",
+      changes: [added()],
+    } as const;
     const answer = await watched.amendInvoice(aCall(), ours);
     expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });
     expect(writes()).toEqual([]);
@@ -174,7 +223,11 @@ describe("an amendment", () => {
 
   test("repeated changes nothing and sends nothing, and says the same ids", async () => {
     const invoice = await make();
-    const amendment = { id: invoice.id, allowed: open, changes: [named(invoice.lines[1]), added(), added()] };
+    const amendment = {
+      id: invoice.id,
+      allowed: open,
+      changes: [named(invoice.lines[1]), added(), added()],
+    };
     const first = okOf(await ledger.amendInvoice(aCall("op"), amendment));
     expect(first.invoice.lines).toHaveLength(4);
     const again = okOf(await watched.amendInvoice(aCall("op"), amendment));
@@ -187,7 +240,10 @@ describe("an amendment", () => {
     await byHand(invoice.id, { LineItems: [{ LineItemID: invoice.lines[1]?.ledgerLineId }] });
     const before = okOf(await ledger.getInvoice(aCall(), invoice.id));
     const amendment = { id: invoice.id, allowed: open, changes: [named(invoice.lines[0])] };
-    expect(await watched.amendInvoice(aCall(), amendment)).toMatchObject({ kind: "refused", reason: "validation" });
+    expect(await watched.amendInvoice(aCall(), amendment)).toMatchObject({
+      kind: "refused",
+      reason: "validation",
+    });
     expect(writes()).toEqual([]);
     expect(okOf(await ledger.getInvoice(aCall(), invoice.id))).toEqual(before);
   });
@@ -202,9 +258,16 @@ describe("an amendment", () => {
 });
 
 describe("an amendment whose answer is lost", () => {
-  test.each(["drop_before", "drop_after"])("(%s) and is repeated gives exactly one added line", async (kind) => {
+  test.each([
+    "drop_before",
+    "drop_after",
+  ])("(%s) and is repeated gives exactly one added line", async (kind) => {
     const invoice = await make();
-    const amendment = { id: invoice.id, allowed: open, changes: [named(invoice.lines[0]), added()] };
+    const amendment = {
+      id: invoice.id,
+      allowed: open,
+      changes: [named(invoice.lines[0]), added()],
+    };
     await world.order({ match: post, kind });
     const lost = await ledger.amendInvoice(aCall("op"), amendment);
     expect(lost).toMatchObject({ kind: "unavailable", outcome: "unknown" });
@@ -229,7 +292,11 @@ describe("an amendment whose answer is lost", () => {
   test("at the first read was not sent", async () => {
     const invoice = await make();
     await world.order({ match: "GET /api.xro/2.0/Invoices", kind: "drop_before" });
-    const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] });
+    const answer = await ledger.amendInvoice(aCall(), {
+      id: invoice.id,
+      allowed: open,
+      changes: [added()],
+    });
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
   });
 });
@@ -237,7 +304,9 @@ describe("an amendment whose answer is lost", () => {
 describe("an answer that cannot be trusted", () => {
   // What the ledger says of an invoice, with a part of it made wrong.
   async function answerWith(match: string, id: string, fault: object): Promise<void> {
-    const answer = await fetch(`${connection.baseUrl}/Invoices/${id}?unitdp=4`, { headers: headers() });
+    const answer = await fetch(`${connection.baseUrl}/Invoices/${id}?unitdp=4`, {
+      headers: headers(),
+    });
     const { Invoices } = (await answer.json()) as { Invoices: readonly object[] };
     const body = JSON.stringify({ Invoices: [{ ...Invoices[0], ...fault }] });
     await world.order({ match, kind: "status", status: 200, body });
@@ -251,46 +320,81 @@ describe("an answer that cannot be trusted", () => {
   ])("when read, for %s, is followed by no write", async (_what, fault) => {
     const invoice = await make();
     await answerWith(`GET /api.xro/2.0/Invoices/${invoice.id}`, invoice.id, fault);
-    const answer = await watched.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] });
+    const answer = await watched.amendInvoice(aCall(), {
+      id: invoice.id,
+      allowed: open,
+      changes: [added()],
+    });
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
     expect(writes()).toEqual([]);
   });
 
-  const addedLine = { LineItemID: "new", Description: "Seats 3 to 4 (2.5 × 10.333 = 25.83)", LineAmount: 25.83 };
+  const addedLine = {
+    LineItemID: "new",
+    Description: "Seats 3 to 4 (2.5 × 10.333 = 25.83)",
+    LineAmount: 25.83,
+  };
 
   test.each([
     ["without the added line", {}],
-    ["of another invoice", { InvoiceID: "11111111-2222-3333-4444-555555555555", LineItems: [addedLine] }],
+    [
+      "of another invoice",
+      { InvoiceID: "11111111-2222-3333-4444-555555555555", LineItems: [addedLine] },
+    ],
     ["without amounts", { Total: null }],
   ])("after the write, %s, leaves it unknown", async (_what, fault) => {
     const invoice = await make();
     await answerWith(post, invoice.id, fault);
-    const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] });
+    const answer = await ledger.amendInvoice(aCall(), {
+      id: invoice.id,
+      allowed: open,
+      changes: [added()],
+    });
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
   });
 
   test("but says in a 200 that it was refused, is a refusal", async () => {
     const invoice = await make();
-    const Message = "This document cannot be edited as it has a payment or credit note allocated to it.";
+    const Message =
+      "This document cannot be edited as it has a payment or credit note allocated to it.";
     await answerWith(post, invoice.id, { HasErrors: true, ValidationErrors: [{ Message }] });
-    const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] });
-    expect(answer).toEqual({ kind: "refused", reason: "has_payment_or_credit", messages: [Message] });
+    const answer = await ledger.amendInvoice(aCall(), {
+      id: invoice.id,
+      allowed: open,
+      changes: [added()],
+    });
+    expect(answer).toEqual({
+      kind: "refused",
+      reason: "has_payment_or_credit",
+      messages: [Message],
+    });
   });
 });
 
 describe("an invoice that must not be changed", () => {
   async function inStatus(status: LedgerInvoiceStatus): Promise<LedgerInvoice> {
     const isOpen = status === "draft" || status === "awaiting_approval" || status === "approved";
-    const invoice = await make({ status: isOpen ? status : status === "deleted" ? "draft" : "approved" });
+    const invoice = await make({
+      status: isOpen ? status : status === "deleted" ? "draft" : "approved",
+    });
     if (status === "paid") await pay(invoice.id);
-    if (status === "voided" || status === "deleted") okOf(await ledger.removeInvoice(aCall(), invoice.id));
+    if (status === "voided" || status === "deleted")
+      okOf(await ledger.removeInvoice(aCall(), invoice.id));
     return okOf(await ledger.getInvoice(aCall(), invoice.id));
   }
 
   test.each([
     ["draft", ["approved"], "is a draft; its lines can be changed while it is approved."],
-    ["awaiting_approval", ["draft"], "is awaiting approval; its lines can be changed while it is a draft."],
-    ["approved", ["draft", "awaiting_approval"], "is approved; its lines can be changed while it is a draft or"],
+    [
+      "awaiting_approval",
+      ["draft"],
+      "is awaiting approval; its lines can be changed while it is a draft.",
+    ],
+    [
+      "approved",
+      ["draft", "awaiting_approval"],
+      "is approved; its lines can be changed while it is a draft or",
+    ],
     ["paid", open, "is paid; its lines"],
     ["voided", open, "is voided; its lines"],
     ["deleted", open, "is deleted; its lines"],
@@ -299,25 +403,43 @@ describe("an invoice that must not be changed", () => {
     const changes = [named(invoice.lines[0]), added()];
     const answer = await watched.amendInvoice(aCall(), { id: invoice.id, allowed, changes });
     expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });
-    expect(answer).toMatchObject({ messages: [expect.stringContaining(`Invoice ${invoice.number} ${words}`)] });
+    expect(answer).toMatchObject({
+      messages: [expect.stringContaining(`Invoice ${invoice.number} ${words}`)],
+    });
     expect(writes()).toEqual([]);
     expect(okOf(await ledger.getInvoice(aCall(), invoice.id))).toEqual(invoice);
   });
 
-  test.each(["draft", "awaiting_approval", "approved"] as const)("is none that is %s and may be", async (status) => {
+  test.each([
+    "draft",
+    "awaiting_approval",
+    "approved",
+  ] as const)("is none that is %s and may be", async (status) => {
     const invoice = await inStatus(status);
-    const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: [status], changes: [added()] });
+    const answer = await ledger.amendInvoice(aCall(), {
+      id: invoice.id,
+      allowed: [status],
+      changes: [added()],
+    });
     expect(okOf(answer).invoice).toMatchObject({ status, total: "156.3300" });
   });
 
   test("because money is on it is refused without a write", async () => {
     const invoice = await make({ status: "approved" });
     await pay(invoice.id, 1);
-    const answer = await watched.amendInvoice(aCall(), { id: invoice.id, allowed: open, changes: [added()] });
+    const answer = await watched.amendInvoice(aCall(), {
+      id: invoice.id,
+      allowed: open,
+      changes: [added()],
+    });
     expect(answer).toMatchObject({ kind: "refused", reason: "has_payment_or_credit" });
     const paid = await make({ status: "approved" });
     await pay(paid.id);
-    const other = await watched.amendInvoice(aCall(), { id: paid.id, allowed: ["paid"], changes: [added()] });
+    const other = await watched.amendInvoice(aCall(), {
+      id: paid.id,
+      allowed: ["paid"],
+      changes: [added()],
+    });
     expect(other).toMatchObject({ kind: "refused", reason: "has_payment_or_credit" });
     expect(writes()).toEqual([]);
   });
@@ -341,7 +463,8 @@ describe("an invoice that must not be changed", () => {
   async function whileItWaits<T>(start: () => Promise<T>, then: () => Promise<void>): Promise<T> {
     await world.order({ match: post, kind: "slow_before", delayMs: 1_500 });
     const started = start();
-    const left = async () => ((await (await fetch(`${world.demo.url}/demo/faults`)).json()) as { left: number }).left;
+    const left = async () =>
+      ((await (await fetch(`${world.demo.url}/demo/faults`)).json()) as { left: number }).left;
     await expect.poll(left, { interval: 20 }).toBe(0);
     await then();
     return started;
@@ -350,7 +473,8 @@ describe("an invoice that must not be changed", () => {
   test("because it was approved after we read it is refused by the ledger", async () => {
     const invoice = await make();
     const answer = await whileItWaits(
-      () => ledger.amendInvoice(aCall(), { id: invoice.id, allowed: ["draft"], changes: [added()] }),
+      () =>
+        ledger.amendInvoice(aCall(), { id: invoice.id, allowed: ["draft"], changes: [added()] }),
       () => byHand(invoice.id, { Status: "AUTHORISED" }),
     );
     expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });

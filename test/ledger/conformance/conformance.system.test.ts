@@ -3,7 +3,11 @@
  * second ledger adds a line to the places and is held to all of it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { LedgerContact, LedgerCreditNote, LedgerInvoice } from "../../../src/ledger/port/ledger.ts";
+import type {
+  LedgerContact,
+  LedgerCreditNote,
+  LedgerInvoice,
+} from "../../../src/ledger/port/ledger.ts";
 import {
   aCall,
   aLine,
@@ -27,7 +31,8 @@ test("Xero itself is asked where its credentials are there, and never in CI", ()
   const credentials = { XERO_DEMO_CLIENT_ID: "id", XERO_DEMO_CLIENT_SECRET: "secret" };
   expect(whyNotXero(credentials)).toBeNull();
   expect(whyNotXero({ ...credentials, CI: "true" })).toMatch(/CI/);
-  for (const name of Object.keys(credentials)) expect(whyNotXero({ ...credentials, [name]: "" })).toMatch(/not set/);
+  for (const name of Object.keys(credentials))
+    expect(whyNotXero({ ...credentials, [name]: "" })).toMatch(/not set/);
 });
 
 describe.each(conformancePlaces())("$name", ({ open }) => {
@@ -52,7 +57,9 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     return okOf(answers[0]);
   }
 
-  async function makeNote(changes: Parameters<typeof creditNoteDraft>[1] = {}): Promise<LedgerCreditNote> {
+  async function makeNote(
+    changes: Parameters<typeof creditNoteDraft>[1] = {},
+  ): Promise<LedgerCreditNote> {
     const answers = okOf(await ledger.createCreditNotes(aCall(), [draftNote(changes)]));
     return okOf(answers[0]);
   }
@@ -65,10 +72,17 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
 
   test("mapping lists tell what an invoice can carry", async () => {
     const accounts = okOf(await ledger.listMappingOptions(aCall(), "accounts"));
-    expect(accounts).toContainEqual({ code: "200", name: "Sales", active: true, usableForRevenue: true });
+    expect(accounts).toContainEqual({
+      code: "200",
+      name: "Sales",
+      active: true,
+      usableForRevenue: true,
+    });
     expect(accounts.some(({ usableForRevenue }) => !usableForRevenue)).toBe(true);
     const rates = okOf(await ledger.listMappingOptions(aCall(), "tax_rates"));
-    expect(rates).toContainEqual(expect.objectContaining({ code: "NONE", active: true, usableForRevenue: true }));
+    expect(rates).toContainEqual(
+      expect.objectContaining({ code: "NONE", active: true, usableForRevenue: true }),
+    );
     const currencies = okOf(await ledger.listMappingOptions(aCall(), "currencies"));
     expect(currencies.map(({ code }) => code)).toContain(place.currency);
   });
@@ -91,12 +105,9 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
       contactDraft({ name: "<b>" }),
     ];
     const answers = okOf(await ledger.createContacts(aCall(), drafts));
-    expect(answers.map((answer) => (answer.kind === "refused" ? answer.reason : answer.kind))).toEqual([
-      "duplicate_contact",
-      "ok",
-      "duplicate_contact",
-      "contact_name_invalid",
-    ]);
+    expect(
+      answers.map((answer) => (answer.kind === "refused" ? answer.reason : answer.kind)),
+    ).toEqual(["duplicate_contact", "ok", "duplicate_contact", "contact_name_invalid"]);
   });
 
   test("contacts are listed by change, each at least once over all pages", async () => {
@@ -133,15 +144,23 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     });
     expect(invoice.lines).toMatchObject([{ description: "Seats", amount: "31.5000" }]);
     expect(okOf(await ledger.getInvoice(aCall(), invoice.id))).toEqual(invoice);
-    expect(okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number, "none"] }))).toEqual([invoice]);
+    expect(okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number, "none"] }))).toEqual([
+      invoice,
+    ]);
   });
 
   test("a number with a comma is found again", async () => {
     const invoice = await make({ number: `A,B "${crypto.randomUUID()}"` });
-    expect(okOf(await ledger.findInvoices(aCall(), { numbers: [invoice.number] }))).toEqual([invoice]);
+    expect(okOf(await ledger.findInvoices(aCall(), { numbers: [invoice.number] }))).toEqual([
+      invoice,
+    ]);
   });
 
-  test.each(["draft", "awaiting_approval", "approved"] as const)("an invoice is made as %s", async (status) => {
+  test.each([
+    "draft",
+    "awaiting_approval",
+    "approved",
+  ] as const)("an invoice is made as %s", async (status) => {
     expect(await make({ status })).toMatchObject({ status });
   });
 
@@ -151,8 +170,13 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     const taxed = { subtotal: "100.0000", tax: `${percent}.0000`, total: `${100 + percent}.0000` };
     expect(await make({ lines })).toMatchObject(taxed);
     const whole = `${100 + percent}.0000`;
-    expect(await make({ lines: [aLine("1", whole, whole, taxType)], lineAmounts: "inclusive" })).toMatchObject(taxed);
-    expect(await make({ lines, lineAmounts: "none" })).toMatchObject({ tax: "0.0000", total: "100.0000" });
+    expect(
+      await make({ lines: [aLine("1", whole, whole, taxType)], lineAmounts: "inclusive" }),
+    ).toMatchObject(taxed);
+    expect(await make({ lines, lineAmounts: "none" })).toMatchObject({
+      tax: "0.0000",
+      total: "100.0000",
+    });
   });
 
   test("a line comes to its amount even where quantity times price does not", async () => {
@@ -175,37 +199,56 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
       draftInvoice({ lines: [aLine("1", `${index + 1}.0000`, `${index + 1}.0000`)] }),
     );
     const bad = [7, 23, 49];
-    const sent = drafts.map((draft, index) => (bad.includes(index) ? { ...draft, currency: "ZMW" } : draft));
+    const sent = drafts.map((draft, index) =>
+      bad.includes(index) ? { ...draft, currency: "ZMW" } : draft,
+    );
     const answers = okOf(await ledger.createInvoices(aCall("batch"), sent));
     answers.forEach((answer, index) => {
-      if (bad.includes(index)) expect(answer).toMatchObject({ kind: "refused", reason: "currency_not_enabled" });
-      else expect(okOf(answer)).toMatchObject({ number: sent[index]?.number, total: `${index + 1}.0000` });
+      if (bad.includes(index))
+        expect(answer).toMatchObject({ kind: "refused", reason: "currency_not_enabled" });
+      else
+        expect(okOf(answer)).toMatchObject({
+          number: sent[index]?.number,
+          total: `${index + 1}.0000`,
+        });
     });
-    const found = okOf(await ledger.findInvoices(aCall(), { numbers: drafts.map(({ number }) => number) }));
+    const found = okOf(
+      await ledger.findInvoices(aCall(), { numbers: drafts.map(({ number }) => number) }),
+    );
     expect(found).toHaveLength(47);
   });
 
   test("what the ledger cannot book is refused with its reason, in its own words", async () => {
     const { archivedAccount, purchaseTax } = place.chart;
     const on = (accountCode: string | null) =>
-      accountCode === null ? [] : [["account_invalid", { lines: [{ ...aLine("1", "1", "1"), accountCode }] }] as const];
+      accountCode === null
+        ? []
+        : [["account_invalid", { lines: [{ ...aLine("1", "1", "1"), accountCode }] }] as const];
     const rows = [
       ...on(archivedAccount),
       ...on("nope"),
-      ...(purchaseTax === null ? [] : [["tax_invalid", { lines: [aLine("1", "1", "1", purchaseTax)] }] as const]),
+      ...(purchaseTax === null
+        ? []
+        : [["tax_invalid", { lines: [aLine("1", "1", "1", purchaseTax)] }] as const]),
       ["currency_not_enabled", { currency: "ZMW" }],
       ["validation", { lines: [] }],
     ] as const;
     for (const [reason, changes] of rows) {
       const [answer] = okOf(await ledger.createInvoices(aCall(), [draftInvoice(changes)]));
-      expect(answer).toMatchObject({ kind: "refused", reason, messages: [expect.stringMatching(/.{10}/)] });
+      expect(answer).toMatchObject({
+        kind: "refused",
+        reason,
+        messages: [expect.stringMatching(/.{10}/)],
+      });
     }
   });
 
   test("a number that is taken is refused and the first invoice stays as it is", async () => {
     const first = await make();
     const [answer] = okOf(
-      await ledger.createInvoices(aCall(), [draftInvoice({ number: first.number, reference: "another" })]),
+      await ledger.createInvoices(aCall(), [
+        draftInvoice({ number: first.number, reference: "another" }),
+      ]),
     );
     expect(answer).toMatchObject({ kind: "refused", reason: "duplicate_number" });
     expect(okOf(await ledger.getInvoice(aCall(), first.id))).toEqual(first);
@@ -216,7 +259,9 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
       kind: "refused",
       reason: "not_found",
     });
-    expect(await ledger.getContact(aCall(), crypto.randomUUID())).toMatchObject({ reason: "not_found" });
+    expect(await ledger.getContact(aCall(), crypto.randomUUID())).toMatchObject({
+      reason: "not_found",
+    });
     expect(okOf(await ledger.findInvoices(aCall(), { numbers: ["nothing"] }))).toEqual([]);
     expect(okOf(await ledger.findInvoices(aCall(), { numbers: [] }))).toEqual([]);
   });
@@ -229,7 +274,9 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     const invoice = await make({ status });
     const removal = okOf(await ledger.removeInvoice(aCall(), invoice.id));
     expect(removal).toMatchObject({ outcome, invoice: { status: outcome, amountDue: "0.0000" } });
-    expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({ outcome: "already_removed" });
+    expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({
+      outcome: "already_removed",
+    });
   });
 
   test("one that was approved is not removed as one that was never sent, a draft is", async () => {
@@ -248,7 +295,9 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
 
   test("an approved invoice over nothing can be removed", async () => {
     const invoice = await make({ status: "approved", lines: [aLine("1", "0.0000", "0.0000")] });
-    expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({ outcome: "voided" });
+    expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({
+      outcome: "voided",
+    });
   });
 
   test("an amended invoice keeps its lines' ids, has the added line, and stays as it is when that is repeated", async () => {
@@ -261,17 +310,31 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     const amendment = { id: invoice.id, allowed: ["draft"], changes } as const;
     const amended = okOf(await ledger.amendInvoice(aCall(), amendment));
     expect(amended.lineIds).toEqual([kept, amended.invoice.lines[1]?.ledgerLineId]);
-    expect(amended.invoice.lines).toMatchObject([{ amount: "42.0000" }, { description: "Set-up", amount: "5.0000" }]);
+    expect(amended.invoice.lines).toMatchObject([
+      { amount: "42.0000" },
+      { description: "Set-up", amount: "5.0000" },
+    ]);
     expect(amended.invoice.total).toBe("47.0000");
     expect(okOf(await ledger.amendInvoice(aCall(), amendment))).toEqual(amended);
   });
 
   test("an invoice in another status than those allowed is not amended", async () => {
     const invoice = await make({ status: "approved" });
-    const answer = await ledger.amendInvoice(aCall(), { id: invoice.id, allowed: ["draft"], changes: [] });
-    expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status", messages: [expect.any(String)] });
+    const answer = await ledger.amendInvoice(aCall(), {
+      id: invoice.id,
+      allowed: ["draft"],
+      changes: [],
+    });
+    expect(answer).toMatchObject({
+      kind: "refused",
+      reason: "wrong_status",
+      messages: [expect.any(String)],
+    });
     const none = { id: crypto.randomUUID(), allowed: ["draft"], changes: [] } as const;
-    expect(await ledger.amendInvoice(aCall(), none)).toMatchObject({ kind: "refused", reason: "not_found" });
+    expect(await ledger.amendInvoice(aCall(), none)).toMatchObject({
+      kind: "refused",
+      reason: "not_found",
+    });
   });
 
   test("a credit note comes back as it was made, by id and by number", async () => {
@@ -294,7 +357,9 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     });
     expect(note.lines).toMatchObject([{ description: "Seats", amount: "31.5000" }]);
     expect(okOf(await ledger.getCreditNote(aCall(), note.id))).toEqual(note);
-    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number, "none"] }))).toEqual([note]);
+    expect(
+      okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number, "none"] })),
+    ).toEqual([note]);
     expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [] }))).toEqual([]);
   });
 
@@ -303,18 +368,30 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     const drafts = Array.from({ length: 50 }, (_, index) =>
       draftNote({ lines: [aLine("1", `${index + 1}.0000`, `${index + 1}.0000`)] }),
     );
-    const sent = drafts.map((draft, index) => (index === 7 ? { ...draft, number: first.number } : draft));
+    const sent = drafts.map((draft, index) =>
+      index === 7 ? { ...draft, number: first.number } : draft,
+    );
     const answers = okOf(await ledger.createCreditNotes(aCall("notes"), sent));
     answers.forEach((answer, index) => {
-      if (index === 7) expect(answer).toMatchObject({ kind: "refused", reason: "duplicate_number" });
-      else expect(okOf(answer)).toMatchObject({ number: sent[index]?.number, total: `${index + 1}.0000` });
+      if (index === 7)
+        expect(answer).toMatchObject({ kind: "refused", reason: "duplicate_number" });
+      else
+        expect(okOf(answer)).toMatchObject({
+          number: sent[index]?.number,
+          total: `${index + 1}.0000`,
+        });
     });
     expect(okOf(await ledger.getCreditNote(aCall(), first.id))).toEqual(first);
   });
 
   test("credit of a note goes onto an invoice, and no more of it than there is", async () => {
     const [note, invoice] = [await makeNote(), await make({ status: "approved" })];
-    const application = { creditNoteId: note.id, invoiceId: invoice.id, amount: "30.0000", date: "2026-03-10" };
+    const application = {
+      creditNoteId: note.id,
+      invoiceId: invoice.id,
+      amount: "30.0000",
+      date: "2026-03-10",
+    };
     const allocated = okOf(await ledger.allocateCredit(aCall("credit-1"), application));
     expect(allocated).toMatchObject({
       remainingCredit: "1.5000",
@@ -334,7 +411,12 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
       [draftNote, approved],
       [note, draft],
     ] as const) {
-      const application = { creditNoteId: from.id, invoiceId: to.id, amount: "1.0000", date: "2026-03-10" };
+      const application = {
+        creditNoteId: from.id,
+        invoiceId: to.id,
+        amount: "1.0000",
+        date: "2026-03-10",
+      };
       const answer = await ledger.allocateCredit(aCall(), application);
       expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });
     }
@@ -348,7 +430,9 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
       ["invoices", invoice],
       ["credit_notes", note],
     ] as const) {
-      const { changes, highWater } = okOf(await ledger.listChanges(aCall(), { kind, since: one.updatedAt }));
+      const { changes, highWater } = okOf(
+        await ledger.listChanges(aCall(), { kind, since: one.updatedAt }),
+      );
       expect(changes.map(({ id }) => id)).toContain(one.id);
       expect(highWater).toBe(changes[0]?.updatedAt);
       // Invoices come without their lines.
@@ -364,16 +448,29 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     const invoice = await make();
     const other = await place.another();
     try {
-      expect(await other.getInvoice(aCall(), invoice.id)).toMatchObject({ kind: "refused", reason: "not_found" });
+      expect(await other.getInvoice(aCall(), invoice.id)).toMatchObject({
+        kind: "refused",
+        reason: "not_found",
+      });
       expect(okOf(await other.findInvoices(aCall(), { numbers: [invoice.number] }))).toEqual([]);
       expect(okOf(await other.findContacts(aCall(), { codes: [contact.code ?? ""] }))).toEqual([]);
       const [answer] = okOf(await other.createInvoices(aCall(), [draftInvoice()]));
       expect(answer).toMatchObject({ kind: "refused" });
       const note = await makeNote();
-      expect(await other.getCreditNote(aCall(), note.id)).toMatchObject({ kind: "refused", reason: "not_found" });
+      expect(await other.getCreditNote(aCall(), note.id)).toMatchObject({
+        kind: "refused",
+        reason: "not_found",
+      });
       expect(okOf(await other.findCreditNotes(aCall(), { numbers: [note.number] }))).toEqual([]);
-      const application = { creditNoteId: note.id, invoiceId: invoice.id, amount: "1.0000", date: "2026-03-10" };
-      expect(await other.allocateCredit(aCall(), application)).toMatchObject({ reason: "not_found" });
+      const application = {
+        creditNoteId: note.id,
+        invoiceId: invoice.id,
+        amount: "1.0000",
+        date: "2026-03-10",
+      };
+      expect(await other.allocateCredit(aCall(), application)).toMatchObject({
+        reason: "not_found",
+      });
       const amendment = { id: invoice.id, allowed: ["draft"], changes: [] } as const;
       expect(await other.amendInvoice(aCall(), amendment)).toMatchObject({ reason: "not_found" });
     } finally {

@@ -50,11 +50,17 @@ afterAll(async () => {
   await world.stop();
 });
 
-async function makeNote(changes: Parameters<typeof creditNoteDraft>[1] = {}): Promise<LedgerCreditNote> {
-  return okOf(okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contactId, changes)]))[0]);
+async function makeNote(
+  changes: Parameters<typeof creditNoteDraft>[1] = {},
+): Promise<LedgerCreditNote> {
+  return okOf(
+    okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contactId, changes)]))[0],
+  );
 }
 
-async function makeInvoice(changes: Parameters<typeof invoiceDraft>[1] = {}): Promise<LedgerInvoice> {
+async function makeInvoice(
+  changes: Parameters<typeof invoiceDraft>[1] = {},
+): Promise<LedgerInvoice> {
   const draft = invoiceDraft(contactId, { status: "approved", ...changes });
   return okOf(okOf(await ledger.createInvoices(aCall(), [draft]))[0]);
 }
@@ -85,7 +91,12 @@ async function sayOf(note: LedgerCreditNote, fault: object): Promise<void> {
     UpdatedDateUTC: "/Date(1541176592690+0000)/",
     ...fault,
   };
-  await world.order({ match: getNotes, kind: "status", status: 200, body: JSON.stringify({ CreditNotes: [said] }) });
+  await world.order({
+    match: getNotes,
+    kind: "status",
+    status: 200,
+    body: JSON.stringify({ CreditNotes: [said] }),
+  });
 }
 
 describe("a credit note", () => {
@@ -95,7 +106,13 @@ describe("a credit note", () => {
     ["approved", "31.5000"],
   ] as const)("is made as %s with all its credit left", async (status, remainingCredit) => {
     const note = await makeNote({ status });
-    expect(note).toMatchObject({ status, total: "31.5000", remainingCredit, sent: false, allocations: [] });
+    expect(note).toMatchObject({
+      status,
+      total: "31.5000",
+      remainingCredit,
+      sent: false,
+      allocations: [],
+    });
     expect(okOf(await ledger.getCreditNote(aCall(), note.id))).toEqual(note);
   });
 
@@ -115,14 +132,23 @@ describe("a credit note", () => {
 
   test("keeps unit amounts of four places", async () => {
     const note = await makeNote({ lines: [aLine("10000", "0.0123", "123.0000")] });
-    expect(note).toMatchObject({ total: "123.0000", lines: [{ description: "Seats", amount: "123.0000" }] });
+    expect(note).toMatchObject({
+      total: "123.0000",
+      lines: [{ description: "Seats", amount: "123.0000" }],
+    });
   });
 
   test("is found again where it was removed, and only under its very number", async () => {
     const note = await makeNote();
-    const found = okOf(await ledger.findCreditNotes(aCall(), { numbers: [note.number, note.number, "none"] }));
+    const found = okOf(
+      await ledger.findCreditNotes(aCall(), { numbers: [note.number, note.number, "none"] }),
+    );
     expect(found).toEqual([note]);
-    for (const number of [note.number.toLowerCase(), note.number.slice(0, -1), `${note.number}" OR 1==1`]) {
+    for (const number of [
+      note.number.toLowerCase(),
+      note.number.slice(0, -1),
+      `${note.number}" OR 1==1`,
+    ]) {
       expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [number] }))).toEqual([]);
     }
   });
@@ -130,7 +156,9 @@ describe("a credit note", () => {
   test("is found among hundreds, in few requests", async () => {
     const note = await makeNote();
     const numbers = Array.from({ length: 300 }, (_, index) => `CN-2026-${index}`);
-    expect(okOf(await watched.findCreditNotes(aCall(), { numbers: [...numbers, note.number] }))).toEqual([note]);
+    expect(
+      okOf(await watched.findCreditNotes(aCall(), { numbers: [...numbers, note.number] })),
+    ).toEqual([note]);
     const asked = proxy.exchanges.filter(({ url }) => url.pathname.endsWith("/CreditNotes"));
     expect(asked.length).toBeLessThan(20);
     for (const { url } of asked) expect(url.search.length).toBeLessThan(1_600);
@@ -149,7 +177,9 @@ describe("a credit note", () => {
     const note = await makeNote();
     const number = ` ${note.number.toLowerCase()}`;
     await sayOf(note, { CreditNoteNumber: number });
-    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [note.number] }))).toMatchObject([{ number }]);
+    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [note.number] }))).toMatchObject([
+      { number },
+    ]);
   });
 
   test.each([
@@ -162,13 +192,18 @@ describe("a credit note", () => {
     await sayOf(note, fault);
     expect(await ledger.getCreditNote(aCall(), note.id)).toMatchObject(unreadable);
     await sayOf(note, fault);
-    expect(await ledger.findCreditNotes(aCall(), { numbers: [note.number] })).toMatchObject(unreadable);
+    expect(await ledger.findCreditNotes(aCall(), { numbers: [note.number] })).toMatchObject(
+      unreadable,
+    );
   });
 
   test("is not there under an id that is none", async () => {
     const note = await makeNote();
     for (const id of [note.number, `${note.id}/Allocations`, "..", ""]) {
-      expect(await watched.getCreditNote(aCall(), id)).toMatchObject({ kind: "refused", reason: "not_found" });
+      expect(await watched.getCreditNote(aCall(), id)).toMatchObject({
+        kind: "refused",
+        reason: "not_found",
+      });
     }
     expect(proxy.exchanges).toEqual([]);
   });
@@ -181,7 +216,12 @@ describe("credit", () => {
     const part = okOf(await ledger.allocateCredit(aCall("one"), putting(note, first, "10.0100")));
     expect(part).toMatchObject({ status: "approved", remainingCredit: "21.4900" });
     expect(part.allocations).toEqual([
-      { id: expect.stringMatching(/^[0-9a-f-]{36}$/), invoiceId: first.id, amount: "10.0100", date: "2026-03-10" },
+      {
+        id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        invoiceId: first.id,
+        amount: "10.0100",
+        date: "2026-03-10",
+      },
     ]);
     const rest = okOf(await ledger.allocateCredit(aCall("two"), putting(note, second, "21.4900")));
     expect(rest).toMatchObject({ status: "paid", remainingCredit: "0.0000", total: "31.5000" });
@@ -193,7 +233,11 @@ describe("credit", () => {
     );
     expect(okOf(await ledger.getCreditNote(aCall(), note.id))).toEqual(rest);
     const credited = okOf(await ledger.getInvoice(aCall(), first.id));
-    expect(credited).toMatchObject({ amountCredited: "10.0100", amountDue: "21.4900", status: "approved" });
+    expect(credited).toMatchObject({
+      amountCredited: "10.0100",
+      amountDue: "21.4900",
+      status: "approved",
+    });
   });
 
   test("goes alone: what the note has on other invoices is not sent again, and an idempotency key goes along", async () => {
@@ -207,7 +251,10 @@ describe("credit", () => {
       `{"Allocations":[{"Invoice":{"InvoiceID":"${second.id}"},"Amount":2,"Date":"2026-03-10"}]}`,
     ]);
     const keys = puts.map(({ headers }) => headers["idempotency-key"]);
-    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    expect(keys).toEqual([
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+      expect.stringMatching(/^[0-9a-f]{64}$/),
+    ]);
     expect(keys[0]).not.toBe(keys[1]);
   });
 
@@ -233,7 +280,11 @@ describe("credit", () => {
   ] as const)("%s is refused as too much", async (_what, amount, noteChanges, invoiceChanges) => {
     const [note, invoice] = [await makeNote(noteChanges), await makeInvoice(invoiceChanges)];
     const answer = await ledger.allocateCredit(aCall(), putting(note, invoice, amount));
-    expect(answer).toMatchObject({ kind: "refused", reason: "amount_exceeds", messages: [expect.any(String)] });
+    expect(answer).toMatchObject({
+      kind: "refused",
+      reason: "amount_exceeds",
+      messages: [expect.any(String)],
+    });
     expect(okOf(await ledger.getCreditNote(aCall(), note.id))).toEqual(note);
     expect(okOf(await ledger.getInvoice(aCall(), invoice.id))).toEqual(invoice);
   });
@@ -244,7 +295,10 @@ describe("credit", () => {
     const paidOff = await ledger.allocateCredit(aCall(), putting(note, other, "1.0000"));
     expect(paidOff).toMatchObject({ kind: "refused", reason: "amount_exceeds" });
     okOf(await ledger.allocateCredit(aCall(), putting(note, invoice, "31.5000")));
-    const usedUp = await ledger.allocateCredit(aCall(), putting(note, await makeInvoice(), "1.0000"));
+    const usedUp = await ledger.allocateCredit(
+      aCall(),
+      putting(note, await makeInvoice(), "1.0000"),
+    );
     expect(usedUp).toMatchObject({ kind: "refused", reason: "amount_exceeds" });
   });
 
@@ -252,17 +306,31 @@ describe("credit", () => {
     "draft",
     "awaiting_approval",
   ] as const)("of a note or for an invoice that is %s is refused", async (status) => {
-    const refused = { kind: "refused", reason: "wrong_status", messages: [expect.stringMatching(/status/)] };
+    const refused = {
+      kind: "refused",
+      reason: "wrong_status",
+      messages: [expect.stringMatching(/status/)],
+    };
     const note = await makeNote({ status });
-    expect(await ledger.allocateCredit(aCall(), putting(note, await makeInvoice(), "1.0000"))).toMatchObject(refused);
+    expect(
+      await ledger.allocateCredit(aCall(), putting(note, await makeInvoice(), "1.0000")),
+    ).toMatchObject(refused);
     const invoice = await makeInvoice({ status });
-    expect(await ledger.allocateCredit(aCall(), putting(await makeNote(), invoice, "1.0000"))).toMatchObject(refused);
+    expect(
+      await ledger.allocateCredit(aCall(), putting(await makeNote(), invoice, "1.0000")),
+    ).toMatchObject(refused);
   });
 
-  test.each(["voided", "deleted"])("for an invoice that is %s is refused by its status", async (outcome) => {
+  test.each([
+    "voided",
+    "deleted",
+  ])("for an invoice that is %s is refused by its status", async (outcome) => {
     const invoice = await makeInvoice({ status: outcome === "voided" ? "approved" : "draft" });
     expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({ outcome });
-    const answer = await ledger.allocateCredit(aCall(), putting(await makeNote(), invoice, "1.0000"));
+    const answer = await ledger.allocateCredit(
+      aCall(),
+      putting(await makeNote(), invoice, "1.0000"),
+    );
     expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });
   });
 
@@ -271,10 +339,16 @@ describe("credit", () => {
     const refused = { kind: "refused", reason: "not_found" };
     const id = crypto.randomUUID();
     const application = putting(note, invoice, "1.0000");
-    expect(await ledger.allocateCredit(aCall(), { ...application, creditNoteId: id })).toMatchObject(refused);
-    expect(await ledger.allocateCredit(aCall(), { ...application, invoiceId: id })).toMatchObject(refused);
+    expect(
+      await ledger.allocateCredit(aCall(), { ...application, creditNoteId: id }),
+    ).toMatchObject(refused);
+    expect(await ledger.allocateCredit(aCall(), { ...application, invoiceId: id })).toMatchObject(
+      refused,
+    );
     for (const wrong of [{ creditNoteId: note.number }, { invoiceId: invoice.number }]) {
-      expect(await watched.allocateCredit(aCall(), { ...application, ...wrong })).toMatchObject(refused);
+      expect(await watched.allocateCredit(aCall(), { ...application, ...wrong })).toMatchObject(
+        refused,
+      );
     }
     expect(proxy.exchanges).toEqual([]);
     expect(okOf(await ledger.getCreditNote(aCall(), note.id))).toEqual(note);
@@ -282,7 +356,9 @@ describe("credit", () => {
 
   test("for another contact's invoice is refused in the ledger's own words", async () => {
     const other = (await makeContact(connection)).id;
-    const answer = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(other, { status: "approved" })]));
+    const answer = okOf(
+      await ledger.createInvoices(aCall(), [invoiceDraft(other, { status: "approved" })]),
+    );
     const application = putting(await makeNote(), okOf(answer[0]), "1.0000");
     const refused = { kind: "refused", messages: [expect.stringMatching(/contact/)] };
     expect(await ledger.allocateCredit(aCall(), application)).toMatchObject(refused);
@@ -292,11 +368,18 @@ describe("credit", () => {
     const note = await makeNote();
     const invoices = await Promise.all(Array.from({ length: 4 }, () => makeInvoice()));
     const answers = await Promise.all(
-      invoices.map((invoice) => ledger.allocateCredit(aCall(invoice.id), putting(note, invoice, "20.0000"))),
+      invoices.map((invoice) =>
+        ledger.allocateCredit(aCall(invoice.id), putting(note, invoice, "20.0000")),
+      ),
     );
-    const refused = answers.filter((answer) => answer.kind === "refused" && answer.reason === "amount_exceeds");
+    const refused = answers.filter(
+      (answer) => answer.kind === "refused" && answer.reason === "amount_exceeds",
+    );
     expect(refused).toHaveLength(3);
     const after = okOf(await ledger.getCreditNote(aCall(), note.id));
-    expect(after).toMatchObject({ remainingCredit: "11.5000", allocations: [{ amount: "20.0000" }] });
+    expect(after).toMatchObject({
+      remainingCredit: "11.5000",
+      allocations: [{ amount: "20.0000" }],
+    });
   });
 });

@@ -44,7 +44,9 @@ describe("a create whose answer is lost", () => {
     const answer = await ledger.createInvoices(aCall("lost-1"), [draft]);
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     expect(okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] }))).toEqual([]);
-    expect(okOf(okOf(await ledger.createInvoices(aCall("lost-1"), [draft]))[0]).number).toBe(draft.number);
+    expect(okOf(okOf(await ledger.createInvoices(aCall("lost-1"), [draft]))[0]).number).toBe(
+      draft.number,
+    );
   });
 
   test("is unknown, and found by its number where the answer was lost", async () => {
@@ -52,8 +54,12 @@ describe("a create whose answer is lost", () => {
     await world.order({ match: put, kind: "drop_after" });
     const answer = await ledger.createInvoices(aCall("lost-2", "lost-3"), drafts);
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
-    const found = okOf(await ledger.findInvoices(aCall(), { numbers: drafts.map(({ number }) => number) }));
-    expect(found.map(({ number }) => number).sort()).toEqual(drafts.map(({ number }) => number).sort());
+    const found = okOf(
+      await ledger.findInvoices(aCall(), { numbers: drafts.map(({ number }) => number) }),
+    );
+    expect(found.map(({ number }) => number).sort()).toEqual(
+      drafts.map(({ number }) => number).sort(),
+    );
     expect(found.every(({ sourceUrl }) => sourceUrl === drafts[0]?.sourceUrl)).toBe(true);
   });
 
@@ -80,14 +86,24 @@ describe("a create whose answer is lost", () => {
     await world.order({ match: put, kind: "slow_before", delayMs: 800 });
     const { answer } = await sentOnce(() => ledger.createInvoices(aShortCall("slow"), [draft]));
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
-    await expect.poll(async () => okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] })).length).toBe(1);
+    await expect
+      .poll(
+        async () => okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] })).length,
+      )
+      .toBe(1);
   });
 
   test("is unknown where the ledger hangs", async () => {
     await ledger.describe(aCall());
     await world.order({ match: put, kind: "hang" });
-    const { answer } = await sentOnce(() => ledger.createInvoices(aShortCall("hang"), [invoiceDraft(contactId)]));
-    expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown", cause: "no answer before the deadline" });
+    const { answer } = await sentOnce(() =>
+      ledger.createInvoices(aShortCall("hang"), [invoiceDraft(contactId)]),
+    );
+    expect(answer).toMatchObject({
+      kind: "unavailable",
+      outcome: "unknown",
+      cause: "no answer before the deadline",
+    });
   });
 
   test("is unknown where it comes too late", async () => {
@@ -96,13 +112,21 @@ describe("a create whose answer is lost", () => {
     await world.order({ match: put, kind: "slow_after", delayMs: 5_000 });
     const { answer } = await sentOnce(() => ledger.createInvoices(aShortCall("late"), [draft]));
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
-    await expect.poll(async () => okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] })).length).toBe(1);
+    await expect
+      .poll(
+        async () => okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] })).length,
+      )
+      .toBe(1);
   });
 
   test("is unknown where a gateway answers 503 in HTML", async () => {
     await world.order({ match: put, kind: "status", status: 503 });
     const answer = await ledger.createInvoices(aCall("html"), [invoiceDraft(contactId)]);
-    expect(answer).toEqual({ kind: "unavailable", outcome: "unknown", cause: "the ledger answered 503" });
+    expect(answer).toEqual({
+      kind: "unavailable",
+      outcome: "unknown",
+      cause: "the ledger answered 503",
+    });
   });
 
   test("is remembered by the ledger as an internal error until another variant is sent", async () => {
@@ -118,8 +142,12 @@ describe("a create whose answer is lost", () => {
   test("of a contact is found by its code", async () => {
     const draft = contactDraft();
     await world.order({ match: "PUT /api.xro/2.0/Contacts", kind: "drop_after" });
-    expect(await ledger.createContacts(aCall("contact"), [draft])).toMatchObject({ outcome: "unknown" });
-    expect(okOf(await ledger.findContacts(aCall(), { codes: [draft.code] }))).toMatchObject([{ name: draft.name }]);
+    expect(await ledger.createContacts(aCall("contact"), [draft])).toMatchObject({
+      outcome: "unknown",
+    });
+    expect(okOf(await ledger.findContacts(aCall(), { codes: [draft.code] }))).toMatchObject([
+      { name: draft.name },
+    ]);
   });
 });
 
@@ -152,9 +180,12 @@ describe("a credit note whose answer is lost", () => {
     const draft = creditNoteDraft(contactId);
     await ledger.describe(aCall());
     await world.order({ match: putNotes, kind: "slow_after", delayMs: 5_000 });
-    const { answer } = await sentOnce(() => ledger.createCreditNotes(aShortCall("note-4"), [draft]));
+    const { answer } = await sentOnce(() =>
+      ledger.createCreditNotes(aShortCall("note-4"), [draft]),
+    );
     expect(answer).toMatchObject({ outcome: "unknown" });
-    const found = async () => okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number] }));
+    const found = async () =>
+      okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number] }));
     await expect.poll(async () => (await found()).length).toBe(1);
   });
 });
@@ -166,7 +197,9 @@ describe("credit whose way onto an invoice is not told", () => {
   let match: string;
 
   beforeEach(async () => {
-    const note = okOf(okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contactId)]))[0]);
+    const note = okOf(
+      okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contactId)]))[0],
+    );
     const invoice = invoiceDraft(contactId, { status: "approved" });
     const invoiceId = okOf(okOf(await ledger.createInvoices(aCall(), [invoice]))[0]).id;
     application = { creditNoteId: note.id, invoiceId, amount: "10.0000", date: "2026-03-10" };
@@ -178,7 +211,9 @@ describe("credit whose way onto an invoice is not told", () => {
     return okOf(await ledger.getCreditNote(aCall(), application.creditNoteId)).allocations;
   }
 
-  const expected = () => [expect.objectContaining({ invoiceId: application.invoiceId, amount: "10.0000" })];
+  const expected = () => [
+    expect.objectContaining({ invoiceId: application.invoiceId, amount: "10.0000" }),
+  ];
 
   test("is not there where the request was lost, and goes there once it is asked for again", async () => {
     await world.order({ match, kind: "drop_before" });
@@ -219,7 +254,13 @@ describe("credit whose way onto an invoice is not told", () => {
       Status: "AUTHORISED",
       CurrencyCode: note.currency,
       DateString: "2026-03-05T00:00:00",
-      ...{ SubTotal: 31.5, TotalTax: 0, Total: 31.5, RemainingCredit: 31.5, UpdatedDateUTC: "/Date(0)/" },
+      ...{
+        SubTotal: 31.5,
+        TotalTax: 0,
+        Total: 31.5,
+        RemainingCredit: 31.5,
+        UpdatedDateUTC: "/Date(0)/",
+      },
     };
     const body = JSON.stringify({ CreditNotes: [element] });
     await world.order({ match: getNote, kind: "status", status: 200, body });
@@ -236,37 +277,61 @@ describe("credit whose way onto an invoice is not told", () => {
 });
 
 test("a removal whose answer is lost converges when it is repeated", async () => {
-  const [made] = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { status: "approved" })]));
+  const [made] = okOf(
+    await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { status: "approved" })]),
+  );
   const { id } = okOf(made);
   await world.order({ match: "POST /api.xro/2.0/Invoices", kind: "drop_after" });
-  expect(await ledger.removeInvoice(aCall(), id)).toMatchObject({ kind: "unavailable", outcome: "unknown" });
-  expect(okOf(await ledger.removeInvoice(aCall(), id))).toMatchObject({ outcome: "already_removed" });
+  expect(await ledger.removeInvoice(aCall(), id)).toMatchObject({
+    kind: "unavailable",
+    outcome: "unknown",
+  });
+  expect(okOf(await ledger.removeInvoice(aCall(), id))).toMatchObject({
+    outcome: "already_removed",
+  });
 });
 
 test("a read that fails was not sent, because repeating it is free", async () => {
   const missing = crypto.randomUUID();
   await world.order({ match: "GET /api.xro/2.0/Invoices", kind: "drop_before" });
-  expect(await ledger.getInvoice(aCall(), missing)).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+  expect(await ledger.getInvoice(aCall(), missing)).toMatchObject({
+    kind: "unavailable",
+    outcome: "not_sent",
+  });
 });
 
 test("a ledger that cannot be reached was not sent anything", async () => {
-  const unreachable = createXeroLedger({ ...connection, baseUrl: "http://127.0.0.1:1/api.xro/2.0" });
-  const nobody = createXeroLedger({ ...connection, identityUrl: "http://127.0.0.1:1/connect/token" });
+  const unreachable = createXeroLedger({
+    ...connection,
+    baseUrl: "http://127.0.0.1:1/api.xro/2.0",
+  });
+  const nobody = createXeroLedger({
+    ...connection,
+    identityUrl: "http://127.0.0.1:1/connect/token",
+  });
   const expected = { kind: "unavailable", outcome: "not_sent" };
-  expect(await unreachable.createInvoices(aCall("x"), [invoiceDraft(contactId)])).toMatchObject(expected);
-  expect(await nobody.createInvoices(aCall("x"), [invoiceDraft(contactId)])).toMatchObject(expected);
+  expect(await unreachable.createInvoices(aCall("x"), [invoiceDraft(contactId)])).toMatchObject(
+    expected,
+  );
+  expect(await nobody.createInvoices(aCall("x"), [invoiceDraft(contactId)])).toMatchObject(
+    expected,
+  );
   await Promise.all([unreachable.close(), nobody.close()]);
 });
 
 test("a call whose deadline has passed was not sent", async () => {
-  const answer = await ledger.createInvoices({ deadlineMs: 0, jobKeys: ["y"] }, [invoiceDraft(contactId)]);
+  const answer = await ledger.createInvoices({ deadlineMs: 0, jobKeys: ["y"] }, [
+    invoiceDraft(contactId),
+  ]);
   expect(answer).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
 });
 
 test("a refusal of one element leaves the others made", async () => {
   const drafts = [invoiceDraft(contactId), invoiceDraft(contactId), invoiceDraft(contactId)];
   const refused = drafts[1]?.number;
-  const messages = ["The document date cannot be before the period lock date, currently set at 2026-02-28"];
+  const messages = [
+    "The document date cannot be before the period lock date, currently set at 2026-02-28",
+  ];
   await world.order({ match: put, kind: "refuse", element: refused, messages });
   const answers = okOf(await ledger.createInvoices(aCall("part"), drafts));
   expect(answers.map(({ kind }) => kind)).toEqual(["ok", "refused", "ok"]);

@@ -18,18 +18,29 @@ function openPoints(opened: () => ConformancePlace): void {
 
   beforeAll(async () => {
     place = opened();
-    const made = okOf(await place.ledger.createContacts(aCall("points"), [contactDraft(), contactDraft()]));
+    const made = okOf(
+      await place.ledger.createContacts(aCall("points"), [contactDraft(), contactDraft()]),
+    );
     contacts = made.map((answer) => okOf(answer).id);
   });
 
-  const line = { Description: "Work", Quantity: 1, UnitAmount: 40, AccountCode: "200", TaxType: "NONE" };
+  const line = {
+    Description: "Work",
+    Quantity: 1,
+    UnitAmount: 40,
+    AccountCode: "200",
+    TaxType: "NONE",
+  };
   const aNumber = () => `OP-${crypto.randomUUID().slice(0, 13)}`;
   const documentOf = (changes: object) => ({
     ...{ Contact: { ContactID: contacts[0] }, Date: "2026-03-01", LineItems: [line], ...changes },
   });
-  const invoiceOf = (changes: object) => documentOf({ Type: "ACCREC", DueDate: "2026-03-15", ...changes });
-  const put = (...documents: readonly object[]) => place.send("PUT", "Invoices", { Invoices: documents });
-  const post = (path: string, Status: string) => place.send("POST", path, { [path.split("/")[0] ?? ""]: [{ Status }] });
+  const invoiceOf = (changes: object) =>
+    documentOf({ Type: "ACCREC", DueDate: "2026-03-15", ...changes });
+  const put = (...documents: readonly object[]) =>
+    place.send("PUT", "Invoices", { Invoices: documents });
+  const post = (path: string, Status: string) =>
+    place.send("POST", path, { [path.split("/")[0] ?? ""]: [{ Status }] });
 
   async function invoice(changes: object): Promise<Element> {
     const { status, body } = await put(invoiceOf(changes));
@@ -42,7 +53,8 @@ function openPoints(opened: () => ConformancePlace): void {
     const draft = documentOf({ Type: "ACCRECCREDIT", Status: "AUTHORISED", ...changes });
     const { status, body } = await place.send("PUT", "CreditNotes", { CreditNotes: [draft] });
     const [made] = body.CreditNotes ?? [];
-    if (status !== 200 || !made) throw new Error(`no credit note: ${status} ${JSON.stringify(body)}`);
+    if (status !== 200 || !made)
+      throw new Error(`no credit note: ${status} ${JSON.stringify(body)}`);
     return made;
   }
 
@@ -71,12 +83,17 @@ function openPoints(opened: () => ConformancePlace): void {
   test("half a penny of units times price is rounded up", async () => {
     const lines = [1.5, 0.5, 2.5].map((Quantity) => ({ ...line, Quantity, UnitAmount: 10.95 }));
     const { LineItems } = await invoice({ LineItems: lines });
-    expect(LineItems.map((one) => (one as { readonly LineAmount?: number }).LineAmount)).toEqual([16.43, 5.48, 27.38]);
+    expect(LineItems.map((one) => (one as { readonly LineAmount?: number }).LineAmount)).toEqual([
+      16.43, 5.48, 27.38,
+    ]);
   });
 
   test("credit notes are found by their number", async () => {
     const { CreditNoteNumber, CreditNoteID } = await note();
-    const query = new URLSearchParams({ where: `CreditNoteNumber=="${CreditNoteNumber}"`, page: "1" });
+    const query = new URLSearchParams({
+      where: `CreditNoteNumber=="${CreditNoteNumber}"`,
+      page: "1",
+    });
     const { body } = await place.send("GET", `CreditNotes?${query}`);
     expect(body.CreditNotes?.map((one) => one.CreditNoteID)).toEqual([CreditNoteID]);
   });
@@ -87,12 +104,16 @@ function openPoints(opened: () => ConformancePlace): void {
   });
 
   test("a token of one organisation needs no tenant header", async () => {
-    expect((await place.send("GET", "Organisation", undefined, { "xero-tenant-id": "" })).status).toBe(200);
+    expect(
+      (await place.send("GET", "Organisation", undefined, { "xero-tenant-id": "" })).status,
+    ).toBe(200);
   });
 
   test("without a word about it a list with one refusal is refused, and the others of it are made", async () => {
     const InvoiceNumber = aNumber();
-    expect((await put(invoiceOf({ InvoiceNumber }), invoiceOf({ CurrencyCode: "ZMW" }))).status).toBe(400);
+    expect(
+      (await put(invoiceOf({ InvoiceNumber }), invoiceOf({ CurrencyCode: "ZMW" }))).status,
+    ).toBe(400);
     const query = new URLSearchParams({ InvoiceNumbers: InvoiceNumber, page: "1" });
     const found = (await place.send("GET", `Invoices?${query}`)).body.Invoices ?? [];
     expect(found.map((one) => one.InvoiceNumber)).toEqual([InvoiceNumber]);
@@ -110,14 +131,18 @@ function openPoints(opened: () => ConformancePlace): void {
     expect(voiding.status).toBe(400);
   });
 
-  test("everything that was made is taken out of the books again", { timeout: cleaningMs }, async () => {
+  test("everything that was made is taken out of the books again", {
+    timeout: cleaningMs,
+  }, async () => {
     expect(await place.clean()).toEqual([]);
     const since = new Date(Date.now() - 10 * 60_000).toISOString();
     const { changes } = okOf(await place.ledger.listChanges(aCall(), { kind: "invoices", since }));
     const ours = changes.filter(({ contactId }) => contacts.includes(contactId));
     expect(ours.length).toBeGreaterThan(5);
     expect(ours.filter(({ status }) => status !== "voided" && status !== "deleted")).toEqual([]);
-    const seen = okOf(await place.ledger.getMany(aCall(), { kind: "contacts", ids: contacts })).found;
+    const seen = okOf(
+      await place.ledger.getMany(aCall(), { kind: "contacts", ids: contacts }),
+    ).found;
     expect(seen.map(({ status }) => status)).toEqual(["archived", "archived"]);
   });
 }

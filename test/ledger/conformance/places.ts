@@ -27,7 +27,12 @@ export interface ConformancePlace {
   /** Another organisation; null where there is none. */
   readonly another: (() => Promise<Ledger>) | null;
   /** Xero's own API under `/api.xro/2.0/`. */
-  send(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Sent>;
+  send(
+    method: string,
+    path: string,
+    body?: object,
+    headers?: Record<string, string>,
+  ): Promise<Sent>;
   /** Takes everything out of the books again that was made by `ledger` or `send`; what it could not. */
   clean(): Promise<readonly string[]>;
   /** Closes it; what must not stay is cleaned up first. */
@@ -54,9 +59,13 @@ const demoPlaces = {
 
 /** All places there are. Tells in one line why Xero itself is none of them. */
 export function conformancePlaces(env: NodeJS.ProcessEnv = process.env): readonly NamedPlace[] {
-  const demos = Object.entries(demoPlaces).map(([kind, open]) => ({ name: `${kind} on the demo ledger`, open }));
+  const demos = Object.entries(demoPlaces).map(([kind, open]) => ({
+    name: `${kind} on the demo ledger`,
+    open,
+  }));
   const missing = whyNotXero(env);
-  if (missing === null) return [...demos, { name: "a Xero Demo Company", open: () => openXeroDemoCompany(env) }];
+  if (missing === null)
+    return [...demos, { name: "a Xero Demo Company", open: () => openXeroDemoCompany(env) }];
   console.log(`Not run against Xero itself: ${missing}`);
   return demos;
 }
@@ -72,20 +81,35 @@ export function whyNotXero(env: NodeJS.ProcessEnv): string | null {
 const xeroGapMs = 1_150;
 
 async function openXeroDemoCompany(env: NodeJS.ProcessEnv): Promise<ConformancePlace> {
-  const { XERO_DEMO_CLIENT_ID: clientId = "", XERO_DEMO_CLIENT_SECRET: clientSecret = "", XERO_DEMO_URL: origin } = env;
+  const {
+    XERO_DEMO_CLIENT_ID: clientId = "",
+    XERO_DEMO_CLIENT_SECRET: clientSecret = "",
+    XERO_DEMO_URL: origin,
+  } = env;
   const { baseUrl, identityUrl, connectionsUrl } = origin ? addressesAt(origin) : xeroAddresses;
   const credentials = { clientId, clientSecret, baseUrl, identityUrl };
   const authorization = `Bearer ${await fetchToken(credentials)}`;
-  const answer = await fetch(connectionsUrl, { headers: { authorization, accept: "application/json" } });
+  const answer = await fetch(connectionsUrl, {
+    headers: { authorization, accept: "application/json" },
+  });
   const [tenant, ...others] = (await answer.json()) as readonly { readonly tenantId: string }[];
-  if (!answer.ok || !tenant || others.length > 0) throw new Error(`a custom connection was expected: ${answer.status}`);
+  if (!answer.ok || !tenant || others.length > 0)
+    throw new Error(`a custom connection was expected: ${answer.status}`);
   const connection = { ...credentials, tenantId: tenant.tenantId };
   const ledger = ledgers.xero(connection);
   const { demo } = okOf(await ledger.describe(aCall()));
   await ledger.close();
   // Nothing of this is for anybody's real books.
-  if (!demo) throw new Error("the organisation behind XERO_DEMO_CLIENT_ID is no Demo Company: nothing was sent to it");
-  return openPlace(connection, { organisation: { demo: true }, another: null, gapMs: xeroGapMs, isKept: false });
+  if (!demo)
+    throw new Error(
+      "the organisation behind XERO_DEMO_CLIENT_ID is no Demo Company: nothing was sent to it",
+    );
+  return openPlace(connection, {
+    organisation: { demo: true },
+    another: null,
+    gapMs: xeroGapMs,
+    isKept: false,
+  });
 }
 
 interface PlaceSettings extends Pick<ConformancePlace, "organisation" | "another"> {
@@ -94,7 +118,10 @@ interface PlaceSettings extends Pick<ConformancePlace, "organisation" | "another
   readonly isKept: boolean;
 }
 
-async function openPlace(connection: XeroConnection, settings: PlaceSettings): Promise<ConformancePlace> {
+async function openPlace(
+  connection: XeroConnection,
+  settings: PlaceSettings,
+): Promise<ConformancePlace> {
   const pace = createPace(settings.gapMs);
   const made: Made = { contacts: new Set(), invoices: new Set(), creditNotes: new Set() };
   const ledger = ledgers.xero(connection, { budget: pacedBudget(pace) });
@@ -112,7 +139,8 @@ async function openPlace(connection: XeroConnection, settings: PlaceSettings): P
     another: settings.another,
     chart: {
       archivedAccount: accounts.find(({ active }) => !active)?.code ?? null,
-      purchaseTax: purchases.find(({ active, usableForRevenue }) => active && !usableForRevenue)?.code ?? null,
+      purchaseTax:
+        purchases.find(({ active, usableForRevenue }) => active && !usableForRevenue)?.code ?? null,
       ...(await findTax(send)),
     },
     send,
@@ -138,21 +166,34 @@ function recording(ledger: Ledger, made: Made): Ledger {
     ids: Set<string>,
     answer: LedgerAnswer<readonly LedgerAnswer<T>[]>,
   ) => {
-    for (const one of answer.kind === "ok" ? answer.value : []) if (one.kind === "ok") ids.add(one.value.id);
+    for (const one of answer.kind === "ok" ? answer.value : [])
+      if (one.kind === "ok") ids.add(one.value.id);
     return answer;
   };
   return {
     ...ledger,
-    createContacts: async (call, drafts) => kept(made.contacts, await ledger.createContacts(call, drafts)),
-    createInvoices: async (call, drafts) => kept(made.invoices, await ledger.createInvoices(call, drafts)),
-    createCreditNotes: async (call, drafts) => kept(made.creditNotes, await ledger.createCreditNotes(call, drafts)),
+    createContacts: async (call, drafts) =>
+      kept(made.contacts, await ledger.createContacts(call, drafts)),
+    createInvoices: async (call, drafts) =>
+      kept(made.invoices, await ledger.createInvoices(call, drafts)),
+    createCreditNotes: async (call, drafts) =>
+      kept(made.creditNotes, await ledger.createCreditNotes(call, drafts)),
   };
 }
 
 type Send = ConformancePlace["send"];
 
-function openHttp(connection: XeroConnection, token: string, pace: () => Promise<void>, made: Made): Send {
-  const standard = { authorization: `Bearer ${token}`, accept: "application/json", "content-type": "application/json" };
+function openHttp(
+  connection: XeroConnection,
+  token: string,
+  pace: () => Promise<void>,
+  made: Made,
+): Send {
+  const standard = {
+    authorization: `Bearer ${token}`,
+    accept: "application/json",
+    "content-type": "application/json",
+  };
   return async (method, path, body, headers = {}) => {
     await pace();
     const answer = await fetch(`${connection.baseUrl}/${path}`, {
@@ -172,7 +213,11 @@ function openHttp(connection: XeroConnection, token: string, pace: () => Promise
 }
 
 function keepIds({ Contacts = [], Invoices = [], CreditNotes = [] }: Body, made: Made): void {
-  const keep = (ids: Set<string>, elements: readonly Element[], name: "ContactID" | "InvoiceID" | "CreditNoteID") => {
+  const keep = (
+    ids: Set<string>,
+    elements: readonly Element[],
+    name: "ContactID" | "InvoiceID" | "CreditNoteID",
+  ) => {
     // An element that was refused has an id of noughts, or none.
     for (const { [name]: id } of elements) if (id && !/^0{8}/.test(id)) ids.add(id);
   };
@@ -188,33 +233,47 @@ async function takeOut(ledger: Ledger, send: Send, made: Made): Promise<readonly
     const { status, body: told } = await send(method, path, body);
     if (status !== 200) left.push(`${method} ${path}: ${status} ${JSON.stringify(told)}`);
   };
-  const endOf = (status: string) => (status === "draft" || status === "awaiting_approval" ? "DELETED" : "VOIDED");
+  const endOf = (status: string) =>
+    status === "draft" || status === "awaiting_approval" ? "DELETED" : "VOIDED";
   const isOver = (status: string) => status === "deleted" || status === "voided";
-  for (const note of okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...made.creditNotes] })).found) {
+  for (const note of okOf(
+    await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...made.creditNotes] }),
+  ).found) {
     if (isOver(note.status)) continue;
-    for (const { id } of note.allocations) await attempt("DELETE", `CreditNotes/${note.id}/Allocations/${id}`);
-    await attempt("POST", `CreditNotes/${note.id}`, { CreditNotes: [{ Status: endOf(note.status) }] });
+    for (const { id } of note.allocations)
+      await attempt("DELETE", `CreditNotes/${note.id}/Allocations/${id}`);
+    await attempt("POST", `CreditNotes/${note.id}`, {
+      CreditNotes: [{ Status: endOf(note.status) }],
+    });
   }
-  for (const { id, status } of okOf(await ledger.getMany(aCall(), { kind: "invoices", ids: [...made.invoices] }))
-    .found) {
-    if (!isOver(status)) await attempt("POST", `Invoices/${id}`, { Invoices: [{ Status: endOf(status) }] });
+  for (const { id, status } of okOf(
+    await ledger.getMany(aCall(), { kind: "invoices", ids: [...made.invoices] }),
+  ).found) {
+    if (!isOver(status))
+      await attempt("POST", `Invoices/${id}`, { Invoices: [{ Status: endOf(status) }] });
   }
-  for (const { id, status } of okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [...made.contacts] }))
-    .found) {
-    if (status === "active") await attempt("POST", `Contacts/${id}`, { Contacts: [{ ContactStatus: "ARCHIVED" }] });
+  for (const { id, status } of okOf(
+    await ledger.getMany(aCall(), { kind: "contacts", ids: [...made.contacts] }),
+  ).found) {
+    if (status === "active")
+      await attempt("POST", `Contacts/${id}`, { Contacts: [{ ContactStatus: "ARCHIVED" }] });
   }
   return left;
 }
 
 /** A tax of whole percents on sales, which the port's lists do not tell. */
-async function findTax(send: Send): Promise<{ readonly taxType: string; readonly percent: number }> {
+async function findTax(
+  send: Send,
+): Promise<{ readonly taxType: string; readonly percent: number }> {
   interface Rate {
     readonly TaxType: string;
     readonly Status: string;
     readonly CanApplyToRevenue: boolean;
     readonly EffectiveRate: number;
   }
-  const { TaxRates = [] } = (await send("GET", "TaxRates")).body as { readonly TaxRates?: readonly Rate[] };
+  const { TaxRates = [] } = (await send("GET", "TaxRates")).body as {
+    readonly TaxRates?: readonly Rate[];
+  };
   const found = TaxRates.find(
     ({ Status, CanApplyToRevenue, EffectiveRate: rate }) =>
       Status === "ACTIVE" && CanApplyToRevenue && rate >= 10 && Number.isInteger(rate),
@@ -223,10 +282,14 @@ async function findTax(send: Send): Promise<{ readonly taxType: string; readonly
   return { taxType: found.TaxType, percent: found.EffectiveRate };
 }
 
-async function fetchToken(from: Pick<XeroConnection, "clientId" | "clientSecret" | "identityUrl">): Promise<string> {
+async function fetchToken(
+  from: Pick<XeroConnection, "clientId" | "clientSecret" | "identityUrl">,
+): Promise<string> {
   const answer = await fetch(from.identityUrl, {
     method: "POST",
-    headers: { authorization: `Basic ${Buffer.from(`${from.clientId}:${from.clientSecret}`).toString("base64")}` },
+    headers: {
+      authorization: `Basic ${Buffer.from(`${from.clientId}:${from.clientSecret}`).toString("base64")}`,
+    },
     body: new URLSearchParams({ grant_type: "client_credentials", scope: xeroDefaults.scopes }),
   });
   const { access_token: token } = (await answer.json()) as { readonly access_token?: string };

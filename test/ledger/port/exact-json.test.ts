@@ -1,12 +1,18 @@
 /** Numbers keep their digits on the way in and out, and are rounded in one direction. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decimalTextOf, divideRounded, scaledOf, shortDecimalText } from "../../../src/ledger/port/decimal-text.ts";
+import {
+  decimalTextOf,
+  divideRounded,
+  scaledOf,
+  shortDecimalText,
+} from "../../../src/ledger/port/decimal-text.ts";
 import { numberToken, readExactJson, writeExactJson } from "../../../src/ledger/port/exact-json.ts";
 
 describe("reading", () => {
   test("numbers stand as they were sent, text as text", () => {
-    const text = '{"a":1.50,"b":[148062.76,1e-7,12345678901234567890],"c":"1.50","d":null,"e":true}';
+    const text =
+      '{"a":1.50,"b":[148062.76,1e-7,12345678901234567890],"c":"1.50","d":null,"e":true}';
     expect(readExactJson(text)).toEqual({
       a: "1.50",
       b: ["148062.76", "1e-7", "12345678901234567890"],
@@ -16,7 +22,12 @@ describe("reading", () => {
     });
   });
 
-  test.each(["", "<html>", "{", "The resource cannot be found"])("what is not JSON is undefined: %s", (text) => {
+  test.each([
+    "",
+    "<html>",
+    "{",
+    "The resource cannot be found",
+  ])("what is not JSON is undefined: %s", (text) => {
     expect(readExactJson(text)).toBeUndefined();
   });
 });
@@ -33,7 +44,16 @@ describe("writing", () => {
     expect(writeExactJson({ Quantity: numberToken(text) })).toBe(`{"Quantity":${token}}`);
   });
 
-  test.each(["1e-7", "1E5", "", "abc", "NaN", "01", "1.", ".5"])("%s is no number to write", (text) => {
+  test.each([
+    "1e-7",
+    "1E5",
+    "",
+    "abc",
+    "NaN",
+    "01",
+    "1.",
+    ".5",
+  ])("%s is no number to write", (text) => {
     expect(() => numberToken(text)).toThrow();
   });
 
@@ -64,7 +84,13 @@ describe("decimal text", () => {
   });
 
   test("rounding is half away from zero", () => {
-    expect([5n, -5n, 4n, -4n, 15n].map((value) => divideRounded(value, 10n))).toEqual([1n, -1n, 0n, 0n, 2n]);
+    expect([5n, -5n, 4n, -4n, 15n].map((value) => divideRounded(value, 10n))).toEqual([
+      1n,
+      -1n,
+      0n,
+      0n,
+      2n,
+    ]);
   });
 
   test.each(["", "-", "1e", "Infinity", "1,5", " 1"])("%s is no decimal", (text) => {

@@ -2,9 +2,17 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decimalTextOf } from "../../../src/ledger/port/decimal-text.ts";
-import { type ExactObject, readExactJson, writeExactJson } from "../../../src/ledger/port/exact-json.ts";
+import {
+  type ExactObject,
+  readExactJson,
+  writeExactJson,
+} from "../../../src/ledger/port/exact-json.ts";
 import type { LedgerLineChange } from "../../../src/ledger/port/ledger.ts";
-import { amendedLineIds, amendLines, type LineAmendment } from "../../../src/ledger/xero/documents/line-amendment.ts";
+import {
+  amendedLineIds,
+  amendLines,
+  type LineAmendment,
+} from "../../../src/ledger/xero/documents/line-amendment.ts";
 import { readLine } from "../../../src/ledger/xero/wire/read-shapes.ts";
 
 const seats: ExactObject = {
@@ -43,7 +51,10 @@ function change(changes: Partial<LedgerLineChange> = {}): LedgerLineChange {
 
 const more = { quantity: "4", amount: "42.0000" } as const;
 
-function amend(elements: readonly ExactObject[], ...changes: readonly LedgerLineChange[]): LineAmendment {
+function amend(
+  elements: readonly ExactObject[],
+  ...changes: readonly LedgerLineChange[]
+): LineAmendment {
   const amendment = amendLines(elements, changes);
   if (!amendment) throw new Error("the lines cannot be sent back");
   return amendment;
@@ -58,7 +69,10 @@ function answerOf(amendment: LineAmendment): readonly ExactObject[] {
   return sentOf(amendment).map((line, index) => ({
     LineItemID: `new-${index}`,
     ...line,
-    LineAmount: decimalTextOf(BigInt(Math.round(Number(line.Quantity) * Number(line.UnitAmount) * 100)), 2),
+    LineAmount: decimalTextOf(
+      BigInt(Math.round(Number(line.Quantity) * Number(line.UnitAmount) * 100)),
+      2,
+    ),
   }));
 }
 
@@ -78,7 +92,15 @@ describe("lines that stand", () => {
       DiscountRate: "10.00",
       DiscountAmount: "0.08",
       DiscountEnteredAsPercent: true,
-      Tracking: [{ Name: "Region", Option: "North", TrackingCategoryID: "c", TrackingOptionID: "o", Extra: "x" }],
+      Tracking: [
+        {
+          Name: "Region",
+          Option: "North",
+          TrackingCategoryID: "c",
+          TrackingOptionID: "o",
+          Extra: "x",
+        },
+      ],
       Item: { ItemID: "i", Code: "FRT" },
       ValidationErrors: [],
     };
@@ -93,7 +115,9 @@ describe("lines that stand", () => {
       TaxType: "OUTPUT2",
       TaxAmount: "0.14",
       DiscountRate: "10",
-      Tracking: [{ Name: "Region", Option: "North", TrackingCategoryID: "c", TrackingOptionID: "o" }],
+      Tracking: [
+        { Name: "Region", Option: "North", TrackingCategoryID: "c", TrackingOptionID: "o" },
+      ],
     });
   });
 
@@ -107,7 +131,9 @@ describe("lines that stand", () => {
     expect(sentOf(amend([amount], change()))[0]).toMatchObject({ DiscountAmount: "1" });
     expect(sentOf(amend([amount], change()))[0]).not.toHaveProperty("DiscountRate");
     const uncoded: ExactObject = { ...seats, AccountCode: undefined, AccountID: "an-account" };
-    expect(sentOf(amend([uncoded], change({ description: "x" })))[0]).toMatchObject({ AccountID: "an-account" });
+    expect(sentOf(amend([uncoded], change({ description: "x" })))[0]).toMatchObject({
+      AccountID: "an-account",
+    });
     const words: ExactObject = { LineItemID: "line-3", Description: "Thank you" };
     expect(sentOf(amend([words], change()))[0]).toEqual(words);
   });
@@ -134,17 +160,31 @@ describe("lines that stand", () => {
 
 describe("a change", () => {
   test("of a named line takes its place under its id, and the others stay", () => {
-    const amendment = amend([seats, setUp], change({ ledgerLineId: "line-1", ...more, taxType: "OUTPUT2" }));
+    const amendment = amend(
+      [seats, setUp],
+      change({ ledgerLineId: "line-1", ...more, taxType: "OUTPUT2" }),
+    );
     expect(amendment.isSame).toBe(false);
     expect(sentOf(amendment)).toMatchObject([
-      { LineItemID: "line-1", Description: "Seats", Quantity: "4", UnitAmount: "10.5", TaxType: "OUTPUT2" },
+      {
+        LineItemID: "line-1",
+        Description: "Seats",
+        Quantity: "4",
+        UnitAmount: "10.5",
+        TaxType: "OUTPUT2",
+      },
       { LineItemID: "line-2", Description: "Set-up", Quantity: "1" },
     ]);
     expect(sentOf(amendment)[0]).not.toHaveProperty("TaxAmount");
   });
 
   test("of a named line keeps what we say nothing of, and takes a discount away", () => {
-    const tracked = { ...seats, ItemCode: "SEAT", DiscountRate: "50", Tracking: [{ Name: "Region", Option: "North" }] };
+    const tracked = {
+      ...seats,
+      ItemCode: "SEAT",
+      DiscountRate: "50",
+      Tracking: [{ Name: "Region", Option: "North" }],
+    };
     const [sent] = sentOf(amend([tracked], change({ ledgerLineId: "line-1" })));
     expect(sent).toMatchObject({
       ItemCode: "SEAT",
@@ -161,9 +201,16 @@ describe("a change", () => {
     ];
     for (const one of same) expect(amend([seats, setUp], one)).toMatchObject({ isSame: true });
     expect(amend([seats])).toMatchObject({ isSame: true });
-    const others = [{ description: "Chairs" }, more, { accountCode: "260" }, { taxType: "OUTPUT2" }];
+    const others = [
+      { description: "Chairs" },
+      more,
+      { accountCode: "260" },
+      { taxType: "OUTPUT2" },
+    ];
     for (const one of others) {
-      expect(amend([seats, setUp], change({ ledgerLineId: "line-1", ...one }))).toMatchObject({ isSame: false });
+      expect(amend([seats, setUp], change({ ledgerLineId: "line-1", ...one }))).toMatchObject({
+        isSame: false,
+      });
     }
   });
 
@@ -180,7 +227,10 @@ describe("a change", () => {
   });
 
   test("without a name is not added where its description and amount stand already, also worded with its arithmetic", () => {
-    expect(amend([seats], change())).toMatchObject({ isSame: true, placed: [{ lineId: "line-1" }] });
+    expect(amend([seats], change())).toMatchObject({
+      isSame: true,
+      placed: [{ lineId: "line-1" }],
+    });
     const worded = { ...seats, Description: "Seats (2.5 × 10.333 = 25.83)", LineAmount: "25.83" };
     const one = change({ quantity: "2.5", unitAmount: "10.3330", amount: "25.8300" });
     expect(amend([worded], one)).toMatchObject({ isSame: true });
@@ -197,7 +247,9 @@ describe("a change", () => {
     const amendment = amend([seats], change(), change());
     expect(amendment.placed.map(({ lineId }) => lineId)).toEqual(["line-1", null]);
     expect(sentOf(amendment)).toHaveLength(2);
-    expect(amend([seats, { ...seats, LineItemID: "line-7" }], change(), change())).toMatchObject({ isSame: true });
+    expect(amend([seats, { ...seats, LineItemID: "line-7" }], change(), change())).toMatchObject({
+      isSame: true,
+    });
   });
 
   test("of a line that is gone is told, unless one stands there as it is wanted", () => {
@@ -243,7 +295,9 @@ test("whatever stands and whatever is changed: a repeat changes nothing, and no 
   const words = fc.constantFrom("Seats", "Set-up", "Support");
   const units = fc.integer({ min: 0, max: 3 });
   const standing = fc.array(fc.tuple(words, units), { maxLength: 5 });
-  const wanted = fc.array(fc.tuple(fc.option(fc.integer({ min: 0, max: 6 })), words, units), { maxLength: 5 });
+  const wanted = fc.array(fc.tuple(fc.option(fc.integer({ min: 0, max: 6 })), words, units), {
+    maxLength: 5,
+  });
   const amountOf = (count: number) => decimalTextOf(BigInt(count) * 105_000n, 4);
   fc.assert(
     fc.property(standing, wanted, (lines, drafts) => {
@@ -259,7 +313,12 @@ test("whatever stands and whatever is changed: a repeat changes nothing, and no 
         const isFree = name !== null && !names.has(name);
         if (isFree) names.add(name);
         const ledgerLineId = isFree ? `line-${name}` : null;
-        return change({ ledgerLineId, description, quantity: String(count), amount: amountOf(count) });
+        return change({
+          ledgerLineId,
+          description,
+          quantity: String(count),
+          amount: amountOf(count),
+        });
       });
       const amendment = amend(elements, ...changes);
       const after = answerOf(amendment);
@@ -269,7 +328,9 @@ test("whatever stands and whatever is changed: a repeat changes nothing, and no 
       for (const element of elements) {
         const now = after.find(({ LineItemID }) => LineItemID === element.LineItemID);
         const isNamed = changes.some(({ ledgerLineId }) => ledgerLineId === element.LineItemID);
-        expect(now).toMatchObject(isNamed ? {} : { Description: element.Description, Quantity: element.Quantity });
+        expect(now).toMatchObject(
+          isNamed ? {} : { Description: element.Description, Quantity: element.Quantity },
+        );
       }
       const added = amendment.placed.filter(({ lineId }) => lineId === null).length;
       expect(after).toHaveLength(elements.length + added);

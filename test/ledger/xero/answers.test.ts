@@ -24,7 +24,10 @@ beforeAll(async () => {
       return;
     }
     headers = [...headers, request.headers];
-    response.writeHead(answer.status, { "content-encoding": "gzip", "xero-correlation-id": "b0f7-41c2" });
+    response.writeHead(answer.status, {
+      "content-encoding": "gzip",
+      "xero-correlation-id": "b0f7-41c2",
+    });
     response.end(gzipSync(answer.body));
   });
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -39,14 +42,23 @@ function open(options: XeroOptions = {}): void {
   const credentials = { tenantId: "tenant", clientId: "client", clientSecret: "secret" };
   const addresses = { baseUrl: `${origin}/api.xro/2.0`, identityUrl: `${origin}/connect/token` };
   told.length = 0;
-  ledger = createXeroLedger({ ...credentials, ...addresses }, { ...options, observeAnswer: (one) => told.push(one) });
+  ledger = createXeroLedger(
+    { ...credentials, ...addresses },
+    { ...options, observeAnswer: (one) => told.push(one) },
+  );
 }
 
 test("a request names the product with its version and takes a packed answer, which is read", async () => {
   open();
-  answer = { status: 200, body: JSON.stringify({ Currencies: [{ Code: "GBP", Description: "Pound" }] }) };
+  answer = {
+    status: 200,
+    body: JSON.stringify({ Currencies: [{ Code: "GBP", Description: "Pound" }] }),
+  };
   const expected = [{ code: "GBP", name: "Pound", active: true, usableForRevenue: true }];
-  expect(await ledger.listMappingOptions(call, "currencies")).toEqual({ kind: "ok", value: expected });
+  expect(await ledger.listMappingOptions(call, "currencies")).toEqual({
+    kind: "ok",
+    value: expected,
+  });
   const product = `subscription-billing/${packageFile.version}`;
   expect(headers.at(-1)).toMatchObject({ "user-agent": product, "accept-encoding": "gzip" });
   expect(told).toEqual([]);
@@ -56,7 +68,10 @@ test("an answer that is too large once it is unpacked is not read", async () => 
   open({ maxResponseBytes: 10_000 });
   answer = { status: 200, body: JSON.stringify({ Currencies: [], text: "x".repeat(20_000) }) };
   const cause = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
-  expect(await ledger.listMappingOptions(call, "currencies")).toMatchObject({ kind: "unavailable", cause });
+  expect(await ledger.listMappingOptions(call, "currencies")).toMatchObject({
+    kind: "unavailable",
+    cause,
+  });
 });
 
 test("a bad answer is told with its correlation id, and names nothing but the resource", async () => {
@@ -77,7 +92,10 @@ test("warnings of what was taken are told in the ledger's words, those of contac
     { Message: "Only AR is read; ada@example.com is not" },
     { Message: "Only AR is read; ada@x is not" },
   ];
-  answer = { status: 200, body: JSON.stringify({ Invoices: [{ Warnings }], Contacts: [{ Warnings }] }) };
+  answer = {
+    status: 200,
+    body: JSON.stringify({ Invoices: [{ Warnings }], Contacts: [{ Warnings }] }),
+  };
   await ledger.createInvoices(call, [invoiceDraft(crypto.randomUUID())]);
   await ledger.createContacts(call, [contactDraft()]);
   expect(told.map(({ path, warnings }) => [path, warnings])).toEqual([

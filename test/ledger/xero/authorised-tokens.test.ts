@@ -9,7 +9,11 @@ import {
   type TokenStore,
 } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
 
-const app = { identityUrl: "http://identity.test/connect/token", clientId: "app", clientSecret: "hunter2" };
+const app = {
+  identityUrl: "http://identity.test/connect/token",
+  clientId: "app",
+  clientSecret: "hunter2",
+};
 
 let agent: MockAgent;
 let shown: string[];
@@ -47,7 +51,9 @@ function keeperOf(previous: string | null = "refresh-1"): TokenStore {
     take: async () => ({ leaseId: "lease", refreshToken: "refresh-2", previous }),
     save: async (_, { accessToken, refreshToken, used, freshMs }: RenewedTokens) => {
       tokens = { generation: "2", accessToken, freshMs };
-      events.push(`saved ${refreshToken} for ${used}, fresh for ${Math.round(freshMs / 60_000)} minutes`);
+      events.push(
+        `saved ${refreshToken} for ${used}, fresh for ${Math.round(freshMs / 60_000)} minutes`,
+      );
       return true;
     },
     release: async () => void events.push("released"),
@@ -59,12 +65,18 @@ function keeperOf(previous: string | null = "refresh-1"): TokenStore {
 }
 
 const ask = (keeper: TokenStore, rejected: string | null = null, client: typeof app | null = app) =>
-  createSharedTokenSource(agent, { app: client, keeper }).token(rejected, AbortSignal.timeout(20_000));
+  createSharedTokenSource(agent, { app: client, keeper }).token(
+    rejected,
+    AbortSignal.timeout(20_000),
+  );
 
 test("a refresh token is shown once, and the new one is saved before its access token is used", async () => {
   answers([200, given]);
   expect(await ask(keeperOf())).toEqual({ kind: "ok", value: "new" });
-  expect([shown, events]).toEqual([["refresh-2"], ["saved refresh-3 for refresh-2, fresh for 29 minutes"]]);
+  expect([shown, events]).toEqual([
+    ["refresh-2"],
+    ["saved refresh-3 for refresh-2, fresh for 29 minutes"],
+  ]);
 });
 
 test("where the ledger does not know the newest, the one before is shown", async () => {
@@ -86,7 +98,11 @@ test.each([
   [429, "", { kind: "rate_limited", scope: "app" }],
   [200, { access_token: "new" }, { kind: "unavailable", outcome: "not_sent" }],
   [200, "not json", { kind: "unavailable", outcome: "not_sent" }],
-  [400, { error: "invalid_client" }, { kind: "unauthorised", message: expect.stringContaining("invalid_client") }],
+  [
+    400,
+    { error: "invalid_client" },
+    { kind: "unauthorised", message: expect.stringContaining("invalid_client") },
+  ],
   [
     400,
     { error: "no such token: refresh-2" },

@@ -53,7 +53,9 @@ async function budgeted(leaseMs = 60_000): Promise<Budgeted> {
   );
   const connection = await world.connect();
   const contact = await makeContact(connection);
-  const ledger = createXeroLedger(connection, { budget: createCallBudget(pool, organisationId, leaseMs) });
+  const ledger = createXeroLedger(connection, {
+    budget: createCallBudget(pool, organisationId, leaseMs),
+  });
   return { organisationId, connection, contact, ledger };
 }
 
@@ -71,7 +73,11 @@ async function counted({ organisationId }: Budgeted): Promise<readonly [number, 
 }
 
 /** So many calls that ended so long ago, the last of them just now. */
-async function spend({ organisationId }: Budgeted, count: number, secondsAgo: number): Promise<void> {
+async function spend(
+  { organisationId }: Budgeted,
+  count: number,
+  secondsAgo: number,
+): Promise<void> {
   const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at)
     SELECT $1, array_agg(now() - $3 * interval '1 second'), '{}', '{}', now() FROM generate_series(1, $2)`;
   await pool.query(text, [organisationId, count, secondsAgo]);
@@ -86,7 +92,9 @@ describe("every request is a call of the budget:", () => {
     okOf(await own.ledger.findInvoices(aCall(), { numbers: [draft.number] }));
     expect(await counted(own)).toEqual([2, 0]);
     const changes = [{ ...aLine("1", "5.0000", "5.0000"), ledgerLineId: null }];
-    okOf(await own.ledger.amendInvoice(aCall("b"), { id: okOf(made).id, allowed: ["draft"], changes }));
+    okOf(
+      await own.ledger.amendInvoice(aCall("b"), { id: okOf(made).id, allowed: ["draft"], changes }),
+    );
     expect(await counted(own)).toEqual([4, 0]);
     okOf(await own.ledger.removeInvoice(aCall(), okOf(made).id));
     expect(await counted(own)).toEqual([6, 0]);
@@ -94,7 +102,10 @@ describe("every request is a call of the budget:", () => {
 
   test("one that is repeated with a fresh token is two, and fetching a token is none", async () => {
     const own = await budgeted();
-    const refused = { status: 401, body: JSON.stringify({ Title: "Unauthorized", Detail: "TokenExpired" }) };
+    const refused = {
+      status: 401,
+      body: JSON.stringify({ Title: "Unauthorized", Detail: "TokenExpired" }),
+    };
     await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...refused });
     okOf(await own.ledger.createInvoices(aCall("a"), [invoiceDraft(own.contact.id)]));
     expect(await counted(own)).toEqual([2, 0]);
@@ -102,10 +113,16 @@ describe("every request is a call of the budget:", () => {
 
   test("one without an answer is one, and keeps its place until the ledger can be at it no more", async () => {
     const own = await budgeted(2_000);
-    await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "hang", tenantId: own.connection.tenantId });
+    await world.order({
+      match: "PUT /api.xro/2.0/Invoices",
+      kind: "hang",
+      tenantId: own.connection.tenantId,
+    });
     okOf(await own.ledger.describe(aCall()));
     const call = { deadlineMs: 1_500, jobKeys: ["a"] };
-    const sent = await sentOnce(() => own.ledger.createInvoices(call, [invoiceDraft(own.contact.id)]));
+    const sent = await sentOnce(() =>
+      own.ledger.createInvoices(call, [invoiceDraft(own.contact.id)]),
+    );
     expect(sent.answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     const [over, onTheirWay] = await counted(own);
     expect([onTheirWay, over <= sent.tries]).toEqual([1, true]);
@@ -152,14 +169,21 @@ describe("a call for which there is none in the budget", () => {
     const { connection } = await budgeted();
     const gone = testPool(world.databaseUrl, 1, "gone");
     await gone.end();
-    const ledger = createXeroLedger(connection, { budget: createCallBudget(gone, randomUUID(), 5_000) });
-    expect(await ledger.describe(aCall())).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+    const ledger = createXeroLedger(connection, {
+      budget: createCallBudget(gone, randomUUID(), 5_000),
+    });
+    expect(await ledger.describe(aCall())).toMatchObject({
+      kind: "unavailable",
+      outcome: "not_sent",
+    });
   });
 });
 
 test("two processes with as many calls as they can make are never turned away by a ledger with Xero's limits", async () => {
   const own = await budgeted();
-  const other = createXeroLedger(own.connection, { budget: createCallBudget(pool, own.organisationId, 60_000) });
+  const other = createXeroLedger(own.connection, {
+    budget: createCallBudget(pool, own.organisationId, 60_000),
+  });
   const end = performance.now() + 6_000;
   const kinds = new Set<string>();
   let made = 0;
@@ -171,7 +195,9 @@ test("two processes with as many calls as they can make are never turned away by
       kinds.add(answer.kind === "rate_limited" ? `ours: ${answer.isOurs}` : answer.kind);
     }
   };
-  const callers = [own.ledger, other].flatMap((ledger) => [true, false, true, false].map((is) => callOn(ledger, is)));
+  const callers = [own.ledger, other].flatMap((ledger) =>
+    [true, false, true, false].map((is) => callOn(ledger, is)),
+  );
   await Promise.all(callers);
   const { taken, turnedAway } = await callsTaken(own);
   expect(turnedAway).toBe(0);

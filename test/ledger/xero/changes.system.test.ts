@@ -7,7 +7,11 @@ import type { AddressInfo } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type LedgerKind, ledgers, ledgerWebhooks } from "../../../src/ledger/index.ts";
-import type { Ledger, LedgerChangeKind, LedgerNotification } from "../../../src/ledger/port/ledger.ts";
+import type {
+  Ledger,
+  LedgerChangeKind,
+  LedgerNotification,
+} from "../../../src/ledger/port/ledger.ts";
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
@@ -30,12 +34,22 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 /** The ids of all changes of a kind since an instant, page by page, the oldest first. */
-async function changedSince(ledger: Ledger, kind: LedgerChangeKind, since: string): Promise<readonly string[]> {
+async function changedSince(
+  ledger: Ledger,
+  kind: LedgerChangeKind,
+  since: string,
+): Promise<readonly string[]> {
   const ids: string[] = [];
   const instants: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = okOf(await ledger.listChanges(aCall(), { kind, since, ...(cursor === undefined ? {} : { cursor }) }));
+    const page = okOf(
+      await ledger.listChanges(aCall(), {
+        kind,
+        since,
+        ...(cursor === undefined ? {} : { cursor }),
+      }),
+    );
     ids.push(...page.changes.map(({ id }) => id));
     instants.push(...page.changes.map(({ updatedAt }) => updatedAt));
     expect(page.highWater).toBe(page.changes[0]?.updatedAt ?? null);
@@ -57,15 +71,22 @@ describe.each(kinds)("%s", (kind) => {
 
   test("what people do to a document or contact makes it the newest of the changes, and looks like itself by its id", async () => {
     const demo = await openDemoHttp(connection);
-    const contacts = okOf(await ledger.createContacts(aCall(), [contactDraft(), contactDraft()])).map(okOf);
+    const contacts = okOf(
+      await ledger.createContacts(aCall(), [contactDraft(), contactDraft()]),
+    ).map(okOf);
     const [contact, other] = contacts;
     if (!contact || !other) throw new Error("two contacts were made");
     const drafts = (["approved", "draft", "approved", "approved"] as const).map((status) =>
       invoiceDraft(contact.id, { status }),
     );
-    const [paid, deleted, voided, credited] = okOf(await ledger.createInvoices(aCall(), drafts)).map(okOf);
-    const [note] = okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contact.id)])).map(okOf);
-    if (!paid || !deleted || !voided || !credited || !note) throw new Error("all of them were made");
+    const [paid, deleted, voided, credited] = okOf(
+      await ledger.createInvoices(aCall(), drafts),
+    ).map(okOf);
+    const [note] = okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contact.id)])).map(
+      okOf,
+    );
+    if (!paid || !deleted || !voided || !credited || !note)
+      throw new Error("all of them were made");
 
     await demo.allocate(note.id, [credited.id, 10]);
     await demo.send("POST", `Invoices/${voided.id}`, { Invoices: [{ Status: "VOIDED" }] });
@@ -79,7 +100,10 @@ describe.each(kinds)("%s", (kind) => {
     expect((await changedSince(ledger, "contacts", contact.updatedAt)).at(-1)).toBe(other.id);
 
     const seen = okOf(
-      await ledger.getMany(aCall(), { kind: "invoices", ids: [...touched, crypto.randomUUID(), "none"] }),
+      await ledger.getMany(aCall(), {
+        kind: "invoices",
+        ids: [...touched, crypto.randomUUID(), "none"],
+      }),
     ).found;
     expect(seen).toHaveLength(4);
     for (const one of seen) {
@@ -93,28 +117,38 @@ describe.each(kinds)("%s", (kind) => {
         [paid.id, "paid"],
       ]),
     );
-    const [noteSeen] = okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [note.id] })).found;
+    const [noteSeen] = okOf(
+      await ledger.getMany(aCall(), { kind: "credit_notes", ids: [note.id] }),
+    ).found;
     expect(noteSeen).toEqual(okOf(await ledger.getCreditNote(aCall(), note.id)));
-    expect(noteSeen).toMatchObject({ allocations: [{ invoiceId: credited.id, amount: "10.0000" }] });
-    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [other.id] })).found).toMatchObject([
-      { id: other.id, status: "archived", mergedInto: null },
-    ]);
+    expect(noteSeen).toMatchObject({
+      allocations: [{ invoiceId: credited.id, amount: "10.0000" }],
+    });
+    expect(
+      okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [other.id] })).found,
+    ).toMatchObject([{ id: other.id, status: "archived", mergedInto: null }]);
     expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [] })).found).toEqual([]);
 
     // A merge, which only people can do there: the old contact says where it went, and its documents are the other's.
     const [into] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
-    await world.admin(`tenants/${connection.tenantId}/contacts/${contact.id}/merge`, { into: into?.id });
-    expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [contact.id] })).found).toMatchObject([
-      { status: "archived", mergedInto: into?.id },
-    ]);
+    await world.admin(`tenants/${connection.tenantId}/contacts/${contact.id}/merge`, {
+      into: into?.id,
+    });
+    expect(
+      okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [contact.id] })).found,
+    ).toMatchObject([{ status: "archived", mergedInto: into?.id }]);
     expect(okOf(await ledger.getInvoice(aCall(), paid.id))).toMatchObject({ contactId: into?.id });
   });
 
   test("notes are found by their ids, each with its lines", async () => {
     const [contact] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
     const drafts = Array.from({ length: 8 }, () => creditNoteDraft(contact?.id ?? ""));
-    const ids = okOf(await ledger.createCreditNotes(aCall(), drafts)).map((answer) => okOf(answer).id);
-    const seen = okOf(await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...ids, ...ids] })).found;
+    const ids = okOf(await ledger.createCreditNotes(aCall(), drafts)).map(
+      (answer) => okOf(answer).id,
+    );
+    const seen = okOf(
+      await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...ids, ...ids] }),
+    ).found;
     expect(seen.map(({ id }) => id).sort()).toEqual(ids.toSorted());
     expect(seen.every(({ lines }) => lines.length === 1)).toBe(true);
   });
@@ -128,7 +162,10 @@ describe.each(kinds)("%s", (kind) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
       const rawBody = Buffer.concat(chunks);
-      const told = read({ rawBody, signature: String(request.headers[signatureHeader] ?? "") }, key);
+      const told = read(
+        { rawBody, signature: String(request.headers[signatureHeader] ?? "") },
+        key,
+      );
       const isEvent = told.kind === "hints" && told.hints.length > 0;
       if (isEvent && refusals > 0) {
         refusals -= 1;
@@ -148,13 +185,20 @@ describe.each(kinds)("%s", (kind) => {
       expect((await world.admin(path, { url, key })).status).toBe(200);
       const [contact] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
       const [invoice] = okOf(
-        await ledger.createInvoices(aCall(), [invoiceDraft(contact?.id ?? "", { status: "approved" })]),
+        await ledger.createInvoices(aCall(), [
+          invoiceDraft(contact?.id ?? "", { status: "approved" }),
+        ]),
       ).map(okOf);
       await world.admin(`tenants/${connection.tenantId}/invoices/${invoice?.id}/payments`, {});
       const after = okOf(await ledger.getInvoice(aCall(), invoice?.id ?? ""));
       const { tenantId } = connection;
       const last = { tenantId, kind: "invoices", ledgerId: after.id, changedAt: after.updatedAt };
-      const made = { ...last, kind: "contacts", ledgerId: contact?.id, changedAt: contact?.updatedAt };
+      const made = {
+        ...last,
+        kind: "contacts",
+        ledgerId: contact?.id,
+        changedAt: contact?.updatedAt,
+      };
       // What was answered 500 comes again later than what was changed since.
       const isPublished = (wanted: object) => hints.some((one) => isDeepStrictEqual(one, wanted));
       await until("both are told", async () => isPublished(last) && isPublished(made));

@@ -22,7 +22,12 @@ const xeroTime = (at: number) => `/Date(${at}+0000)/`;
 const idOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
 
 function contact(index: number, at: number, changes: ExactObject = {}): ExactObject {
-  return { ContactID: idOf(index), Name: `Contact ${index}`, UpdatedDateUTC: xeroTime(at), ...changes };
+  return {
+    ContactID: idOf(index),
+    Name: `Contact ${index}`,
+    UpdatedDateUTC: xeroTime(at),
+    ...changes,
+  };
 }
 
 /** All pages of a kind; fails where there is no end. */
@@ -30,7 +35,11 @@ async function pagesOf(wire: XeroWire, kind: LedgerChangeKind, since: string) {
   const pages = [];
   for (let cursor: string | undefined; ; ) {
     expect(pages.length).toBeLessThan(500);
-    const answer = await listChanges(wire, call, { kind, since, ...(cursor === undefined ? {} : { cursor }) });
+    const answer = await listChanges(wire, call, {
+      kind,
+      since,
+      ...(cursor === undefined ? {} : { cursor }),
+    });
     if (answer.kind !== "ok") throw new Error(`an answer was expected: ${JSON.stringify(answer)}`);
     pages.push(answer.value);
     if (answer.value.cursor === null) return pages;
@@ -47,8 +56,12 @@ function listing(rows: { id: number; at: number }[], step: (page: number) => voi
     const since = Date.parse(`${headers?.["if-modified-since"]}Z`);
     const [page, size] = [Number(query?.page), Number(query?.pageSize)];
     const isAscending = query?.order === "UpdatedDateUTC ASC";
-    const sorted = rows.filter(({ at }) => at > since).toSorted((a, b) => (isAscending ? a.at - b.at : b.at - a.at));
-    const listed = sorted.slice((page - 1) * size, page * size).map(({ id, at }) => contact(id, at));
+    const sorted = rows
+      .filter(({ at }) => at > since)
+      .toSorted((a, b) => (isAscending ? a.at - b.at : b.at - a.at));
+    const listed = sorted
+      .slice((page - 1) * size, page * size)
+      .map(({ id, at }) => contact(id, at));
     asked.push(`${page}`);
     step(page);
     return ok({ Contacts: listed });
@@ -66,7 +79,11 @@ describe("a page of changes", () => {
   });
 
   test("passes over nothing that stays as it is while others are changed or made", async () => {
-    const change = fc.record({ page: fc.integer({ min: 1, max: 4 }), id: fc.nat(3_999), isNew: fc.boolean() });
+    const change = fc.record({
+      page: fc.integer({ min: 1, max: 4 }),
+      id: fc.nat(3_999),
+      isNew: fc.boolean(),
+    });
     await fc.assert(
       fc.asyncProperty(fc.array(change, { maxLength: 40 }), async (changes) => {
         const rows = Array.from({ length: 3_500 }, (_, id) => ({ id, at: start + id }));
@@ -129,8 +146,12 @@ describe("a page of changes", () => {
   });
 
   test("leads on by its number where none of a whole page tells its time", async () => {
-    const timeless = Array.from({ length: 1_000 }, (_, index) => contact(index, start, { UpdatedDateUTC: null }));
-    const wire = wireOf(({ query }) => ok({ Contacts: query?.page === "1" ? timeless : [contact(1_000, start)] }));
+    const timeless = Array.from({ length: 1_000 }, (_, index) =>
+      contact(index, start, { UpdatedDateUTC: null }),
+    );
+    const wire = wireOf(({ query }) =>
+      ok({ Contacts: query?.page === "1" ? timeless : [contact(1_000, start)] }),
+    );
     const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
     expect(pages.map(({ changes, unread }) => [changes.length, unread.length])).toEqual([
       [0, 1_000],
@@ -140,7 +161,10 @@ describe("a page of changes", () => {
 
   test("that is more than we read is asked for in smaller ones, until all that fits is read, whatever lies between", async () => {
     const most = 10;
-    const item = fc.record({ afterMs: fc.constantFrom(0, 1, 400, 2_000), size: fc.constantFrom(1, 1, 1, 6, most + 1) });
+    const item = fc.record({
+      afterMs: fc.constantFrom(0, 1, 400, 2_000),
+      size: fc.constantFrom(1, 1, 1, 6, most + 1),
+    });
     await fc.assert(
       fc.asyncProperty(fc.array(item, { maxLength: 25 }), async (items) => {
         let at = start;
@@ -163,10 +187,14 @@ describe("a page of changes", () => {
         });
         const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
         const seen = new Set(pages.flatMap(({ changes }) => changes.map(({ id }) => id)));
-        const readable = all.filter(({ size }) => size <= most).map(({ element }) => element.ContactID);
+        const readable = all
+          .filter(({ size }) => size <= most)
+          .map(({ element }) => element.ContactID);
         expect([...seen].sort()).toEqual(readable.sort());
         // Each that is too large by itself is told of, and costs no call for each of the others.
-        expect(pages.some(({ unread }) => unread.includes(null))).toBe(readable.length < all.length);
+        expect(pages.some(({ unread }) => unread.includes(null))).toBe(
+          readable.length < all.length,
+        );
         expect(calls).toBeLessThanOrEqual(12 + 12 * all.length);
       }),
     );
@@ -176,13 +204,17 @@ describe("a page of changes", () => {
 test("of things looked up by their ids those that cannot be read are told apart from those that are not there", async () => {
   const ids = [1, 2, 3].map(idOf);
   const broken = contact(2, start, { Name: "" });
-  const found = wireOf(() => ok({ Contacts: [contact(1, start), broken, contact(9, start, { Name: "" })] }));
+  const found = wireOf(() =>
+    ok({ Contacts: [contact(1, start), broken, contact(9, start, { Name: "" })] }),
+  );
   expect(await getMany(found, call, { kind: "contacts", ids })).toMatchObject({
     kind: "ok",
     value: { found: [{ id: idOf(1) }], unread: [idOf(2)] },
   });
   // Which one it is that has no id is not known: any that is not found may be.
-  const nameless = wireOf(() => ok({ Contacts: [contact(1, start), { ...broken, ContactID: null }] }));
+  const nameless = wireOf(() =>
+    ok({ Contacts: [contact(1, start), { ...broken, ContactID: null }] }),
+  );
   expect(await getMany(nameless, call, { kind: "contacts", ids })).toMatchObject({
     kind: "ok",
     value: { found: [{ id: idOf(1) }], unread: [idOf(2), idOf(3)] },

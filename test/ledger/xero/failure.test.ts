@@ -10,8 +10,17 @@ import {
   refusalReasonOf,
 } from "../../../src/ledger/xero/wire/failure.ts";
 
-function reply(status: number, body: unknown = "", headers: Record<string, string> = {}): HttpReply {
-  return { kind: "replied", status, headers, text: typeof body === "string" ? body : JSON.stringify(body) };
+function reply(
+  status: number,
+  body: unknown = "",
+  headers: Record<string, string> = {},
+): HttpReply {
+  return {
+    kind: "replied",
+    status,
+    headers,
+    text: typeof body === "string" ? body : JSON.stringify(body),
+  };
 }
 
 const validation = (message: string) => ({
@@ -27,7 +36,10 @@ describe("reasons", () => {
       "has_payment_or_credit",
       "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.",
     ],
-    ["has_payment_or_credit", "This document cannot be edited as it has a payment or credit note allocated to it."],
+    [
+      "has_payment_or_credit",
+      "This document cannot be edited as it has a payment or credit note allocated to it.",
+    ],
     [
       "has_payment_or_credit",
       "The status DRAFT cannot be applied to the invoice because it has payments or credit notes allocated to it.",
@@ -49,9 +61,15 @@ describe("reasons", () => {
     ["tax_invalid", "The TaxType code x cannot be used with account code y"],
     ["tax_invalid", "Tax rate must be valid."],
     ["currency_not_enabled", "Organisation is not subscribed to currency XXX"],
-    ["period_locked", "The document date cannot be before the end of year lock date, currently set at 31 March 2026"],
+    [
+      "period_locked",
+      "The document date cannot be before the end of year lock date, currently set at 31 March 2026",
+    ],
     ["approval_limit", "You have reached the limit of invoices you can approve"],
-    ["amount_exceeds", "Credit Note cannot be allocated as amount is greater than amount outstanding"],
+    [
+      "amount_exceeds",
+      "Credit Note cannot be allocated as amount is greater than amount outstanding",
+    ],
     ["amount_exceeds", "The invoice you are trying to allocate to has already been paid off"],
     ["amount_exceeds", "The amount is greater than the remaining credit"],
     ["not_found", "An existing Credit Note with the specified CreditNoteID could not be found"],
@@ -67,42 +85,72 @@ describe("reasons", () => {
 });
 
 test("of several messages the one that says most counts", () => {
-  const outstanding = "Credit Note cannot be allocated as amount is greater than amount outstanding";
+  const outstanding =
+    "Credit Note cannot be allocated as amount is greater than amount outstanding";
   const paidOff = "The invoice you are trying to allocate to has already been paid off";
   const otherType = "Credit Note cannot be allocated to an incorrect invoice type";
   expect(refusalReasonOf([paidOff, outstanding, otherType])).toBe("amount_exceeds");
-  expect(refusalReasonOf([outstanding, "Invoice not of valid status for modification"])).toBe("wrong_status");
+  expect(refusalReasonOf([outstanding, "Invoice not of valid status for modification"])).toBe(
+    "wrong_status",
+  );
   expect(refusalReasonOf([outstanding, "Invoice could not be found"])).toBe("not_found");
 });
 
 describe("statuses", () => {
   test.each([
-    [400, "", { kind: "refused", reason: "validation", messages: ["The ledger refused without a reason."] }],
+    [
+      400,
+      "",
+      { kind: "refused", reason: "validation", messages: ["The ledger refused without a reason."] },
+    ],
     [403, { Detail: "AuthenticationUnsuccessful" }, { kind: "unauthorised", why: "disconnected" }],
     [404, "The resource cannot be found", { kind: "refused", reason: "not_found" }],
     [409, "", { kind: "refused", reason: "stale" }],
     [412, "", { kind: "refused", reason: "stale" }],
     [413, "", { kind: "refused", reason: "validation" }],
-    [401, { Title: "Unauthorized", Detail: "TokenExpired" }, { kind: "unauthorised", why: "expired" }],
+    [
+      401,
+      { Title: "Unauthorized", Detail: "TokenExpired" },
+      { kind: "unauthorised", why: "expired" },
+    ],
   ])("%i is the same for a read and a write", (status, body, expected) => {
     expect(failureOfReply(reply(status, body), true)).toMatchObject(expected);
     expect(failureOfReply(reply(status, body), false)).toMatchObject(expected);
   });
 
-  test.each([302, 408, 502, 503, 504])("%i leaves a write unknown and a read free to repeat", (status) => {
+  test.each([
+    302, 408, 502, 503, 504,
+  ])("%i leaves a write unknown and a read free to repeat", (status) => {
     const html = "<html><body>Sorry</body></html>";
     const unavailable = { kind: "unavailable", cause: `the ledger answered ${status}` };
-    expect(failureOfReply(reply(status, html), true)).toEqual({ ...unavailable, outcome: "unknown" });
-    expect(failureOfReply(reply(status, html), false)).toEqual({ ...unavailable, outcome: "not_sent" });
+    expect(failureOfReply(reply(status, html), true)).toEqual({
+      ...unavailable,
+      outcome: "unknown",
+    });
+    expect(failureOfReply(reply(status, html), false)).toEqual({
+      ...unavailable,
+      outcome: "not_sent",
+    });
   });
 
   test.each([500, 501])("%i is what the ledger answers again to the same key", (status) => {
-    const unavailable = { kind: "unavailable", cause: `the ledger answered ${status}`, isRemembered: true };
-    expect(failureOfReply(reply(status, "<html>"), true)).toEqual({ ...unavailable, outcome: "unknown" });
+    const unavailable = {
+      kind: "unavailable",
+      cause: `the ledger answered ${status}`,
+      isRemembered: true,
+    };
+    expect(failureOfReply(reply(status, "<html>"), true)).toEqual({
+      ...unavailable,
+      outcome: "unknown",
+    });
   });
 
   test("ErrorNumber 51 is a query that the ledger cannot answer, never a refusal", () => {
-    const body = { ErrorNumber: 51, Type: "HighVolumeException", Message: "Due to the high number of contacts" };
+    const body = {
+      ErrorNumber: 51,
+      Type: "HighVolumeException",
+      Message: "Due to the high number of contacts",
+    };
     const expected = { kind: "high_volume", message: "Due to the high number of contacts" };
     expect(failureOfReply(reply(400, body), false)).toEqual(expected);
   });
@@ -120,18 +168,31 @@ describe("statuses", () => {
     });
   });
 
-  test.each(["", "<html>Access denied</html>", "{}"])("403 with %j in its body was let through by nobody", (body) => {
-    expect(failureOfReply(reply(403, body), true)).toMatchObject({ kind: "unavailable", outcome: "not_sent" });
+  test.each([
+    "",
+    "<html>Access denied</html>",
+    "{}",
+  ])("403 with %j in its body was let through by nobody", (body) => {
+    expect(failureOfReply(reply(403, body), true)).toMatchObject({
+      kind: "unavailable",
+      outcome: "not_sent",
+    });
   });
 
-  test.each(["insufficient_scope", 'Bearer error="insufficent_scope"'])("401 with %s is a missing scope", (header) => {
+  test.each([
+    "insufficient_scope",
+    'Bearer error="insufficent_scope"',
+  ])("401 with %s is a missing scope", (header) => {
     const failure = failureOfReply(reply(401, "", { "www-authenticate": header }), true);
     expect(failure).toMatchObject({ kind: "unauthorised", why: "insufficient_scope" });
   });
 
   test("a key met with another request leaves the write unknown, never refused", () => {
     const body = { Message: "Idempotency Key: abc is used with a different request." };
-    expect(failureOfReply(reply(400, body), true)).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+    expect(failureOfReply(reply(400, body), true)).toMatchObject({
+      kind: "unavailable",
+      outcome: "unknown",
+    });
   });
 
   test.each([
@@ -142,20 +203,31 @@ describe("statuses", () => {
     ["", "", "minute", 60_000],
   ])("429 for %s waits as told", (problem, retryAfter, scope, retryAfterMs) => {
     const headers = { "x-rate-limit-problem": problem, "retry-after": retryAfter };
-    expect(failureOfReply(reply(429, "", headers), true)).toEqual({ kind: "rate_limited", scope, retryAfterMs });
+    expect(failureOfReply(reply(429, "", headers), true)).toEqual({
+      kind: "rate_limited",
+      scope,
+      retryAfterMs,
+    });
   });
 
   test("a 2xx that cannot be read leaves a write unknown", () => {
     for (const text of ["", "<html>", "[]", '"text"']) {
-      expect(readReply(reply(200, text), true)).toMatchObject({ kind: "unavailable", outcome: "unknown" });
+      expect(readReply(reply(200, text), true)).toMatchObject({
+        kind: "unavailable",
+        outcome: "unknown",
+      });
     }
   });
 
   test("silence before sending is not sent, after it unknown for a write only", () => {
     const silent = { kind: "silent", cause: "ECONNRESET" } as const;
-    expect(failureOfSilence({ ...silent, sent: false }, true)).toMatchObject({ outcome: "not_sent" });
+    expect(failureOfSilence({ ...silent, sent: false }, true)).toMatchObject({
+      outcome: "not_sent",
+    });
     expect(failureOfSilence({ ...silent, sent: true }, true)).toMatchObject({ outcome: "unknown" });
-    expect(failureOfSilence({ ...silent, sent: true }, false)).toMatchObject({ outcome: "not_sent" });
+    expect(failureOfSilence({ ...silent, sent: true }, false)).toMatchObject({
+      outcome: "not_sent",
+    });
   });
 });
 
@@ -179,7 +251,11 @@ describe("elements", () => {
   ])("a flag alone refuses an element: %o", (flag) => expect(isElementRefused(flag)).toBe(true));
 
   test("a warning refuses nothing", () => {
-    const element = { HasErrors: false, StatusAttributeString: "WARNING", Warnings: [{ Message: "odd" }] };
+    const element = {
+      HasErrors: false,
+      StatusAttributeString: "WARNING",
+      Warnings: [{ Message: "odd" }],
+    };
     expect(isElementRefused(element)).toBe(false);
   });
 });

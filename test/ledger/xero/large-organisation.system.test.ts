@@ -18,7 +18,15 @@ let world: DemoWorld;
 let connection: XeroConnection;
 let ledger: Ledger;
 let contactId: string;
-const codes = ["ACME-1", "A/B", 'A "quoted" \\ one', "100%", "..", "searched for", crypto.randomUUID()];
+const codes = [
+  "ACME-1",
+  "A/B",
+  'A "quoted" \\ one',
+  "100%",
+  "..",
+  "searched for",
+  crypto.randomUUID(),
+];
 
 beforeAll(async () => {
   // One record is too many here.
@@ -46,21 +54,33 @@ describe("in a large organisation", () => {
 
   test("invoices and credit notes are found by their numbers and ids, and listed by their changes", async () => {
     const invoices = okOf(
-      await ledger.createInvoices(aCall(), [invoiceDraft(contactId), invoiceDraft(contactId, { number: "A,B" })]),
+      await ledger.createInvoices(aCall(), [
+        invoiceDraft(contactId),
+        invoiceDraft(contactId, { number: "A,B" }),
+      ]),
     ).map(okOf);
-    const notes = okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contactId)])).map(okOf);
-    const numbersOf = (documents: readonly { readonly number: string }[]) => documents.map(({ number }) => number);
+    const notes = okOf(await ledger.createCreditNotes(aCall(), [creditNoteDraft(contactId)])).map(
+      okOf,
+    );
+    const numbersOf = (documents: readonly { readonly number: string }[]) =>
+      documents.map(({ number }) => number);
     const idsOf = (documents: readonly { readonly id: string }[]) => documents.map(({ id }) => id);
-    const found = okOf(await ledger.findInvoices(aCall(), { numbers: [...numbersOf(invoices), "none"] }));
+    const found = okOf(
+      await ledger.findInvoices(aCall(), { numbers: [...numbersOf(invoices), "none"] }),
+    );
     expect(numbersOf(found).sort()).toEqual(numbersOf(invoices).sort());
-    expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [...numbersOf(notes), "none"] }))).toEqual(notes);
+    expect(
+      okOf(await ledger.findCreditNotes(aCall(), { numbers: [...numbersOf(notes), "none"] })),
+    ).toEqual(notes);
     for (const [kind, documents] of [
       ["invoices", invoices],
       ["credit_notes", notes],
       ["contacts", [{ id: contactId }]],
     ] as const) {
       const ids = [...idsOf(documents), crypto.randomUUID()];
-      expect(okOf(await ledger.getMany(aCall(), { kind, ids })).found).toHaveLength(documents.length);
+      expect(okOf(await ledger.getMany(aCall(), { kind, ids })).found).toHaveLength(
+        documents.length,
+      );
       const { changes } = okOf(await ledger.listChanges(aCall(), { kind }));
       expect(idsOf(changes)).toEqual(expect.arrayContaining(idsOf(documents)));
     }
@@ -68,7 +88,10 @@ describe("in a large organisation", () => {
 
   test("a number with a slash is asked for by a filter, whose refusal says nothing of the credit note", async () => {
     const answer = await ledger.findCreditNotes(aCall(), { numbers: ["CN-NW/0001"] });
-    expect(answer).toMatchObject({ kind: "high_volume", message: expect.stringContaining("high number") });
+    expect(answer).toMatchObject({
+      kind: "high_volume",
+      message: expect.stringContaining("high number"),
+    });
   });
 });
 
@@ -81,7 +104,9 @@ describe("a look-up whose answer is larger than we read", () => {
     try {
       const drafts = Array.from({ length: 9 }, () => invoiceDraft(contactId, { lines }));
       const made = okOf(await ledger.createInvoices(aCall(), drafts)).map(okOf);
-      const found = okOf(await small.findInvoices(aCall(), { numbers: made.map(({ number }) => number) }));
+      const found = okOf(
+        await small.findInvoices(aCall(), { numbers: made.map(({ number }) => number) }),
+      );
       const byNumber = (one: { readonly number: string }, other: { readonly number: string }) =>
         one.number.localeCompare(other.number);
       expect(found.toSorted(byNumber)).toEqual(made.toSorted(byNumber));
@@ -93,7 +118,9 @@ describe("a look-up whose answer is larger than we read", () => {
   test("is told without its lines where one alone does not fit", async () => {
     const small = createXeroLedger(connection, { maxResponseBytes: 3_000 });
     try {
-      const [made] = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { lines })])).map(okOf);
+      const [made] = okOf(
+        await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { lines })]),
+      ).map(okOf);
       const found = okOf(await small.findInvoices(aCall(), { numbers: [made?.number ?? ""] }));
       expect(found).toEqual([{ ...made, lines: [] }]);
     } finally {
@@ -108,7 +135,9 @@ test("a description is cut between two characters, and the whole call is read", 
     { ...aLine("1", "1.0000", "1.0000"), description },
     { ...aLine("3", "0.3333", "1.0000"), description },
   ];
-  const [made] = okOf(await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { lines })])).map(okOf);
+  const [made] = okOf(
+    await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { lines })]),
+  ).map(okOf);
   const told = made?.lines.map((line) => line.description) ?? [];
   expect(told[0]).toBe("x".repeat(3_999));
   expect(told.every((one) => one.isWellFormed() && one.length <= 4_000)).toBe(true);

@@ -16,7 +16,9 @@ let port = 0;
 beforeAll(async () => {
   server = createServer((socket) => {
     connections += 1;
-    socket.on("error", () => undefined).end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    socket
+      .on("error", () => undefined)
+      .end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   port = (server.address() as AddressInfo).port;
@@ -59,7 +61,9 @@ test.each([
 
 test("a ledger on this machine is connected to for development", async () => {
   const before = connections;
-  expect(await describeAt("http://127.0.0.1:PORT", "development")).not.toMatchObject({ outcome: "not_sent" });
+  expect(await describeAt("http://127.0.0.1:PORT", "development")).not.toMatchObject({
+    outcome: "not_sent",
+  });
   expect(connections).toBeGreaterThan(before);
 });
 

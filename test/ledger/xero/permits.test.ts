@@ -14,7 +14,9 @@ interface BudgetForTest extends CallBudget {
   readonly ended: unknown[];
 }
 
-function budgetOf(answer: (isBackground: boolean) => "granted" | (Answer & { readonly kind: "spent" })): BudgetForTest {
+function budgetOf(
+  answer: (isBackground: boolean) => "granted" | (Answer & { readonly kind: "spent" }),
+): BudgetForTest {
   const asked: boolean[] = [];
   const ended: unknown[] = [];
   return {
@@ -23,7 +25,9 @@ function budgetOf(answer: (isBackground: boolean) => "granted" | (Answer & { rea
     take: async (isBackground) => {
       asked.push(isBackground);
       const decided = answer(isBackground);
-      return decided === "granted" ? { kind: "granted", end: async (left) => void ended.push(left) } : decided;
+      return decided === "granted"
+        ? { kind: "granted", end: async (left) => void ended.push(left) }
+        : decided;
     },
   };
 }
@@ -32,7 +36,9 @@ const minute = (waitMs: number) => ({ kind: "spent", scope: "minute", waitMs }) 
 const ours = { kind: "rate_limited", scope: "minute", isOurs: true };
 
 /** A call with ten seconds left. */
-function aCall(changes: { readonly leftMs?: number; readonly isBackground?: boolean } = {}): Waiting {
+function aCall(
+  changes: { readonly leftMs?: number; readonly isBackground?: boolean } = {},
+): Waiting {
   const { leftMs = 10_000, isBackground = false } = changes;
   return { endMs: performance.now() + leftMs, isBackground };
 }
@@ -45,12 +51,16 @@ function watch(turns: Turns, call: Waiting): { answer: unknown } {
 }
 
 test("without a budget there is always a turn", async () => {
-  expect(await createPermits(undefined).take(aCall({ leftMs: 1 }))).toMatchObject({ kind: "granted" });
+  expect(await createPermits(undefined).take(aCall({ leftMs: 1 }))).toMatchObject({
+    kind: "granted",
+  });
 });
 
 test("a short wait is waited out, and the budget asked again when it is over", async () => {
   const freeAt = performance.now() + 2_000;
-  const budget = budgetOf(() => (performance.now() < freeAt ? minute(freeAt - performance.now()) : "granted"));
+  const budget = budgetOf(() =>
+    performance.now() < freeAt ? minute(freeAt - performance.now()) : "granted",
+  );
   const watched = watch(createPermits(budget), aCall());
   await vi.advanceTimersByTimeAsync(1_999);
   expect(watched.answer).toBeNull();
@@ -68,12 +78,19 @@ test("a long wait is told at once, as ours", async () => {
 test("a call waits for half of what it has left at the most, and not at all once its deadline has passed", async () => {
   const turns = createPermits(budgetOf(() => minute(600)));
   const patient = watch(turns, aCall({ leftMs: 2_000 }));
-  expect(await turns.take(aCall({ leftMs: 1_000 }))).toMatchObject({ ...ours, retryAfterMs: 1_600 });
+  expect(await turns.take(aCall({ leftMs: 1_000 }))).toMatchObject({
+    ...ours,
+    retryAfterMs: 1_600,
+  });
   expect(patient.answer).toBeNull();
   await vi.advanceTimersByTimeAsync(600);
   expect(patient.answer).toMatchObject(ours);
   const late = await turns.take(aCall({ leftMs: 0 }));
-  expect(late).toEqual({ kind: "unavailable", outcome: "not_sent", cause: "the deadline had passed" });
+  expect(late).toEqual({
+    kind: "unavailable",
+    outcome: "not_sent",
+    cause: "the deadline had passed",
+  });
 });
 
 test("what a call has begun goes first, then calls for which somebody waits, each in the order of their coming", async () => {
@@ -86,7 +103,9 @@ test("what a call has begun goes first, then calls for which somebody waits, eac
   await vi.advanceTimersByTimeAsync(0);
   const names = ["background 1", "background 2", "awaited 1", "awaited 2"];
   for (const name of names) {
-    void turns.take(aCall({ isBackground: name.startsWith("background") })).then(() => order.push(name));
+    void turns
+      .take(aCall({ isBackground: name.startsWith("background") }))
+      .then(() => order.push(name));
   }
   void turns.take(begun).then(() => order.push("continuing"));
   await vi.advanceTimersByTimeAsync(50);
@@ -146,7 +165,10 @@ test("a budget that cannot be asked allows nothing, tells everybody so, and is a
     },
   });
   const notSent = { kind: "unavailable", outcome: "not_sent" };
-  const answers = await Promise.all([turns.take(aCall()), turns.take(aCall({ isBackground: true }))]);
+  const answers = await Promise.all([
+    turns.take(aCall()),
+    turns.take(aCall({ isBackground: true })),
+  ]);
   expect(answers).toMatchObject([notSent, notSent]);
   isAway = false;
   expect(await turns.take(aCall())).toMatchObject({ kind: "granted" });

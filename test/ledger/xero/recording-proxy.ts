@@ -23,7 +23,14 @@ export interface RecordingProxy {
 }
 
 // Said by fetch itself, or true of one connection only.
-const ownHeaders = new Set(["host", "connection", "content-length", "transfer-encoding", "keep-alive", "expect"]);
+const ownHeaders = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "transfer-encoding",
+  "keep-alive",
+  "expect",
+]);
 
 /** Starts one in front of `target`. */
 export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
@@ -42,7 +49,11 @@ export async function startRecordingProxy(target: string): Promise<RecordingProx
     });
     const answer = await reply.text();
     exchanges.push({ method, url, headers: incoming.headers, sent, status: reply.status, answer });
-    response.writeHead(reply.status, { "content-type": reply.headers.get("content-type") ?? "text/plain" }).end(answer);
+    response
+      .writeHead(reply.status, {
+        "content-type": reply.headers.get("content-type") ?? "text/plain",
+      })
+      .end(answer);
   });
   // Longer than any client keeps a connection: none is ended under a request that is on its way.
   server.keepAliveTimeout = 65_000;

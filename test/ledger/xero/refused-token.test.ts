@@ -49,14 +49,23 @@ const connection = (): LedgerConnection => ({
 /** A keeper with these tokens, which nobody refreshes. */
 function keeperOf(tokens: () => SharedTokens): TokenStore {
   const never = () => Promise.reject(new Error("nothing is to be refreshed here"));
-  return { read: async () => tokens(), take: async () => null, save: never, release: never, disconnect: never };
+  return {
+    read: async () => tokens(),
+    take: async () => null,
+    save: never,
+    release: never,
+    disconnect: never,
+  };
 }
 
-test.each([401, 403])("a token that was answered %i is not shown again once there is another", async (status) => {
+test.each([
+  401, 403,
+])("a token that was answered %i is not shown again once there is another", async (status) => {
   let kept: SharedTokens = { generation: "1", accessToken: "first", freshMs: 1_700_000 };
   const authorisation = { app: null, keeper: keeperOf(() => kept) };
   const wire = createXeroWire(connection(), { authorisation });
-  const ask = () => wire.ask(beginCall({ deadlineMs: 20_000, jobKeys: [] }), { method: "GET", path: "/Contacts" });
+  const ask = () =>
+    wire.ask(beginCall({ deadlineMs: 20_000, jobKeys: [] }), { method: "GET", path: "/Contacts" });
   try {
     expect((await ask()).kind).toBe("ok");
     statuses = { first: status };
@@ -79,7 +88,8 @@ test("an adapter is kept while its connection stays the same, and made anew by e
     xeroApp: null,
     onDisconnected: () => undefined,
   });
-  const open = (consentedAt: string | null) => adapters.open("organisation", { ...connection(), consentedAt });
+  const open = (consentedAt: string | null) =>
+    adapters.open("organisation", { ...connection(), consentedAt });
   try {
     const first = open("2026-11-21 10:00:00+00");
     expect(open("2026-11-21 10:00:00+00")).toBe(first);
@@ -88,7 +98,9 @@ test("an adapter is kept while its connection stays the same, and made anew by e
     const second = open("2026-11-21 11:00:00+00");
     expect(second).not.toBe(first);
     expect(open("2026-11-21 11:00:00+00")).toBe(second);
-    expect(adapters.open("organisation", { ...connection(), tenantId: "other", consentedAt: null })).not.toBe(second);
+    expect(
+      adapters.open("organisation", { ...connection(), tenantId: "other", consentedAt: null }),
+    ).not.toBe(second);
   } finally {
     await adapters.close();
     await pool.end();

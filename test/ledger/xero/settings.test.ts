@@ -21,5 +21,8 @@ test("an answer without the list that was asked for is none; one whose list is e
       outcome: "not_sent",
     });
   }
-  expect(await listMappingOptions(wireOf({ Accounts: [] }), call, "accounts")).toEqual({ kind: "ok", value: [] });
+  expect(await listMappingOptions(wireOf({ Accounts: [] }), call, "accounts")).toEqual({
+    kind: "ok",
+    value: [],
+  });
 });

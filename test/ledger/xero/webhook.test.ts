@@ -16,7 +16,10 @@ const event = {
   eventDateUtc: "2025-12-02T00:44:09.923",
 };
 
-function deliver(body: string, signature = createHmac("sha256", key).update(body).digest("base64")) {
+function deliver(
+  body: string,
+  signature = createHmac("sha256", key).update(body).digest("base64"),
+) {
   return readXeroWebhook({ rawBody: Buffer.from(body), signature }, key);
 }
 
@@ -25,13 +28,17 @@ function bodyOf(...events: readonly object[]): string {
 }
 
 test("a hint says which thing of which tenant was changed and when", () => {
-  const hints = [{ tenantId, kind: "credit_notes", ledgerId: id, changedAt: "2025-12-02T00:44:09.923Z" }];
+  const hints = [
+    { tenantId, kind: "credit_notes", ledgerId: id, changedAt: "2025-12-02T00:44:09.923Z" },
+  ];
   expect(deliver(bodyOf(event))).toEqual({ kind: "hints", hints });
 });
 
 test("a time that is not told to the millisecond is none", () => {
   for (const eventDateUtc of ["2025-12-02T00:44:09", "2025-13-02T00:44:09.923", "yesterday", 5]) {
-    expect(deliver(bodyOf({ ...event, eventDateUtc }))).toMatchObject({ hints: [{ changedAt: null }] });
+    expect(deliver(bodyOf({ ...event, eventDateUtc }))).toMatchObject({
+      hints: [{ changedAt: null }],
+    });
   }
 });
 

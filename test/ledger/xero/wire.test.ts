@@ -4,7 +4,10 @@ import { describe, expect, test } from "vitest";
 import { decimalTextOf, scaledOf } from "../../../src/ledger/port/decimal-text.ts";
 import { readExactJson, writeExactJson } from "../../../src/ledger/port/exact-json.ts";
 import { writeAmount, writeLine } from "../../../src/ledger/xero/documents/write-line.ts";
-import { idempotencyKeyOf, type KeyedWrite } from "../../../src/ledger/xero/wire/idempotency-key.ts";
+import {
+  idempotencyKeyOf,
+  type KeyedWrite,
+} from "../../../src/ledger/xero/wire/idempotency-key.ts";
 import {
   dateOf,
   instantOf,
@@ -18,8 +21,15 @@ const line = { description: "Seats", accountCode: "200", taxType: null };
 
 describe("lines", () => {
   test("an exact product goes as quantity and unit amount", () => {
-    const written = writeLine({ ...line, quantity: "3.0000", unitAmount: "10.5000", amount: "31.5000" });
-    expect(writeExactJson(written)).toBe('{"Description":"Seats","Quantity":3,"UnitAmount":10.5,"AccountCode":"200"}');
+    const written = writeLine({
+      ...line,
+      quantity: "3.0000",
+      unitAmount: "10.5000",
+      amount: "31.5000",
+    });
+    expect(writeExactJson(written)).toBe(
+      '{"Description":"Seats","Quantity":3,"UnitAmount":10.5,"AccountCode":"200"}',
+    );
   });
 
   test("any other goes as one times the amount, with the arithmetic in words", () => {
@@ -32,10 +42,14 @@ describe("lines", () => {
   });
 
   test("quantity times unit amount is always exactly the amount", () => {
-    const decimal = fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }).map((scaled) => decimalTextOf(scaled, 4));
+    const decimal = fc
+      .bigInt({ min: -(10n ** 12n), max: 10n ** 12n })
+      .map((scaled) => decimalTextOf(scaled, 4));
     fc.assert(
       fc.property(decimal, decimal, decimal, (quantity, unitAmount, amount) => {
-        const sent = readExactJson(writeExactJson(writeLine({ ...line, quantity, unitAmount, amount }))) as {
+        const sent = readExactJson(
+          writeExactJson(writeLine({ ...line, quantity, unitAmount, amount })),
+        ) as {
           Quantity: string;
           UnitAmount: string;
         };
@@ -45,14 +59,22 @@ describe("lines", () => {
   });
 
   test("an amount goes with all its digits and no more", () => {
-    const texts = ["10", "10.5000", "0.0001", "-3.10", "99999999999999.9999"].map((text) => writeAmount(text));
+    const texts = ["10", "10.5000", "0.0001", "-3.10", "99999999999999.9999"].map((text) =>
+      writeAmount(text),
+    );
     expect(writeExactJson(texts)).toBe("[10,10.5,0.0001,-3.1,99999999999999.9999]");
   });
 
   test("a description never grows beyond what the ledger takes", () => {
     const description = "x".repeat(5_000);
     const exact = writeLine({ ...line, description, quantity: "1", unitAmount: "1", amount: "1" });
-    const worded = writeLine({ ...line, description, quantity: "3", unitAmount: "0.3333", amount: "1" });
+    const worded = writeLine({
+      ...line,
+      description,
+      quantity: "3",
+      unitAmount: "0.3333",
+      amount: "1",
+    });
     expect(exact.Description).toHaveLength(4_000);
     expect(worded.Description).toHaveLength(4_000);
     expect(worded.Description).toMatch(/\(3 × 0\.3333 = 1\)$/);
@@ -119,7 +141,12 @@ describe("elements", () => {
     ["GDPRREQUEST", "erased"],
   ] as const)("a contact that is %s is %s", (ContactStatus, status) => {
     const contact = { ContactID: "c", Name: "N", ContactStatus, UpdatedDateUTC: "/Date(0)/" };
-    expect(readContact(contact)).toMatchObject({ status, code: null, email: null, mergedInto: null });
+    expect(readContact(contact)).toMatchObject({
+      status,
+      code: null,
+      email: null,
+      mergedInto: null,
+    });
     expect(readContact({ ...contact, ContactStatus: "SOMETHING" })).toBeUndefined();
   });
 
@@ -201,7 +228,9 @@ describe("credit notes", () => {
       { ...allocation, IsDeleted: true, Invoice: null },
       { ...allocation, AllocationID: undefined },
     ];
-    expect(readCreditNote({ ...note, Allocations })?.allocations).toMatchObject([{ id: "", amount: "13.5000" }]);
+    expect(readCreditNote({ ...note, Allocations })?.allocations).toMatchObject([
+      { id: "", amount: "13.5000" },
+    ]);
     expect(readCreditNote({ ...note, Allocations: undefined })?.allocations).toEqual([]);
   });
 
@@ -222,7 +251,9 @@ describe("credit notes", () => {
 
 describe("filters", () => {
   test("quotes and backslashes cannot leave their text", () => {
-    expect(whereIs("CreditNoteNumber", 'a" OR Name=="b\\')).toBe(String.raw`CreditNoteNumber=="a\" OR Name==\"b\\"`);
+    expect(whereIs("CreditNoteNumber", 'a" OR Name=="b\\')).toBe(
+      String.raw`CreditNoteNumber=="a\" OR Name==\"b\\"`,
+    );
   });
 
   test("long lists are split, complete, without repeats and short enough for an address", () => {
@@ -283,6 +314,8 @@ describe("idempotency keys", () => {
       { variant: "2" },
       { body: "{} " },
     ];
-    expect(new Set(others.map((other) => idempotencyKeyOf({ ...write, ...other }))).size).toBe(others.length);
+    expect(new Set(others.map((other) => idempotencyKeyOf({ ...write, ...other }))).size).toBe(
+      others.length,
+    );
   });
 });

@@ -13,7 +13,9 @@ const api = new AccountingApi();
 beforeAll(async () => {
   world = await startDemoWorld();
   connection = await world.connect();
-  const credentials = Buffer.from(`${connection.clientId}:${connection.clientSecret}`).toString("base64");
+  const credentials = Buffer.from(`${connection.clientId}:${connection.clientSecret}`).toString(
+    "base64",
+  );
   const answer = await fetch(connection.identityUrl, {
     method: "POST",
     headers: { authorization: `Basic ${credentials}` },
@@ -33,7 +35,10 @@ async function makeContact(): Promise<string> {
   return made.body.contacts?.[0]?.contactID ?? "";
 }
 
-async function makeInvoice(status: (typeof Invoice.StatusEnum)[keyof typeof Invoice.StatusEnum], contactID: string) {
+async function makeInvoice(
+  status: (typeof Invoice.StatusEnum)[keyof typeof Invoice.StatusEnum],
+  contactID: string,
+) {
   const invoice = {
     type: Invoice.TypeEnum.ACCREC,
     invoiceNumber: `NODE-${crypto.randomUUID()}`,
@@ -41,10 +46,24 @@ async function makeInvoice(status: (typeof Invoice.StatusEnum)[keyof typeof Invo
     date: "2026-03-01",
     dueDate: "2026-03-31",
     lineAmountTypes: LineAmountTypes.Exclusive,
-    lineItems: [{ description: "Guitar", quantity: 2, unitAmount: 19.9955, accountCode: "200", taxType: "OUTPUT2" }],
+    lineItems: [
+      {
+        description: "Guitar",
+        quantity: 2,
+        unitAmount: 19.9955,
+        accountCode: "200",
+        taxType: "OUTPUT2",
+      },
+    ],
     status,
   };
-  const made = await api.createInvoices(tenant(), { invoices: [invoice] }, true, 4, crypto.randomUUID());
+  const made = await api.createInvoices(
+    tenant(),
+    { invoices: [invoice] },
+    true,
+    4,
+    crypto.randomUUID(),
+  );
   return made.body.invoices?.[0];
 }
 
@@ -55,10 +74,18 @@ async function makeCreditNote(contactID: string, unitAmount = 10) {
     contact: { contactID },
     date: "2026-03-05",
     lineAmountTypes: LineAmountTypes.Exclusive,
-    lineItems: [{ description: "Returned", quantity: 1, unitAmount, accountCode: "200", taxType: "OUTPUT2" }],
+    lineItems: [
+      { description: "Returned", quantity: 1, unitAmount, accountCode: "200", taxType: "OUTPUT2" },
+    ],
     status: CreditNote.StatusEnum.AUTHORISED,
   };
-  const made = await api.createCreditNotes(tenant(), { creditNotes: [creditNote] }, true, 4, crypto.randomUUID());
+  const made = await api.createCreditNotes(
+    tenant(),
+    { creditNotes: [creditNote] },
+    true,
+    4,
+    crypto.randomUUID(),
+  );
   return made.body.creditNotes?.[0];
 }
 
@@ -76,29 +103,57 @@ describe("xero-node", () => {
     const read = await api.getContact(tenant(), contactID);
     expect(read.body.contacts?.[0]).toMatchObject({ contactID, emailAddress: "node@example.com" });
     const status = Contact.ContactStatusEnum.ARCHIVED;
-    const changed = await api.updateContact(tenant(), contactID, { contacts: [{ contactID, contactStatus: status }] });
+    const changed = await api.updateContact(tenant(), contactID, {
+      contacts: [{ contactID, contactStatus: status }],
+    });
     expect(changed.body.contacts?.[0]?.contactStatus).toBe(status);
   });
 
   test("creates an invoice with exact amounts and reads it with its lines", async () => {
     const made = await makeInvoice(Invoice.StatusEnum.AUTHORISED, await makeContact());
-    expect(made).toMatchObject({ status: "AUTHORISED", subTotal: 39.99, totalTax: 8, total: 47.99, amountDue: 47.99 });
+    expect(made).toMatchObject({
+      status: "AUTHORISED",
+      subTotal: 39.99,
+      totalTax: 8,
+      total: 47.99,
+      amountDue: 47.99,
+    });
     const read = await api.getInvoice(tenant(), made?.invoiceID ?? "", 4);
     const [invoice] = read.body.invoices ?? [];
-    expect(invoice?.lineItems?.[0]).toMatchObject({ description: "Guitar", unitAmount: 19.9955, lineAmount: 39.99 });
+    expect(invoice?.lineItems?.[0]).toMatchObject({
+      description: "Guitar",
+      unitAmount: 19.9955,
+      lineAmount: 39.99,
+    });
     expect(new Date(invoice?.date ?? "").toISOString()).toBe("2026-03-01T00:00:00.000Z");
   });
 
   test("lists what changed since a time, and nothing before it", async () => {
     const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await makeContact());
     const since = (date: Date) =>
-      api.getInvoices(tenant(), date, undefined, undefined, [], [], [], ["DRAFT"], 1, false, false, 4);
+      api.getInvoices(
+        tenant(),
+        date,
+        undefined,
+        undefined,
+        [],
+        [],
+        [],
+        ["DRAFT"],
+        1,
+        false,
+        false,
+        4,
+      );
     const recent = await since(new Date(Date.now() - 60_000));
     expect(recent.body.invoices?.map(({ invoiceID }) => invoiceID)).toContain(made?.invoiceID);
     expect(recent.body.pagination).toMatchObject({ page: 1 });
     expect((await since(new Date(Date.now() + 60_000))).body.invoices).toEqual([]);
-    const contacts = (date: Date) => api.getContacts(tenant(), date, undefined, undefined, undefined, 1, true);
-    const changed = (await contacts(new Date(Date.now() - 60_000))).body.contacts?.map(({ contactID }) => contactID);
+    const contacts = (date: Date) =>
+      api.getContacts(tenant(), date, undefined, undefined, undefined, 1, true);
+    const changed = (await contacts(new Date(Date.now() - 60_000))).body.contacts?.map(
+      ({ contactID }) => contactID,
+    );
     expect(changed).toContain(made?.contact?.contactID);
     expect((await contacts(new Date(Date.now() + 60_000))).body.contacts).toEqual([]);
   });
@@ -106,7 +161,14 @@ describe("xero-node", () => {
   test("finds an invoice by its number", async () => {
     const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await makeContact());
     const numbers = [made?.invoiceNumber ?? ""];
-    const found = await api.getInvoices(tenant(), undefined, undefined, undefined, undefined, numbers);
+    const found = await api.getInvoices(
+      tenant(),
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      numbers,
+    );
     expect(found.body.invoices?.map(({ invoiceID }) => invoiceID)).toEqual([made?.invoiceID]);
   });
 
@@ -117,18 +179,33 @@ describe("xero-node", () => {
     const approved = await api.updateInvoice(tenant(), id, {
       invoices: [{ status: Invoice.StatusEnum.AUTHORISED, reference: "edited" }],
     });
-    expect(approved.body.invoices?.[0]).toMatchObject({ status: "AUTHORISED", reference: "edited" });
+    expect(approved.body.invoices?.[0]).toMatchObject({
+      status: "AUTHORISED",
+      reference: "edited",
+    });
     const { lineItemID = "" } = approved.body.invoices?.[0]?.lineItems?.[0] ?? {};
-    const more = { description: "Case", quantity: 1, unitAmount: 10, accountCode: "200", taxType: "OUTPUT2" };
+    const more = {
+      description: "Case",
+      quantity: 1,
+      unitAmount: 10,
+      accountCode: "200",
+      taxType: "OUTPUT2",
+    };
     const edited = await api.updateInvoice(
       tenant(),
       id,
       { invoices: [{ lineItems: [{ lineItemID, quantity: 1 }, more] }] },
       4,
     );
-    expect(edited.body.invoices?.[0]).toMatchObject({ subTotal: 30, totalTax: 6, lineItems: [{}, { lineAmount: 10 }] });
+    expect(edited.body.invoices?.[0]).toMatchObject({
+      subTotal: 30,
+      totalTax: 6,
+      lineItems: [{}, { lineAmount: 10 }],
+    });
     expect(edited.body.invoices?.[0]?.lineItems?.[0]?.lineItemID).toBe(lineItemID);
-    const voided = await api.updateInvoice(tenant(), id, { invoices: [{ status: Invoice.StatusEnum.VOIDED }] });
+    const voided = await api.updateInvoice(tenant(), id, {
+      invoices: [{ status: Invoice.StatusEnum.VOIDED }],
+    });
     expect(voided.body.invoices?.[0]).toMatchObject({ status: "VOIDED", amountDue: 0 });
     const other = await makeInvoice(Invoice.StatusEnum.DRAFT, contactID);
     const deleted = await api.updateInvoice(tenant(), other?.invoiceID ?? "", {
@@ -140,7 +217,9 @@ describe("xero-node", () => {
   test("is told what was wrong in Xero's error body", async () => {
     const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await makeContact());
     const refused = await api
-      .updateInvoice(tenant(), made?.invoiceID ?? "", { invoices: [{ status: Invoice.StatusEnum.VOIDED }] })
+      .updateInvoice(tenant(), made?.invoiceID ?? "", {
+        invoices: [{ status: Invoice.StatusEnum.VOIDED }],
+      })
       .then(
         () => "accepted",
         (error: string) => error,
@@ -153,18 +232,30 @@ describe("xero-node", () => {
 
   test("creates a credit note with exact amounts and reads it with its lines", async () => {
     const made = await makeCreditNote(await makeContact(), 12.3455);
-    expect(made).toMatchObject({ status: "AUTHORISED", subTotal: 12.35, totalTax: 2.47, total: 14.82 });
+    expect(made).toMatchObject({
+      status: "AUTHORISED",
+      subTotal: 12.35,
+      totalTax: 2.47,
+      total: 14.82,
+    });
     const note = await readCreditNote(made?.creditNoteID);
     expect(note).toMatchObject({ type: "ACCRECCREDIT", remainingCredit: 14.82, allocations: [] });
-    expect(note?.lineItems?.[0]).toMatchObject({ description: "Returned", unitAmount: 12.3455, lineAmount: 12.35 });
+    expect(note?.lineItems?.[0]).toMatchObject({
+      description: "Returned",
+      unitAmount: 12.3455,
+      lineAmount: 12.35,
+    });
     expect(new Date(note?.date ?? "").toISOString()).toBe("2026-03-05T00:00:00.000Z");
   });
 
   test("lists credit notes that changed since a time, and finds one by its number", async () => {
     const made = await makeCreditNote(await makeContact());
-    const since = (date: Date) => api.getCreditNotes(tenant(), date, undefined, "UpdatedDateUTC ASC", 1, 4);
+    const since = (date: Date) =>
+      api.getCreditNotes(tenant(), date, undefined, "UpdatedDateUTC ASC", 1, 4);
     const recent = await since(new Date(Date.now() - 60_000));
-    expect(recent.body.creditNotes?.map(({ creditNoteID }) => creditNoteID)).toContain(made?.creditNoteID);
+    expect(recent.body.creditNotes?.map(({ creditNoteID }) => creditNoteID)).toContain(
+      made?.creditNoteID,
+    );
     expect(recent.body.pagination).toMatchObject({ page: 1 });
     expect((await since(new Date(Date.now() + 60_000))).body.creditNotes).toEqual([]);
     const where = `CreditNoteNumber=="${made?.creditNoteNumber}" OR CreditNoteNumber=="none"`;
@@ -176,16 +267,32 @@ describe("xero-node", () => {
     const contactID = await makeContact();
     const invoice = await makeInvoice(Invoice.StatusEnum.AUTHORISED, contactID);
     const { creditNoteID = "" } = (await makeCreditNote(contactID)) ?? {};
-    const allocation = { invoice: { invoiceID: invoice?.invoiceID ?? "" }, amount: 12, date: "2026-03-06" };
-    const put = await api.createCreditNoteAllocation(tenant(), creditNoteID, { allocations: [allocation] }, true);
-    expect(put.body.allocations).toMatchObject([{ amount: 12, invoice: { invoiceID: invoice?.invoiceID } }]);
+    const allocation = {
+      invoice: { invoiceID: invoice?.invoiceID ?? "" },
+      amount: 12,
+      date: "2026-03-06",
+    };
+    const put = await api.createCreditNoteAllocation(
+      tenant(),
+      creditNoteID,
+      { allocations: [allocation] },
+      true,
+    );
+    expect(put.body.allocations).toMatchObject([
+      { amount: 12, invoice: { invoiceID: invoice?.invoiceID } },
+    ]);
     expect(put.body.allocations?.[0]?.allocationID).toBeUndefined();
 
     const spent = await readCreditNote(creditNoteID);
     expect(spent).toMatchObject({
       status: "PAID",
       remainingCredit: 0,
-      allocations: [{ amount: 12, invoice: { invoiceID: invoice?.invoiceID, invoiceNumber: invoice?.invoiceNumber } }],
+      allocations: [
+        {
+          amount: 12,
+          invoice: { invoiceID: invoice?.invoiceID, invoiceNumber: invoice?.invoiceNumber },
+        },
+      ],
     });
     expect(await readInvoice(invoice?.invoiceID)).toMatchObject({
       amountCredited: 12,
@@ -201,7 +308,10 @@ describe("xero-node", () => {
       remainingCredit: 12,
       allocations: [],
     });
-    expect(await readInvoice(invoice?.invoiceID)).toMatchObject({ amountCredited: 0, amountDue: 47.99 });
+    expect(await readInvoice(invoice?.invoiceID)).toMatchObject({
+      amountCredited: 0,
+      amountDue: 47.99,
+    });
   });
 
   test("voids a credit note, and not one whose credit is on an invoice", async () => {
@@ -211,16 +321,24 @@ describe("xero-node", () => {
     const allocations = [{ invoice: { invoiceID }, amount: 1, date: "2026-03-06" }];
     await api.createCreditNoteAllocation(tenant(), creditNoteID, { allocations });
     const asVoided = { creditNotes: [{ status: CreditNote.StatusEnum.VOIDED }] };
-    await expect(api.updateCreditNote(tenant(), creditNoteID, asVoided)).rejects.toContain("credit note allocated");
+    await expect(api.updateCreditNote(tenant(), creditNoteID, asVoided)).rejects.toContain(
+      "credit note allocated",
+    );
     const other = await makeCreditNote(contactID);
     const voided = await api.updateCreditNote(tenant(), other?.creditNoteID ?? "", asVoided);
     expect(voided.body.creditNotes).toMatchObject([{ status: "VOIDED", remainingCredit: 0 }]);
   });
 
   test("pays an invoice in part and in full, lists payments that changed since a time, and deletes one", async () => {
-    const { invoiceID = "" } = (await makeInvoice(Invoice.StatusEnum.AUTHORISED, await makeContact())) ?? {};
+    const { invoiceID = "" } =
+      (await makeInvoice(Invoice.StatusEnum.AUTHORISED, await makeContact())) ?? {};
     const pay = async (amount: number) => {
-      const payment = { invoice: { invoiceID }, account: { code: "090" }, date: "2026-03-09", amount };
+      const payment = {
+        invoice: { invoiceID },
+        account: { code: "090" },
+        date: "2026-03-09",
+        amount,
+      };
       return (await api.createPayment(tenant(), payment, crypto.randomUUID())).body.payments?.[0];
     };
     const part = await pay(40);
@@ -230,8 +348,14 @@ describe("xero-node", () => {
       amount: 40,
       invoice: { invoiceID },
     });
-    expect(await readInvoice(invoiceID)).toMatchObject({ status: "AUTHORISED", amountPaid: 40, amountDue: 7.99 });
-    await expect(pay(8)).rejects.toContain("Payment amount exceeds the amount outstanding on this document.");
+    expect(await readInvoice(invoiceID)).toMatchObject({
+      status: "AUTHORISED",
+      amountPaid: 40,
+      amountDue: 7.99,
+    });
+    await expect(pay(8)).rejects.toContain(
+      "Payment amount exceeds the amount outstanding on this document.",
+    );
     const rest = await pay(7.99);
     expect(await readInvoice(invoiceID)).toMatchObject({
       status: "PAID",
@@ -241,8 +365,14 @@ describe("xero-node", () => {
 
     const asDeleted = { status: `${Payment.StatusEnum.DELETED}` };
     const deleted = await api.deletePayment(tenant(), rest?.paymentID ?? "", asDeleted);
-    expect(deleted.body.payments).toMatchObject([{ paymentID: rest?.paymentID, status: "DELETED" }]);
-    expect(await readInvoice(invoiceID)).toMatchObject({ status: "AUTHORISED", amountPaid: 40, amountDue: 7.99 });
+    expect(deleted.body.payments).toMatchObject([
+      { paymentID: rest?.paymentID, status: "DELETED" },
+    ]);
+    expect(await readInvoice(invoiceID)).toMatchObject({
+      status: "AUTHORISED",
+      amountPaid: 40,
+      amountDue: 7.99,
+    });
     await expect(api.deletePayment(tenant(), rest?.paymentID ?? "", asDeleted)).rejects.toContain(
       "not of valid status",
     );
@@ -261,9 +391,18 @@ describe("xero-node", () => {
 
   test("reads organisation, accounts, tax rates and currencies", async () => {
     const organisations = await api.getOrganisations(tenant());
-    expect(organisations.body.organisations?.[0]).toMatchObject({ name: "Test Ltd", baseCurrency: "GBP" });
-    expect((await api.getAccounts(tenant())).body.accounts?.map(({ code }) => code)).toContain("200");
-    expect((await api.getTaxRates(tenant())).body.taxRates?.map(({ taxType }) => taxType)).toContain("OUTPUT2");
-    expect((await api.getCurrencies(tenant())).body.currencies?.map(({ code }) => `${code}`)).toContain("GBP");
+    expect(organisations.body.organisations?.[0]).toMatchObject({
+      name: "Test Ltd",
+      baseCurrency: "GBP",
+    });
+    expect((await api.getAccounts(tenant())).body.accounts?.map(({ code }) => code)).toContain(
+      "200",
+    );
+    expect(
+      (await api.getTaxRates(tenant())).body.taxRates?.map(({ taxType }) => taxType),
+    ).toContain("OUTPUT2");
+    expect(
+      (await api.getCurrencies(tenant())).body.currencies?.map(({ code }) => `${code}`),
+    ).toContain("GBP");
   });
 });

@@ -12,7 +12,10 @@ export interface StoredKey {
 }
 
 /** Makes an organisation; `testClock` makes it a sandbox. */
-export async function insertOrganisation(pool: pg.Pool, testClock: Date | null = null): Promise<string> {
+export async function insertOrganisation(
+  pool: pg.Pool,
+  testClock: Date | null = null,
+): Promise<string> {
   const id = randomUUID();
   await pool.query(
     `INSERT INTO organisations (id, name, timezone, default_currency, livemode, test_clock) VALUES ($1, 'Acme', 'UTC', 'EUR', $2, $3)`,

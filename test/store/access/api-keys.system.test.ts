@@ -1,7 +1,11 @@
 /** Admission on real PostgreSQL: who is known, and that no window ever lets one request too many through. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Admission, createAccess, isDatabaseUnreachable } from "../../../src/store/access/api-keys.ts";
+import {
+  type Admission,
+  createAccess,
+  isDatabaseUnreachable,
+} from "../../../src/store/access/api-keys.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { freePort } from "../../support/ports.ts";
@@ -25,7 +29,8 @@ afterAll(async () => {
 /** A pool that waits for an admission as long as a slow machine may need: the service tells a request after three seconds that it has none. */
 const patient = (own: pg.Pool) =>
   ({
-    query: (statement: pg.QueryConfig) => own.query({ ...statement, query_timeout: 60_000 } as pg.QueryConfig),
+    query: (statement: pg.QueryConfig) =>
+      own.query({ ...statement, query_timeout: 60_000 } as pg.QueryConfig),
   }) as pg.Pool;
 
 const kinds = (admissions: readonly Admission[]) => admissions.map(({ kind }) => kind);
@@ -44,9 +49,10 @@ async function age(apiKeyId: string, seconds: number): Promise<void> {
 describe("keys", () => {
   test("a valid key brings its organisation's flags and the database's time", async () => {
     const key = await insertKey(pool, { scopes: ["usage:write", "invoices:read"] });
-    await pool.query("UPDATE organisations SET usage_allowed = true, can_create_ledger_contacts = true WHERE id = $1", [
-      key.organisationId,
-    ]);
+    await pool.query(
+      "UPDATE organisations SET usage_allowed = true, can_create_ledger_contacts = true WHERE id = $1",
+      [key.organisationId],
+    );
     const before = Date.now();
     const admission = await createAccess(patient(pool)).admit(key.hash);
     expect(admission).toMatchObject({
@@ -69,13 +75,18 @@ describe("keys", () => {
   test("a sandbox's now is its test clock", async () => {
     const clock = new Date("2031-01-31T12:00:00Z");
     const key = await insertKey(pool, { organisationId: await insertOrganisation(pool, clock) });
-    expect(await createAccess(patient(pool)).admit(key.hash)).toMatchObject({ key: { livemode: false, now: clock } });
+    expect(await createAccess(patient(pool)).admit(key.hash)).toMatchObject({
+      key: { livemode: false, now: clock },
+    });
   });
 
   test("an unknown, a revoked and an expired key are alike", async () => {
     const access = createAccess(patient(pool));
     const past = new Date(Date.now() - 1000);
-    const keys = [await insertKey(pool, { revokedAt: past }), await insertKey(pool, { expiresAt: past })];
+    const keys = [
+      await insertKey(pool, { revokedAt: past }),
+      await insertKey(pool, { expiresAt: past }),
+    ];
     for (const hash of [Buffer.alloc(32, 7), ...keys.map((key) => key.hash)]) {
       expect(await access.admit(hash)).toEqual({ kind: "unknown" });
     }
@@ -87,31 +98,38 @@ describe("keys", () => {
       await insertKey(pool),
       await insertKey(pool, { expiresAt: new Date(Date.now() + 60_000) }),
     ];
-    expect(kinds(await Promise.all([access.admit(revoked.hash), access.admit(expired.hash)]))).toEqual([
-      "admitted",
-      "admitted",
+    expect(
+      kinds(await Promise.all([access.admit(revoked.hash), access.admit(expired.hash)])),
+    ).toEqual(["admitted", "admitted"]);
+    await pool.query("UPDATE api_keys SET revoked_at = clock_timestamp() WHERE id = $1", [
+      revoked.apiKeyId,
     ]);
-    await pool.query("UPDATE api_keys SET revoked_at = clock_timestamp() WHERE id = $1", [revoked.apiKeyId]);
-    await pool.query("UPDATE api_keys SET expires_at = clock_timestamp() WHERE id = $1", [expired.apiKeyId]);
-    expect(kinds(await Promise.all([access.admit(revoked.hash), access.admit(expired.hash)]))).toEqual([
-      "unknown",
-      "unknown",
+    await pool.query("UPDATE api_keys SET expires_at = clock_timestamp() WHERE id = $1", [
+      expired.apiKeyId,
     ]);
+    expect(
+      kinds(await Promise.all([access.admit(revoked.hash), access.admit(expired.hash)])),
+    ).toEqual(["unknown", "unknown"]);
   });
 
   test("the last use is noted, once a minute at most", async () => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool));
     const lastUse = async () =>
-      (await pool.query<{ last_used_at: Date }>("SELECT last_used_at FROM api_keys WHERE id = $1", [key.apiKeyId]))
-        .rows[0]?.last_used_at;
+      (
+        await pool.query<{ last_used_at: Date }>(
+          "SELECT last_used_at FROM api_keys WHERE id = $1",
+          [key.apiKeyId],
+        )
+      ).rows[0]?.last_used_at;
     await access.admit(key.hash);
     const first = await lastUse();
     await access.admit(key.hash);
     expect(await lastUse()).toEqual(first);
-    await pool.query("UPDATE api_keys SET last_used_at = last_used_at - interval '61 seconds' WHERE id = $1", [
-      key.apiKeyId,
-    ]);
+    await pool.query(
+      "UPDATE api_keys SET last_used_at = last_used_at - interval '61 seconds' WHERE id = $1",
+      [key.apiKeyId],
+    );
     await access.admit(key.hash);
     expect((await lastUse())?.getTime()).toBeGreaterThan(first?.getTime() ?? 0);
   });
@@ -122,12 +140,19 @@ describe("the rate limit", () => {
     const key = await insertKey(pool);
     const accesses = pools.map((one) => createAccess(patient(one)));
     const admissions = await Promise.all(
-      Array.from({ length: 400 }, (_, index) => accesses[index % 2]?.admit(key.hash) as Promise<Admission>),
+      Array.from(
+        { length: 400 },
+        (_, index) => accesses[index % 2]?.admit(key.hash) as Promise<Admission>,
+      ),
     );
     expect(count(admissions, "admitted")).toBe(120);
     expect(count(admissions, "limited")).toBe(280);
-    const remaining = admissions.flatMap((one) => (one.kind === "admitted" ? [one.rate.remaining] : []));
-    expect(remaining.sort((a, b) => a - b)).toEqual(Array.from({ length: 120 }, (_, index) => index));
+    const remaining = admissions.flatMap((one) =>
+      one.kind === "admitted" ? [one.rate.remaining] : [],
+    );
+    expect(remaining.sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 120 }, (_, index) => index),
+    );
   });
 
   test("counts in any 60 seconds: what is older makes room, one by one", async () => {
@@ -138,12 +163,24 @@ describe("the rate limit", () => {
     await access.admit(key.hash);
     // Some seconds less on a machine that has other things to do.
     const resetSeconds = expect.toSatisfy((seconds) => seconds > 20 && seconds <= 30);
-    expect(await access.admit(key.hash)).toMatchObject({ kind: "admitted", rate: { remaining: 0, resetSeconds } });
-    expect(await access.admit(key.hash)).toMatchObject({ kind: "limited", rate: { remaining: 0, resetSeconds } });
+    expect(await access.admit(key.hash)).toMatchObject({
+      kind: "admitted",
+      rate: { remaining: 0, resetSeconds },
+    });
+    expect(await access.admit(key.hash)).toMatchObject({
+      kind: "limited",
+      rate: { remaining: 0, resetSeconds },
+    });
     await age(key.apiKeyId, 30);
-    expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual(["admitted", "limited"]);
+    expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual([
+      "admitted",
+      "limited",
+    ]);
     await age(key.apiKeyId, 60);
-    expect(await access.admit(key.hash)).toMatchObject({ kind: "admitted", rate: { remaining: 2, resetSeconds: 60 } });
+    expect(await access.admit(key.hash)).toMatchObject({
+      kind: "admitted",
+      rate: { remaining: 2, resetSeconds: 60 },
+    });
   });
 
   test("does not count what it refuses", async () => {
@@ -151,7 +188,10 @@ describe("the rate limit", () => {
     const access = createAccess(patient(pool), { limitPerMinute: 2 });
     for (let turn = 0; turn < 10; turn++) await access.admit(key.hash);
     await age(key.apiKeyId, 60);
-    expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual(["admitted", "admitted"]);
+    expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual([
+      "admitted",
+      "admitted",
+    ]);
   });
 
   test("is each key's own, and many keys from two processes never deadlock", async () => {

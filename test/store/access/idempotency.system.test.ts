@@ -46,7 +46,14 @@ function storeOver(over: Pick<pg.Pool, "query"> = pool, leaseMs = 60_000): Idemp
 function requestOf(body: string, key = "order-1", of: StoredKey = apiKey): KeyRequest {
   const fingerprint = createHash("sha256").update(body).digest();
   const { apiKeyId, organisationId } = of;
-  return { apiKeyId, organisationId, key, operation: "billing.v1.Test/Do", path: "/v1/test", fingerprint };
+  return {
+    apiKeyId,
+    organisationId,
+    key,
+    operation: "billing.v1.Test/Do",
+    path: "/v1/test",
+    fingerprint,
+  };
 }
 
 async function claimOf(store: IdempotencyStore, request: KeyRequest): Promise<Claim> {
@@ -64,19 +71,26 @@ async function killedClaim(request: KeyRequest): Promise<Claim> {
 }
 
 /** Where each of these statements has the length of a lease. */
-const leaseAt: Readonly<Record<string, number>> = { begin_idempotent_request: 7, renew_idempotent_requests: 3 };
+const leaseAt: Readonly<Record<string, number>> = {
+  begin_idempotent_request: 7,
+  renew_idempotent_requests: 3,
+};
 
 /** Leases are of a minute here, however soon a store renews its own: none goes by while the machine stands still. */
 function longLeased(query: (config: pg.QueryConfig) => Promise<unknown>): pg.Pool {
   const asked = (config: pg.QueryConfig) => {
     const at = leaseAt[config.name ?? ""];
-    return query(at === undefined ? config : { ...config, values: (config.values ?? []).with(at, 60_000) });
+    return query(
+      at === undefined ? config : { ...config, values: (config.values ?? []).with(at, 60_000) },
+    );
   };
   return { query: asked } as unknown as pg.Pool;
 }
 
-const letLeaseGoBy = () => pool.query("UPDATE idempotency_keys SET lease_until = clock_timestamp() - interval '1 ms'");
-const letDayGoBy = () => pool.query("UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 ms'");
+const letLeaseGoBy = () =>
+  pool.query("UPDATE idempotency_keys SET lease_until = clock_timestamp() - interval '1 ms'");
+const letDayGoBy = () =>
+  pool.query("UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 ms'");
 const response = Buffer.from("the response");
 
 describe("a key", () => {
@@ -88,7 +102,8 @@ describe("a key", () => {
       const begun = await Promise.all(
         Array.from(
           { length: parallel },
-          (_, index) => both[index % 2]?.begin(requestOf("same", `trial-${trial}`)) as Promise<Begun>,
+          (_, index) =>
+            both[index % 2]?.begin(requestOf("same", `trial-${trial}`)) as Promise<Begun>,
         ),
       );
       expect(begun.filter(({ kind }) => kind === "begun")).toHaveLength(1);
@@ -120,7 +135,9 @@ describe("a key", () => {
   test("is its API key's own", async () => {
     const store = storeOver();
     await claimOf(store, requestOf("one"));
-    expect((await store.begin(requestOf("other", "order-1", await insertKey(pool)))).kind).toBe("begun");
+    expect((await store.begin(requestOf("other", "order-1", await insertKey(pool)))).kind).toBe(
+      "begun",
+    );
   });
 
   test("of a killed process works again when the lease has gone by, and not before", async () => {
@@ -128,7 +145,9 @@ describe("a key", () => {
     await killedClaim(requestOf("same"));
     expect((await store.begin(requestOf("same"))).kind).toBe("running");
     await letLeaseGoBy();
-    const begun = await Promise.all(Array.from({ length: 10 }, () => store.begin(requestOf("same"))));
+    const begun = await Promise.all(
+      Array.from({ length: 10 }, () => store.begin(requestOf("same"))),
+    );
     expect(begun.filter(({ kind }) => kind === "begun")).toHaveLength(1);
   });
 
@@ -171,15 +190,19 @@ describe("while the process lives", () => {
   test("its leases are renewed, by one statement for all its runs", async () => {
     const renewed: number[] = [];
     const counting = longLeased((config) => {
-      if (config.name === "renew_idempotent_requests") renewed.push((config.values?.[0] as unknown[]).length);
+      if (config.name === "renew_idempotent_requests")
+        renewed.push((config.values?.[0] as unknown[]).length);
       return pool.query(config);
     });
     const store = storeOver(counting, 1_500);
     await Promise.all(["a", "b", "c"].map((key) => claimOf(store, requestOf("same", key))));
     const first = await leases();
-    await vi.waitFor(async () => expect(Math.min(...(await leases()))).toBeGreaterThan(Math.max(...first)), {
-      timeout: 20_000,
-    });
+    await vi.waitFor(
+      async () => expect(Math.min(...(await leases()))).toBeGreaterThan(Math.max(...first)),
+      {
+        timeout: 20_000,
+      },
+    );
     expect(renewed).toContain(3);
     expect((await store.begin(requestOf("same", "a"))).kind).toBe("running");
   });
@@ -192,23 +215,37 @@ describe("while the process lives", () => {
         ? Promise.reject(new Error("Connection terminated unexpectedly"))
         : pool.query(config),
     );
-    const store = createIdempotencyStore(flaky, { leaseMs: 1_500, onTrouble: (error) => troubles.push(error) });
+    const store = createIdempotencyStore(flaky, {
+      leaseMs: 1_500,
+      onTrouble: (error) => troubles.push(error),
+    });
     stores.push(store);
     expect(await store.complete(await claimOf(store, requestOf("same")), response)).toBeNull();
     await vi.waitFor(() => expect(troubles.length).toBeGreaterThan(2), { timeout: 20_000 });
     expect((await store.begin(requestOf("same"))).kind).toBe("running");
     broken = false;
-    await vi.waitFor(async () => expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response }), {
-      timeout: 20_000,
-    });
+    await vi.waitFor(
+      async () =>
+        expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response }),
+      {
+        timeout: 20_000,
+      },
+    );
   });
 });
 
 test("what is over is deleted in bounded batches, and nothing else", async () => {
   const store = storeOver();
-  for (const key of ["a", "b", "c", "d"]) await store.complete(await claimOf(store, requestOf("same", key)), response);
-  await pool.query("UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 hour' WHERE key <> 'd'");
-  expect([await store.deleteExpired(2), await store.deleteExpired(2), await store.deleteExpired(2)]).toEqual([2, 1, 0]);
+  for (const key of ["a", "b", "c", "d"])
+    await store.complete(await claimOf(store, requestOf("same", key)), response);
+  await pool.query(
+    "UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 hour' WHERE key <> 'd'",
+  );
+  expect([
+    await store.deleteExpired(2),
+    await store.deleteExpired(2),
+    await store.deleteExpired(2),
+  ]).toEqual([2, 1, 0]);
   const { rows } = await pool.query("SELECT key FROM idempotency_keys");
   expect(rows).toEqual([{ key: "d" }]);
 });
@@ -221,6 +258,8 @@ test("one API key's claim cannot be ended by a stranger's owner", async () => {
 });
 
 async function leases(): Promise<number[]> {
-  const { rows } = await pool.query<{ lease_until: Date }>("SELECT lease_until FROM idempotency_keys");
+  const { rows } = await pool.query<{ lease_until: Date }>(
+    "SELECT lease_until FROM idempotency_keys",
+  );
   return rows.map(({ lease_until }) => lease_until.getTime());
 }

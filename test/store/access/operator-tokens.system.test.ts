@@ -51,7 +51,10 @@ function countingPool(name: string) {
 /** The hash of an operator's token, and the ids of both. */
 async function insertOperator(role: string, revoked = false) {
   const [operatorId, tokenId, hash] = [newId(), newId(), randomBytes(32)];
-  await pool.query("INSERT INTO operators (id, name, role) VALUES ($1, 'Ada', $2)", [operatorId, role]);
+  await pool.query("INSERT INTO operators (id, name, role) VALUES ($1, 'Ada', $2)", [
+    operatorId,
+    role,
+  ]);
   await pool.query(
     `INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint, revoked_at)
       VALUES ($1, $2, 'Test', $3, 'hint', CASE WHEN $4 THEN now() END)`,

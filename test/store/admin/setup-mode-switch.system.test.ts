@@ -9,7 +9,10 @@ import { decideUnitsChange } from "../../../src/domain/subscriptions/change-unit
 import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
 import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
-import { createOrganisationStore, type OrganisationStore } from "../../../src/store/admin/organisations.ts";
+import {
+  createOrganisationStore,
+  type OrganisationStore,
+} from "../../../src/store/admin/organisations.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
@@ -32,9 +35,16 @@ afterAll(async () => {
   await world?.drop();
 });
 
-const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+const actor = {
+  operatorId: null,
+  operatorName: "Test",
+  tokenId: null,
+  operation: "Test",
+  requestId: null,
+};
 
-const switched = (organisation: string, on: boolean) => organisations.setSetupMode(actor, organisation, on);
+const switched = (organisation: string, on: boolean) =>
+  organisations.setSetupMode(actor, organisation, on);
 
 const isOn = async (organisation: string) => (await organisations.get(organisation))?.setupMode;
 
@@ -49,7 +59,8 @@ async function refusedSwitch(organisation: string, on: boolean): Promise<string>
   return error?.message ?? "";
 }
 
-const subscriptions = (organisation: string) => createStore(world.pool).organisation(organisation).subscriptions;
+const subscriptions = (organisation: string) =>
+  createStore(world.pool).organisation(organisation).subscriptions;
 
 const endings = (organisation: string) =>
   createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
@@ -64,19 +75,34 @@ const order = (subscriptionId: string, now: string) => ({
 });
 
 const end = (organisation: string, id: string, now: string, isVoiding = false) =>
-  subscriptions(organisation).end({ ...order(id, now), terminationId: newId(), when: "now" }, (facts) =>
-    decideEnd(facts, { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: isVoiding }),
+  subscriptions(organisation).end(
+    { ...order(id, now), terminationId: newId(), when: "now" },
+    (facts) =>
+      decideEnd(facts, {
+        when: "now",
+        deleteUnsentInvoices: false,
+        voidApprovedInvoices: isVoiding,
+      }),
   );
 
 /** The id of an end that has begun. */
-async function begun(organisation: string, id: string, now: string, isVoiding = false): Promise<string> {
+async function begun(
+  organisation: string,
+  id: string,
+  now: string,
+  isVoiding = false,
+): Promise<string> {
   const outcome = await end(organisation, id, now, isVoiding);
   if (outcome.kind !== "begun") throw new Error(`the end is ${outcome.kind}`);
   return outcome.terminationId;
 }
 
 /** An end under way, whose first task is that kind. */
-async function take<K extends "drop" | "remove" | "finish">(organisation: string, terminationId: string, kind: K) {
+async function take<K extends "drop" | "remove" | "finish">(
+  organisation: string,
+  terminationId: string,
+  kind: K,
+) {
   const task = await endings(organisation).take(terminationId, 60_000);
   if (task?.kind !== kind) throw new Error(`the task is ${task?.kind}`);
   return task as Extract<NonNullable<typeof task>, { readonly kind: K }>;
@@ -104,7 +130,8 @@ const park = (id: string) =>
     [id],
   );
 
-const retry = (id: string) => world.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
+const retry = (id: string) =>
+  world.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
 
 const starts = async (id: string) => (await world.invoices(id)).map(({ start }) => start);
 
@@ -162,7 +189,11 @@ test("an end under way refuses a switch until it is refused itself, and its rene
   expect(message).toContain(id);
   expect(message).toContain("ended");
   const removal = await take(organisation, terminationId, "remove");
-  await endings(organisation).refuse(removal, { reason: "period_locked", message: "locked", invoice: null });
+  await endings(organisation).refuse(removal, {
+    reason: "period_locked",
+    message: "locked",
+    invoice: null,
+  });
   expect(await switched(organisation, true)).toMatchObject({ changed: true });
   expect(await starts(id)).toEqual(["2026-03-10", "2026-04-10", "2026-04-10"]);
 });
@@ -178,8 +209,9 @@ test("an end under way is finished outside Setup Mode: the switch comes after it
     document: null,
   } as const;
   const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
-  await subscriptions(organisation).changeUnits({ ...order(id, "2026-03-10T12:00:00Z"), operations }, (state) =>
-    decideUnitsChange(state, deferred),
+  await subscriptions(organisation).changeUnits(
+    { ...order(id, "2026-03-10T12:00:00Z"), operations },
+    (state) => decideUnitsChange(state, deferred),
   );
   await world.setClock(organisation, "2026-04-01");
   await world.bill(organisation);
@@ -198,9 +230,16 @@ test("an amendment under way refuses a switch, by the number of its invoice", as
   await world.bill(organisation);
   await inLedger(id, "draft");
   const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
-  const amended = { units: 14, prorate: false, behaviour: null, effectiveDate: null, document: "amend" } as const;
-  await subscriptions(organisation).changeUnits({ ...order(id, "2026-04-01T12:00:00Z"), operations }, (state) =>
-    decideUnitsChange(state, amended),
+  const amended = {
+    units: 14,
+    prorate: false,
+    behaviour: null,
+    effectiveDate: null,
+    document: "amend",
+  } as const;
+  await subscriptions(organisation).changeUnits(
+    { ...order(id, "2026-04-01T12:00:00Z"), operations },
+    (state) => decideUnitsChange(state, amended),
   );
   const message = await refusedSwitch(organisation, true);
   expect(message).toContain("INV-0002");
@@ -218,7 +257,10 @@ test("a restoration whose documents the ledger does not have yet refuses a switc
   await endings(organisation).drop(await take(organisation, terminationId, "drop"));
   await endings(organisation).finish(await take(organisation, terminationId, "finish"), "now");
   const watch = () => undefined;
-  await subscriptions(organisation).restore({ ...order(id, "2026-04-01T12:00:00Z"), watch }, decideRestoration);
+  await subscriptions(organisation).restore(
+    { ...order(id, "2026-04-01T12:00:00Z"), watch },
+    decideRestoration,
+  );
   const message = await refusedSwitch(organisation, true);
   expect(message).toContain(id);
   expect(message).toContain("restored");
@@ -257,7 +299,9 @@ test("an end that waits for a switch is judged by it, and none begins between th
     await holder.query("SELECT FROM subscriptions WHERE id = $1 FOR UPDATE", [id]);
     const { rows } = await holder.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
     const switching = switched(organisation, true);
-    const [switcher = 0] = await until("the switch waits for the subscription", () => waiting(rows[0]?.pid ?? 0));
+    const [switcher = 0] = await until("the switch waits for the subscription", () =>
+      waiting(rows[0]?.pid ?? 0),
+    );
     const ending = end(organisation, id, "2026-04-01T12:00:00Z").catch((error: unknown) => error);
     await until("the end waits for the switch", () => waiting(switcher));
     await holder.query("COMMIT");

@@ -14,7 +14,13 @@ beforeAll(async () => {
 afterAll(() => world?.drop());
 
 /** Cairo's clocks change at midnight: there a day begins at one o'clock. */
-const zones = ["Pacific/Auckland", "America/New_York", "Europe/Paris", "Africa/Cairo", "Asia/Kolkata"];
+const zones = [
+  "Pacific/Auckland",
+  "America/New_York",
+  "Europe/Paris",
+  "Africa/Cairo",
+  "Asia/Kolkata",
+];
 
 /** Days of January 2027 from which periods are counted. */
 const anchors = [1, 15, 28, 29, 30, 31];
@@ -40,7 +46,10 @@ test.each(zones)("every month of every anchor begins on its day in %s", async (z
   const ids = new Map<number, string>();
   for (const anchor of anchors) {
     const startDate = boundary(anchor, 0);
-    ids.set(anchor, await world.subscribe(organisation, { timezone: zone, startDate, billingDay: anchor }));
+    ids.set(
+      anchor,
+      await world.subscribe(organisation, { timezone: zone, startDate, billingDay: anchor }),
+    );
   }
   const boundaries = anchors.flatMap((anchor) =>
     Array.from({ length: months }, (_, month) => ({ anchor, date: boundary(anchor, month) })),

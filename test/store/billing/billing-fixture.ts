@@ -5,7 +5,11 @@ import { expect } from "vitest";
 import { demoCatalogue } from "../../../src/dev/local-stack/demo-catalogue.ts";
 import { type CreationRequest, decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { createSettingUp } from "../../../src/store/admin/provision.ts";
-import { billChunk, type ChunkOrder, type ChunkOutcome } from "../../../src/store/billing/billing-run.ts";
+import {
+  billChunk,
+  type ChunkOrder,
+  type ChunkOutcome,
+} from "../../../src/store/billing/billing-run.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
@@ -14,7 +18,9 @@ import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 
 /** What is asked of a subscription beside the rest of `subscribe`; `startDate` is a day of its own zone. */
-export type Wanted = Partial<Omit<CreationRequest, "startDate">> & { readonly startDate?: string | null };
+export type Wanted = Partial<Omit<CreationRequest, "startDate">> & {
+  readonly startDate?: string | null;
+};
 
 /** An invoice as tests compare it. */
 export interface Billed {
@@ -65,7 +71,13 @@ export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld>
         baseUrl: "http://ledger.example",
         identityUrl: "http://ledger.example",
       };
-      const contact = { companyName: null, firstName: null, lastName: null, email: "a@acme.example", createdAt: now };
+      const contact = {
+        companyName: null,
+        firstName: null,
+        lastName: null,
+        email: "a@acme.example",
+        createdAt: now,
+      };
       await settingUp.save({
         settings: {
           id,
@@ -87,7 +99,14 @@ export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld>
         apiKeys: [],
         ...demoCatalogue("NZD", now),
         customers: [
-          { ...contact, id: newId(), code: "ACME", name: "Acme", status: "active", ledgerContactId: newId() },
+          {
+            ...contact,
+            id: newId(),
+            code: "ACME",
+            name: "Acme",
+            status: "active",
+            ledgerContactId: newId(),
+          },
         ],
       });
       const columns = { test_clock: instantOf(day), ...changes };
@@ -104,13 +123,19 @@ export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld>
       const subscriptionId = newId();
       const { subscriptions } = store.organisation(organisationId);
       const codes = { customerCode: "ACME", planCode: wanted.planCode ?? "team", chargeCodes: [] };
-      const { facts, catalogueVersion } = await subscriptions.loadCreation({ subscriptionId, ...codes });
+      const { facts, catalogueVersion } = await subscriptions.loadCreation({
+        subscriptionId,
+        ...codes,
+      });
       const clock = await pool.query<{ now: Date }>(
         "SELECT coalesce(test_clock, now()) AS now FROM organisations WHERE id = $1",
         [organisationId],
       );
       const now = clock.rows[0]?.now ?? new Date();
-      const decision = decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10, ...wanted }));
+      const decision = decideCreation(
+        { ...facts, now },
+        requestOf({ ...codes, units: 10, ...wanted }),
+      );
       const saved = await subscriptions.saveCreation({
         subscriptionId,
         requestHash: randomBytes(32),
@@ -132,7 +157,8 @@ export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld>
         expect(outcomes.length, "what was taken is due no more").toBeLessThan(200);
       }
     },
-    row: async (id) => (await pool.query("SELECT * FROM subscriptions WHERE id = $1", [id])).rows[0],
+    row: async (id) =>
+      (await pool.query("SELECT * FROM subscriptions WHERE id = $1", [id])).rows[0],
     invoices: async (id) => {
       const { rows } = await pool.query<Billed>(
         `SELECT number, type, period_start AS start, period_end AS end, subtotal,

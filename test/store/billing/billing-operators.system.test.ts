@@ -18,7 +18,13 @@ afterAll(async () => {
   await world?.drop();
 });
 
-const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+const actor = {
+  operatorId: null,
+  operatorName: "Test",
+  tokenId: null,
+  operation: "Test",
+  requestId: null,
+};
 
 test.each([
   "stands",
@@ -38,7 +44,11 @@ test.each([
   await setSetupMode(actor, organisation, false);
   await world.setClock(organisation, "2026-06-20");
   await world.bill(organisation, { isOfClock: way === "advances" });
-  expect(await starts(), "what began in it is not").toEqual(["2026-03-10", "2026-04-10", "2026-06-10"]);
+  expect(await starts(), "what began in it is not").toEqual([
+    "2026-03-10",
+    "2026-04-10",
+    "2026-06-10",
+  ]);
 });
 
 test("Setup Mode is not switched, by a clear refusal, where what is due before it takes too long", async () => {
@@ -46,7 +56,9 @@ test("Setup Mode is not switched, by a clear refusal, where what is due before i
   const id = await world.subscribe(organisation);
   await world.setClock(organisation, "2026-04-20");
   const { setSetupMode, get } = createOrganisationStore(changes, world.pool, -1);
-  await expect(setSetupMode(actor, organisation, true)).rejects.toMatchObject({ code: "invalid_state" });
+  await expect(setSetupMode(actor, organisation, true)).rejects.toMatchObject({
+    code: "invalid_state",
+  });
   expect(await get(organisation)).toMatchObject({ setupMode: false });
   expect(await world.invoices(id)).toHaveLength(1);
   await world.bill(organisation);
@@ -60,7 +72,18 @@ test("one that was set aside and that a run performs as soon as an operator has 
     "UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x', parked_attempts = 1, due_at = 'epoch' WHERE id = $1",
     [id],
   );
-  const run: Changes["run"] = (...asked) => changes.run(...asked).finally(() => world.bill(organisation));
-  const retried = await createBillingStore(world.pool, { ...changes, run }).retry(actor, organisation, id);
-  expect(retried).toMatchObject({ id, status: "active", renewalDate: "2026-04-10", reason: "x", attempts: 1 });
+  const run: Changes["run"] = (...asked) =>
+    changes.run(...asked).finally(() => world.bill(organisation));
+  const retried = await createBillingStore(world.pool, { ...changes, run }).retry(
+    actor,
+    organisation,
+    id,
+  );
+  expect(retried).toMatchObject({
+    id,
+    status: "active",
+    renewalDate: "2026-04-10",
+    reason: "x",
+    attempts: 1,
+  });
 });

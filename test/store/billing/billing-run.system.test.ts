@@ -3,7 +3,11 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
-import { billChunk, countDue, findDueOrganisations } from "../../../src/store/billing/billing-run.ts";
+import {
+  billChunk,
+  countDue,
+  findDueOrganisations,
+} from "../../../src/store/billing/billing-run.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
 
@@ -29,7 +33,10 @@ async function totals(organisationId: string): Promise<Record<string, number>> {
 
 /** Makes what is due for a subscription impossible: its amount is more than an invoice may carry. */
 async function spoil(id: string): Promise<void> {
-  await world.pool.query("UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1", [id]);
+  await world.pool.query(
+    "UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1",
+    [id],
+  );
 }
 
 /** As if the pause of one that was set aside were over. */
@@ -83,17 +90,26 @@ async function pauseSeconds(id: string): Promise<number> {
 describe("what is due", () => {
   test("is performed once, and the next time is when something is due again", async () => {
     const organisation = await world.sandbox("2026-03-10");
-    const ids = [await world.subscribe(organisation), await world.subscribe(organisation, { planCode: "growth" })];
+    const ids = [
+      await world.subscribe(organisation),
+      await world.subscribe(organisation, { planCode: "growth" }),
+    ];
     expect(await world.bill(organisation)).toEqual([]);
     await world.setClock(organisation, "2026-04-10T00:00:00Z");
     expect(await countDue(world.pool, organisation)).toEqual({ due: 2, parked: 0 });
-    expect(await world.bill(organisation)).toEqual([{ taken: 2, performed: 2, raised: 2, parked: [] }]);
+    expect(await world.bill(organisation)).toEqual([
+      { taken: 2, performed: 2, raised: 2, parked: [] },
+    ]);
     for (const id of ids) {
       const [, renewal, ...others] = await world.invoices(id);
       expect(renewal).toMatchObject({ type: "renewal", start: "2026-04-10", end: "2026-05-10" });
       expect(others).toEqual([]);
       const row = await world.row(id);
-      expect([row.renewal_date, row.current_period, row.due_at]).toEqual(["2026-05-10", 1, new Date("2026-05-10")]);
+      expect([row.renewal_date, row.current_period, row.due_at]).toEqual([
+        "2026-05-10",
+        1,
+        new Date("2026-05-10"),
+      ]);
     }
     expect(await countDue(world.pool, organisation)).toEqual({ due: 0, parked: 0 });
     expect(await world.bill(organisation)).toEqual([]);
@@ -124,23 +140,35 @@ describe("what is due", () => {
       "2026-05-31",
     ]);
     expect(invoices).toHaveLength(31);
-    expect(invoices.map(({ number }) => number)).toEqual(invoices.map(({ number }) => number).toSorted());
-    for (const [index, { end }] of invoices.slice(0, -1).entries()) expect(invoices[index + 1]?.start).toBe(end);
-    expect(await world.row(id)).toMatchObject({ renewal_date: "2028-08-31", due_at: new Date("2028-08-31") });
+    expect(invoices.map(({ number }) => number)).toEqual(
+      invoices.map(({ number }) => number).toSorted(),
+    );
+    for (const [index, { end }] of invoices.slice(0, -1).entries())
+      expect(invoices[index + 1]?.start).toBe(end);
+    expect(await world.row(id)).toMatchObject({
+      renewal_date: "2028-08-31",
+      due_at: new Date("2028-08-31"),
+    });
   });
 
   test("is judged by the instant that is given in place of the clock", async () => {
     const organisation = await world.sandbox("2026-03-10");
     const id = await world.subscribe(organisation);
     await world.bill(organisation, { now: new Date("2026-06-01T00:00:00Z") });
-    expect((await world.invoices(id)).map(({ start }) => start)).toEqual(["2026-03-10", "2026-04-10", "2026-05-10"]);
+    expect((await world.invoices(id)).map(({ start }) => start)).toEqual([
+      "2026-03-10",
+      "2026-04-10",
+      "2026-05-10",
+    ]);
   });
 
   test("is nothing after all: it is looked at again when something is", async () => {
     const organisation = await world.sandbox("2026-03-10");
     const id = await world.subscribe(organisation);
     await world.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
-    expect(await world.bill(organisation)).toEqual([{ taken: 1, performed: 0, raised: 0, parked: [] }]);
+    expect(await world.bill(organisation)).toEqual([
+      { taken: 1, performed: 0, raised: 0, parked: [] },
+    ]);
     expect((await world.row(id)).due_at).toEqual(new Date("2026-04-10"));
   });
 
@@ -154,38 +182,63 @@ describe("what is due", () => {
     expect((await world.row(pending)).status).toBe("active");
     await world.setClock(organisation, "2026-04-05");
     await world.bill(organisation);
-    expect(await world.invoices(running)).toMatchObject([{ type: "first" }, { type: "renewal", start: "2026-04-10" }]);
-    expect(await world.row(running)).toMatchObject({ current_period: 0, due_at: new Date("2026-04-10") });
+    expect(await world.invoices(running)).toMatchObject([
+      { type: "first" },
+      { type: "renewal", start: "2026-04-10" },
+    ]);
+    expect(await world.row(running)).toMatchObject({
+      current_period: 0,
+      due_at: new Date("2026-04-10"),
+    });
     await world.setClock(organisation, "2026-04-10");
     await world.bill(organisation);
     expect(await world.invoices(running)).toHaveLength(2);
-    expect(await world.row(running)).toMatchObject({ current_period: 1, due_at: new Date("2026-05-05") });
-    expect(await world.row(final)).toMatchObject({ status: "complete", end_date: "2026-04-10", due_at: null });
+    expect(await world.row(running)).toMatchObject({
+      current_period: 1,
+      due_at: new Date("2026-05-05"),
+    });
+    expect(await world.row(final)).toMatchObject({
+      status: "complete",
+      end_date: "2026-04-10",
+      due_at: null,
+    });
     expect(await world.invoices(final)).toHaveLength(1);
   });
 
   test("in Setup Mode raises nothing, also not afterwards for a period that began in it", async () => {
     const organisation = await world.sandbox("2026-03-10");
     const id = await world.subscribe(organisation);
-    await world.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [organisation]);
+    await world.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
+      organisation,
+    ]);
     await world.setClock(organisation, "2026-04-20");
     expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
-    await world.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [organisation]);
+    await world.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
+      organisation,
+    ]);
     await world.setClock(organisation, "2026-05-20");
     await world.bill(organisation);
-    expect((await world.invoices(id)).map(({ start }) => start)).toEqual(["2026-03-10", "2026-05-10"]);
+    expect((await world.invoices(id)).map(({ start }) => start)).toEqual([
+      "2026-03-10",
+      "2026-05-10",
+    ]);
   });
 
   test("in Setup Mode begins a period that was billed ahead as one of which nothing else is billed", async () => {
     const organisation = await world.sandbox("2026-03-10");
-    await world.pool.query("UPDATE organisations SET invoice_create_days = 10 WHERE id = $1", [organisation]);
+    await world.pool.query("UPDATE organisations SET invoice_create_days = 10 WHERE id = $1", [
+      organisation,
+    ]);
     const id = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-04-05");
     expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 1 }]);
-    await world.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [organisation]);
+    await world.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
+      organisation,
+    ]);
     await world.setClock(organisation, "2026-04-20");
     expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
-    const text = "SELECT array_agg(setup_mode ORDER BY index) AS modes FROM periods WHERE subscription_id = $1";
+    const text =
+      "SELECT array_agg(setup_mode ORDER BY index) AS modes FROM periods WHERE subscription_id = $1";
     expect((await world.pool.query(text, [id])).rows).toEqual([{ modes: [false, true] }]);
   });
 });
@@ -193,11 +246,18 @@ describe("what is due", () => {
 describe("several at once", () => {
   test("four workers on one organisation bill each period once, under numbers without a gap", async () => {
     const organisation = await world.sandbox("2026-03-10");
-    await world.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [organisation]);
+    await world.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [
+      organisation,
+    ]);
     await addDueSubscriptions(world.pool, organisation, 700);
-    const workers = await Promise.all(Array.from({ length: 4 }, () => world.bill(organisation, { size: 40 })));
+    const workers = await Promise.all(
+      Array.from({ length: 4 }, () => world.bill(organisation, { size: 40 })),
+    );
     expect(workers.flat().reduce((sum, { performed }) => sum + performed, 0)).toBe(700);
-    expect(workers.filter((outcomes) => outcomes.length > 0).length, "they did share the work").toBeGreaterThan(1);
+    expect(
+      workers.filter((outcomes) => outcomes.length > 0).length,
+      "they did share the work",
+    ).toBeGreaterThan(1);
     expect(await totals(organisation)).toEqual({
       periods: 1_400,
       invoices: 700,
@@ -228,7 +288,8 @@ describe("several at once", () => {
     await world.setClock(organisation, "2026-04-10");
     expect(await world.bill(organisation)).toEqual([]);
     expect(await findDueOrganisations(world.pool, null, 1_000)).not.toContain(organisation);
-    const refused = "UPDATE ledger_jobs SET state = 'abandoned', finished_at = now() WHERE subscription_id = $1";
+    const refused =
+      "UPDATE ledger_jobs SET state = 'abandoned', finished_at = now() WHERE subscription_id = $1";
     await world.pool.query(`${refused} AND kind = 'end_subscription'`, [id]);
     expect(await findDueOrganisations(world.pool, null, 1_000)).toContain(organisation);
     expect(await world.bill(organisation)).toHaveLength(1);
@@ -236,11 +297,16 @@ describe("several at once", () => {
 
   test("an end that begins just as a chunk is taken keeps it too", async () => {
     const organisation = await world.sandbox("2026-03-10");
-    const [ending, other] = [await world.subscribe(organisation), await world.subscribe(organisation)];
+    const [ending, other] = [
+      await world.subscribe(organisation),
+      await world.subscribe(organisation),
+    ];
     await world.setClock(organisation, "2026-04-10");
     const pool = poolWith(async () => beginEnd(organisation, ending));
     expect(await billChunk(pool, organisation)).toMatchObject({ taken: 2, performed: 1 });
-    expect([await world.invoices(ending), await world.invoices(other)].map(({ length }) => length)).toEqual([1, 2]);
+    expect(
+      [await world.invoices(ending), await world.invoices(other)].map(({ length }) => length),
+    ).toEqual([1, 2]);
     expect(await world.bill(organisation)).toEqual([]);
   });
 });
@@ -259,21 +325,37 @@ describe("one at fault", () => {
     expect(outcome?.parked).toEqual([{ subscriptionId: bad, reason: "numeric field overflow" }]);
     for (const id of [good, last]) expect(await world.invoices(id)).toHaveLength(2);
     expect(await world.invoices(bad)).toHaveLength(1);
-    expect(await world.row(bad)).toMatchObject({ parked_attempts: 1, current_period: 0, renewal_date: "2026-04-10" });
+    expect(await world.row(bad)).toMatchObject({
+      parked_attempts: 1,
+      current_period: 0,
+      renewal_date: "2026-04-10",
+    });
     expect(await pauseSeconds(bad)).toBeLessThanOrEqual(60);
     expect(await countDue(world.pool, organisation)).toEqual({ due: 0, parked: 1 });
     expect(await findDueOrganisations(world.pool, null, 1_000)).not.toContain(organisation);
     await endPause(bad);
-    expect(await world.bill(organisation)).toMatchObject([{ taken: 1, performed: 0, parked: [{}] }]);
+    expect(await world.bill(organisation)).toMatchObject([
+      { taken: 1, performed: 0, parked: [{}] },
+    ]);
     expect((await world.row(bad)).parked_attempts).toBe(2);
     expect(await pauseSeconds(bad)).toBeGreaterThan(60);
-    await world.pool.query("UPDATE subscriptions SET parked_attempts = 40, parked_until = now() WHERE id = $1", [bad]);
+    await world.pool.query(
+      "UPDATE subscriptions SET parked_attempts = 40, parked_until = now() WHERE id = $1",
+      [bad],
+    );
     await world.bill(organisation);
     expect(await pauseSeconds(bad)).toBeLessThanOrEqual(3_600);
-    await world.pool.query("UPDATE subscriptions SET units = 10, price_override = NULL WHERE id = $1", [bad]);
+    await world.pool.query(
+      "UPDATE subscriptions SET units = 10, price_override = NULL WHERE id = $1",
+      [bad],
+    );
     await endPause(bad);
     await world.bill(organisation);
-    expect(await world.row(bad)).toMatchObject({ parked_until: null, parked_reason: null, parked_attempts: 0 });
+    expect(await world.row(bad)).toMatchObject({
+      parked_until: null,
+      parked_reason: null,
+      parked_attempts: 0,
+    });
     expect(await world.invoices(bad)).toHaveLength(2);
     expect(await totals(organisation)).toMatchObject({ invoices: 3, billed: 3 });
   });
@@ -288,8 +370,13 @@ describe("one at fault", () => {
         return decideDue(facts);
       },
     });
-    expect(outcome).toMatchObject({ performed: 1, parked: [{ subscriptionId: bad, reason: "no rule for this" }] });
-    expect([await world.invoices(bad), await world.invoices(good)].map(({ length }) => length)).toEqual([1, 2]);
+    expect(outcome).toMatchObject({
+      performed: 1,
+      parked: [{ subscriptionId: bad, reason: "no rule for this" }],
+    });
+    expect(
+      [await world.invoices(bad), await world.invoices(good)].map(({ length }) => length),
+    ).toEqual([1, 2]);
   });
 
   test("that takes longer than a statement may is set aside too, and holds up nobody", async () => {
@@ -304,15 +391,25 @@ describe("one at fault", () => {
     await world.pool.query(
       `CREATE TRIGGER waits BEFORE INSERT ON periods FOR EACH ROW WHEN (NEW.subscription_id = '${bad}') EXECUTE FUNCTION take_long()`,
     );
-    const parked = [{ subscriptionId: bad, reason: "canceling statement due to statement timeout" }];
-    expect(await billChunk(world.pool, organisation)).toMatchObject({ taken: 2, performed: 1, parked });
-    expect([await world.invoices(bad), await world.invoices(good)].map(({ length }) => length)).toEqual([1, 2]);
+    const parked = [
+      { subscriptionId: bad, reason: "canceling statement due to statement timeout" },
+    ];
+    expect(await billChunk(world.pool, organisation)).toMatchObject({
+      taken: 2,
+      performed: 1,
+      parked,
+    });
+    expect(
+      [await world.invoices(bad), await world.invoices(good)].map(({ length }) => length),
+    ).toEqual([1, 2]);
     await world.pool.query("DROP FUNCTION take_long CASCADE");
   });
 
   test("of a hundred leaves the other ninety-nine with numbers that follow each other", async () => {
     const organisation = await world.sandbox("2026-03-10");
-    await world.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [organisation]);
+    await world.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [
+      organisation,
+    ]);
     await addDueSubscriptions(world.pool, organisation, 100);
     const { rows } = await world.pool.query(
       "SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq OFFSET 50 LIMIT 1",
@@ -324,7 +421,13 @@ describe("one at fault", () => {
       [organisation, rows[0].id],
     );
     await world.bill(organisation);
-    expect(await totals(organisation)).toEqual({ periods: 199, invoices: 99, billed: 99, numbers: 99, last: 99 });
+    expect(await totals(organisation)).toEqual({
+      periods: 199,
+      invoices: 99,
+      billed: 99,
+      numbers: 99,
+      last: 99,
+    });
   });
 
   test("is told from a database that is lost: the chunk is done again, or fails as a whole, and nothing is set aside", async () => {
@@ -332,7 +435,11 @@ describe("one at fault", () => {
     const id = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-04-10");
     await expect(billChunk(poolWith(cutOff), organisation)).rejects.toThrow();
-    expect(await world.row(id)).toMatchObject({ parked_until: null, parked_attempts: 0, current_period: 0 });
+    expect(await world.row(id)).toMatchObject({
+      parked_until: null,
+      parked_attempts: 0,
+      current_period: 0,
+    });
     let cuts = 0;
     const once = poolWith(async (client) => {
       if (cuts++ === 0) await cutOff(client);

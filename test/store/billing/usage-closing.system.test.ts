@@ -24,7 +24,9 @@ beforeAll(async () => {
 afterAll(() => world?.drop());
 
 /** A sandbox with its subscription to `team`, from 10 March on, with the meter `api-calls`. */
-async function metered(changes: Record<string, unknown> = {}): Promise<readonly [organisation: string, id: string]> {
+async function metered(
+  changes: Record<string, unknown> = {},
+): Promise<readonly [organisation: string, id: string]> {
   const organisation = await world.sandbox("2026-03-10", changes);
   await world.meter(organisation);
   return [organisation, await world.subscribe(organisation)];
@@ -57,7 +59,8 @@ async function end(
         onIssued: () => undefined,
         awaitedUntil: new Date(now),
       },
-      (facts) => decideEnd(facts, { when, deleteUnsentInvoices: false, voidApprovedInvoices: false }),
+      (facts) =>
+        decideEnd(facts, { when, deleteUnsentInvoices: false, voidApprovedInvoices: false }),
     );
   expect(outcome.kind).toBe("ended");
 }
@@ -68,7 +71,13 @@ describe("a close", () => {
     await world.meter(organisation, { code: "storage", unitLabel: "GB", price: "2" });
     await world.setClock(organisation, "2026-03-20");
     const uses = Array.from({ length: 300 }, () => ["0.0001", "2026-03-20"] as const);
-    await world.use(organisation, id, ...uses, ["3.0001", "2026-03-10T00:00:00Z"], ["1.5", "2026-03-20", "storage"]);
+    await world.use(
+      organisation,
+      id,
+      ...uses,
+      ["3.0001", "2026-03-10T00:00:00Z"],
+      ["1.5", "2026-03-20", "storage"],
+    );
     const { rows } = await world.pool.query(
       "SELECT count(DISTINCT tableoid)::int AS parts FROM usage_events WHERE subscription_id = $1",
       [id],
@@ -119,7 +128,9 @@ describe("a close", () => {
     expect(await world.bill(organisation)).toMatchObject([{ performed: 12 }]);
     for (const [index, id] of ids.entries()) {
       const told = (await world.bills(id)).map((bill) => bill.replace(/ on INV-\d+$/, ""));
-      expect(told).toEqual(index === 0 ? [] : [`0: 1 of ${index}.0000 in 0, ${(index / 2).toFixed(4)}`]);
+      expect(told).toEqual(
+        index === 0 ? [] : [`0: 1 of ${index}.0000 in 0, ${(index / 2).toFixed(4)}`],
+      );
     }
     expect(await world.bills(foreign)).toEqual([]);
   });
@@ -128,12 +139,16 @@ describe("a close", () => {
     const [organisation, id] = await metered();
     await world.setClock(organisation, "2026-04-09");
     await world.use(organisation, id, ["4", "2026-04-09"]);
-    await world.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [organisation]);
+    await world.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
+      organisation,
+    ]);
     await world.setClock(organisation, "2026-04-20");
     expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
     await world.use(organisation, id, ["100", "2026-04-20"], ["6", "2026-04-01"]);
     expect(await world.row(id)).toMatchObject({ usage_bill: 1, usage_billed: 0 });
-    await world.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [organisation]);
+    await world.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
+      organisation,
+    ]);
     await world.setClock(organisation, "2026-05-10");
     await world.bill(organisation);
     expect(await world.bills(id)).toEqual([
@@ -162,17 +177,27 @@ describe("a close", () => {
       ["1", "2026-03-12T15:29:59.999999Z"],
       ["1", "2026-03-12T15:30:00Z"],
     ]);
-    expect(late).toMatchObject([{ status: "created" }, { status: "rejected", code: "after_subscription_end" }]);
+    expect(late).toMatchObject([
+      { status: "created" },
+      { status: "rejected", code: "after_subscription_end" },
+    ]);
     const midnight = new Date("2026-03-13T04:00:00Z");
     expect((await world.row(id)).due_at).toEqual(midnight);
     expect(await world.bill(organisation)).toEqual([]);
     // An end that is refused, because it has ended, performs nothing before its day either.
-    await expect(end(organisation, id, "2026-03-12T21:00:00Z")).rejects.toThrow(/has ended already/);
+    await expect(end(organisation, id, "2026-03-12T21:00:00Z")).rejects.toThrow(
+      /has ended already/,
+    );
     expect(await world.bills(id)).toHaveLength(1);
     await world.setClock(organisation, midnight.toISOString());
     expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 1 }]);
     expect((await world.bills(id))[1]).toBe("1: 1 of 1.0000 in 0, 0.5000 on INV-0003");
-    expect(await world.row(id)).toMatchObject({ status: "ended", due_at: null, usage_bill: 2, usage_billed: 2 });
+    expect(await world.row(id)).toMatchObject({
+      status: "ended",
+      due_at: null,
+      usage_bill: 2,
+      usage_billed: 2,
+    });
     expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "usage", "usage"]);
     expect(await world.bill(organisation)).toEqual([]);
   });
@@ -188,12 +213,22 @@ describe("a close", () => {
       await lockSubscriptions(client, organisation, [id]);
       const [loaded] = await loadStates(client, settings, { ids: [id], now, closing: true });
       if (loaded === undefined) throw new Error("no such subscription");
-      await writeEnded(client, organisation, loaded.currentPeriod, decideEnded(loaded.state, "now"), now);
+      await writeEnded(
+        client,
+        organisation,
+        loaded.currentPeriod,
+        decideEnded(loaded.state, "now"),
+        now,
+      );
     });
     const row = await world.row(id);
     expect([row.end_date, row.ended_at]).toEqual(["2026-04-10", new Date("2026-04-09T22:00:00Z")]);
     expect(await world.bills(id)).toEqual(["0: 1 of 4.0000 in 0, 2.0000 on INV-0002"]);
-    expect((await world.invoices(id))[1]).toMatchObject({ type: "usage", start: "2026-03-10", subtotal: "2.0000" });
+    expect((await world.invoices(id))[1]).toMatchObject({
+      type: "usage",
+      start: "2026-03-10",
+      subtotal: "2.0000",
+    });
     expect(row).toMatchObject({ usage_bill: 1, usage_billed: 1 });
     const late = await world.report(organisation, id, [
       ["1", "2026-04-10"],
@@ -209,12 +244,17 @@ describe("a close", () => {
     await world.bill(organisation);
     await world.use(organisation, id, ["4", "2026-04-07"]);
     await world.use(organisation, other, ["6", "2026-04-07"]);
-    const inLedger = "SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1";
+    const inLedger =
+      "SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1";
     await world.pool.query(`UPDATE invoices ${inLedger}`, [organisation]);
     await world.setClock(organisation, "2026-04-10");
     await end(organisation, id, "2026-04-10T12:00:00Z", "period_end");
     expect(await world.bills(id)).toEqual(["0: 1 of 4.0000 in 0, 2.0000 on INV-0005"]);
-    expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "renewal", "usage"]);
+    expect((await world.invoices(id)).map(({ type }) => type)).toEqual([
+      "first",
+      "renewal",
+      "usage",
+    ]);
     expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
     expect(await world.bills(other)).toEqual(["0: 1 of 6.0000 in 0, 3.0000 on INV-0004"]);
     expect((await world.invoices(other))[1]?.lines).toEqual(["plan 125.0000", "usage 3.0000"]);
@@ -230,13 +270,20 @@ describe("a close", () => {
     for (const id of ids) await world.use(organisation, id, ["4", "2026-04-07"]);
     // One at fault has the others performed one by one: they are as many.
     await world.use(organisation, bad, ["9999999999999999", "2026-04-07"]);
-    const inLedger = "SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1";
+    const inLedger =
+      "SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1";
     await world.pool.query(`UPDATE invoices ${inLedger}`, [organisation]);
     await world.setClock(organisation, "2026-04-10");
     const parked = [{ subscriptionId: bad }];
-    expect(await world.bill(organisation)).toMatchObject([{ taken: 27, performed: 26, raised: 26, parked }]);
+    expect(await world.bill(organisation)).toMatchObject([
+      { taken: 27, performed: 26, raised: 26, parked },
+    ]);
     for (const id of ids) {
-      expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "renewal", "usage"]);
+      expect((await world.invoices(id)).map(({ type }) => type)).toEqual([
+        "first",
+        "renewal",
+        "usage",
+      ]);
     }
   });
 
@@ -244,7 +291,9 @@ describe("a close", () => {
     const [organisation, id] = await metered();
     await world.setClock(organisation, "2026-03-20");
     await world.use(organisation, id, ["9999999999999999", "2026-03-20"], ["2", "2026-03-20"]);
-    await expect(end(organisation, id, "2026-03-20T12:00:00Z")).rejects.toThrow(/Events of it have to be voided/);
+    await expect(end(organisation, id, "2026-03-20T12:00:00Z")).rejects.toThrow(
+      /Events of it have to be voided/,
+    );
     await world.setClock(organisation, "2026-04-10");
     const [outcome] = await world.bill(organisation);
     expect(outcome?.parked).toMatchObject([
@@ -264,17 +313,26 @@ describe("a close", () => {
     await world.meter(organisation, { price: "0.0001" });
     const id = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-03-20");
-    await world.use(organisation, id, ["999999999999999.9999", "2026-03-20"], ["99999999999999999", "2026-03-20"]);
+    await world.use(
+      organisation,
+      id,
+      ["999999999999999.9999", "2026-03-20"],
+      ["99999999999999999", "2026-03-20"],
+    );
     await world.setClock(organisation, "2026-04-10");
     expect(await world.bill(organisation)).toMatchObject([{ parked: [] }]);
-    expect(await world.bills(id)).toEqual(["0: 2 of 100999999999999998.9999 in 0, 10100000000000.0000 on INV-0002"]);
+    expect(await world.bills(id)).toEqual([
+      "0: 2 of 100999999999999998.9999 in 0, 10100000000000.0000 on INV-0002",
+    ]);
   });
 });
 
 describe("storing and closing", () => {
   test("whoever stores before a close is waited for, and is in the bill", async () => {
     const [organisation, id] = await metered();
-    const { rows } = await world.pool.query("SELECT id FROM meters WHERE organisation_id = $1", [organisation]);
+    const { rows } = await world.pool.query("SELECT id FROM meters WHERE organisation_id = $1", [
+      organisation,
+    ]);
     await world.setClock(organisation, "2026-04-10");
     const closing = await inTransaction(world.pool, async (client) => {
       await client.query(lockToStore([id]));
@@ -360,7 +418,9 @@ describe("storing and closing", () => {
         await client.query(`SET LOCAL plan_cache_mode = ${mode}`);
         await client.query(lock);
         await client.query(`PREPARE sums AS ${sums}`);
-        const { rows } = await client.query(`EXPLAIN EXECUTE sums ('${organisation}', ARRAY['${id}']::uuid[])`);
+        const { rows } = await client.query(
+          `EXPLAIN EXECUTE sums ('${organisation}', ARRAY['${id}']::uuid[])`,
+        );
         await client.query("DEALLOCATE sums");
         return rows.map((row) => row["QUERY PLAN"]).join("\n");
       });
@@ -373,7 +433,9 @@ describe("storing and closing", () => {
     };
     // As it is planned over tables that have little in them, and over many events that were vacuumed.
     await world.pool.query("ANALYZE usage_events");
-    await readsIndex(/(Index Only Scan using|Index Scan using|Bitmap Index Scan on) usage_events_\d+_\w+/g);
+    await readsIndex(
+      /(Index Only Scan using|Index Scan using|Bitmap Index Scan on) usage_events_\d+_\w+/g,
+    );
     // Only what is surely on the disk is found in the maps.
     await inTransaction(world.pool, async (client) => {
       await client.query("SET LOCAL synchronous_commit = on");

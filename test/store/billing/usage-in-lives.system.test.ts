@@ -25,7 +25,10 @@ const words = (verdicts: readonly UsageVerdict[]): readonly string[] =>
 test("one that is still to start takes usage from the first instant of its start date in its zone, by a clock that is ahead", async () => {
   const organisation = await world.sandbox("2026-03-01");
   await world.meter(organisation);
-  const id = await world.subscribe(organisation, { startDate: "2026-03-10", timezone: "Pacific/Kiritimati" });
+  const id = await world.subscribe(organisation, {
+    startDate: "2026-03-10",
+    timezone: "Pacific/Kiritimati",
+  });
   // That day begins there at ten in the morning of the day before.
   await world.setClock(organisation, "2026-03-09T09:59:30Z");
   const verdicts = await world.report(organisation, id, [
@@ -34,7 +37,12 @@ test("one that is still to start takes usage from the first instant of its start
     ["4", "2026-03-09T10:00:30Z"],
     ["8", "2026-03-09T10:00:30.000001Z"],
   ]);
-  expect(words(verdicts)).toEqual(["before_subscription_start", "created", "created", "timestamp_in_future"]);
+  expect(words(verdicts)).toEqual([
+    "before_subscription_start",
+    "created",
+    "created",
+    "timestamp_in_future",
+  ]);
   expect((await world.row(id)).status).toBe("pending");
   await world.setClock(organisation, "2026-04-09T10:00:00Z");
   await world.bill(organisation);
@@ -49,10 +57,27 @@ test("what was rejected after an end is taken under the same id once that is res
   const now = new Date("2026-03-12T15:30:00Z");
   await world.setClock(organisation, now.toISOString());
   await world.use(organisation, id, ["4", "2026-03-12"]);
-  const asked = { subscriptionId: id, now, awaitedUntil: now, requestId: null, requestHash: Buffer.alloc(32) };
-  const ending = { ...asked, terminationId: newId(), when: "now", onIssued: () => undefined } as const;
-  const request = { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: false } as const;
-  expect(await subscriptions.end(ending, (facts) => decideEnd(facts, request))).toMatchObject({ kind: "ended" });
+  const asked = {
+    subscriptionId: id,
+    now,
+    awaitedUntil: now,
+    requestId: null,
+    requestHash: Buffer.alloc(32),
+  };
+  const ending = {
+    ...asked,
+    terminationId: newId(),
+    when: "now",
+    onIssued: () => undefined,
+  } as const;
+  const request = {
+    when: "now",
+    deleteUnsentInvoices: false,
+    voidApprovedInvoices: false,
+  } as const;
+  expect(await subscriptions.end(ending, (facts) => decideEnd(facts, request))).toMatchObject({
+    kind: "ended",
+  });
 
   const later = new Date("2026-03-12T20:00:00Z");
   await world.setClock(organisation, later.toISOString());
@@ -91,7 +116,9 @@ test("what a meter has when it is made inactive is billed, and a plan that nobod
   await world.setClock(organisation, "2026-03-20");
   await world.use(organisation, id, ["4", "2026-03-20"]);
   await setMeterStatus(world.pool, organisation, "api-calls", "inactive");
-  await world.pool.query("UPDATE plans SET status = 'inactive' WHERE organisation_id = $1", [organisation]);
+  await world.pool.query("UPDATE plans SET status = 'inactive' WHERE organisation_id = $1", [
+    organisation,
+  ]);
   const verdicts = await world.report(organisation, id, [
     ["1", "2026-03-20"],
     ["3", "2026-03-20", "storage"],
@@ -99,5 +126,9 @@ test("what a meter has when it is made inactive is billed, and a plan that nobod
   expect(words(verdicts)).toEqual(["meter_inactive", "created"]);
   await world.setClock(organisation, "2026-04-10");
   await world.bill(organisation);
-  expect((await world.invoices(id)).at(-1)?.lines).toEqual(["plan 125.0000", "usage 2.0000", "usage 6.0000"]);
+  expect((await world.invoices(id)).at(-1)?.lines).toEqual([
+    "plan 125.0000",
+    "usage 2.0000",
+    "usage 6.0000",
+  ]);
 });

@@ -16,7 +16,11 @@ export interface UsedWorld extends BillingWorld {
   /** A meter, `api-calls` on plan `team` at 0.50 each where nothing else is said. Its id. */
   meter(organisationId: string, meter?: TestMeter): Promise<string>;
   /** Reports by the organisation's clock, in one batch; what became of each. */
-  report(organisationId: string, subscriptionId: string, uses: readonly Use[]): Promise<readonly UsageVerdict[]>;
+  report(
+    organisationId: string,
+    subscriptionId: string,
+    uses: readonly Use[],
+  ): Promise<readonly UsageVerdict[]>;
   /** Reports what is stored. */
   use(organisationId: string, subscriptionId: string, ...uses: readonly Use[]): Promise<void>;
   /** What bills took, oldest first: `0: 2 of 5.0000 in 0, 2.5000 on INV-0002`. */
@@ -33,7 +37,10 @@ export async function usedWorld(): Promise<UsedWorld> {
       [organisationId],
     );
     const events = uses.map(([quantity, at, meterCode = "api-calls"]) => {
-      const [read, occurredAt] = [readQuantity(quantity), readTimestamp(at.includes("T") ? at : `${at}T12:00:00Z`)];
+      const [read, occurredAt] = [
+        readQuantity(quantity),
+        readTimestamp(at.includes("T") ? at : `${at}T12:00:00Z`),
+      ];
       if (read === null || occurredAt === null) throw new Error(`no event of ${quantity} at ${at}`);
       const meter = { by: "code", value: meterCode } as const;
       return { eventId: randomUUID(), subscription, meter, quantity: read, occurredAt };
@@ -62,7 +69,10 @@ export async function usedWorld(): Promise<UsedWorld> {
 }
 
 /** A pool whose statements are told before they are sent; everything else is the pool's. */
-export function listeningPool(pool: pg.Pool, onStatement: (statement: pg.QueryConfig) => void): pg.Pool {
+export function listeningPool(
+  pool: pg.Pool,
+  onStatement: (statement: pg.QueryConfig) => void,
+): pg.Pool {
   const connect = async () => {
     const client = await pool.connect();
     return new Proxy(client, {

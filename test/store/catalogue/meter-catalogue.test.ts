@@ -9,7 +9,15 @@ function connection(versionOf: (organisationId: string) => string) {
     read.push(organisationId);
     const version = versionOf(organisationId);
     return {
-      rows: [{ version, id: `${organisationId}-meter`, code: `at-${version}`, status: "active", plans: ["plan"] }],
+      rows: [
+        {
+          version,
+          id: `${organisationId}-meter`,
+          code: `at-${version}`,
+          status: "active",
+          plans: ["plan"],
+        },
+      ],
     };
   };
   return { read, client: { query } as never };
@@ -19,7 +27,9 @@ test("meters are read again once the catalogue has changed, and not before", asy
   let version = "1";
   const { read, client } = connection(() => version);
   const catalogue = createMeterCatalogue();
-  const codes = async (asked: string) => [...(await catalogue.meters(client, "own", asked)).metersByCode.keys()];
+  const codes = async (asked: string) => [
+    ...(await catalogue.meters(client, "own", asked)).metersByCode.keys(),
+  ];
   expect([await codes("1"), await codes("1")]).toEqual([["at-1"], ["at-1"]]);
   expect(read).toEqual(["own"]);
   version = "2";

@@ -10,7 +10,9 @@ export function authorisationFaults(a: SeededRows): Faults {
   const connection = (assignments: string) => change("ledger_connections", of, assignments);
   const consent = (assignments: string) => change("ledger_consents", of, assignments);
   return {
-    ledger_connections_grant: [connection("grant_kind = 'none', encrypted_secret = NULL, encryption_key_id = NULL")],
+    ledger_connections_grant: [
+      connection("grant_kind = 'none', encrypted_secret = NULL, encryption_key_id = NULL"),
+    ],
     ledger_connections_disconnected: [connection("disconnected_reason = 'because'")],
     ledger_connections_secret: [
       connection("encrypted_secret = NULL, encryption_key_id = NULL"),
@@ -19,8 +21,12 @@ export function authorisationFaults(a: SeededRows): Faults {
     ],
     ledger_connections_sealed: [connection("encryption_key_id = NULL")],
     ledger_authorisations_lease: [change("ledger_authorisations", of, "lease_until = now()")],
-    ledger_authorisations_organisation_id_fkey: [another("ledger_authorisations", of, { organisation_id: nobody })],
-    ledger_consents_choice: [consent("encrypted_verifier = NULL, used_at = now(), encrypted_tokens = '\\x00'")],
+    ledger_authorisations_organisation_id_fkey: [
+      another("ledger_authorisations", of, { organisation_id: nobody }),
+    ],
+    ledger_consents_choice: [
+      consent("encrypted_verifier = NULL, used_at = now(), encrypted_tokens = '\\x00'"),
+    ],
     ledger_consents_state: [consent("used_at = now()"), consent("encrypted_verifier = NULL")],
     ledger_consents_outcome: [
       consent("failure = 'no'"),

@@ -9,8 +9,15 @@ export function clockFaults(a: SeededRows): Faults {
   const advance = (assignments: string) =>
     change("clock_advances", `organisation_id = '${a.organisation}'`, assignments);
   return {
-    clock_advances_forward: [advance("target = started_from"), advance("target = started_from - interval '1 day'")],
-    clock_advances_counts: [advance("performed = -1"), advance("raised = -1"), advance("set_aside = -1")],
+    clock_advances_forward: [
+      advance("target = started_from"),
+      advance("target = started_from - interval '1 day'"),
+    ],
+    clock_advances_counts: [
+      advance("performed = -1"),
+      advance("raised = -1"),
+      advance("set_aside = -1"),
+    ],
     clock_advances_organisation_id_fkey: [advance(`organisation_id = '${nobody}'`)],
   };
 }

@@ -44,7 +44,9 @@ const faults: Faults = {
   ...webhookFaults(a),
   ...webhookTenantFaults(a, b),
 };
-const cases = Object.entries(faults).flatMap(([rule, statements]) => statements.map((sql) => [rule, sql] as const));
+const cases = Object.entries(faults).flatMap(([rule, statements]) =>
+  statements.map((sql) => [rule, sql] as const),
+);
 
 let database: FreshDatabase;
 let client: pg.Client;
@@ -142,14 +144,25 @@ test("an invoice and its lines may change together, since sums are judged at the
 
 test("a refused amendment, allocation or credit note makes way for another one", async () => {
   for (const id of [a.amendment, a.allocationOperation, a.creditNoteOperation]) {
-    const ended = change("ledger_jobs", id, "state = 'refused', finished_at = now(), reason = 'no', message = 'No'");
-    const again = another("ledger_jobs", id, { state: "ready", finished_at: null, reason: null, message: null });
+    const ended = change(
+      "ledger_jobs",
+      id,
+      "state = 'refused', finished_at = now(), reason = 'no', message = 'No'",
+    );
+    const again = another("ledger_jobs", id, {
+      state: "ready",
+      finished_at: null,
+      reason: null,
+      message: null,
+    });
     expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
   }
 });
 
 test("an invoice that the ledger has may carry the refusal of its last amendment", async () => {
-  expect((await attempt(change("invoices", a.invoice, "sync_error = 'It is paid.'")))?.message).toBeUndefined();
+  expect(
+    (await attempt(change("invoices", a.invoice, "sync_error = 'It is paid.'")))?.message,
+  ).toBeUndefined();
 });
 
 test("invoices and credit notes are counted by one sequence, so that which came later is a comparison", async () => {
@@ -157,7 +170,9 @@ test("invoices and credit notes are counted by one sequence, so that which came 
     `SELECT column_default AS counter FROM information_schema.columns
       WHERE table_schema = 'public' AND column_name = 'seq' AND table_name IN ('invoices', 'credit_notes')`,
   );
-  expect(rows.map(({ counter }) => counter)).toEqual(Array(2).fill("nextval('invoices_seq_seq'::regclass)"));
+  expect(rows.map(({ counter }) => counter)).toEqual(
+    Array(2).fill("nextval('invoices_seq_seq'::regclass)"),
+  );
 });
 
 test("a credit note, its lines and what is applied of it may change together", async () => {
@@ -168,7 +183,11 @@ test("a credit note, its lines and what is applied of it may change together", a
 });
 
 test("credit that is used where we have no invoice is neither left nor applied to one of ours", async () => {
-  const note = change("credit_notes", a.creditNote, "remaining_credit = 0.5, applied_elsewhere = 3.5");
+  const note = change(
+    "credit_notes",
+    a.creditNote,
+    "remaining_credit = 0.5, applied_elsewhere = 3.5",
+  );
   expect((await attempt(note))?.message).toBeUndefined();
 });
 
@@ -176,16 +195,33 @@ test("of two transactions that apply credit to one invoice, the later one sees w
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
   const invoice = randomUUID();
-  const columns = { id: invoice, type: "change", number: "SHARED", ledger_invoice_id: "shared", subtotal: 0 };
+  const columns = {
+    id: invoice,
+    type: "change",
+    number: "SHARED",
+    ledger_invoice_id: "shared",
+    subtotal: 0,
+  };
   await client.query(another("invoices", a.invoice, columns));
   // A note of 20 wholly applied to an invoice of 25: one fits, two do not.
   const apply = () => {
     const note = randomUUID();
-    const own = { id: note, number: note, ledger_credit_note_id: note, subtotal: 20, total: 20, remaining_credit: 0 };
+    const own = {
+      id: note,
+      number: note,
+      ledger_credit_note_id: note,
+      subtotal: 20,
+      total: 20,
+      remaining_credit: 0,
+    };
     return [
       another("credit_notes", a.creditNote, own),
       another("credit_note_lines", a.creditNoteLine, { credit_note_id: note, amount: 20 }),
-      another("allocations", a.allocation, { credit_note_id: note, invoice_id: invoice, amount: 20 }),
+      another("allocations", a.allocation, {
+        credit_note_id: note,
+        invoice_id: invoice,
+        amount: 20,
+      }),
     ].join("; ");
   };
   try {
@@ -201,7 +237,10 @@ test("of two transactions that apply credit to one invoice, the later one sees w
       });
     await until("the later one waits for the earlier one", async () => {
       const blocked = "SELECT cardinality(pg_blocking_pids($1)) > 0 AS yes";
-      return ended || (await client.query<{ yes: boolean }>(blocked, [rows[0]?.pid])).rows[0]?.yes === true;
+      return (
+        ended ||
+        (await client.query<{ yes: boolean }>(blocked, [rows[0]?.pid])).rows[0]?.yes === true
+      );
     });
     await client.query("COMMIT");
     expect(await later).toMatchObject({ constraint: "allocations_within_invoice" });

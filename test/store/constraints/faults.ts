@@ -7,8 +7,10 @@ export type Faults = Readonly<Record<string, readonly string[]>>;
 
 /** The values that a column may not have, as the database sees them. */
 export function valueFaults(a: SeededRows): Faults {
-  const organisation = (assignments: string) => change("organisations", a.organisation, assignments);
-  const keyed = (assignments: string) => change("idempotency_keys", `api_key_id = '${a.key}'`, assignments);
+  const organisation = (assignments: string) =>
+    change("organisations", a.organisation, assignments);
+  const keyed = (assignments: string) =>
+    change("idempotency_keys", `api_key_id = '${a.key}'`, assignments);
   const counter = (assignments: string) =>
     change("document_counters", `organisation_id = '${a.organisation}'`, assignments);
   const budget = (assignments: string) =>
@@ -20,7 +22,8 @@ export function valueFaults(a: SeededRows): Faults {
   const offer = (assignments: string) =>
     change("ledger_reference_data", `organisation_id = '${a.organisation}'`, assignments);
   const plan = (assignments: string) => change("plans", a.plan, assignments);
-  const tier = (assignments: string) => change("plan_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
+  const tier = (assignments: string) =>
+    change("plan_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
   const charge = (assignments: string) => change("charges", a.charge, assignments);
   return {
     organisations_clock_is_a_sandboxs: [organisation("test_clock = now()")],
@@ -30,7 +33,10 @@ export function valueFaults(a: SeededRows): Faults {
       organisation("invoice_create_days = 3651"),
     ],
     organisations_due_days: [organisation("due_days = -1"), organisation("due_days = 366")],
-    organisations_currency: [organisation("default_currency = 'eur'"), organisation("default_currency = 'EURO'")],
+    organisations_currency: [
+      organisation("default_currency = 'eur'"),
+      organisation("default_currency = 'EURO'"),
+    ],
     api_keys_hash_is_sha256: [change("api_keys", a.key, "key_hash = '\\x00'")],
     idempotency_keys_state: [keyed("state = 'odd'")],
     idempotency_keys_done_has_response: [keyed("state = 'done'"), keyed("response = '\\x00'")],
@@ -39,7 +45,11 @@ export function valueFaults(a: SeededRows): Faults {
     ledger_budgets_flights: [budget("flights = '{}'"), budget("flights_until = NULL")],
     ledger_sync_cursors_kind: [sweep("sync_kind = 'payments'")],
     ledger_sync_cursors_cursor: [sweep("sync_cursor = 'page 2'")],
-    ledger_sync_cursors_counts: [sweep("invoices_changed = -1"), sweep("failures = -1"), sweep("day_most = -1")],
+    ledger_sync_cursors_counts: [
+      sweep("invoices_changed = -1"),
+      sweep("failures = -1"),
+      sweep("day_most = -1"),
+    ],
     ledger_reference_data_kind: [offer("kind = 'payments'")],
     ledger_reference_data_told: [offer("offer = '{}'"), offer("fetched_at = now()")],
     ledger_notifications_kind: [hint("kind = 'payments'")],
@@ -50,13 +60,21 @@ export function valueFaults(a: SeededRows): Faults {
     plans_type: [plan("type = 'free'")],
     plans_status: [plan("status = 'gone'")],
     plans_currency: [plan("currency = 'eu'")],
-    plans_interval: [plan("interval_count = 0"), plan("interval_unit = 'week'"), plan("interval_count = 1201")],
+    plans_interval: [
+      plan("interval_count = 0"),
+      plan("interval_unit = 'week'"),
+      plan("interval_count = 1201"),
+    ],
     plans_price: [plan("price = -0.0001"), plan("price = 1000000000"), plan("price = 'NaN'")],
     plans_with_tiers_have_no_price: [
       plan("type = 'volume'"),
       change("plans", a.tieredPlan, "allows_price_override = true"),
     ],
-    plans_units: [plan("free_units = -1"), plan("minimum_units = -1"), plan("type = 'flat_fee', minimum_units = 1")],
+    plans_units: [
+      plan("free_units = -1"),
+      plan("minimum_units = -1"),
+      plan("type = 'flat_fee', minimum_units = 1"),
+    ],
     plan_tiers_bounds: [tier("up_to = 0"), tier("position = -1")],
     plan_tiers_prices: [
       tier("unit_price = NULL"),
@@ -67,18 +85,26 @@ export function valueFaults(a: SeededRows): Faults {
     ],
     charges_status: [charge("status = 'gone'")],
     charges_currency: [charge("currency = 'EU1'")],
-    charges_price: [charge("price = -0.0001"), charge("price = 1000000000"), charge("price = 'NaN'")],
+    charges_price: [
+      charge("price = -0.0001"),
+      charge("price = 1000000000"),
+      charge("price = 'NaN'"),
+    ],
   };
 }
 
 /** The same of subscriptions and their periods. */
 export function subscriptionFaults(a: SeededRows): Faults {
-  const subscription = (assignments: string) => change("subscriptions", a.subscription, assignments);
+  const subscription = (assignments: string) =>
+    change("subscriptions", a.subscription, assignments);
   const period = (index: number, assignments: string) =>
     change("periods", `subscription_id = '${a.subscription}' AND index = ${index}`, assignments);
   const third = { index: 2, previous_index: 1, start_date: "2026-03-15", end_date: "2026-04-15" };
   const next = (columns: object) =>
-    another("periods", `subscription_id = '${a.subscription}' AND index = 1`, { ...third, ...columns });
+    another("periods", `subscription_id = '${a.subscription}' AND index = 1`, {
+      ...third,
+      ...columns,
+    });
   return {
     subscriptions_status: [subscription("status = 'odd'")],
     subscriptions_units: [
@@ -93,7 +119,10 @@ export function subscriptionFaults(a: SeededRows): Faults {
     ],
     subscriptions_billing_day: [subscription("billing_day = 0"), subscription("billing_day = 32")],
     subscriptions_cycles: [subscription("end_after_cycles = 0, end_date = '2027-01-15'")],
-    subscriptions_dates: [subscription("renewal_date = start_date"), subscription("current_period = -1")],
+    subscriptions_dates: [
+      subscription("renewal_date = start_date"),
+      subscription("current_period = -1"),
+    ],
     subscriptions_price_override: [
       subscription("price_override = -1"),
       subscription("price_override = 1000000000"),
@@ -108,12 +137,17 @@ export function subscriptionFaults(a: SeededRows): Faults {
     ],
     subscriptions_complete: [subscription("status = 'complete', end_date = '2026-03-14'")],
     subscriptions_ended: [
-      subscription("status = 'ended', ended_at = now(), end_date = '2026-03-01', cancel_at_period_end = true"),
+      subscription(
+        "status = 'ended', ended_at = now(), end_date = '2026-03-01', cancel_at_period_end = true",
+      ),
     ],
     subscriptions_first_period: [subscription("start_date = '2026-01-14'")],
     periods_first: [period(0, "start_date = '2026-01-16'")],
     periods_days: [period(1, "end_date = start_date"), next({ end_date: "2026-03-15" })],
-    periods_previous: [period(1, "previous_index = NULL"), next({ previous_index: 0, start_date: "2026-02-15" })],
+    periods_previous: [
+      period(1, "previous_index = NULL"),
+      next({ previous_index: 0, start_date: "2026-02-15" }),
+    ],
     periods_billed_units: [period(1, "billed_units = -1")],
     // A gap, an overlap, a period that is left out, and one moved under the next.
     periods_subscription_id_previous_index_start_date_fkey: [
@@ -149,7 +183,10 @@ export function documentFaults(a: SeededRows): Faults {
       invoice("period_start = NULL, period_end = NULL"),
     ],
     invoices_synced: [invoice("ledger_invoice_id = NULL")],
-    invoices_sync_error: [invoice("status = 'not_in_external'"), invoice("status = 'scheduled', sync_error = 'no'")],
+    invoices_sync_error: [
+      invoice("status = 'not_in_external'"),
+      invoice("status = 'scheduled', sync_error = 'no'"),
+    ],
     invoice_lines_kind: [line("kind = 'odd'")],
     invoice_lines_amount: [
       ...["amount", "unit_price", "quantity"].flatMap((column) =>
@@ -159,7 +196,10 @@ export function documentFaults(a: SeededRows): Faults {
       line("unit_price = 1000000000000000"),
     ],
     invoice_lines_period: [line("period_start = NULL"), line("period_end = period_start")],
-    invoice_lines_proration: [line("from_units = 1"), line("kind = 'proration', from_units = 1, to_units = 2")],
+    invoice_lines_proration: [
+      line("from_units = 1"),
+      line("kind = 'proration', from_units = 1, to_units = 2"),
+    ],
     invoice_lines_charge: [line("kind = 'charge'"), line(`charge_id = '${a.charge}'`)],
     invoices_subtotal: [invoice("subtotal = 25.0001")],
     invoice_lines_subtotal: [
@@ -176,7 +216,9 @@ export function documentFaults(a: SeededRows): Faults {
       operation("invoice_id = NULL"),
       contact("customer_id = NULL"),
       contact("kind = 'import_contact'"),
-      ...["invoice_id", "subscription_id"].map((column) => change("ledger_jobs", a.amendment, `${column} = NULL`)),
+      ...["invoice_id", "subscription_id"].map((column) =>
+        change("ledger_jobs", a.amendment, `${column} = NULL`),
+      ),
       ...["credit_note_id", "subscription_id"].map((column) =>
         change("ledger_jobs", a.creditNoteOperation, `${column} = NULL`),
       ),
@@ -186,7 +228,10 @@ export function documentFaults(a: SeededRows): Faults {
       ),
     ],
     ledger_jobs_settled: [operation("finished_at = now()"), operation("state = 'done'")],
-    ledger_jobs_sent: [operation("state = 'sending'"), operation("state = 'uncertain', first_sent_at = now()")],
+    ledger_jobs_sent: [
+      operation("state = 'sending'"),
+      operation("state = 'uncertain', first_sent_at = now()"),
+    ],
     ledger_jobs_refused: [operation("state = 'refused', finished_at = now(), reason = 'no'")],
   };
 }
@@ -201,7 +246,9 @@ export function creditFaults(a: SeededRows): Faults {
   const dollars = `subscription_id = '${foreign}', currency = 'USD'`;
   const inDollars = [
     another("subscriptions", a.subscription, { id: foreign, currency: "USD" }),
-    another("periods", `subscription_id = '${a.subscription}' AND index = 0`, { subscription_id: foreign }),
+    another("periods", `subscription_id = '${a.subscription}' AND index = 0`, {
+      subscription_id: foreign,
+    }),
     "",
   ].join("; ");
   const otherInvoice = { id: invoice, number: "OTHER", ledger_invoice_id: "other", subtotal: 0 };
@@ -223,9 +270,17 @@ export function creditFaults(a: SeededRows): Faults {
       another("credit_note_lines", a.creditNoteLine, { position: 1 }),
       `${another("credit_notes", a.creditNote, { ...moved, remaining_credit: 5 })}; ${line(`credit_note_id = '${moved.id}'`)}`,
     ],
-    credit_note_lines_amount: ["-1", "'NaN'", "1000000000000000"].map((amount) => line(`amount = ${amount}`)),
-    credit_notes_applied_elsewhere: ["-1", "5.0001", "'NaN'"].map((amount) => note(`applied_elsewhere = ${amount}`)),
-    credit_notes_credit: [note("remaining_credit = 3"), note("total = 6"), note("applied_elsewhere = 1")],
+    credit_note_lines_amount: ["-1", "'NaN'", "1000000000000000"].map((amount) =>
+      line(`amount = ${amount}`),
+    ),
+    credit_notes_applied_elsewhere: ["-1", "5.0001", "'NaN'"].map((amount) =>
+      note(`applied_elsewhere = ${amount}`),
+    ),
+    credit_notes_credit: [
+      note("remaining_credit = 3"),
+      note("total = 6"),
+      note("applied_elsewhere = 1"),
+    ],
     allocations_credit: [
       allocation("amount = 2"),
       allocation("status = 'removed'"),
@@ -239,7 +294,9 @@ export function creditFaults(a: SeededRows): Faults {
     ],
     invoices_party: [`${inDollars}${change("invoices", a.invoice, dollars)}`],
     credit_notes_party: [`${inDollars}${note(dollars)}`],
-    allocations_amount: ["0", "'NaN'", "2000000000000000"].map((amount) => allocation(`amount = ${amount}`)),
+    allocations_amount: ["0", "'NaN'", "2000000000000000"].map((amount) =>
+      allocation(`amount = ${amount}`),
+    ),
     allocations_status: [allocation("status = 'odd'")],
     allocations_sync_status: [allocation("sync_status = 'odd'")],
   };
@@ -255,7 +312,8 @@ export function repeatFaults(a: SeededRows): Faults {
     ledger_credit_note_id: "other",
   };
   // Members that a table does not have are passed over by the database.
-  const repeat = (table: string, id: string, columns: object) => another(table, id, { ...free, ...columns });
+  const repeat = (table: string, id: string, columns: object) =>
+    another(table, id, { ...free, ...columns });
   const changed = { type: "change" };
   return {
     api_keys_key_hash_key: [another("api_keys", a.key)],
@@ -268,8 +326,12 @@ export function repeatFaults(a: SeededRows): Faults {
     plans_organisation_id_seq_key: [repeat("plans", a.plan, { seq: "same" })],
     charges_organisation_id_code_key: [repeat("charges", a.charge, { code: "setup" })],
     charges_organisation_id_seq_key: [repeat("charges", a.charge, { seq: "same" })],
-    subscriptions_organisation_id_seq_key: [another("subscriptions", a.subscription, { seq: "same" })],
-    invoices_organisation_id_number_key: [repeat("invoices", a.invoice, { ...changed, number: "INV-0001" })],
+    subscriptions_organisation_id_seq_key: [
+      another("subscriptions", a.subscription, { seq: "same" }),
+    ],
+    invoices_organisation_id_number_key: [
+      repeat("invoices", a.invoice, { ...changed, number: "INV-0001" }),
+    ],
     invoices_organisation_id_ledger_invoice_id_key: [
       repeat("invoices", a.invoice, { ...changed, ledger_invoice_id: "ledger" }),
     ],
@@ -277,7 +339,9 @@ export function repeatFaults(a: SeededRows): Faults {
     invoices_one_for_a_period: [repeat("invoices", a.invoice, {})],
     invoice_lines_invoice_id_position_key: [another("invoice_lines", a.line, { kind: "usage" })],
     invoice_lines_one_plan: [another("invoice_lines", a.line, { position: 1, amount: 0 })],
-    credit_notes_organisation_id_number_key: [repeat("credit_notes", a.creditNote, { number: "CN-0001" })],
+    credit_notes_organisation_id_number_key: [
+      repeat("credit_notes", a.creditNote, { number: "CN-0001" }),
+    ],
     credit_notes_organisation_id_ledger_credit_note_id_key: [
       repeat("credit_notes", a.creditNote, { ledger_credit_note_id: "ledger" }),
     ],
@@ -294,13 +358,20 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
   const free = { number: "OTHER", ledger_invoice_id: "other", ledger_credit_note_id: "other" };
   const of = `organisation_id = '${a.organisation}'`;
   const third = { index: 2, previous_index: 1, start_date: "2026-03-15", end_date: "2026-04-15" };
-  const noteLine = another("credit_note_lines", a.creditNoteLine, { credit_note_id: b.creditNote, position: 7 });
+  const noteLine = another("credit_note_lines", a.creditNoteLine, {
+    credit_note_id: b.creditNote,
+    position: 7,
+  });
   return {
     api_keys_organisation_id_fkey: [
       another("api_keys", a.key, { ...nobody, key_hash: `\\x${randomBytes(32).toString("hex")}` }),
     ],
-    idempotency_keys_organisation_id_fkey: [another("idempotency_keys", of, { ...nobody, key: "other" })],
-    idempotency_keys_api_key_fkey: [another("idempotency_keys", of, { api_key_id: b.key, key: "other" })],
+    idempotency_keys_organisation_id_fkey: [
+      another("idempotency_keys", of, { ...nobody, key: "other" }),
+    ],
+    idempotency_keys_api_key_fkey: [
+      another("idempotency_keys", of, { api_key_id: b.key, key: "other" }),
+    ],
     ledger_connections_organisation_id_fkey: [another("ledger_connections", of, nobody)],
     ledger_budgets_organisation_id_fkey: [another("ledger_budgets", of, nobody)],
     ledger_sync_cursors_organisation_id_fkey: [another("ledger_sync_cursors", of, nobody)],
@@ -314,7 +385,9 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     subscriptions_organisation_id_customer_id_fkey: [
       another("subscriptions", a.subscription, { customer_id: b.customer }),
     ],
-    subscriptions_organisation_id_plan_id_fkey: [another("subscriptions", a.subscription, { plan_id: b.plan })],
+    subscriptions_organisation_id_plan_id_fkey: [
+      another("subscriptions", a.subscription, { plan_id: b.plan }),
+    ],
     periods_organisation_id_subscription_id_fkey: [
       another("periods", `${of} AND index = 1`, { ...third, subscription_id: b.subscription }),
     ],
@@ -325,7 +398,9 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
       change("invoices", a.invoice, "currency = 'USD'"),
       change("subscriptions", a.subscription, "currency = 'USD'"),
     ],
-    invoices_period_fkey: [another("invoices", a.invoice, { ...free, type: "change", period_index: 2 })],
+    invoices_period_fkey: [
+      another("invoices", a.invoice, { ...free, type: "change", period_index: 2 }),
+    ],
     invoice_lines_organisation_id_invoice_id_fkey: [
       another("invoice_lines", a.line, { invoice_id: b.invoice, position: 7, kind: "usage" }),
     ],
@@ -341,11 +416,15 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     allocations_organisation_id_credit_note_id_fkey: [
       another("allocations", a.allocation, { credit_note_id: b.creditNote }),
     ],
-    allocations_organisation_id_invoice_id_fkey: [another("allocations", a.allocation, { invoice_id: b.invoice })],
+    allocations_organisation_id_invoice_id_fkey: [
+      another("allocations", a.allocation, { invoice_id: b.invoice }),
+    ],
     ledger_jobs_organisation_id_fkey: [
       another("ledger_jobs", a.contactOperation, { ...nobody, customer_id: randomUUID() }),
     ],
-    ledger_jobs_subscription_fkey: [change("ledger_jobs", a.invoiceOperation, `subscription_id = '${b.subscription}'`)],
+    ledger_jobs_subscription_fkey: [
+      change("ledger_jobs", a.invoiceOperation, `subscription_id = '${b.subscription}'`),
+    ],
     ledger_jobs_organisation_id_invoice_id_fkey: [
       `DELETE FROM ledger_jobs WHERE id = '${b.invoiceOperation}'; ${another("ledger_jobs", a.invoiceOperation, { invoice_id: b.invoice })}`,
     ],

@@ -4,9 +4,11 @@ import { another, change, type SeededRows } from "./rows.ts";
 
 /** Values that may not be. */
 export function lifeFaults(a: SeededRows): Faults {
-  const subscription = (assignments: string) => change("subscriptions", a.subscription, assignments);
+  const subscription = (assignments: string) =>
+    change("subscriptions", a.subscription, assignments);
   const ending = (assignments: string) => change("terminations", a.ending, assignments);
-  const removal = (assignments: string) => change("removals", `termination_id = '${a.ending}'`, assignments);
+  const removal = (assignments: string) =>
+    change("removals", `termination_id = '${a.ending}'`, assignments);
   return {
     subscriptions_due: [subscription("due_at = NULL")],
     subscriptions_parked: [
@@ -41,8 +43,12 @@ export function lifeTenantFaults(a: SeededRows, b: SeededRows): Faults {
     terminations_organisation_id_subscription_id_fkey: [
       change("terminations", a.ending, `subscription_id = '${b.subscription}'`),
     ],
-    removals_organisation_id_ending_id_fkey: [another("removals", removal, { termination_id: b.ending, step: 7 })],
-    removals_organisation_id_invoice_id_fkey: [another("removals", removal, { invoice_id: b.invoice, step: 7 })],
+    removals_organisation_id_ending_id_fkey: [
+      another("removals", removal, { termination_id: b.ending, step: 7 }),
+    ],
+    removals_organisation_id_invoice_id_fkey: [
+      another("removals", removal, { invoice_id: b.invoice, step: 7 }),
+    ],
     restorations_organisation_id_subscription_id_fkey: [
       change("restorations", a.restoration, `subscription_id = '${b.subscription}'`),
     ],

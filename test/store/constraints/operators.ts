@@ -29,6 +29,8 @@ export function operatorFaults(a: SeededRows): Faults {
       "TRUNCATE audit_log",
     ],
     organisations_seq_key: [another("organisations", a.organisation, { seq: "same" })],
-    api_keys_organisation_id_seq_key: [another("api_keys", a.key, { seq: "same", key_hash: `\\x${"22".repeat(32)}` })],
+    api_keys_organisation_id_seq_key: [
+      another("api_keys", a.key, { seq: "same", key_hash: `\\x${"22".repeat(32)}` }),
+    ],
   };
 }

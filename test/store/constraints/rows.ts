@@ -200,7 +200,11 @@ const withId = [...counted, "invoice_lines", "credit_note_lines", "allocations"]
 const countedBy = (table: string) => (table === "credit_notes" ? "invoices" : table);
 
 /** SQL that adds a row like that one with another id and place in the order, except for these columns. */
-export function another(table: string, where: string, columns: Readonly<Record<string, unknown>> = {}): string {
+export function another(
+  table: string,
+  where: string,
+  columns: Readonly<Record<string, unknown>> = {},
+): string {
   const own = withId.includes(table) && columns.id === undefined ? { id: randomUUID() } : {};
   const json = JSON.stringify({ ...own, ...columns }).replaceAll("'", "''");
   const place =

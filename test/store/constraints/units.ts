@@ -8,7 +8,8 @@ import { another, change, type SeededRows } from "./rows.ts";
 
 /** Values, and rows that may be there once only. */
 export function unitsFaults(a: SeededRows): Faults {
-  const allocate = (assignments: string) => change("ledger_jobs", a.allocationOperation, assignments);
+  const allocate = (assignments: string) =>
+    change("ledger_jobs", a.allocationOperation, assignments);
   const amend = (assignments: string) => change("ledger_jobs", a.amendment, assignments);
   const line = (assignments: string) => change("deferred_lines", a.deferredLine, assignments);
   const units = (assignments: string) => change("unit_changes", a.unitChange, assignments);
@@ -19,9 +20,14 @@ export function unitsFaults(a: SeededRows): Faults {
     invoices_amending_from: ["[]", "2", '{"units": 2}'].map((json) =>
       change("invoices", a.invoice, `amending_from = '${json}'`),
     ),
-    ledger_jobs_joins: [allocate("joins = true"), change("ledger_jobs", a.invoiceOperation, "joins = true")],
+    ledger_jobs_joins: [
+      allocate("joins = true"),
+      change("ledger_jobs", a.invoiceOperation, "joins = true"),
+    ],
     ledger_jobs_amount: [
-      ...["NULL", "0", "-1", "'NaN'", "2000000000000000"].map((amount) => allocate(`amount = ${amount}`)),
+      ...["NULL", "0", "-1", "'NaN'", "2000000000000000"].map((amount) =>
+        allocate(`amount = ${amount}`),
+      ),
       amend("amount = 1"),
       change("ledger_jobs", a.creditNoteOperation, "amount = 1"),
     ],
@@ -31,8 +37,12 @@ export function unitsFaults(a: SeededRows): Faults {
     ],
     ledger_jobs_one_allocation: [`${sql}; ${another("ledger_jobs", a.allocationOperation, twice)}`],
     ledger_jobs_one_for_a_credit_note: [another("ledger_jobs", a.creditNoteOperation)],
-    allocations_organisation_id_ledger_allocation_id_key: [`${named}; ${another("allocations", a.allocation)}`],
-    deferred_lines_amount: ["0", "-1", "'NaN'", "1000000000000000"].map((amount) => line(`amount = ${amount}`)),
+    allocations_organisation_id_ledger_allocation_id_key: [
+      `${named}; ${another("allocations", a.allocation)}`,
+    ],
+    deferred_lines_amount: ["0", "-1", "'NaN'", "1000000000000000"].map((amount) =>
+      line(`amount = ${amount}`),
+    ),
     deferred_lines_days: [
       line("period_start = period_end, days_remaining = 0"),
       line("period_start = '2026-03-02'"),
@@ -45,7 +55,9 @@ export function unitsFaults(a: SeededRows): Faults {
     unit_changes_deferred: [
       units("deferred = true, invoice_id = NULL"),
       units("deferred = true, credit_note_id = NULL"),
-      units("deferred = true, invoice_id = NULL, credit_note_id = NULL, renewal_invoice_id = invoice_id"),
+      units(
+        "deferred = true, invoice_id = NULL, credit_note_id = NULL, renewal_invoice_id = invoice_id",
+      ),
     ],
     unit_changes_invoices: [units("renewal_invoice_id = invoice_id")],
     unit_changes_operations: [units("job_ids = NULL"), units("job_ids = ARRAY[NULL]::uuid[]")],
@@ -59,18 +71,30 @@ export function unitsTenantFaults(a: SeededRows, b: SeededRows): Faults {
   const of = { credit_note_id: b.creditNote };
   const gone = `DELETE FROM ledger_jobs WHERE id = '${b.creditNoteOperation}'`;
   return {
-    ledger_jobs_organisation_id_credit_note_id_fkey: [`${gone}; ${another("ledger_jobs", a.creditNoteOperation, of)}`],
-    deferred_lines_organisation_id_subscription_id_fkey: [line(`subscription_id = '${b.subscription}'`)],
+    ledger_jobs_organisation_id_credit_note_id_fkey: [
+      `${gone}; ${another("ledger_jobs", a.creditNoteOperation, of)}`,
+    ],
+    deferred_lines_organisation_id_subscription_id_fkey: [
+      line(`subscription_id = '${b.subscription}'`),
+    ],
     // A period that is not there, and one that ends on another day.
     deferred_lines_period_fkey: [
       line("period_index = 2"),
       line("period_end = '2026-03-14', days_remaining = 13"),
-      change("periods", `subscription_id = '${a.subscription}' AND index = 1`, "end_date = '2026-03-16'"),
+      change(
+        "periods",
+        `subscription_id = '${a.subscription}' AND index = 1`,
+        "end_date = '2026-03-16'",
+      ),
     ],
     deferred_lines_organisation_id_invoice_id_fkey: [line(`invoice_id = '${b.invoice}'`)],
-    unit_changes_organisation_id_subscription_id_fkey: [units(`subscription_id = '${b.subscription}'`)],
+    unit_changes_organisation_id_subscription_id_fkey: [
+      units(`subscription_id = '${b.subscription}'`),
+    ],
     unit_changes_organisation_id_invoice_id_fkey: [units(`invoice_id = '${b.invoice}'`)],
-    unit_changes_organisation_id_renewal_invoice_id_fkey: [units(`renewal_invoice_id = '${b.invoice}'`)],
+    unit_changes_organisation_id_renewal_invoice_id_fkey: [
+      units(`renewal_invoice_id = '${b.invoice}'`),
+    ],
     unit_changes_organisation_id_credit_note_id_fkey: [units(`credit_note_id = '${b.creditNote}'`)],
   };
 }
@@ -81,21 +105,29 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
   const { invoice, note, sql } = otherDocuments(a, subscription);
   const foreign = [
     another("subscriptions", a.subscription, { id: subscription }),
-    another("periods", `subscription_id = '${a.subscription}' AND index = 0`, { subscription_id: subscription }),
+    another("periods", `subscription_id = '${a.subscription}' AND index = 0`, {
+      subscription_id: subscription,
+    }),
     sql,
     "",
   ].join("; ");
   const after = (sql: string) => `${foreign}${sql}`;
-  const operation = (id: string, assignments: string) => after(change("ledger_jobs", id, assignments));
+  const operation = (id: string, assignments: string) =>
+    after(change("ledger_jobs", id, assignments));
   const units = (assignments: string) => after(change("unit_changes", a.unitChange, assignments));
   const move = `subscription_id = '${subscription}'`;
-  const free = (table: string) => `DELETE FROM ${table} WHERE organisation_id = '${a.organisation}'`;
+  const free = (table: string) =>
+    `DELETE FROM ${table} WHERE organisation_id = '${a.organisation}'`;
   const moveInvoice = `SET CONSTRAINTS ALL IMMEDIATE; ${change("invoices", a.invoice, move)}`;
   const moveNote = change("credit_notes", a.creditNote, move);
   const ended = { state: "refused", finished_at: "2026-03-01", reason: "no", message: "No" };
   // Of what is told of the document one thing is left, so that this one has to hold it; what was right up to there is
   // judged there.
-  const renewed = change("unit_changes", a.unitChange, "renewal_invoice_id = invoice_id, invoice_id = NULL");
+  const renewed = change(
+    "unit_changes",
+    a.unitChange,
+    "renewal_invoice_id = invoice_id, invoice_id = NULL",
+  );
   const billed = change("deferred_lines", a.deferredLine, `invoice_id = '${a.invoice}'`);
   return {
     ledger_jobs_documents: [
@@ -104,7 +136,9 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
       operation(a.creditNoteOperation, `credit_note_id = '${note}'`),
       operation(a.allocationOperation, `invoice_id = '${invoice}'`),
       operation(a.allocationOperation, `credit_note_id = '${note}'`),
-      after(another("ledger_jobs", a.allocationOperation, { subscription_id: subscription, ...ended })),
+      after(
+        another("ledger_jobs", a.allocationOperation, { subscription_id: subscription, ...ended }),
+      ),
     ],
     deferred_lines_billed: [
       after(change("deferred_lines", a.deferredLine, `invoice_id = '${invoice}'`)),
@@ -139,8 +173,19 @@ function otherDocuments(
   const [invoice, note] = [randomUUID(), randomUUID()];
   const of = { subscription_id: subscription, number: "OTHER" };
   const sql = [
-    another("invoices", a.invoice, { ...of, id: invoice, type: "change", ledger_invoice_id: "other", subtotal: 0 }),
-    another("credit_notes", a.creditNote, { ...of, id: note, ledger_credit_note_id: "other", remaining_credit: 5 }),
+    another("invoices", a.invoice, {
+      ...of,
+      id: invoice,
+      type: "change",
+      ledger_invoice_id: "other",
+      subtotal: 0,
+    }),
+    another("credit_notes", a.creditNote, {
+      ...of,
+      id: note,
+      ledger_credit_note_id: "other",
+      remaining_credit: 5,
+    }),
     another("credit_note_lines", a.creditNoteLine, { credit_note_id: note }),
   ].join("; ");
   return { invoice, note, sql };

@@ -6,15 +6,22 @@ const nobody = "00000000-0000-0000-0000-000000000000";
 
 /** Values that may not be, and changes of what stays for ever. */
 export function usageFaults(a: SeededRows): Faults {
-  const priced = (assignments: string) => change("plan_meters", `plan_id = '${a.plan}'`, assignments);
-  const tier = (assignments: string) => change("plan_meter_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
-  const subscription = (assignments: string) => change("subscriptions", a.subscription, assignments);
+  const priced = (assignments: string) =>
+    change("plan_meters", `plan_id = '${a.plan}'`, assignments);
+  const tier = (assignments: string) =>
+    change("plan_meter_tiers", `plan_id = '${a.tieredPlan}'`, assignments);
+  const subscription = (assignments: string) =>
+    change("subscriptions", a.subscription, assignments);
   return {
     meters_status: [change("meters", a.meter, "status = 'gone'")],
     meters_organisation_id_code_key: [another("meters", a.meter)],
     meters_organisation_id_seq_key: [another("meters", a.meter, { code: "other", seq: "same" })],
     plan_meters_type: [priced("type = 'flat_fee'")],
-    plan_meters_price: [priced("price = -0.0001"), priced("price = 1000000000"), priced("price = 'NaN'")],
+    plan_meters_price: [
+      priced("price = -0.0001"),
+      priced("price = 1000000000"),
+      priced("price = 'NaN'"),
+    ],
     plan_meters_position: [priced("position = -1"), priced("position = 20")],
     plan_meter_tiers_position: [tier("position = -1")],
     plan_meter_tiers_up_to: [tier("up_to = 0")],
@@ -30,7 +37,10 @@ export function usageFaults(a: SeededRows): Faults {
       subscription("ended_at = now()"),
       subscription("status = 'ended', end_date = '2026-03-01', due_at = NULL"),
     ],
-    subscriptions_usage: [subscription("usage_billed = -1"), subscription("usage_billed = usage_bill + 1")],
+    subscriptions_usage: [
+      subscription("usage_billed = -1"),
+      subscription("usage_billed = usage_bill + 1"),
+    ],
     invoice_lines_meter: [change("invoice_lines", a.line, `meter_id = '${a.meter}'`)],
     ...eventFaults(a),
     ...billFaults(a),
@@ -68,7 +78,8 @@ function eventFaults(a: SeededRows): Faults {
 }
 
 function billFaults(a: SeededRows): Faults {
-  const bill = (assignments: string) => change("usage_bills", `subscription_id = '${a.subscription}'`, assignments);
+  const bill = (assignments: string) =>
+    change("usage_bills", `subscription_id = '${a.subscription}'`, assignments);
   const credit = `credit_note_id = '${a.creditNote}'`;
   return {
     usage_bills_numbers: [bill("bill = -1"), bill("period_index = -1"), bill("events = 0")],
@@ -91,7 +102,8 @@ function billFaults(a: SeededRows): Faults {
 
 /** Rows of organisation A that refer to rows of organisation B, or to what is not there. */
 export function usageTenantFaults(a: SeededRows, b: SeededRows): Faults {
-  const price = (columns: object) => another("plan_meters", `plan_id = '${a.plan}'`, { position: 1, ...columns });
+  const price = (columns: object) =>
+    another("plan_meters", `plan_id = '${a.plan}'`, { position: 1, ...columns });
   const bill = (columns: object) =>
     another("usage_bills", `subscription_id = '${a.subscription}'`, { bill: 1, ...columns });
   const line = change("invoice_lines", a.line, `kind = 'usage', meter_id = '${b.meter}'`);
@@ -101,7 +113,10 @@ export function usageTenantFaults(a: SeededRows, b: SeededRows): Faults {
     plan_meters_organisation_id_meter_id_fkey: [price({ meter_id: b.meter })],
     plan_meter_tiers_organisation_id_plan_id_meter_id_fkey: [
       another("plan_meter_tiers", `plan_id = '${a.tieredPlan}'`, { meter_id: b.meter }),
-      another("plan_meter_tiers", `plan_id = '${a.tieredPlan}'`, { plan_id: b.tieredPlan, position: 1 }),
+      another("plan_meter_tiers", `plan_id = '${a.tieredPlan}'`, {
+        plan_id: b.tieredPlan,
+        position: 1,
+      }),
     ],
     usage_events_of_plan: [
       report(a, { subscription_id: b.subscription }),

@@ -22,7 +22,10 @@ export function webhookFaults(a: SeededRows): Faults {
     events_body: [event({ body: "" })],
     events_sequence_key: [event({ sequence: 1 })],
     events_organisation_id_seq_key: [event({ seq: "same" })],
-    events_stay: [change("events", a.event, "body = '{}'"), change("events", a.event, "created_at = now()")],
+    events_stay: [
+      change("events", a.event, "body = '{}'"),
+      change("events", a.event, "created_at = now()"),
+    ],
     ...endpointFaults(a),
     ...deliveryFaults(a),
   };
@@ -31,7 +34,9 @@ export function webhookFaults(a: SeededRows): Faults {
 function endpointFaults(a: SeededRows): Faults {
   const endpoint = (assignments: string) => change("webhook_endpoints", a.endpoint, assignments);
   return {
-    webhook_endpoints_organisation_id_seq_key: [another("webhook_endpoints", a.endpoint, { seq: "same" })],
+    webhook_endpoints_organisation_id_seq_key: [
+      another("webhook_endpoints", a.endpoint, { seq: "same" }),
+    ],
     webhook_endpoints_url: [endpoint("url = ''"), endpoint("url = repeat('x', 2049)")],
     webhook_endpoints_kinds: [endpoint("kinds = NULL")],
     webhook_endpoints_status: [endpoint("status = 'paused'")],
@@ -58,7 +63,8 @@ function endpointFaults(a: SeededRows): Faults {
 
 function deliveryFaults(a: SeededRows): Faults {
   const delivery = (assignments: string) => change("webhook_deliveries", a.delivery, assignments);
-  const attempt = (assignments: string) => change("webhook_attempts", `delivery_id = '${a.delivery}'`, assignments);
+  const attempt = (assignments: string) =>
+    change("webhook_attempts", `delivery_id = '${a.delivery}'`, assignments);
   const second = { id: randomUUID() };
   const other = `${another("webhook_endpoints", a.endpoint, second)}; `;
   return {
@@ -83,11 +89,16 @@ function deliveryFaults(a: SeededRows): Faults {
 
 /** Rows of organisation A that refer to rows of organisation B, or to what is not there. */
 export function webhookTenantFaults(a: SeededRows, b: SeededRows): Faults {
-  const delivery = (columns: Readonly<Record<string, unknown>>) => another("webhook_deliveries", a.delivery, columns);
+  const delivery = (columns: Readonly<Record<string, unknown>>) =>
+    another("webhook_deliveries", a.delivery, columns);
   return {
-    published_snapshots_organisation_id_fkey: [another("published_snapshots", of(a), { organisation_id: nobody })],
+    published_snapshots_organisation_id_fkey: [
+      another("published_snapshots", of(a), { organisation_id: nobody }),
+    ],
     events_organisation_id_fkey: [another("events", a.event, { organisation_id: nobody })],
-    webhook_endpoints_organisation_id_fkey: [another("webhook_endpoints", a.endpoint, { organisation_id: nobody })],
+    webhook_endpoints_organisation_id_fkey: [
+      another("webhook_endpoints", a.endpoint, { organisation_id: nobody }),
+    ],
     webhook_deliveries_organisation_id_event_id_fkey: [delivery({ event_id: b.event })],
     webhook_deliveries_organisation_id_endpoint_id_fkey: [delivery({ endpoint_id: b.endpoint })],
     webhook_attempts_organisation_id_delivery_id_fkey: [

@@ -31,7 +31,13 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+const actor = {
+  operatorId: null,
+  operatorName: "Test",
+  tokenId: null,
+  operation: "Test",
+  requestId: null,
+};
 const conflict = "DO $$ BEGIN RAISE EXCEPTION 'a conflict' USING ERRCODE = '40001'; END $$";
 const nothingChanged = { result: "done", changes: [] };
 
@@ -43,7 +49,9 @@ async function kept(): Promise<readonly string[]> {
 /** A change as an operator makes it, with its entry in the log. */
 const logged = {
   result: "done",
-  changes: [{ targetKind: "operator", targetId: newId(), organisationId: null, before: null, after: {} }],
+  changes: [
+    { targetKind: "operator", targetId: newId(), organisationId: null, before: null, after: {} },
+  ],
 } as const;
 
 async function entries(): Promise<number> {
@@ -64,7 +72,8 @@ describe("a transaction that PostgreSQL broke off", () => {
     const result = await inTransaction(pool, async (client) => {
       runs += 1;
       await client.query("SELECT pg_advisory_xact_lock(1)");
-      if (runs === 1) waiting = other.query("SELECT pg_advisory_xact_lock(1)").then(() => other.query("COMMIT"));
+      if (runs === 1)
+        waiting = other.query("SELECT pg_advisory_xact_lock(1)").then(() => other.query("COMMIT"));
       await client.query("INSERT INTO kept VALUES ($1)", [`run ${runs}`]);
       await client.query("SELECT pg_advisory_xact_lock(2)");
       return runs;

@@ -14,7 +14,9 @@ test.each(["", "a secret"])("the secret %j opens at its place, and at no other",
 });
 
 // GCM takes a tag of 4, 8 or 12 to 16 bytes: a short one is guessed far sooner.
-test.each([0, 4, 8, 12, 13, 14, 15])("a secret cut to a tag of %i bytes does not open", (length) => {
+test.each([
+  0, 4, 8, 12, 13, 14, 15,
+])("a secret cut to a tag of %i bytes does not open", (length) => {
   const { keyId, bytes } = sealing.seal("", "here");
   expect(bytes).toHaveLength(nonceBytes + tagBytes);
   const cut = bytes.subarray(0, nonceBytes + length);

@@ -16,7 +16,10 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await query(inject("postgresUrl"), `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
+  await query(
+    inject("postgresUrl"),
+    `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`,
+  );
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -47,25 +50,38 @@ test("the database is made, a migration with function bodies is applied, and a s
   expect(await migrate(url, { migrationsFolder: folder })).toEqual(["20260101000000_first"]);
   expect(await query(url, "SELECT two()")).toEqual([{ two: 2 }]);
   expect(await migrate(url, { migrationsFolder: folder })).toEqual([]);
-  expect(await diagnose(url, { migrationsFolder: folder })).toMatchObject({ history: null, failedMigrationNames: [] });
+  expect(await diagnose(url, { migrationsFolder: folder })).toMatchObject({
+    history: null,
+    failedMigrationNames: [],
+  });
 });
 
 test("of several that migrate at once, one applies each migration and none fails", async () => {
   await write("20260101000000_first", first);
   await write("20260102000000_second", 'ALTER TABLE "things" ADD COLUMN "more" INTEGER;');
-  const applied = await Promise.all(Array.from({ length: 4 }, () => migrate(url, { migrationsFolder: folder })));
+  const applied = await Promise.all(
+    Array.from({ length: 4 }, () => migrate(url, { migrationsFolder: folder })),
+  );
   expect(applied.flat()).toEqual(["20260101000000_first", "20260102000000_second"]);
-  const rows = await query(url, "SELECT migration_name FROM _prisma_migrations WHERE finished_at IS NOT NULL");
+  const rows = await query(
+    url,
+    "SELECT migration_name FROM _prisma_migrations WHERE finished_at IS NOT NULL",
+  );
   expect(rows).toHaveLength(2);
 });
 
 test("a migration that fails leaves nothing of itself and names its cause", async () => {
-  await write("20260101000000_bad", 'CREATE TABLE "half" ("id" INT); INSERT INTO "nowhere" VALUES (1);');
+  await write(
+    "20260101000000_bad",
+    'CREATE TABLE "half" ("id" INT); INSERT INTO "nowhere" VALUES (1);',
+  );
   await expect(migrate(url, { migrationsFolder: folder })).rejects.toThrow(
     /Migration 20260101000000_bad failed: [\s\S]*nowhere/,
   );
   expect(await query(url, "SELECT to_regclass('half') AS half")).toEqual([{ half: null }]);
-  expect((await diagnose(url, { migrationsFolder: folder })).failedMigrationNames).toEqual(["20260101000000_bad"]);
+  expect((await diagnose(url, { migrationsFolder: folder })).failedMigrationNames).toEqual([
+    "20260101000000_bad",
+  ]);
 });
 
 test("the difference between migrations and schema is SQL, and none when they agree", async () => {

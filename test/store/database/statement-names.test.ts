@@ -7,7 +7,9 @@ const folder = new URL("../../../src/store/", import.meta.url).pathname;
 test("no two statements of the store have one name", () => {
   const files = globSync("**/*.ts", { cwd: folder });
   const names = files.flatMap((file) =>
-    [...readFileSync(`${folder}${file}`, "utf8").matchAll(/name: "([a-z_0-9]+)",\s*text\b/g)].map(([, name]) => name),
+    [...readFileSync(`${folder}${file}`, "utf8").matchAll(/name: "([a-z_0-9]+)",\s*text\b/g)].map(
+      ([, name]) => name,
+    ),
   );
   expect(names.length).toBeGreaterThan(50);
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);

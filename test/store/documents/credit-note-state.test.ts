@@ -7,7 +7,13 @@ import {
   type ObservedAllocation,
 } from "../../../src/store/documents/credit-note-state.ts";
 
-function known(id: string, ledgerId: string | null, amount: string, isActive = true, invoice = "a"): KnownAllocation {
+function known(
+  id: string,
+  ledgerId: string | null,
+  amount: string,
+  isActive = true,
+  invoice = "a",
+): KnownAllocation {
   return {
     id,
     ledgerId,
@@ -23,7 +29,10 @@ function seen(id: string, amount: string, invoiceId = "a"): ObservedAllocation {
 }
 
 /** The outcome as ids: ours of what is kept or gone, the ledger's of what is added. */
-function compared(ours: readonly KnownAllocation[], ledgers: readonly ObservedAllocation[]): object {
+function compared(
+  ours: readonly KnownAllocation[],
+  ledgers: readonly ObservedAllocation[],
+): object {
   const { added, kept, gone } = compareAllocations(ours, ledgers);
   return {
     added: added.map(({ id }) => id),
@@ -48,7 +57,12 @@ describe("allocations are compared", () => {
 
   test("by invoice and amount where one of the two has no id, each only once", () => {
     const ours = [known("1", null, "5"), known("2", "y", "7")];
-    const outcome = compared(ours, [seen("x", "5.0000"), seen("", "7.0000"), seen("", "7.0000"), seen("z", "5.0000")]);
+    const outcome = compared(ours, [
+      seen("x", "5.0000"),
+      seen("", "7.0000"),
+      seen("", "7.0000"),
+      seen("z", "5.0000"),
+    ]);
     expect(outcome).toEqual({
       added: ["", "z"],
       kept: [
@@ -71,6 +85,10 @@ describe("allocations are compared", () => {
 
   test("and what the ledger has no more is gone once, and back where it has it again", () => {
     const ours = [known("1", "x", "5"), known("2", "y", "6", false), known("3", "z", "7", false)];
-    expect(compared(ours, [seen("y", "6.0000")])).toEqual({ added: [], kept: [["2", "6.0000"]], gone: ["1"] });
+    expect(compared(ours, [seen("y", "6.0000")])).toEqual({
+      added: [],
+      kept: [["2", "6.0000"]],
+      gone: ["1"],
+    });
   });
 });

@@ -11,7 +11,12 @@ import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events
 import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
 import { until } from "../../support/system.ts";
 import type { MadeDelivery, MadeEndpoint } from "../../support/webhook-rows.ts";
-import { about, type DeliveryWorld, deliveryWorld, justNow } from "../../worker/activities/delivery-fixture.ts";
+import {
+  about,
+  type DeliveryWorld,
+  deliveryWorld,
+  justNow,
+} from "../../worker/activities/delivery-fixture.ts";
 
 let world: DeliveryWorld;
 
@@ -25,10 +30,10 @@ describe("after 20 hours", () => {
   const old = (delivery: MadeDelivery, hours: number) =>
     world.changeDelivery(delivery, `began_at = now() - ${hours} * interval '1 hour'`);
   const triedBefore = ({ deliveryId }: MadeDelivery, hours: number) =>
-    world.pool.query("UPDATE webhook_attempts SET at = now() - $2 * interval '1 hour' WHERE delivery_id = $1", [
-      deliveryId,
-      hours,
-    ]);
+    world.pool.query(
+      "UPDATE webhook_attempts SET at = now() - $2 * interval '1 hour' WHERE delivery_id = $1",
+      [deliveryId, hours],
+    );
 
   const exhaust = ({ organisationId, endpointId, deliveryId }: MadeDelivery) =>
     world.parts().store.exhaust({ organisationId, endpointId }, [deliveryId], {
@@ -44,10 +49,17 @@ describe("after 20 hours", () => {
     await triedBefore(delivery, 8);
     await old(delivery, 20.1);
     expect(await attempt(delivery)).toMatchObject({ exhausted: 1, failed: 0, nextInMs: null });
-    expect(await deliveryRow(delivery)).toMatchObject({ state: "exhausted", due_at: null, attempts: 1 });
+    expect(await deliveryRow(delivery)).toMatchObject({
+      state: "exhausted",
+      due_at: null,
+      attempts: 1,
+    });
     expect(receiver.received(path)).toHaveLength(1);
     // Asked for again: all begins anew.
-    await changeDelivery(delivery, "state = 'pending', due_at = now(), finished_at = NULL, began_at = now()");
+    await changeDelivery(
+      delivery,
+      "state = 'pending', due_at = now(), finished_at = NULL, began_at = now()",
+    );
     expect(await attempt(delivery)).toMatchObject({ failed: 1, nextInMs: about(30_000) });
     expect(await exhaust(delivery)).toMatchObject({ exhausted: 0, begun: [] });
     receiver.answer(path, {});
@@ -63,7 +75,10 @@ describe("after 20 hours", () => {
     await triedBefore(delivery, 4);
     await old(delivery, 19);
     await attempt(delivery);
-    expect(await deliveryRow(delivery)).toMatchObject({ state: "pending", in_ms: about(3_600_000) });
+    expect(await deliveryRow(delivery)).toMatchObject({
+      state: "pending",
+      in_ms: about(3_600_000),
+    });
   });
 
   test("one that nobody tried, because no worker was there, has its 20 hours still", async () => {
@@ -75,7 +90,11 @@ describe("after 20 hours", () => {
     await old(early, 12);
     await attempt(tried);
     for (const each of deliveries) {
-      expect(await deliveryRow(each)).toMatchObject({ state: "pending", began_at: justNow, in_ms: about(30_000) });
+      expect(await deliveryRow(each)).toMatchObject({
+        state: "pending",
+        began_at: justNow,
+        in_ms: about(30_000),
+      });
     }
     await attempt(tried);
     expect(await deliveryRow(tried)).toMatchObject({ in_ms: about(90_000) });
@@ -93,7 +112,11 @@ describe("after 20 hours", () => {
     await away();
     await attempt(delivery);
     expect(receiver.received(path)).toHaveLength(2);
-    expect(await deliveryRow(delivery)).toMatchObject({ state: "pending", began_at: justNow, in_ms: about(30_000) });
+    expect(await deliveryRow(delivery)).toMatchObject({
+      state: "pending",
+      began_at: justNow,
+      in_ms: about(30_000),
+    });
     // A breaker at which nobody was either is no reason, one that was tried meanwhile is.
     const openedBefore = (hours: number) =>
       changeEndpoint(
@@ -117,7 +140,10 @@ describe("after 20 hours", () => {
     const { receiver, deliver, endpointRow, deliveryRow, waiting, changeEndpoint } = world;
     const { path, endpoint, key, deliveries } = await waiting(2);
     const [over, other] = deliveries as [MadeDelivery, MadeDelivery];
-    await changeEndpoint(endpoint, "failures = 9, failing_since = now(), open_until = now() + interval '15 minutes'");
+    await changeEndpoint(
+      endpoint,
+      "failures = 9, failing_since = now(), open_until = now() + interval '15 minutes'",
+    );
     await old(over, 20);
     expect(await deliver.deliverDue(key)).toMatchObject({ exhausted: 1, nextInMs: about(900_000) });
     expect((await deliveryRow(over)).state).toBe("exhausted");
@@ -130,12 +156,16 @@ describe("after 20 hours", () => {
     const { deliver, endpointRow, deliveryRow, waiting, told, changeEndpoint } = world;
     const { endpoint, key, deliveries } = await waiting(2);
     const [last, next] = deliveries as [MadeDelivery, MadeDelivery];
-    const dead = "failures = 9, open_until = now() + interval '1 minute', failing_since = now() - interval '5 days'";
+    const dead =
+      "failures = 9, open_until = now() + interval '1 minute', failing_since = now() - interval '5 days'";
     await changeEndpoint(endpoint, dead);
     await old(last, 20);
     await deliver.deliverDue(key);
     const row = await endpointRow(endpoint);
-    expect(row).toMatchObject({ status: "disabled", disabled_reason: "It took nothing for five days" });
+    expect(row).toMatchObject({
+      status: "disabled",
+      disabled_reason: "It took nothing for five days",
+    });
     expect(told).toContain(`${endpoint.id} is disabled: It took nothing for five days`);
     expect(await deliver.deliverDue(key)).toMatchObject({ dropped: 1, nextInMs: null });
     expect((await deliveryRow(next)).state).toBe("cancelled");
@@ -171,7 +201,9 @@ test("what is due is claimed once, the longest due first, given back as it was, 
 test("endpoints with something due are found, but for those whose breaker is open", async () => {
   const { receiver, pool, rows, changeEndpoint, changeDelivery } = world;
   const own = await rows.organisation();
-  const made = await Promise.all(["/a", "/b", "/c", "/d"].map((path) => rows.endpoint(own, receiver.url(path))));
+  const made = await Promise.all(
+    ["/a", "/b", "/c", "/d"].map((path) => rows.endpoint(own, receiver.url(path))),
+  );
   const [due, later, held, off] = made as [MadeEndpoint, MadeEndpoint, MadeEndpoint, MadeEndpoint];
   const deliveries = await rows.events(made, 2);
   for (const each of deliveries.filter((one) => one.endpointId === later.id)) {
@@ -199,11 +231,16 @@ test("what waits because its endpoint's breaker is open is shown so to operators
   const { endpoint, deliveries } = await waiting(3);
   const [due, later, over] = deliveries as [MadeDelivery, MadeDelivery, MadeDelivery];
   await changeDelivery(later, "due_at = now() + interval '1 minute', last_error = 'own'");
-  await changeDelivery(over, "state = 'exhausted', due_at = NULL, finished_at = now(), last_error = 'own'");
+  await changeDelivery(
+    over,
+    "state = 'exhausted', due_at = NULL, finished_at = now(), last_error = 'own'",
+  );
   await changeDelivery(due, "last_status = 500, last_error = 'own'");
   const operators = createDeliveryStore(pool, createChanges(pool));
   const shown = async () => {
-    const all = await Promise.all([due, later, over].map(({ deliveryId: id }) => operators.get(organisationId, id)));
+    const all = await Promise.all(
+      [due, later, over].map(({ deliveryId: id }) => operators.get(organisationId, id)),
+    );
     return all.map((one) => [one?.lastStatus, one?.lastError]);
   };
   expect(await shown()).toEqual([
@@ -211,7 +248,10 @@ test("what waits because its endpoint's breaker is open is shown so to operators
     [null, "own"],
     [null, "own"],
   ]);
-  await changeEndpoint(endpoint, "failures = 6, failing_since = now(), open_until = now() + interval '1 minute'");
+  await changeEndpoint(
+    endpoint,
+    "failures = 6, failing_since = now(), open_until = now() + interval '1 minute'",
+  );
   expect(await shown()).toEqual([
     [null, "not sent: the endpoint failed 6 times in a row"],
     [null, "own"],
@@ -227,7 +267,9 @@ test("attempts are written whatever else is written to their endpoint and delive
   let done: Promise<unknown>;
   try {
     await client.query("BEGIN");
-    await client.query("UPDATE webhook_endpoints SET description = 'new' WHERE id = $1", [endpoint.id]);
+    await client.query("UPDATE webhook_endpoints SET description = 'new' WHERE id = $1", [
+      endpoint.id,
+    ]);
     done = deliver.deliverDue(key);
     await until("it waits for the endpoint", async () => {
       const { rows: held } = await client.query(
@@ -235,7 +277,9 @@ test("attempts are written whatever else is written to their endpoint and delive
       );
       return held.length > 0;
     });
-    await client.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [delivery.deliveryId]);
+    await client.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
+      delivery.deliveryId,
+    ]);
     await client.query("COMMIT");
   } finally {
     client.release();
@@ -257,13 +301,17 @@ test("two attempts of one delivery at once, as after a worker was taken for dead
   await changeDelivery(delivery, "due_at = now()");
   await Promise.all([first, createDelivery(parts()).deliverDue(key)]);
   expect((await attemptsOf(delivery)).map(({ number }) => number)).toEqual([1, 2]);
-  expect(new Set(receiver.received(path).map(({ body }) => JSON.parse(body).id))).toEqual(new Set([delivery.eventId]));
+  expect(new Set(receiver.received(path).map(({ body }) => JSON.parse(body).id))).toEqual(
+    new Set([delivery.eventId]),
+  );
 });
 
 test("what is resent while an attempt is under way that fails is sent again at once", async () => {
   const { receiver, deliver, deliveryRow, waiting, changeDelivery } = world;
   const { path, key, delivery } = await waiting();
-  receiver.answer(path, (nth) => (nth === 1 ? { status: 500, onceCame: Number.MAX_SAFE_INTEGER } : {}));
+  receiver.answer(path, (nth) =>
+    nth === 1 ? { status: 500, onceCame: Number.MAX_SAFE_INTEGER } : {},
+  );
   const done = deliver.deliverDue(key);
   await until("it was sent", async () => receiver.received(path).length === 1);
   await changeDelivery(delivery, "began_at = now(), due_at = now()");
@@ -299,7 +347,8 @@ test("records of the same deliveries in any order never wait for each other in a
       breakerSteps: [0, 0, 0, 0, 1],
       wholeMs: 1,
     });
-  for (let times = 0; times < 10; times += 1) await Promise.all([record(deliveries), record(deliveries.toReversed())]);
+  for (let times = 0; times < 10; times += 1)
+    await Promise.all([record(deliveries), record(deliveries.toReversed())]);
   expect((await deliveryRow(deliveries[7] as MadeDelivery)).attempts).toBe(20);
 });
 
@@ -309,13 +358,29 @@ test("what fails after another attempt was taken leaves the delivery as it was s
   expect((await deliver.deliverDue(key)).delivered).toBe(1);
   await record(delivery, { status: 500, error: "the endpoint answered 500", verdict: "failed" });
   await record(delivery, { status: 410, error: "410 Gone", verdict: "gone" });
-  const shown = { state: "delivered", attempts: 3, last_status: 200, last_error: null, due_at: null };
+  const shown = {
+    state: "delivered",
+    attempts: 3,
+    last_status: 200,
+    last_error: null,
+    due_at: null,
+  };
   expect(await deliveryRow(delivery)).toMatchObject(shown);
   expect((await attemptsOf(delivery)).map(({ status }) => status)).toEqual([200, 500, 410]);
 });
 
 test("what an address of before answers is nothing of the new one's: the delivery is sent there", async () => {
-  const { receiver, deliver, attempt, deliveryRow, endpointRow, waiting, told, record, changeEndpoint } = world;
+  const {
+    receiver,
+    deliver,
+    attempt,
+    deliveryRow,
+    endpointRow,
+    waiting,
+    told,
+    record,
+    changeEndpoint,
+  } = world;
   const { path, endpoint, key, delivery } = await waiting();
   receiver.answer(path, { status: 410, onceCame: 2 });
   const done = deliver.deliverDue(key);
@@ -323,10 +388,22 @@ test("what an address of before answers is nothing of the new one's: the deliver
   await changeEndpoint(endpoint, `url = '${receiver.url(`${path}/new`)}'`);
   receiver.release(path);
   expect((await done).nextInMs).toEqual(about(30_000));
-  const well = { status: "enabled", disabled_reason: null, failures: 0, failing_since: null, open_until: null };
+  const well = {
+    status: "enabled",
+    disabled_reason: null,
+    failures: 0,
+    failing_since: null,
+    open_until: null,
+  };
   expect(await endpointRow(endpoint)).toMatchObject(well);
   expect(told.filter((line) => line.startsWith(endpoint.id))).toEqual([]);
-  const pending = { state: "pending", attempts: 1, last_status: 410, finished_at: null, in_ms: about(30_000) };
+  const pending = {
+    state: "pending",
+    attempts: 1,
+    last_status: 410,
+    finished_at: null,
+    in_ms: about(30_000),
+  };
   expect(await deliveryRow(delivery)).toMatchObject(pending);
   // Neither worse nor better.
   const url = receiver.url(path);
@@ -335,7 +412,10 @@ test("what an address of before answers is nothing of the new one's: the deliver
   expect(await endpointRow(endpoint)).toMatchObject(well);
   await changeEndpoint(endpoint, "failures = 3, failing_since = now()");
   expect((await record(other, { url })).delivered).toBe(1);
-  expect(await endpointRow(endpoint)).toMatchObject({ failures: 3, failing_since: expect.any(Date) });
+  expect(await endpointRow(endpoint)).toMatchObject({
+    failures: 3,
+    failing_since: expect.any(Date),
+  });
   expect((await attempt(delivery)).delivered).toBe(1);
   expect(receiver.received(`${path}/new`)).toHaveLength(1);
   expect(await endpointRow(endpoint)).toMatchObject(well);

@@ -96,7 +96,9 @@ const changes: Readonly<Record<string, Changes>> = {
     created_at: never,
     number: "number = 'OTHER'",
     reference: "reference = 'PO 2'",
-    status: ["approved", "paid", "voided", "deleted", "scheduled"].map((status) => `status = '${status}'`),
+    status: ["approved", "paid", "voided", "deleted", "scheduled"].map(
+      (status) => `status = '${status}'`,
+    ),
     subtotal: "subtotal = 26",
     total: "total = 30",
     amount_due: "amount_due = 20",
@@ -130,7 +132,8 @@ const changes: Readonly<Record<string, Changes>> = {
     amount: "amount = 26",
     period_start: "period_start = '2026-01-16'",
     period_end: "period_end = '2026-02-16'",
-    from_units: "kind = 'proration', from_units = 1, to_units = 2, days_remaining = 3, days_in_period = 31",
+    from_units:
+      "kind = 'proration', from_units = 1, to_units = 2, days_remaining = 3, days_in_period = 31",
     to_units: withAnother,
     days_remaining: withAnother,
     days_in_period: withAnother,
@@ -212,7 +215,9 @@ async function attempt(
   try {
     await client.query(sql);
     const after = await shownTexts(client, a.organisation);
-    const shown = Object.keys({ ...before, ...after }).filter((name) => before[name] !== after[name]);
+    const shown = Object.keys({ ...before, ...after }).filter(
+      (name) => before[name] !== after[name],
+    );
     const { rows } = await client.query<{ name: string }>(
       "SELECT DISTINCT object_kind || ' ' || object_id AS name FROM outbox WHERE organisation_id = $1",
       [a.organisation],
@@ -233,7 +238,9 @@ const updates = Object.entries(changes).flatMap(([table, columns]) =>
 test.each(updates)("what is marked is what is shown otherwise: %s", async (sql) => {
   const { shown, marked } = await attempt(sql);
   // The code of a customer stands with its subscriptions too: it never changes once there are any.
-  const own = shown.filter((name) => !sql.includes("code = 'OTHER'") || name.startsWith("customer"));
+  const own = shown.filter(
+    (name) => !sql.includes("code = 'OTHER'") || name.startsWith("customer"),
+  );
   expect(marked).toEqual(own);
 });
 
@@ -248,8 +255,14 @@ test("every column of these tables is changed above, or it is said that it never
 });
 
 describe("rows that come and go", () => {
-  const free = { number: "OTHER", ledger_invoice_id: "other", ledger_credit_note_id: "other", code: "OTHER" };
-  const made = (table: string, columns: object = {}) => another(table, rowOf[table] ?? "", { ...free, ...columns });
+  const free = {
+    number: "OTHER",
+    ledger_invoice_id: "other",
+    ledger_credit_note_id: "other",
+    code: "OTHER",
+  };
+  const made = (table: string, columns: object = {}) =>
+    another(table, rowOf[table] ?? "", { ...free, ...columns });
 
   test.each([
     "customers",
@@ -267,15 +280,23 @@ describe("rows that come and go", () => {
   test("of a document are marked with the document", async () => {
     const invoice = [`invoice ${a.invoice}`];
     const note = [`credit_note ${a.creditNote}`];
-    expect((await attempt(made("invoice_lines", { position: 1, kind: "usage" }))).marked).toEqual(invoice);
-    expect((await attempt(`DELETE FROM invoice_lines WHERE id = '${a.line}'`)).marked).toEqual(invoice);
+    expect((await attempt(made("invoice_lines", { position: 1, kind: "usage" }))).marked).toEqual(
+      invoice,
+    );
+    expect((await attempt(`DELETE FROM invoice_lines WHERE id = '${a.line}'`)).marked).toEqual(
+      invoice,
+    );
     expect((await attempt(made("allocations"))).marked).toEqual(note);
-    expect((await attempt(`DELETE FROM allocations WHERE id = '${a.allocation}'`)).marked).toEqual(note);
+    expect((await attempt(`DELETE FROM allocations WHERE id = '${a.allocation}'`)).marked).toEqual(
+      note,
+    );
   });
 
   test("that change places are marked with the document", async () => {
     const second = made("invoice_lines", { position: 1, kind: "usage", name: "Other" });
-    const { shown, marked } = await attempt(`${second}; ${change("invoice_lines", a.line, "position = 2")}`);
+    const { shown, marked } = await attempt(
+      `${second}; ${change("invoice_lines", a.line, "position = 2")}`,
+    );
     expect([shown, marked]).toEqual([[`invoice ${a.invoice}`], [`invoice ${a.invoice}`]]);
   });
 
@@ -283,7 +304,9 @@ describe("rows that come and go", () => {
     const id = a.operator;
     const waiting = made("customers", { id, ledger_contact_id: null });
     expect((await attempt(waiting)).marked).toEqual([]);
-    const { shown, marked } = await attempt(`${waiting}; ${change("customers", id, "ledger_contact_id = 'other'")}`);
+    const { shown, marked } = await attempt(
+      `${waiting}; ${change("customers", id, "ledger_contact_id = 'other'")}`,
+    );
     expect([shown, marked]).toEqual([[`customer ${id}`], [`customer ${id}`]]);
   });
 });

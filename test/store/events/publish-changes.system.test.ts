@@ -18,11 +18,19 @@ beforeAll(async () => {
 afterAll(() => world?.drop());
 
 /** A subscription that was told of, with its invoice. */
-async function toldSubscription(): Promise<{ readonly own: string; readonly id: string; readonly invoice: string }> {
+async function toldSubscription(): Promise<{
+  readonly own: string;
+  readonly id: string;
+  readonly invoice: string;
+}> {
   const own = await world.listening();
   const id = await world.subscribe(own);
   const events = await world.newEvents(own);
-  return { own, id, invoice: events.find(({ type }) => type === "invoice.created")?.data.object.id ?? "" };
+  return {
+    own,
+    id,
+    invoice: events.find(({ type }) => type === "invoice.created")?.data.object.id ?? "",
+  };
 }
 
 /** An order that tells as the service does. */
@@ -35,13 +43,18 @@ describe("what is told", () => {
     await world.endpoint(own);
     await world.subscribe(own);
     const events = await world.newEvents(own);
-    expect(events.map(({ type }) => type)).toEqual(["customer.created", "subscription.created", "invoice.created"]);
+    expect(events.map(({ type }) => type)).toEqual([
+      "customer.created",
+      "subscription.created",
+      "invoice.created",
+    ]);
     // By the sandbox's own clock, as all else of it.
     expect(events.map(({ created }) => created.slice(0, 10))).toEqual(Array(3).fill("2026-03-01"));
     const shown = await shownTexts(world.pool, own);
-    const bodies = await world.pool.query<{ body: string }>("SELECT body FROM events WHERE organisation_id = $1", [
-      own,
-    ]);
+    const bodies = await world.pool.query<{ body: string }>(
+      "SELECT body FROM events WHERE organisation_id = $1",
+      [own],
+    );
     for (const { body } of bodies.rows) {
       const { id, type, created, data } = JSON.parse(body);
       const text = shown[`${data.object.object} ${data.object.id}`];
@@ -56,7 +69,9 @@ describe("what is told", () => {
     const { own, id } = await toldSubscription();
     await world.set("subscriptions", id, "label = 'a'");
     await world.set("subscriptions", id, "label = 'b', invoice_reference = 'x'");
-    expect(await world.news(own)).toEqual(['subscription.updated 2 {"label":"","invoice_reference":""}']);
+    expect(await world.news(own)).toEqual([
+      'subscription.updated 2 {"label":"","invoice_reference":""}',
+    ]);
     await world.set("subscriptions", id, "label = 'c'");
     expect(await world.news(own)).toEqual(['subscription.updated 3 {"label":"b"}']);
     expect(await world.news(own)).toEqual([]);
@@ -88,7 +103,9 @@ describe("what is told", () => {
     const short = await world.subscribe(own);
     await world.set("subscriptions", short, end);
     const events = (await world.newEvents(own)).filter(({ data }) => data.object.id === short);
-    expect(events.map(({ type, sequence, data }) => [type, sequence, data.previous_attributes])).toEqual([
+    expect(
+      events.map(({ type, sequence, data }) => [type, sequence, data.previous_attributes]),
+    ).toEqual([
       ["subscription.created", 1, null],
       ["subscription.ended", 2, null],
     ]);
@@ -103,7 +120,9 @@ describe("what is told", () => {
       types.push(...(await world.newEvents(own)).map(({ type }) => type));
     }
     expect(types).toEqual(
-      ["updated", "updated", "paid", "updated", "voided", "deleted"].map((word) => `invoice.${word}`),
+      ["updated", "updated", "paid", "updated", "voided", "deleted"].map(
+        (word) => `invoice.${word}`,
+      ),
     );
   });
 
@@ -122,7 +141,9 @@ describe("what is told", () => {
     await world.pool.query("DELETE FROM outbox WHERE object_id = $1", [other]);
     await world.set("subscriptions", other, "label = 'a'");
     const events = (await world.newEvents(own)).filter(({ data }) => data.object.id === other);
-    expect(events).toMatchObject([{ type: "subscription.updated", sequence: 1, data: { previous_attributes: {} } }]);
+    expect(events).toMatchObject([
+      { type: "subscription.updated", sequence: 1, data: { previous_attributes: {} } },
+    ]);
   });
 
   test("of a customer whose contact is still being made is nothing until it is there", async () => {
@@ -179,17 +200,24 @@ describe("nothing is lost or told twice", () => {
     const onLoaded = () => {
       throw new Error("killed");
     };
-    await expect(publishChunk(world.pool, own, objects, { ...order, onLoaded })).rejects.toThrow("killed");
+    await expect(publishChunk(world.pool, own, objects, { ...order, onLoaded })).rejects.toThrow(
+      "killed",
+    );
     expect(await world.marks(own)).toBe(1);
     expect(await world.news(own)).toEqual(['subscription.updated 2 {"label":""}']);
     // The same chunk once more, as an activity that is repeated after its answer was lost.
-    expect(await publishChunk(world.pool, own, objects, order)).toEqual({ events: 0, deliveries: 0 });
+    expect(await publishChunk(world.pool, own, objects, order)).toEqual({
+      events: 0,
+      deliveries: 0,
+    });
   });
 
   test("where something changes after the snapshot: that is told next, as a change of what was told", async () => {
     const { own, id } = await toldSubscription();
     await world.set("subscriptions", id, "label = 'a'");
-    const pool = poolBefore(world.pool, "take_marks", () => world.set("subscriptions", id, "label = 'b', units = 11"));
+    const pool = poolBefore(world.pool, "take_marks", () =>
+      world.set("subscriptions", id, "label = 'b', units = 11"),
+    );
     const objects = await findChanged(world.pool, own, later(), 10);
     expect(await publishChunk(pool, own, objects, order)).toMatchObject({ events: 1 });
     expect((await eventsOf(world.pool, own)).at(-1)?.data).toMatchObject({
@@ -218,7 +246,9 @@ describe("nothing is lost or told twice", () => {
     const objects = await findChanged(world.pool, own, later(), 10);
     const during: unknown[] = [];
     const pool = poolBefore(world.pool, "load_published", async () => {
-      during.push(await publishChunk(world.pool, own, objects, order).catch((error: Error) => error.message));
+      during.push(
+        await publishChunk(world.pool, own, objects, order).catch((error: Error) => error.message),
+      );
     });
     expect(await publishChunk(pool, own, objects, order)).toMatchObject({ events: 1 });
     expect(during).toEqual([expect.stringMatching(/^another process tells the changes/)]);
@@ -242,7 +272,8 @@ describe("a round of telling", () => {
       onUnpublished: (_, { error }) => {
         throw error;
       },
-      startEvents: async ({ organisationId, until }) => answer && started.push(`${organisationId} ${until}`) > 0,
+      startEvents: async ({ organisationId, until }) =>
+        answer && started.push(`${organisationId} ${until}`) > 0,
       startDeliveries: async ({ organisationId, endpointId }) =>
         answer && started.push(`${organisationId} ${endpointId}`) > 0,
     });
@@ -256,7 +287,8 @@ describe("a round of telling", () => {
     const input = { organisationId: own, until: later().toISOString() };
     // With the customer of before.
     expect(await publishBatch(input)).toEqual({ told: 6, started: 1, isMore: false });
-    const text = "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1";
+    const text =
+      "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1";
     const { rows } = await world.pool.query<{ id: string }>(text, [own]);
     expect(started).toEqual(rows.map(({ id }) => `${own} ${id}`));
     await world.pool.query(
@@ -274,7 +306,9 @@ describe("a round of telling", () => {
       started: 0,
       isMore: false,
     });
-    expect(await startsOf().publishBatch({ organisationId: own, until: later().toISOString() })).toMatchObject({
+    expect(
+      await startsOf().publishBatch({ organisationId: own, until: later().toISOString() }),
+    ).toMatchObject({
       started: 1,
     });
   });
@@ -283,16 +317,23 @@ describe("a round of telling", () => {
     const own = await world.listening();
     const [bad, good] = [await world.subscribe(own), await world.subscribe(own)];
     const write: typeof writeObject = (object) => {
-      if (object.kind === "subscription" && object.shown.subscription.id === bad) throw new Error("no word for it");
+      if (object.kind === "subscription" && object.shown.subscription.id === bad)
+        throw new Error("no word for it");
       return writeObject(object);
     };
     const objects = await findChanged(world.pool, own, later(), 10);
-    const { events, untold } = await createOutboxStore(world.pool, write).tell(own, objects, () => undefined);
+    const { events, untold } = await createOutboxStore(world.pool, write).tell(
+      own,
+      objects,
+      () => undefined,
+    );
     expect(untold).toEqual([{ kind: "subscription", id: bad, error: new Error("no word for it") }]);
     expect(events).toBe(objects.length - 1);
     expect((await eventsOf(world.pool, own)).map(({ data }) => data.object.id)).toContain(good);
     expect(await findChanged(world.pool, own, new Date(), 10)).toEqual([]);
-    await world.pool.query("UPDATE outbox SET recorded_at = now() WHERE organisation_id = $1", [own]);
+    await world.pool.query("UPDATE outbox SET recorded_at = now() WHERE organisation_id = $1", [
+      own,
+    ]);
     expect(await world.news(own)).toEqual(["subscription.created 1 null"]);
   });
 
@@ -321,14 +362,23 @@ describe("a round of telling", () => {
 });
 
 test("a quiet minute is one statement for changes and one for deliveries, and who has marks is found by the first", async () => {
-  const [marked, other, quiet] = [await world.listening(), await world.listening(), await world.listening()];
+  const [marked, other, quiet] = [
+    await world.listening(),
+    await world.listening(),
+    await world.listening(),
+  ];
   await expectAllTold(world.pool);
-  for (const own of [marked, other]) await world.set("subscriptions", await world.subscribe(own), "label = 'a'");
+  for (const own of [marked, other])
+    await world.set("subscriptions", await world.subscribe(own), "label = 'a'");
   const { organisationIds, now } = await findNews(world.pool, null, 500);
   expect(organisationIds).toEqual([marked, other].sort());
   expect(Math.abs(now.getTime() - Date.now())).toBeLessThan(60_000);
-  expect((await findNews(world.pool, organisationIds[0] ?? "", 500)).organisationIds).toEqual(organisationIds.slice(1));
-  expect((await findNews(world.pool, null, 1)).organisationIds).toEqual(organisationIds.slice(0, 1));
+  expect((await findNews(world.pool, organisationIds[0] ?? "", 500)).organisationIds).toEqual(
+    organisationIds.slice(1),
+  );
+  expect((await findNews(world.pool, null, 1)).organisationIds).toEqual(
+    organisationIds.slice(0, 1),
+  );
   expect(organisationIds).not.toContain(quiet);
 
   for (const own of [marked, other]) await tellAll(world.pool, own);
@@ -380,13 +430,21 @@ test("events are kept for 30 days, longer where one is still being delivered, an
   await event("31 days", null);
   await event("31 days", "delivered");
   await event("32 days", "exhausted");
-  const kept = [await event("31 days", "pending"), await event("29 days", "delivered"), await event("29 days", null)];
+  const kept = [
+    await event("31 days", "pending"),
+    await event("29 days", "delivered"),
+    await event("29 days", null),
+  ];
   expect(await deleteExpiredEvents(world.pool, 2)).toBe(2);
   expect(await deleteExpiredEvents(world.pool, 2)).toBe(1);
   expect(await deleteExpiredEvents(world.pool, 2)).toBe(0);
-  const left = await world.pool.query<{ id: string }>("SELECT id FROM events WHERE object_id = id ORDER BY id");
+  const left = await world.pool.query<{ id: string }>(
+    "SELECT id FROM events WHERE object_id = id ORDER BY id",
+  );
   expect(left.rows.map(({ id }) => id)).toEqual(kept.sort());
-  const attempts = await world.pool.query("SELECT delivery_id AS id FROM webhook_attempts ORDER BY 1");
+  const attempts = await world.pool.query(
+    "SELECT delivery_id AS id FROM webhook_attempts ORDER BY 1",
+  );
   expect(attempts.rows.map(({ id }) => id)).toEqual(kept.slice(0, 2).sort());
 });
 

@@ -10,7 +10,11 @@ export interface TellingWorld extends BillingWorld {
   /** A sandbox on 1 March with an endpoint for all kinds, whose customer was told of. */
   listening(): Promise<string>;
   /** An endpoint for these kinds (none: all). Its id. */
-  endpoint(organisationId: string, kinds?: readonly string[], status?: "enabled" | "disabled"): Promise<string>;
+  endpoint(
+    organisationId: string,
+    kinds?: readonly string[],
+    status?: "enabled" | "disabled",
+  ): Promise<string>;
   /** Tells, and answers the events of this time, `type sequence previous`, oldest first. */
   news(organisationId: string): Promise<readonly string[]>;
   /** The same, whole. */
@@ -30,7 +34,11 @@ export async function tellingWorld(): Promise<TellingWorld> {
     await tellAll(pool, organisationId);
     return (await eventsOf(pool, organisationId)).slice(before);
   };
-  const endpoint: TellingWorld["endpoint"] = async (organisationId, kinds = [], status = "enabled") => {
+  const endpoint: TellingWorld["endpoint"] = async (
+    organisationId,
+    kinds = [],
+    status = "enabled",
+  ) => {
     const id = newId();
     await pool.query(
       `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, status, disabled_at, disabled_reason, encrypted_secret, encryption_key_id)
@@ -52,7 +60,8 @@ export async function tellingWorld(): Promise<TellingWorld> {
     },
     news: async (organisationId) =>
       (await newEvents(organisationId)).map(
-        ({ type, sequence, data }) => `${type} ${sequence} ${JSON.stringify(data.previous_attributes)}`,
+        ({ type, sequence, data }) =>
+          `${type} ${sequence} ${JSON.stringify(data.previous_attributes)}`,
       ),
     set: async (table, id, assignments) =>
       void (await pool.query(`UPDATE ${table} SET ${assignments} WHERE id = $1`, [id])),

@@ -88,6 +88,9 @@ test("four at once tell each change once", async () => {
   const events = await eventsOf(world.pool, own);
   expect(events).toHaveLength(41);
   expect(new Set(events.map(({ data }) => data.object.id)).size).toBe(41);
-  const { rows } = await world.pool.query("SELECT 1 FROM webhook_deliveries WHERE organisation_id = $1", [own]);
+  const { rows } = await world.pool.query(
+    "SELECT 1 FROM webhook_deliveries WHERE organisation_id = $1",
+    [own],
+  );
   expect(rows).toHaveLength(41);
 });

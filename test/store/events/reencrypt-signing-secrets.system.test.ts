@@ -36,22 +36,35 @@ test("a new key seals every endpoint's secrets anew, page by page, and one of an
   const sealing = createEncryption(next, [old]);
   // A process whose key is still the old one, and that was given the next: the first step of a change on many machines.
   const early = createEncryption(old, [next]);
-  expect([await reencryptEndpoints(pool, sealing, 1), await reencryptEndpoints(pool, sealing, 1)]).toEqual([1, 1]);
+  expect([
+    await reencryptEndpoints(pool, sealing, 1),
+    await reencryptEndpoints(pool, sealing, 1),
+  ]).toEqual([1, 1]);
   expect(await reencryptEndpoints(pool, sealing, 1)).toBe(0);
   const alone = createEncryption(next);
   expect(await openSecrets(pool, alone, plain.id)).toEqual([plain.secret]);
   expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
   expect(await openSecrets(pool, early, rotated.id)).toEqual([newest, rotated.secret]);
-  await expect(openSecrets(pool, createEncryption(old), rotated.id)).rejects.toThrow("sealed with key");
+  await expect(openSecrets(pool, createEncryption(old), rotated.id)).rejects.toThrow(
+    "sealed with key",
+  );
   // Until the last one has changed such a process seals with the old key, which opens everywhere; then all is sealed with the next.
-  expect([await reencryptEndpoints(pool, early, 10), await reencryptEndpoints(pool, sealing, 10)]).toEqual([2, 2]);
+  expect([
+    await reencryptEndpoints(pool, early, 10),
+    await reencryptEndpoints(pool, sealing, 10),
+  ]).toEqual([2, 2]);
   expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
 
-  const other = await webhookRows(pool, createEncryption(lost)).endpoint(organisationId, "https://c.example/");
+  const other = await webhookRows(pool, createEncryption(lost)).endpoint(
+    organisationId,
+    "https://c.example/",
+  );
   const last = createEncryption(randomBytes(32), [next]);
   await expect(reencryptEndpoints(pool, last, 10)).rejects.toThrow("sealed with key");
   expect(await openSecrets(pool, last, rotated.id)).toEqual([newest, rotated.secret]);
   expect(await openSecrets(pool, createEncryption(lost), other.id)).toEqual([other.secret]);
-  const { rows: keys } = await pool.query("SELECT DISTINCT encryption_key_id FROM webhook_endpoints");
+  const { rows: keys } = await pool.query(
+    "SELECT DISTINCT encryption_key_id FROM webhook_endpoints",
+  );
   expect(keys).toHaveLength(2);
 });

@@ -6,7 +6,13 @@ import { setTimeout as wait } from "node:timers/promises";
 import { createCallBudget } from "../../../src/store/ledger-connection/call-budget.ts";
 import { testPool } from "../../support/pool.ts";
 
-const { DATABASE_URL = "", ORGANISATION = "", CALLERS = "1", LONGEST_CALL_MS = "20", LEASE_MS = "60000" } = process.env;
+const {
+  DATABASE_URL = "",
+  ORGANISATION = "",
+  CALLERS = "1",
+  LONGEST_CALL_MS = "20",
+  LEASE_MS = "60000",
+} = process.env;
 
 /** So often a caller that was told to wait asks again at the least: what makes calls free may come sooner. */
 const impatienceMs = 15;
@@ -27,4 +33,6 @@ async function callForEver(isBackground: boolean): Promise<void> {
   }
 }
 
-await Promise.all(Array.from({ length: Number(CALLERS) }, (_, index) => callForEver(index % 2 === 0)));
+await Promise.all(
+  Array.from({ length: Number(CALLERS) }, (_, index) => callForEver(index % 2 === 0)),
+);

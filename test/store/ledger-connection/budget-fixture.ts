@@ -5,7 +5,10 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import { createCallBudget, type LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
+import {
+  createCallBudget,
+  type LedgerBudget,
+} from "../../../src/store/ledger-connection/call-budget.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 
@@ -23,7 +26,10 @@ export interface BudgetsForTest {
   /** Lets so many seconds pass for the budget; less than none sets the database's clock back. */
   pass(organisationId: string, seconds: number): Promise<void>;
   /** A process of `budget-caller.ts` on the organisation's budget. */
-  startCaller(organisationId: string, settings?: Readonly<Record<string, string>>): Promise<ChildProcess>;
+  startCaller(
+    organisationId: string,
+    settings?: Readonly<Record<string, string>>,
+  ): Promise<ChildProcess>;
   /** The calls that there were, in seconds of the passed time: while each was on its way, and how many were then. */
   calls(organisationId: string): Promise<readonly CallSeen[]>;
   stop(): Promise<void>;
@@ -70,7 +76,8 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
       await pool.query(text, [id]);
       return id;
     },
-    budget: (organisationId, ownLeaseMs = leaseMs) => createCallBudget(pool, organisationId, ownLeaseMs),
+    budget: (organisationId, ownLeaseMs = leaseMs) =>
+      createCallBudget(pool, organisationId, ownLeaseMs),
     fill: async (organisationId, secondsAgo) => {
       const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at, written_at)
         SELECT $1, array_agg(now() - s * interval '1 second' ORDER BY s DESC), '{}', '{}', now() - min(s) * interval '1 second', now()
@@ -82,12 +89,18 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
       await inTransaction(pool, async (client) => {
         await client.query(shiftText, [organisationId, seconds]);
         // The ledger's clock knows nothing of ours: it only goes on.
-        const text = "UPDATE passed SET time = time + $2 * interval '1 second' WHERE organisation_id = $1";
+        const text =
+          "UPDATE passed SET time = time + $2 * interval '1 second' WHERE organisation_id = $1";
         await client.query(text, [organisationId, Math.max(0, seconds)]);
       });
     },
     startCaller: async (organisationId, settings = {}) => {
-      const env = { ...process.env, DATABASE_URL: database.url, ORGANISATION: organisationId, ...settings };
+      const env = {
+        ...process.env,
+        DATABASE_URL: database.url,
+        ORGANISATION: organisationId,
+        ...settings,
+      };
       const child = fork(fileURLToPath(new URL("budget-caller.ts", import.meta.url)), { env });
       await once(child, "message");
       return child;
@@ -121,7 +134,9 @@ export async function kill(child: ChildProcess): Promise<void> {
 export function mostWithin(calls: readonly CallSeen[], seconds: number): number {
   const counts = calls.map(({ ended: begin }) => {
     if (begin === null) return 0;
-    return calls.filter(({ granted, ended }) => (ended ?? Infinity) >= begin && granted < begin + seconds).length;
+    return calls.filter(
+      ({ granted, ended }) => (ended ?? Infinity) >= begin && granted < begin + seconds,
+    ).length;
   });
   return Math.max(0, ...counts);
 }

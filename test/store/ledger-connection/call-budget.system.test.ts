@@ -24,7 +24,10 @@ async function granted(budget: LedgerBudget, isBackground = false): Promise<Gran
   return turn;
 }
 
-async function spent(budget: LedgerBudget, isBackground = false): Promise<CallPermit & { readonly kind: "spent" }> {
+async function spent(
+  budget: LedgerBudget,
+  isBackground = false,
+): Promise<CallPermit & { readonly kind: "spent" }> {
   const turn = await budget.take(isBackground);
   if (turn.kind !== "spent") throw new Error("granted");
   return turn;
@@ -44,7 +47,10 @@ async function spentAtOnce(budget: LedgerBudget): Promise<CallPermit & { readonl
 }
 
 /** A call from its start to its end. */
-async function call(budget: LedgerBudget, left: { minute: number | null; day: number | null } | null = null) {
+async function call(
+  budget: LedgerBudget,
+  left: { minute: number | null; day: number | null } | null = null,
+) {
   await (await granted(budget)).end(left);
 }
 
@@ -79,7 +85,9 @@ async function callFor(organisationId: string, seconds: number, isBackground: bo
 test("no sixty seconds see more than 60 calls and no moment more than 5, whoever takes them", async () => {
   const organisationId = await budgets.organisation();
   const settings = { CALLERS: "6", LONGEST_CALL_MS: "60" };
-  const callers = await Promise.all(upTo(3).map(() => budgets.startCaller(organisationId, settings)));
+  const callers = await Promise.all(
+    upTo(3).map(() => budgets.startCaller(organisationId, settings)),
+  );
   const wereMost = async () => mostWithin(await budgets.calls(organisationId), 60);
   // Two and a half minutes, in steps of all sizes, each once everything that is free has been taken; longer where callers stood still.
   for (let index = 0; index < 130 || (index < 1_000 && (await wereMost()) <= 55); index += 1) {
@@ -132,7 +140,10 @@ describe("at once", () => {
       LEASE_MS: "600000",
     });
     const budget = budgets.budget(organisationId);
-    await until("five are on their way", async () => (await budgets.calls(organisationId)).length === 5);
+    await until(
+      "five are on their way",
+      async () => (await budgets.calls(organisationId)).length === 5,
+    );
     await kill(caller);
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
     await budgets.pass(organisationId, 500);
@@ -143,7 +154,10 @@ describe("at once", () => {
   });
 
   test("an organisation's calls are nobody else's", async () => {
-    const [one, other] = [budgets.budget(await budgets.organisation()), budgets.budget(await budgets.organisation())];
+    const [one, other] = [
+      budgets.budget(await budgets.organisation()),
+      budgets.budget(await budgets.organisation()),
+    ];
     for (const _ of upTo(5)) await granted(one);
     await granted(other);
   });
@@ -164,7 +178,11 @@ describe("of a minute", () => {
   });
 
   test("it flows on evenly, and nobody ever waits longer than a few seconds", async () => {
-    const { longest, lastMinute, leastOf } = await callFor(await budgets.organisation(), 200, false);
+    const { longest, lastMinute, leastOf } = await callFor(
+      await budgets.organisation(),
+      200,
+      false,
+    );
     expect(longest).toBeLessThan(2_100);
     expect(lastMinute).toBeGreaterThanOrEqual(leastOf(59));
   });
@@ -201,7 +219,9 @@ describe("of a minute", () => {
         waits.push(passedMs - nextCallerMs);
         nextCallerMs += 7_300;
       } else {
-        const waitMs = isCaller ? turn.waitMs : Math.min(turn.waitMs, Math.max(1, nextCallerMs - passedMs));
+        const waitMs = isCaller
+          ? turn.waitMs
+          : Math.min(turn.waitMs, Math.max(1, nextCallerMs - passedMs));
         await budgets.pass(organisationId, waitMs / 1_000);
         passedMs += waitMs;
       }
@@ -246,9 +266,10 @@ describe("what the ledger's headers say is left", () => {
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: 59_999, day: null });
     for (const _ of upTo(100)) await call(budget, { minute: 50_000, day: null });
-    const { rows } = await budgets.pool.query("SELECT calls FROM ledger_budgets WHERE organisation_id = $1", [
-      organisationId,
-    ]);
+    const { rows } = await budgets.pool.query(
+      "SELECT calls FROM ledger_budgets WHERE organisation_id = $1",
+      [organisationId],
+    );
     expect(rows).toEqual([{ calls: [] }]);
     // The connection leads elsewhere now.
     for (const index of upTo(31)) await call(budget, { minute: 59 - index, day: null });
@@ -276,9 +297,10 @@ describe("what the ledger's headers say is left", () => {
     // The window of the ledger begins anew before ours: what is left then is no higher limit.
     await budgets.pass(organisationId, 50);
     await call(budget, { minute: 59, day: null });
-    const { rows } = await budgets.pool.query("SELECT minute_limit FROM ledger_budgets WHERE organisation_id = $1", [
-      organisationId,
-    ]);
+    const { rows } = await budgets.pool.query(
+      "SELECT minute_limit FROM ledger_budgets WHERE organisation_id = $1",
+      [organisationId],
+    );
     expect(rows).toEqual([{ minute_limit: 60 }]);
   });
 
@@ -306,7 +328,11 @@ describe("what the ledger's headers say is left", () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: null, day: 3 });
-    const [first, second, third] = [await granted(budget), await granted(budget), await granted(budget)];
+    const [first, second, third] = [
+      await granted(budget),
+      await granted(budget),
+      await granted(budget),
+    ];
     await third.end({ minute: null, day: 0 });
     await first.end({ minute: null, day: 2 });
     await second.end({ minute: null, day: 1 });

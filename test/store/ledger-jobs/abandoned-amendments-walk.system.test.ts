@@ -50,7 +50,10 @@ async function anyChange(world: WindowWorld, pick: Pick): Promise<void> {
   const behaviour = pick(2) === 0 ? "charge_on_renewal" : "charge_immediately";
   const outside = prorated.from === undefined ? {} : { behaviour };
   await world.change(
-    changeTo(1 + pick(16), { ...prorated, ...(current.is_window ? { document } : outside) } as object),
+    changeTo(1 + pick(16), {
+      ...prorated,
+      ...(current.is_window ? { document } : outside),
+    } as object),
   );
 }
 
@@ -60,11 +63,13 @@ const told = new Map<LedgerSays, number>();
 /** Lets the ledger answer what waits, and sometimes what it refused before. */
 async function anyAnswer(world: WindowWorld, pick: Pick): Promise<void> {
   if (pick(3) === 0) {
-    const [failed] = await world.rows(`SELECT id FROM invoices WHERE subscription_id = '${world.subscriptionId}'
+    const [failed] =
+      await world.rows(`SELECT id FROM invoices WHERE subscription_id = '${world.subscriptionId}'
       AND sync_error IS NOT NULL AND status <> 'not_in_external' ORDER BY seq LIMIT 1`);
     if (failed !== undefined) await world.retry(failed.id);
   }
-  const [open] = await world.rows(`SELECT o.joins, i.status FROM ledger_jobs o JOIN invoices i ON i.id = o.invoice_id
+  const [open] =
+    await world.rows(`SELECT o.joins, i.status FROM ledger_jobs o JOIN invoices i ON i.id = o.invoice_id
     WHERE o.subscription_id = '${world.subscriptionId}' AND o.kind = 'amend_invoice' AND o.state = 'ready'`);
   if (open === undefined) return;
   const says = saysOf(open, pick);
@@ -73,7 +78,10 @@ async function anyAnswer(world: WindowWorld, pick: Pick): Promise<void> {
 }
 
 /** What the ledger can say: of a paid invoice nothing is ever done, but found done where there is nothing to do. */
-function saysOf({ joins, status }: { readonly joins: boolean; readonly status: string }, pick: Pick): LedgerSays {
+function saysOf(
+  { joins, status }: { readonly joins: boolean; readonly status: string },
+  pick: Pick,
+): LedgerSays {
   if (status === "paid") return "paid";
   if (status === "approved" && joins) return "approved";
   const all: readonly LedgerSays[] = [
@@ -99,9 +107,16 @@ async function billedInAll({ rows, subscriptionId: id }: WindowWorld): Promise<n
 }
 
 /** The period that was current at first counts for what has come since. */
-async function owedInAll({ rows, subscriptionId: id }: WindowWorld, isBands: boolean): Promise<number> {
-  const periods = await rows(`SELECT index, billed_units FROM periods WHERE subscription_id = '${id}' AND index > 0`);
-  const owed = periods.map(({ billed_units }) => value(isBands, billed_units)).reduce((sum, one) => sum + one, 0);
+async function owedInAll(
+  { rows, subscriptionId: id }: WindowWorld,
+  isBands: boolean,
+): Promise<number> {
+  const periods = await rows(
+    `SELECT index, billed_units FROM periods WHERE subscription_id = '${id}' AND index > 0`,
+  );
+  const owed = periods
+    .map(({ billed_units }) => value(isBands, billed_units))
+    .reduce((sum, one) => sum + one, 0);
   return owed - value(isBands, 10);
 }
 

@@ -57,14 +57,19 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
     // The operations of the change: its amendment, done by that invoice, and the invoice's creation.
     const [first, second] = made.jobIds;
     expect(made.jobIds).toHaveLength(2);
-    expect(await world.one("ledger_jobs", first ?? "")).toMatchObject({ state: "done", reason: "moved" });
+    expect(await world.one("ledger_jobs", first ?? "")).toMatchObject({
+      state: "done",
+      reason: "moved",
+    });
     expect(await world.one("ledger_jobs", second ?? "")).toMatchObject({
       kind: "create_invoice",
       state: "ready",
       invoice_id: made.invoiceId,
     });
     expect(
-      await world.rows(`SELECT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}'`),
+      await world.rows(
+        `SELECT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}'`,
+      ),
     ).toEqual([{ invoice_id: made.invoiceId }]);
   });
 
@@ -72,7 +77,9 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(13, { ...half, ...amend }), "gone");
     await expectTakenBack(world, { status: "not_in_external", sync_error: "It is not there." });
-    expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({ subtotal: "45.0000" });
+    expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({
+      subtotal: "45.0000",
+    });
   });
 
   test("without proration bills the next period's difference alone", async () => {
@@ -113,7 +120,9 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
   test("closes amending, also once the payment is taken back, and later changes are measured from it", async () => {
     const world = await windowWorld(pool);
     await world.changed(changeTo(13, { ...half, ...amend }), "paid");
-    await world.rows(`UPDATE invoices SET status = 'approved', amount_due = total WHERE id = '${world.invoiceId}'`);
+    await world.rows(
+      `UPDATE invoices SET status = 'approved', amount_due = total WHERE id = '${world.invoiceId}'`,
+    );
     expect(await world.change(changeTo(9, amend))).toBe("renewal_invoice_not_amendable");
     const made = await world.changed(changeTo(14, { ...half, ...separate }), "done");
     expect(await world.lines(made.invoiceId)).toEqual(["proration: 5.0000", "proration: 10.0000"]);
@@ -124,7 +133,12 @@ describe("a decrease that the ledger takes no more", () => {
   test("raises nothing and is shown as refused; what the invoice bills is charged no second time", async () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(6, amend), "paid");
-    expect(made).toMatchObject({ units: 6, invoiceId: null, renewalInvoiceId: null, creditNoteId: null });
+    expect(made).toMatchObject({
+      units: 6,
+      invoiceId: null,
+      renewalInvoiceId: null,
+      creditNoteId: null,
+    });
     expect(await world.one("ledger_jobs", made.jobIds[0] ?? "")).toMatchObject({
       state: "refused",
       reason: "wrong_status",
@@ -152,9 +166,15 @@ describe("a refusal that may pass", () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(13, { ...half, ...amend }), "refused");
     expect(made).toMatchObject({ invoiceId: null, renewalInvoiceId: world.invoiceId });
-    expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000, amending", "proration: 15.0000, amending"]);
+    expect(await world.lines(world.invoiceId)).toEqual([
+      "plan 13: 130.0000, amending",
+      "proration: 15.0000, amending",
+    ]);
     expect(await world.billed()).toEqual(["1: 13", "2: 13"]);
-    expect((await world.one("invoices", world.invoiceId)).amending_from).toMatchObject({ units: 10, billed_units: 10 });
+    expect((await world.one("invoices", world.invoiceId)).amending_from).toMatchObject({
+      units: 10,
+      billed_units: 10,
+    });
     expect(await world.retry()).toBe("retried");
     await world.answer("paid");
     const told = await world.told(made);
@@ -169,7 +189,10 @@ describe("a refusal that may pass", () => {
     await world.retry();
     await world.answer("done");
     expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000", "proration: 15.0000"]);
-    expect(await world.one("invoices", world.invoiceId)).toMatchObject({ amending_from: null, sync_error: null });
+    expect(await world.one("invoices", world.invoiceId)).toMatchObject({
+      amending_from: null,
+      sync_error: null,
+    });
   });
 
   test("before a further amendment keeps what the ledger has: both changes are billed on the one invoice", async () => {
@@ -182,7 +205,10 @@ describe("a refusal that may pass", () => {
       "proration: 15.0000",
       "proration: 50.0000",
     ]);
-    expect(await world.told(first)).toMatchObject({ invoiceId: second.invoiceId, renewalInvoiceId: null });
+    expect(await world.told(first)).toMatchObject({
+      invoiceId: second.invoiceId,
+      renewalInvoiceId: null,
+    });
     const deferred = await world.rows(
       `SELECT DISTINCT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}'`,
     );
@@ -200,7 +226,9 @@ describe("a refusal that may pass", () => {
     await world.answer("paid");
     const told = await world.told(lower);
     expect(told).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
-    expect(await world.one("credit_notes", told.creditNoteId ?? "")).toMatchObject({ subtotal: "40.0000" });
+    expect(await world.one("credit_notes", told.creditNoteId ?? "")).toMatchObject({
+      subtotal: "40.0000",
+    });
     expect(await world.billed()).toEqual(["1: 10", "2: 12 separately"]);
     await expectTakenBack(world, { sync_error: null });
   });
@@ -218,11 +246,15 @@ describe("a refusal that may pass", () => {
       `UPDATE invoices SET status = 'deleted' WHERE subscription_id = '${world.subscriptionId}' AND period_index = 3 RETURNING id`,
     );
     expect(await world.lines(removed.id)).toEqual(["plan 8: 80.0000", "proration: 20.0000"]);
-    await world.rows(`UPDATE deferred_lines SET invoice_id = NULL WHERE invoice_id = '${removed.id}'`);
+    await world.rows(
+      `UPDATE deferred_lines SET invoice_id = NULL WHERE invoice_id = '${removed.id}'`,
+    );
     await world.retry();
     await world.answer("paid");
     const { creditNoteId } = await world.told(lower);
-    expect(await world.one("credit_notes", creditNoteId ?? "")).toMatchObject({ subtotal: "20.0000" });
+    expect(await world.one("credit_notes", creditNoteId ?? "")).toMatchObject({
+      subtotal: "20.0000",
+    });
   });
 
   test("leaves an earlier change that is in the ledger with the renewal invoice", async () => {
@@ -230,8 +262,14 @@ describe("a refusal that may pass", () => {
     const first = await world.changed(changeTo(12, { ...half, ...amend }), "done");
     const second = await world.changed(changeTo(13, { ...half, ...amend }), "paid");
     expect(await world.lines(world.invoiceId)).toEqual(["plan 12: 120.0000", "proration: 10.0000"]);
-    expect(await world.told(first)).toMatchObject({ invoiceId: null, renewalInvoiceId: world.invoiceId });
-    expect(await world.lines(second.invoiceId)).toEqual(["proration: 5.0000", "proration: 10.0000"]);
+    expect(await world.told(first)).toMatchObject({
+      invoiceId: null,
+      renewalInvoiceId: world.invoiceId,
+    });
+    expect(await world.lines(second.invoiceId)).toEqual([
+      "proration: 5.0000",
+      "proration: 10.0000",
+    ]);
     const deferred = await world.rows(
       `SELECT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}' ORDER BY seq`,
     );
@@ -261,7 +299,10 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
     expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000, amending"]);
     const { invoiceId } = await world.told(joined);
     expect(await world.lines(invoiceId)).toEqual(["proration: 15.0000", "proration: 10.0000"]);
-    expect(await world.told(amended)).toMatchObject({ invoiceId, renewalInvoiceId: world.invoiceId });
+    expect(await world.told(amended)).toMatchObject({
+      invoiceId,
+      renewalInvoiceId: world.invoiceId,
+    });
     expect(await world.one("invoices", world.invoiceId)).toMatchObject({
       status: "approved",
       sync_error: "The period is locked.",
@@ -273,7 +314,9 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
     await world.answer("paid");
     await expectTakenBack(world, { sync_error: null });
     // 10 to 13 for the whole period: 13 to 14 was billed by the charge.
-    const [newest] = await world.rows(`SELECT id FROM invoices WHERE type = 'change' ORDER BY seq DESC LIMIT 1`);
+    const [newest] = await world.rows(
+      `SELECT id FROM invoices WHERE type = 'change' ORDER BY seq DESC LIMIT 1`,
+    );
     expect(await world.lines(newest.id)).toEqual(["proration: 30.0000"]);
     expect(await world.told(amended)).toMatchObject({ invoiceId, renewalInvoiceId: null });
     expect(await world.told(joined)).toMatchObject({ invoiceId });
@@ -286,7 +329,9 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
     await world.retry();
     await world.answer("approved");
     expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000, amending"]);
-    expect(await world.one("invoices", world.invoiceId)).toMatchObject({ sync_error: "The period is locked." });
+    expect(await world.one("invoices", world.invoiceId)).toMatchObject({
+      sync_error: "The period is locked.",
+    });
     expect(await world.retry()).toBe("retried");
     const text = `SELECT joins FROM ledger_jobs WHERE invoice_id = '${world.invoiceId}' AND state = 'ready'`;
     expect(await world.rows(text)).toEqual([{ joins: false }]);
@@ -298,7 +343,11 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
     const { world, amended, joined } = await joining();
     await world.answer("paid");
     const { invoiceId } = await world.told(joined);
-    expect(await world.lines(invoiceId)).toEqual(["proration: 15.0000", "proration: 10.0000", "proration: 30.0000"]);
+    expect(await world.lines(invoiceId)).toEqual([
+      "proration: 15.0000",
+      "proration: 10.0000",
+      "proration: 30.0000",
+    ]);
     expect(await world.told(amended)).toMatchObject({ invoiceId, renewalInvoiceId: null });
     await expectTakenBack(world, { status: "paid", sync_error: null });
   });
@@ -316,7 +365,9 @@ describe("the first invoice of a pending subscription", () => {
     });
     expect(await world.billed()).toEqual(["0: 13 separately"]);
     // Also once the payment is taken back.
-    await world.rows(`UPDATE invoices SET status = 'approved', amount_due = total WHERE id = '${world.invoiceId}'`);
+    await world.rows(
+      `UPDATE invoices SET status = 'approved', amount_due = total WHERE id = '${world.invoiceId}'`,
+    );
     expect(await world.change(changeTo(9))).toBe("first_invoice_not_amendable");
   });
 
@@ -340,7 +391,9 @@ describe("the first invoice of a pending subscription", () => {
     await world.retry();
     await world.answer("paid");
     const { creditNoteId } = await world.told(lower);
-    expect(await world.one("credit_notes", creditNoteId ?? "")).toMatchObject({ subtotal: "6.4500" });
+    expect(await world.one("credit_notes", creditNoteId ?? "")).toMatchObject({
+      subtotal: "6.4500",
+    });
     expect((await world.billed())[0]).toBe("0: 10 separately");
   });
 });

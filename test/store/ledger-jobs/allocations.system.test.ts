@@ -6,7 +6,10 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
-import type { ObservedAllocation, ObservedInvoiceState } from "../../../src/store/documents/credit-note-state.ts";
+import type {
+  ObservedAllocation,
+  ObservedInvoiceState,
+} from "../../../src/store/documents/credit-note-state.ts";
 import { recordAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
   readAllocationWait,
@@ -63,7 +66,12 @@ function onInvoice(invoiceId: string, amount: string): ObservedAllocation {
 
 /** Refuses what is planned, over an invoice of which so much is due by now. */
 async function refuseOver(party: Party, amountDue: string): Promise<void> {
-  const invoice: ObservedInvoiceState = { status: "approved", total: "100", amountDue, sent: false };
+  const invoice: ObservedInvoiceState = {
+    status: "approved",
+    total: "100",
+    amountDue,
+    sent: false,
+  };
   await settleRefused(party, await take(party), { note: null, invoice });
 }
 
@@ -106,7 +114,10 @@ describe.concurrent("what is planned", () => {
     expect(await plan(party)).toEqual([]);
     const first = await take(party);
     await settleDone(party, first, noteSeen("10", "approved", entry(first)));
-    expect(await planned(party)).toEqual(["done 4.00 CN-0001 INV-0001", "ready 4.00 CN-0001 INV-0002"]);
+    expect(await planned(party)).toEqual([
+      "done 4.00 CN-0001 INV-0001",
+      "ready 4.00 CN-0001 INV-0002",
+    ]);
   });
 
   test("is nothing for other subscriptions, of this organisation or another", async () => {
@@ -129,12 +140,18 @@ describe.concurrent("what is planned", () => {
         VALUES ($1, $2, 'amend_invoice', 'ready', $3, $4)`,
       [newId(), organisationId, subscriptionId, id],
     );
-    expect(await recordOutcomes(pool, organisationId, await takenInvoices(party, "4", { status: "approved" }))).toEqual(
-      [],
-    );
+    expect(
+      await recordOutcomes(
+        pool,
+        organisationId,
+        await takenInvoices(party, "4", { status: "approved" }),
+      ),
+    ).toEqual([]);
     await addInvoice(party, "5");
     expect(await planned(party)).toEqual(["ready 5.00 CN-0001 INV-0002"]);
-    await pool.query("UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE kind = 'amend_invoice'");
+    await pool.query(
+      "UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE kind = 'amend_invoice'",
+    );
     const first = await take(party);
     await settleDone(party, first, noteSeen("10", "approved", entry(first)));
     expect((await planned(party)).at(-1)).toBe("ready 4.00 CN-0001 INV-0001");
@@ -149,7 +166,9 @@ describe.concurrent("what is planned", () => {
         await takenNotes(party, "10"),
         await takenInvoices(party, "4", { status: "approved" }),
       ];
-      const both = await Promise.all([notes, invoices].map((one) => recordOutcomes(pool, party.organisationId, one)));
+      const both = await Promise.all(
+        [notes, invoices].map((one) => recordOutcomes(pool, party.organisationId, one)),
+      );
       expect(both.flat()).toEqual([party.subscriptionId]);
       expect(await planned(party)).toEqual(["ready 4.00 CN-0001 INV-0001"]);
     }
@@ -159,9 +178,10 @@ describe.concurrent("what is planned", () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
-    await pool.query("DELETE FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'allocate_credit'", [
-      party.organisationId,
-    ]);
+    await pool.query(
+      "DELETE FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'allocate_credit'",
+      [party.organisationId],
+    );
     const all = await Promise.all(Array.from({ length: 8 }, () => plan(party)));
     expect(all.flat()).toEqual([party.subscriptionId]);
   });
@@ -174,7 +194,9 @@ describe.concurrent("a note and an invoice that the ledger refused together", ()
     await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
     await refuseOver(party, "50");
     expect(await plan(party)).toEqual([]);
-    await pool.query("UPDATE invoices SET amount_due = 49 WHERE organisation_id = $1", [party.organisationId]);
+    await pool.query("UPDATE invoices SET amount_due = 49 WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
     expect(await plan(party)).toEqual([party.subscriptionId]);
   });
 
@@ -192,9 +214,10 @@ describe.concurrent("a note and an invoice that the ledger refused together", ()
     const next = await take(party);
     await settleDone(party, next, noteSeen("100", "approved", entry(next)));
     expect(await plan(party)).toEqual([]);
-    await pool.query("UPDATE ledger_jobs SET state = 'abandoned' WHERE organisation_id = $1 AND state = 'refused'", [
-      party.organisationId,
-    ]);
+    await pool.query(
+      "UPDATE ledger_jobs SET state = 'abandoned' WHERE organisation_id = $1 AND state = 'refused'",
+      [party.organisationId],
+    );
     expect(await plan(party)).toEqual([party.subscriptionId]);
     expect((await planned(party)).at(-1)).toBe("ready 45.00 CN-0001 INV-0001");
   });
@@ -213,7 +236,9 @@ describe.concurrent("an allocation that is put off", () => {
     await addInvoice(party, "4");
     await reschedule(party);
     expect(await waitOf(party)).toBeGreaterThan(hour - 60_000);
-    await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1", [party.organisationId]);
+    await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
     await take(party, 0);
     await reschedule(party);
     expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
@@ -242,12 +267,18 @@ describe.concurrent("a taken allocation", () => {
     await addNote(party, "10");
     await addInvoice(party, "4");
     const { organisationId, subscriptionId } = party;
-    expect(await take(party)).toMatchObject({ attempts: 1, isUncertain: false, amount: "4.0000", applied: "0" });
+    expect(await take(party)).toMatchObject({
+      attempts: 1,
+      isUncertain: false,
+      amount: "4.0000",
+      applied: "0",
+    });
     expect(await takeAllocation(pool, organisationId, subscriptionId, 60_000)).toBeNull();
     expect(await readAllocationWait(pool, organisationId, subscriptionId)).toBeGreaterThan(50_000);
-    await pool.query("UPDATE ledger_jobs SET lease_until = now() WHERE organisation_id = $1 AND state = 'sending'", [
-      organisationId,
-    ]);
+    await pool.query(
+      "UPDATE ledger_jobs SET lease_until = now() WHERE organisation_id = $1 AND state = 'sending'",
+      [organisationId],
+    );
     expect(await take(party)).toMatchObject({ attempts: 2, isUncertain: true });
   });
 
@@ -259,10 +290,16 @@ describe.concurrent("a taken allocation", () => {
     const now = await take(party);
     await settleDone(party, late, noteSeen("10", "approved", entry(late)));
     expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
-    expect((await ourCredit(pool, party))[0]).toMatchObject({ remaining: "10.00", allocations: [] });
+    expect((await ourCredit(pool, party))[0]).toMatchObject({
+      remaining: "10.00",
+      allocations: [],
+    });
     await settleDone(party, now, noteSeen("10", "approved", entry(now)));
     await settleDone(party, now, noteSeen("10", "paid"));
-    expect((await ourCredit(pool, party))[0]).toMatchObject({ status: "AUTHORISED", remaining: "6.00" });
+    expect((await ourCredit(pool, party))[0]).toMatchObject({
+      status: "AUTHORISED",
+      remaining: "6.00",
+    });
   });
 
   test("keeps the amount that is to be sent next", async () => {
@@ -309,7 +346,10 @@ describe.concurrent("what the ledger shows of a note", () => {
       { status: "AUTHORISED", due: "4.00" },
       { due: "2.00" },
     ]);
-    expect((await ourCredit(pool, party))[0]).toMatchObject({ remaining: "7.00", allocations: [{ amount: "3.00" }] });
+    expect((await ourCredit(pool, party))[0]).toMatchObject({
+      remaining: "7.00",
+      allocations: [{ amount: "3.00" }],
+    });
   });
 
   test("is nothing to plan where all of it was used on invoices that we do not have", async () => {
@@ -318,7 +358,9 @@ describe.concurrent("what the ledger shows of a note", () => {
     await addInvoice(party, "4");
     const elsewhere = onInvoice(anId(), "10.0000");
     await settleRefused(party, await take(party), noteSeen("10", "paid", elsewhere));
-    expect(await ourCredit(pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00", allocations: [] }]);
+    expect(await ourCredit(pool, party)).toMatchObject([
+      { status: "PAID", remaining: "0.00", allocations: [] },
+    ]);
     expect(await addInvoice(party, "3")).toEqual([]);
     expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
   });
@@ -332,7 +374,10 @@ describe.concurrent("what the ledger shows of a note", () => {
     if (note === null) throw new Error("it was seen");
     await settleDone(party, first, { note: { ...note, remainingCredit: "6.0100" }, invoice: null });
     expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
-    expect((await ourCredit(pool, party))[0]).toMatchObject({ remaining: "10.00", allocations: [] });
+    expect((await ourCredit(pool, party))[0]).toMatchObject({
+      remaining: "10.00",
+      allocations: [],
+    });
   });
 
   test("and fits no record is refused, and nothing of it is written", async () => {
@@ -343,7 +388,10 @@ describe.concurrent("what the ledger shows of a note", () => {
     const absurd = { ...entry(first), amount: "5.0000" };
     await settleDone(party, first, noteSeen("10", "approved", absurd));
     expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
-    expect((await ourCredit(pool, party))[0]).toMatchObject({ remaining: "10.00", allocations: [] });
+    expect((await ourCredit(pool, party))[0]).toMatchObject({
+      remaining: "10.00",
+      allocations: [],
+    });
     expect(await ourDue(pool, party)).toMatchObject([{ due: "4.00" }]);
   });
 });
@@ -353,16 +401,23 @@ describe.concurrent("a settled document", () => {
     const party = await newParty();
     await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
     await recordOutcomes(pool, party.organisationId, await takenNotes(party, "11.5"));
-    expect(await ourCredit(pool, party)).toMatchObject([{ status: "AUTHORISED", total: "11.50", remaining: "11.50" }]);
+    expect(await ourCredit(pool, party)).toMatchObject([
+      { status: "AUTHORISED", total: "11.50", remaining: "11.50" },
+    ]);
   });
 
   test("is a note with the credit that somebody has used of it meanwhile, and only the rest is planned", async () => {
     const party = await newParty();
     await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
     await addInvoice(party, "50");
-    const used = [onInvoice(await ledgerIdOf(party, "INV-0001"), "3.0000"), onInvoice(anId(), "2.0000")];
+    const used = [
+      onInvoice(await ledgerIdOf(party, "INV-0001"), "3.0000"),
+      onInvoice(anId(), "2.0000"),
+    ];
     const settlements = await takenNotes(party, "11.5", "approved", ...used);
-    expect(await recordOutcomes(pool, party.organisationId, settlements)).toEqual([party.subscriptionId]);
+    expect(await recordOutcomes(pool, party.organisationId, settlements)).toEqual([
+      party.subscriptionId,
+    ]);
     expect(await ourCredit(pool, party)).toMatchObject([
       {
         status: "AUTHORISED",
@@ -383,7 +438,9 @@ describe.concurrent("a settled document", () => {
     const used = onInvoice(await ledgerIdOf(party, "INV-0001"), "10.0000");
     const settlements = await takenNotes(party, "10", "paid", used);
     expect(await recordOutcomes(pool, party.organisationId, settlements)).toEqual([]);
-    expect(await ourCredit(pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00", allocations: [] }]);
+    expect(await ourCredit(pool, party)).toMatchObject([
+      { status: "PAID", remaining: "0.00", allocations: [] },
+    ]);
     expect((await ourDue(pool, party))[0]).toMatchObject({ due: "4.00" });
   });
 

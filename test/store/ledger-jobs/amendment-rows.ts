@@ -34,7 +34,11 @@ export interface AmendmentRow {
 }
 
 /** An amendment of the invoice that is ready to be sent, and the change of units that names it. Its id. */
-export async function addAmendment(pool: pg.Pool, rows: SeededRows, row: AmendmentRow = {}): Promise<string> {
+export async function addAmendment(
+  pool: pg.Pool,
+  rows: SeededRows,
+  row: AmendmentRow = {},
+): Promise<string> {
   const id = randomUUID();
   const { joins = true, awaitedUntil = null, toUnits = 3 } = row;
   await pool.query(

@@ -19,7 +19,13 @@ import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import { another } from "../constraints/rows.ts";
-import { type AmendedRows, addAmendment, addLine, repriceLine, seedInvoice } from "./amendment-rows.ts";
+import {
+  type AmendedRows,
+  addAmendment,
+  addLine,
+  repriceLine,
+  seedInvoice,
+} from "./amendment-rows.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -45,7 +51,12 @@ afterAll(async () => {
 
 const leaseMs = 60_000;
 const draft = { status: "draft", total: "43.1250", amountDue: "43.1250", sent: false } as const;
-const approved = { status: "approved", total: "28.7500", amountDue: "28.7500", sent: true } as const;
+const approved = {
+  status: "approved",
+  total: "28.7500",
+  amountDue: "28.7500",
+  sent: true,
+} as const;
 const gone = { status: "not_in_external", total: null, amountDue: null, sent: null } as const;
 
 /** An amendment that adds a line, and its scope. */
@@ -64,7 +75,9 @@ async function taken(scope: AmendmentScope, jobId: string): Promise<AmendmentToS
 
 /** The attempt's lease ends now, as if its worker had been gone for long. */
 const loseLease = (jobId: string) =>
-  pool.query("UPDATE ledger_jobs SET lease_until = now() - interval '1 second' WHERE id = $1", [jobId]);
+  pool.query("UPDATE ledger_jobs SET lease_until = now() - interval '1 second' WHERE id = $1", [
+    jobId,
+  ]);
 
 async function one(table: string, id: string) {
   const { rows } = await pool.query(`SELECT * FROM ${table} WHERE id = $1`, [id]);
@@ -111,7 +124,14 @@ describe("an amendment", () => {
       number: "INV-0001",
       ledger_id: "ledger",
       lines: [
-        { id: rows.line, kind: "plan", amending: false, ledger_line_id: "plan-line", amount: "25.0000", units: 2 },
+        {
+          id: rows.line,
+          kind: "plan",
+          amending: false,
+          ledger_line_id: "plan-line",
+          amount: "25.0000",
+          units: 2,
+        },
         {
           id: rows.addedLine,
           kind: "proration",
@@ -136,10 +156,15 @@ describe("an amendment", () => {
     expect(second.attempts).toBe(2);
     expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "uncertain" });
     for (const settlement of [done(rows), refusal, move]) await scope.settle(first, settlement);
-    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "uncertain", attempts: 2, finished_at: null });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({
+      state: "uncertain",
+      attempts: 2,
+      finished_at: null,
+    });
     expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: true }]);
     expect(
-      (await pool.query("SELECT id FROM invoices WHERE organisation_id = $1", [rows.organisation])).rows,
+      (await pool.query("SELECT id FROM invoices WHERE organisation_id = $1", [rows.organisation]))
+        .rows,
     ).toHaveLength(1);
     await scope.settle(second, done(rows));
     expect(await scope.look(jobId)).toMatchObject({ outcome: "done", nextInMs: null });
@@ -174,7 +199,10 @@ describe("an amendment", () => {
     await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE id = $1", [jobId]);
     await taken(scope, jobId);
     await scope.reschedule(jobId, 60_000, "day limit");
-    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "sending", reason: "minute limit" });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({
+      state: "sending",
+      reason: "minute limit",
+    });
     await loseLease(jobId);
     await scope.reschedule(jobId, 60_000, "day limit");
     expect(await one("ledger_jobs", jobId)).toMatchObject({
@@ -198,13 +226,19 @@ describe("a refused amendment", () => {
   test("leaves its lines to be sent by the next, and the invoice with the ledger's words", async () => {
     const { rows, jobId, scope } = await added();
     await scope.settle(await taken(scope, jobId), refusal);
-    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "refused", reason: "period_locked" });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({
+      state: "refused",
+      reason: "period_locked",
+    });
     expect(await one("invoices", rows.invoice)).toMatchObject({
       status: "draft",
       total: "25.0000",
       sync_error: "The lock date has passed.",
     });
-    expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: true, ledger_line_id: null }]);
+    expect(await linesOf(rows.invoice)).toMatchObject([
+      { amending: false },
+      { amending: true, ledger_line_id: null },
+    ]);
     await until("it is told", async () => told.includes(jobId));
     const retry = await addAmendment(pool, rows);
     await scope.settle(await taken(scope, retry), done(rows));
@@ -215,21 +249,39 @@ describe("a refused amendment", () => {
   test("mirrors what the ledger told of the invoice", async () => {
     const { rows, jobId, scope } = await added({ joins: false });
     const paid = { status: "paid", total: "28.7500", amountDue: "0.0000", sent: true } as const;
-    await scope.settle(await taken(scope, jobId), { ...refusal, reason: "wrong_status", invoice: paid });
-    expect(await one("invoices", rows.invoice)).toMatchObject({ status: "paid", amount_due: "0.0000", sent: true });
+    await scope.settle(await taken(scope, jobId), {
+      ...refusal,
+      reason: "wrong_status",
+      invoice: paid,
+    });
+    expect(await one("invoices", rows.invoice)).toMatchObject({
+      status: "paid",
+      amount_due: "0.0000",
+      sent: true,
+    });
   });
 
   test("of an invoice that the ledger no longer has says so", async () => {
     const { rows, jobId, scope } = await added({ joins: false });
-    await scope.settle(await taken(scope, jobId), { ...refusal, reason: "not_found", invoice: gone });
-    expect(await one("invoices", rows.invoice)).toMatchObject({ status: "not_in_external", total: "25.0000" });
+    await scope.settle(await taken(scope, jobId), {
+      ...refusal,
+      reason: "not_found",
+      invoice: gone,
+    });
+    expect(await one("invoices", rows.invoice)).toMatchObject({
+      status: "not_in_external",
+      total: "25.0000",
+    });
   });
 
   test("stands for an answer that fits no record", async () => {
     const { rows, jobId, scope } = await added();
     const invoice = { ...draft, total: "9999999999999999.0000" };
     await scope.settle(await taken(scope, jobId), { ...done(rows), invoice } as AmendmentOutcome);
-    expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "refused", reason: "validation" });
+    expect(await one("ledger_jobs", jobId)).toMatchObject({
+      state: "refused",
+      reason: "validation",
+    });
     expect(await one("invoices", rows.invoice)).toMatchObject({ total: "25.0000" });
   });
 });
@@ -243,7 +295,8 @@ describe("lines that the invoice takes no more", () => {
       "UPDATE organisations SET livemode = false, test_clock = '2026-03-31T20:00:00Z', due_days = 7 WHERE id = $1",
       [rows.organisation],
     );
-    const text = "UPDATE subscriptions SET timezone = 'Pacific/Auckland', invoice_reference = 'PO 7' WHERE id = $1";
+    const text =
+      "UPDATE subscriptions SET timezone = 'Pacific/Auckland', invoice_reference = 'PO 7' WHERE id = $1";
     await pool.query(text, [rows.subscription]);
     await scope.settle(await taken(scope, jobId), move);
 
@@ -272,7 +325,14 @@ describe("lines that the invoice takes no more", () => {
     ]);
     const own = invoices[0].id;
     expect(await linesOf(own)).toEqual([
-      { id: rows.addedLine, position: 0, kind: "proration", amount: "12.5000", amending: false, ledger_line_id: null },
+      {
+        id: rows.addedLine,
+        position: 0,
+        kind: "proration",
+        amount: "12.5000",
+        amending: false,
+        ledger_line_id: null,
+      },
     ]);
     expect(await linesOf(rows.invoice)).toMatchObject([{ id: rows.line, amending: false }]);
     expect(await one("invoices", rows.invoice)).toMatchObject({
@@ -286,10 +346,13 @@ describe("lines that the invoice takes no more", () => {
       "SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_invoice'",
       [rows.organisation],
     );
-    expect(operations).toMatchObject([{ state: "ready", invoice_id: own, awaited_until: awaitedUntil }]);
-    const { rows: changes } = await pool.query("SELECT * FROM unit_changes WHERE organisation_id = $1", [
-      rows.organisation,
+    expect(operations).toMatchObject([
+      { state: "ready", invoice_id: own, awaited_until: awaitedUntil },
     ]);
+    const { rows: changes } = await pool.query(
+      "SELECT * FROM unit_changes WHERE organisation_id = $1",
+      [rows.organisation],
+    );
     expect(changes).toMatchObject([{ invoice_id: own, job_ids: [jobId, operations[0].id] }]);
     await until("it is told", async () => told.includes(`+${jobId}`));
   });
@@ -303,7 +366,9 @@ describe("lines that the invoice takes no more", () => {
     await addLine(pool, rows);
     const jobId = await addAmendment(pool, rows);
     await scope.settle(await taken(scope, jobId), move);
-    expect(await linesOf(rows.invoice)).toMatchObject([{ id: rows.line, amending: true, amount: "50.0000" }]);
+    expect(await linesOf(rows.invoice)).toMatchObject([
+      { id: rows.line, amending: true, amount: "50.0000" },
+    ]);
     expect(await one("invoices", rows.invoice)).toMatchObject({
       subtotal: "50.0000",
       sync_error: "The lock date has passed.",
@@ -317,7 +382,11 @@ describe("lines that the invoice takes no more", () => {
 
   test("leave an invoice that the ledger no longer has", async () => {
     const { rows, jobId, scope } = await added();
-    await scope.settle(await taken(scope, jobId), { ...move, message: "Not there.", invoice: gone });
+    await scope.settle(await taken(scope, jobId), {
+      ...move,
+      message: "Not there.",
+      invoice: gone,
+    });
     expect(await one("invoices", rows.invoice)).toMatchObject({
       status: "not_in_external",
       sync_error: "Not there.",
@@ -334,7 +403,9 @@ describe("what waits", () => {
     const found = async () =>
       (await findStaleJobs(pool, graceMs)).filter((work) => work.organisationId === organisationId);
     expect(await readWaiting(pool, organisationId)).toEqual({ waiting: 0, nextInMs: null });
-    expect(await found()).toEqual([{ kind: "amendment", organisationId, subscriptionId, invoiceId, jobId }]);
+    expect(await found()).toEqual([
+      { kind: "amendment", organisationId, subscriptionId, invoiceId, jobId },
+    ]);
 
     await pool.query(another("ledger_jobs", jobId, { kind: "create_invoice", joins: false }));
     expect((await readWaiting(pool, organisationId)).waiting).toBe(1);

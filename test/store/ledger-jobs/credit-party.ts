@@ -7,16 +7,27 @@ import { formatDecimal, parseDecimal, subtract, sum } from "../../../src/domain/
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import type { ObservedAllocation } from "../../../src/store/documents/credit-note-state.ts";
-import { type ObservedCreditState, recordAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
+import {
+  type ObservedCreditState,
+  recordAllocation,
+} from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
   type AllocationToSend,
   type AskedPair,
   planAllocations,
   takeAllocation,
 } from "../../../src/store/ledger-jobs/credit-allocations.ts";
-import { recordOutcomes, type Settlement } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import {
+  recordOutcomes,
+  type Settlement,
+} from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
-import { addSubscription, anId, raiseCredit, raiseInvoice } from "../../worker/activities/issue-credit.ts";
+import {
+  addSubscription,
+  anId,
+  raiseCredit,
+  raiseInvoice,
+} from "../../worker/activities/issue-credit.ts";
 
 /** A subscription in an organisation of its own. */
 export interface Party {
@@ -40,7 +51,12 @@ export async function addParty(pool: pg.Pool): Promise<Party> {
       VALUES ($3, $1, 'team', 'Team', 'per_unit', 'NZD', 10, 'active')`,
     values,
   );
-  return { pool, organisationId, tenantId: "", subscriptionId: await addSubscription(pool, organisationId) };
+  return {
+    pool,
+    organisationId,
+    tenantId: "",
+    subscriptionId: await addSubscription(pool, organisationId),
+  };
 }
 
 /** What the ledger makes of an invoice: nothing paid of it, and no tax, unless told otherwise. */
@@ -122,8 +138,13 @@ export async function planned({ pool, organisationId }: Party): Promise<readonly
 }
 
 /** Plans the subscription's next allocation; `asked` is what an operator asks for. */
-export function plan({ pool, organisationId, subscriptionId }: Party, asked?: AskedPair): Promise<readonly string[]> {
-  return inTransaction(pool, (client) => planAllocations(client, organisationId, [subscriptionId], asked));
+export function plan(
+  { pool, organisationId, subscriptionId }: Party,
+  asked?: AskedPair,
+): Promise<readonly string[]> {
+  return inTransaction(pool, (client) =>
+    planAllocations(client, organisationId, [subscriptionId], asked),
+  );
 }
 
 /** Takes the subscription's allocation, which must be there. */
@@ -149,11 +170,16 @@ export function noteSeen(
 }
 
 function leftOf(total: string, used: readonly ObservedAllocation[]): string {
-  return formatDecimal(subtract(parseDecimal(total), sum(used.map(({ amount }) => parseDecimal(amount)))));
+  return formatDecimal(
+    subtract(parseDecimal(total), sum(used.map(({ amount }) => parseDecimal(amount)))),
+  );
 }
 
 /** What the ledger shows of a taken allocation that was done. */
-export function entry({ invoiceLedgerId, amount }: AllocationToSend, id = anId()): ObservedAllocation {
+export function entry(
+  { invoiceLedgerId, amount }: AllocationToSend,
+  id = anId(),
+): ObservedAllocation {
   return { id, invoiceId: invoiceLedgerId, amount, date: "2026-04-11" };
 }
 

@@ -5,12 +5,18 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import { decideUnitsChange, type UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
+import {
+  decideUnitsChange,
+  type UnitsChangeRequest,
+} from "../../../src/domain/subscriptions/change-units.ts";
 import { retryDocument } from "../../../src/store/admin/documents/retry-documents.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import type { AmendmentOutcome, SyncedInvoice } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
+import type {
+  AmendmentOutcome,
+  SyncedInvoice,
+} from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
 import type { AppliedUnitsChange } from "../../../src/store/subscriptions/change-units.ts";
 import { createStore } from "../../../src/store/tenant.ts";
@@ -62,7 +68,11 @@ export interface WindowOrder {
 
 /** Makes the world, its invoice a draft in the ledger with known lines. */
 export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promise<WindowWorld> {
-  const { organisation: organisationId, subscription: subscriptionId, plan } = await seedInvoice(pool);
+  const {
+    organisation: organisationId,
+    subscription: subscriptionId,
+    plan,
+  } = await seedInvoice(pool);
   const of = `organisation_id = '${organisationId}'`;
   await pool.query(`BEGIN;
     UPDATE organisations SET revenue_account = '200', livemode = false, test_clock = '2026-03-01T12:00:00Z', invoice_create_days = 20
@@ -80,10 +90,18 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
   let now = new Date("2026-03-01T12:00:00Z");
   const change = async (request: UnitsChangeRequest): Promise<AppliedUnitsChange | string> => {
     const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
-    const asked = { subscriptionId, requestId: null, requestHash: randomBytes(32), now, awaitedUntil: now, operations };
+    const asked = {
+      subscriptionId,
+      requestId: null,
+      requestHash: randomBytes(32),
+      now,
+      awaitedUntil: now,
+      operations,
+    };
     try {
-      const outcome = await store.subscriptions.changeUnits({ ...asked, onIssued: () => undefined }, (state) =>
-        decideUnitsChange(state, request),
+      const outcome = await store.subscriptions.changeUnits(
+        { ...asked, onIssued: () => undefined },
+        (state) => decideUnitsChange(state, request),
       );
       return outcome.kind === "made" ? outcome.change : outcome.kind;
     } catch (error) {
@@ -123,22 +141,36 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
       const amendment = await amendments.take(operation.id, 60_000);
       if (amendment === null) throw new Error("the amendment cannot be taken");
       const total = String(amendment.lines.reduce((sum, { amount }) => sum + Number(amount), 0));
-      const settlement = settlementOf(says, { status: "draft", total, amountDue: total, sent: false, ...changes });
+      const settlement = settlementOf(says, {
+        status: "draft",
+        total,
+        amountDue: total,
+        sent: false,
+        ...changes,
+      });
       if (settlement.kind !== "done") await amendments.settle(amendment, settlement);
       else {
         const changed = amendment.lines.filter(({ amending }) => amending);
-        const lines = changed.map(({ id, ledger_line_id }) => ({ id, ledgerLineId: ledger_line_id ?? id }));
+        const lines = changed.map(({ id, ledger_line_id }) => ({
+          id,
+          ledgerLineId: ledger_line_id ?? id,
+        }));
         await amendments.settle(amendment, { ...settlement, lines });
       }
       return operation.id;
     },
     retry: async (invoiceId = invoice.id) => {
-      const { result } = await inTransaction(pool, (client) => retryDocument(client, organisationId, invoiceId));
+      const { result } = await inTransaction(pool, (client) =>
+        retryDocument(client, organisationId, invoiceId),
+      );
       return result?.kind ?? "unknown";
     },
     setClock: async (instant) => {
       now = new Date(instant);
-      await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [organisationId, now]);
+      await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [
+        organisationId,
+        now,
+      ]);
     },
     send,
     told: ({ id }) => store.subscriptions.getUnitsChange(id),
@@ -164,19 +196,43 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
 }
 
 function settlementOf(says: LedgerSays, invoice: SyncedInvoice): AmendmentOutcome {
-  const refusal = { reason: "wrong_status", message: "Invoice INV-0002 is paid.", isRepriceable: false };
+  const refusal = {
+    reason: "wrong_status",
+    message: "Invoice INV-0002 is paid.",
+    isRepriceable: false,
+  };
   const gone = { status: "not_in_external", total: null, amountDue: null, sent: null } as const;
   switch (says) {
     case "done":
       return { kind: "done", invoice, lines: [] };
     case "refused":
-      return { kind: "refused", reason: "period_locked", message: "The period is locked.", invoice: null };
+      return {
+        kind: "refused",
+        reason: "period_locked",
+        message: "The period is locked.",
+        invoice: null,
+      };
     case "approved":
-      return { kind: "closed", ...refusal, invoice: { ...invoice, status: "approved" }, isRepriceable: true };
+      return {
+        kind: "closed",
+        ...refusal,
+        invoice: { ...invoice, status: "approved" },
+        isRepriceable: true,
+      };
     case "paid":
-      return { kind: "closed", ...refusal, invoice: { ...invoice, status: "paid", amountDue: "0" } };
+      return {
+        kind: "closed",
+        ...refusal,
+        invoice: { ...invoice, status: "paid", amountDue: "0" },
+      };
     case "gone":
-      return { kind: "closed", ...refusal, reason: "not_found", message: "It is not there.", invoice: gone };
+      return {
+        kind: "closed",
+        ...refusal,
+        reason: "not_found",
+        message: "It is not there.",
+        invoice: gone,
+      };
   }
 }
 

@@ -53,7 +53,9 @@ describe.concurrent("a customer", () => {
       email: "b@acme.example",
       updatedAt: ledgerTime(3),
     });
-    expect(await scope.syncContacts([named, contact({ id: anId() })])).toMatchObject({ changed: 1 });
+    expect(await scope.syncContacts([named, contact({ id: anId() })])).toMatchObject({
+      changed: 1,
+    });
     const after = {
       name: "Acme Holdings",
       first_name: "Ada",
@@ -62,7 +64,9 @@ describe.concurrent("a customer", () => {
       contact: "contact",
     };
     expect(await customerOf(party)).toEqual(after);
-    expect(await scope.syncContacts([contact({ name: "Older", updatedAt: ledgerTime(2) })])).toMatchObject({
+    expect(
+      await scope.syncContacts([contact({ name: "Older", updatedAt: ledgerTime(2) })]),
+    ).toMatchObject({
       changed: 0,
     });
     const archived = { ...named, status: "archived", updatedAt: ledgerTime(4) } as const;
@@ -74,15 +78,18 @@ describe.concurrent("a customer", () => {
     await scope.loseContacts(["contact"]);
     expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
     // Seen again, as it was, it is there again.
-    expect(await scope.syncContacts([{ ...named, updatedAt: ledgerTime(5) }])).toMatchObject({ changed: 1 });
+    expect(await scope.syncContacts([{ ...named, updatedAt: ledgerTime(5) }])).toMatchObject({
+      changed: 1,
+    });
     expect(await customerOf(party)).toEqual(after);
   });
 
   test("that an operator made inactive stays so when its contact is restored", async () => {
     const party = await addConnectedParty(pool);
-    await pool.query("UPDATE customers SET status = 'inactive', deactivated_at = now() WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await pool.query(
+      "UPDATE customers SET status = 'inactive', deactivated_at = now() WHERE organisation_id = $1",
+      [party.organisationId],
+    );
     await open(party).syncContacts([contact({ name: "Renamed" })]);
     expect(await customerOf(party)).toMatchObject({ name: "Renamed", status: "inactive" });
   });

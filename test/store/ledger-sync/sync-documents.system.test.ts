@@ -49,7 +49,9 @@ afterAll(async () => {
 const open = (party: Party) => mirroringOf(pool).open(party.organisationId);
 
 /** A connected organisation with an invoice of this status over 100, and its id in the ledger. */
-async function withInvoice(status = "approved"): Promise<{ readonly party: Party; readonly id: string }> {
+async function withInvoice(
+  status = "approved",
+): Promise<{ readonly party: Party; readonly id: string }> {
   const party = await addConnectedParty(pool);
   await addInvoice(party, "100", { status });
   return { party, id: await ledgerIdOf(party, "INV-0001") };
@@ -70,7 +72,10 @@ describe.concurrent("an invoice", () => {
     expect(followed).toMatchObject({ changed: 1, credited: [], again: [] });
     expect(await told(party, "INV-0001")).toBe(after);
     // The same look once more changes nothing.
-    const again = await open(party).syncInvoices([invoiceLooked(id, changes)], await clockOf(party));
+    const again = await open(party).syncInvoices(
+      [invoiceLooked(id, changes)],
+      await clockOf(party),
+    );
     expect(again.changed).toBe(0);
   });
 
@@ -88,7 +93,10 @@ describe.concurrent("an invoice", () => {
     const { party, id } = await withInvoice();
     const scope = open(party);
     const early = await clockOf(party);
-    await scope.syncInvoices([invoiceLooked(id, { amountDue: "60", updatedAt: ledgerTime(5) })], await clockOf(party));
+    await scope.syncInvoices(
+      [invoiceLooked(id, { amountDue: "60", updatedAt: ledgerTime(5) })],
+      await clockOf(party),
+    );
     const older = invoiceLooked(id, { amountDue: "80", updatedAt: ledgerTime(4) });
     expect(await scope.syncInvoices([older], await clockOf(party))).toMatchObject({
       changed: 0,
@@ -96,9 +104,16 @@ describe.concurrent("an invoice", () => {
       again: [],
     });
     const overtaken = invoiceLooked(id, { amountDue: "50", updatedAt: ledgerTime(6) });
-    expect(await scope.syncInvoices([overtaken], early)).toMatchObject({ changed: 0, credited: [], again: [id] });
+    expect(await scope.syncInvoices([overtaken], early)).toMatchObject({
+      changed: 0,
+      credited: [],
+      again: [id],
+    });
     expect(await told(party, "INV-0001")).toBe("approved 60.00 of 100.00");
-    expect(await scope.syncInvoices([overtaken], await clockOf(party))).toMatchObject({ changed: 1, again: [] });
+    expect(await scope.syncInvoices([overtaken], await clockOf(party))).toMatchObject({
+      changed: 1,
+      again: [],
+    });
   });
 
   test("and a note that one of our own operations is on its way with are left to that", async () => {
@@ -109,15 +124,30 @@ describe.concurrent("an invoice", () => {
     const taken = await take(party);
     const scope = open(party);
     const look = invoiceLooked(id, { amountDue: "70" });
-    expect(await scope.syncInvoices([look], await clockOf(party))).toMatchObject({ changed: 0, again: [id] });
-    const note = noteLooked(noteId, { total: "30", remainingCredit: "0", allocations: [entry(taken)] });
-    expect(await scope.syncCreditNotes([note], await clockOf(party))).toMatchObject({ changed: 0, again: [noteId] });
+    expect(await scope.syncInvoices([look], await clockOf(party))).toMatchObject({
+      changed: 0,
+      again: [id],
+    });
+    const note = noteLooked(noteId, {
+      total: "30",
+      remainingCredit: "0",
+      allocations: [entry(taken)],
+    });
+    expect(await scope.syncCreditNotes([note], await clockOf(party))).toMatchObject({
+      changed: 0,
+      again: [noteId],
+    });
     const left = { changed: 0, credited: [], again: [id] };
-    expect(await scope.loseDocuments("invoices", [id, anId()], await clockOf(party))).toMatchObject(left);
+    expect(await scope.loseDocuments("invoices", [id, anId()], await clockOf(party))).toMatchObject(
+      left,
+    );
     await settleDone(party, taken, noteSeen("30", "paid", ...note.allocations));
     // That nobody else did anything is known: nothing is to be looked at.
     expect(await hintsOf(party)).toEqual([]);
-    expect(await scope.syncInvoices([look], await clockOf(party))).toMatchObject({ changed: 0, again: [] });
+    expect(await scope.syncInvoices([look], await clockOf(party))).toMatchObject({
+      changed: 0,
+      again: [],
+    });
     expect(await told(party, "INV-0001")).toBe("approved 70.00 of 100.00");
   });
 
@@ -126,9 +156,15 @@ describe.concurrent("an invoice", () => {
     const scope = open(party);
     const early = await clockOf(party);
     await scope.syncInvoices([invoiceLooked(id, { sent: true })], await clockOf(party));
-    expect(await scope.loseDocuments("invoices", [id], early)).toMatchObject({ changed: 0, again: [id] });
+    expect(await scope.loseDocuments("invoices", [id], early)).toMatchObject({
+      changed: 0,
+      again: [id],
+    });
     expect(await scope.findNumbers("invoices", [id, anId()])).toEqual(new Map([[id, "INV-0001"]]));
-    expect(await scope.loseDocuments("invoices", [id], await clockOf(party))).toMatchObject({ changed: 1, again: [] });
+    expect(await scope.loseDocuments("invoices", [id], await clockOf(party))).toMatchObject({
+      changed: 1,
+      again: [],
+    });
     expect(await told(party, "INV-0001")).toBe(
       "not_in_external 100.00 of 100.00 The ledger does not have it any more.",
     );
@@ -145,7 +181,9 @@ describe.concurrent("an invoice", () => {
       invoiceLooked(id, { total: "-5", amountDue: "-5" }),
       invoiceLooked(other, { status: "paid", total: "50", amountDue: "0" }),
     ];
-    expect(await open(party).syncInvoices(looked, await clockOf(party))).toMatchObject({ changed: 1 });
+    expect(await open(party).syncInvoices(looked, await clockOf(party))).toMatchObject({
+      changed: 1,
+    });
     expect(await told(party, "INV-0001")).toBe(
       "approved 100.00 of 100.00 What the ledger has of it fits no record here.",
     );
@@ -154,12 +192,22 @@ describe.concurrent("an invoice", () => {
     await scope.syncInvoices([invoiceLooked(id)], await clockOf(party));
     expect(await told(party, "INV-0001")).toBe("approved 100.00 of 100.00");
     // An answer of before is not believed, whether it fits or not.
-    await scope.syncInvoices([invoiceLooked(id, { updatedAt: ledgerTime(5) })], await clockOf(party));
+    await scope.syncInvoices(
+      [invoiceLooked(id, { updatedAt: ledgerTime(5) })],
+      await clockOf(party),
+    );
     const unfit = invoiceLooked(id, { total: "-5", amountDue: "-5", updatedAt: ledgerTime(6) });
-    expect(await scope.syncInvoices([unfit], early)).toMatchObject({ changed: 0, credited: [], again: [id] });
+    expect(await scope.syncInvoices([unfit], early)).toMatchObject({
+      changed: 0,
+      credited: [],
+      again: [id],
+    });
     // Neither is anything said in place of what the ledger refused.
     const says = (sync_error: string | null) =>
-      pool.query("UPDATE invoices SET sync_error = $2 WHERE ledger_invoice_id = $1", [id, sync_error]);
+      pool.query("UPDATE invoices SET sync_error = $2 WHERE ledger_invoice_id = $1", [
+        id,
+        sync_error,
+      ]);
     await says("refused");
     await scope.syncInvoices([unfit], await clockOf(party));
     expect(await told(party, "INV-0001")).toBe("approved 100.00 of 100.00 refused");
@@ -177,7 +225,9 @@ describe.concurrent("a credit note", () => {
     await addInvoice(party, "100");
     await addInvoice(party, "100");
     await addNote(party, "100");
-    const ids = await Promise.all(["INV-0001", "INV-0002"].map((number) => ledgerIdOf(party, number)));
+    const ids = await Promise.all(
+      ["INV-0001", "INV-0002"].map((number) => ledgerIdOf(party, number)),
+    );
     const noteId = await noteIdOf(party, "CN-0001");
     return { party, noteId, first: ids[0] ?? "", second: ids[1] ?? "" };
   }
@@ -186,17 +236,31 @@ describe.concurrent("a credit note", () => {
     const { party, noteId, first, second } = await withNote();
     const scope = open(party);
     const byHand = { id: anId(), invoiceId: first, amount: "30", date: "2026-04-12" };
-    const used = noteLooked(noteId, { remainingCredit: "70", allocations: [byHand], updatedAt: ledgerTime(1) });
-    expect(await scope.syncCreditNotes([used, noteLooked(anId())], await clockOf(party))).toMatchObject({ changed: 1 });
+    const used = noteLooked(noteId, {
+      remainingCredit: "70",
+      allocations: [byHand],
+      updatedAt: ledgerTime(1),
+    });
+    expect(
+      await scope.syncCreditNotes([used, noteLooked(anId())], await clockOf(party)),
+    ).toMatchObject({ changed: 1 });
     expect(await told(party, "CN-0001")).toBe("approved 70.00 of 100.00");
-    expect(await ourCredit(pool, party)).toMatchObject([{ allocations: [{ invoice: "INV-0001", amount: "30.00" }] }]);
+    expect(await ourCredit(pool, party)).toMatchObject([
+      { allocations: [{ invoice: "INV-0001", amount: "30.00" }] },
+    ]);
     expect(await hintsOf(party)).toEqual([`invoices ${first}`]);
     // What the note says of the invoice is not counted here: whoever saw it first would count it twice.
     expect(await told(party, "INV-0001")).toBe("approved 100.00 of 100.00");
 
     const moved = { ...byHand, id: anId(), invoiceId: second };
-    const later = noteLooked(noteId, { remainingCredit: "70", allocations: [moved], updatedAt: ledgerTime(2) });
-    expect(await scope.syncCreditNotes([later], await clockOf(party))).toMatchObject({ changed: 1 });
+    const later = noteLooked(noteId, {
+      remainingCredit: "70",
+      allocations: [moved],
+      updatedAt: ledgerTime(2),
+    });
+    expect(await scope.syncCreditNotes([later], await clockOf(party))).toMatchObject({
+      changed: 1,
+    });
     expect(await hintsOf(party)).toEqual([`invoices ${first}`, `invoices ${second}`].sort());
     const { rows } = await pool.query(
       "SELECT status, count(*)::int AS of FROM allocations WHERE organisation_id = $1 GROUP BY status ORDER BY status",
@@ -217,9 +281,19 @@ describe.concurrent("a credit note", () => {
     await settleDone(party, first, noteSeen("30", "approved", entry(first)));
     const scope = open(party);
     const due = invoiceLooked(id, { total: "20", amountDue: "20", updatedAt: ledgerTime(1) });
-    expect(await scope.syncInvoices([due], await clockOf(party))).toMatchObject({ changed: 1, credited: [] });
-    const back = noteLooked(noteId, { total: "30", remainingCredit: "30", updatedAt: ledgerTime(1) });
-    expect(await scope.syncCreditNotes([back], await clockOf(party))).toMatchObject({ changed: 1, credited: [] });
+    expect(await scope.syncInvoices([due], await clockOf(party))).toMatchObject({
+      changed: 1,
+      credited: [],
+    });
+    const back = noteLooked(noteId, {
+      total: "30",
+      remainingCredit: "30",
+      updatedAt: ledgerTime(1),
+    });
+    expect(await scope.syncCreditNotes([back], await clockOf(party))).toMatchObject({
+      changed: 1,
+      credited: [],
+    });
     expect(await addInvoice(party, "5")).toEqual([party.subscriptionId]);
     const next = await take(party);
     await settleDone(party, next, noteSeen("30", "approved", entry(next)));
@@ -240,7 +314,11 @@ describe.concurrent("a credit note", () => {
   test("that was voided by hand has nothing left, and an older look at it changes nothing", async () => {
     const { party, noteId } = await withNote();
     const scope = open(party);
-    const gone = noteLooked(noteId, { status: "voided", remainingCredit: "0", updatedAt: ledgerTime(9) });
+    const gone = noteLooked(noteId, {
+      status: "voided",
+      remainingCredit: "0",
+      updatedAt: ledgerTime(9),
+    });
     await scope.syncCreditNotes([gone], await clockOf(party));
     expect(await told(party, "CN-0001")).toBe("voided 0.00 of 100.00");
     const older = noteLooked(noteId, { updatedAt: ledgerTime(8) });
@@ -259,7 +337,9 @@ describe.concurrent("a credit note", () => {
       unfit: [noteId],
     });
     expect(await told(party, "CN-0001")).toBe("voided 0.00 of 100.00");
-    expect(await scope.loseDocuments("credit_notes", [noteId], await clockOf(party))).toMatchObject({ changed: 1 });
+    expect(await scope.loseDocuments("credit_notes", [noteId], await clockOf(party))).toMatchObject(
+      { changed: 1 },
+    );
     expect(await told(party, "CN-0001")).toMatch(/^not_in_external/);
   });
 });
@@ -278,9 +358,14 @@ test("looks at once with a settlement never write what is older over what is new
   const pay = () => {
     due -= 1;
   };
-  const now = () => invoiceLooked(id, { amountDue: String(due), updatedAt: ledgerTime(Math.floor((100 - due) / 2)) });
-  const invoiceId = (await pool.query<{ id: string }>("SELECT id FROM invoices WHERE ledger_invoice_id = $1", [id]))
-    .rows[0]?.id;
+  const now = () =>
+    invoiceLooked(id, {
+      amountDue: String(due),
+      updatedAt: ledgerTime(Math.floor((100 - due) / 2)),
+    });
+  const invoiceId = (
+    await pool.query<{ id: string }>("SELECT id FROM invoices WHERE ledger_invoice_id = $1", [id])
+  ).rows[0]?.id;
   const looks = async () => {
     for (let round = 0; round < 25; round += 1) {
       const askedAt = await clockOf(party);
@@ -304,9 +389,10 @@ test("looks at once with a settlement never write what is older over what is new
       await pool.query("SELECT pg_sleep(0.003)");
       await inTransaction(pool, async (client) => {
         await saveObservedInvoice(client, organisationId, invoiceId ?? "", seen);
-        await client.query("DELETE FROM ledger_jobs WHERE organisation_id = $1 AND state = 'sending'", [
-          organisationId,
-        ]);
+        await client.query(
+          "DELETE FROM ledger_jobs WHERE organisation_id = $1 AND state = 'sending'",
+          [organisationId],
+        );
       });
     }
   };

@@ -44,17 +44,39 @@ export function ledgerTime(afterMs: number): string {
 
 /** An invoice as it was looked at: approved over 100, nothing paid, unless told otherwise. */
 export function invoiceLooked(id: string, changes: Partial<ObservedInvoice> = {}): ObservedInvoice {
-  return { id, status: "approved", total: "100", amountDue: "100", sent: false, updatedAt: ledgerTime(0), ...changes };
+  return {
+    id,
+    status: "approved",
+    total: "100",
+    amountDue: "100",
+    sent: false,
+    updatedAt: ledgerTime(0),
+    ...changes,
+  };
 }
 
 /** A note as it was looked at: approved over 100, all of it left, unless told otherwise. */
-export function noteLooked(id: string, changes: Partial<ObservedCreditNote> = {}): ObservedCreditNote {
+export function noteLooked(
+  id: string,
+  changes: Partial<ObservedCreditNote> = {},
+): ObservedCreditNote {
   const amounts = { total: "100", remainingCredit: "100" };
-  return { id, status: "approved", ...amounts, sent: false, allocations: [], updatedAt: ledgerTime(0), ...changes };
+  return {
+    id,
+    status: "approved",
+    ...amounts,
+    sent: false,
+    allocations: [],
+    updatedAt: ledgerTime(0),
+    ...changes,
+  };
 }
 
 /** The document with this number: `status due-or-left of-total`, with what is wrong with it. */
-export async function told({ pool, organisationId }: Party, number: string): Promise<string | undefined> {
+export async function told(
+  { pool, organisationId }: Party,
+  number: string,
+): Promise<string | undefined> {
   const { rows } = await pool.query<{ told: string }>(
     `SELECT concat_ws(' ', status, round(amount_due, 2), 'of', round(total, 2), sync_error) AS told FROM invoices
         WHERE organisation_id = $1 AND number = $2
@@ -76,7 +98,8 @@ export async function hintsOf({ pool, organisationId }: Party): Promise<readonly
 
 /** The ledger's id of the organisation's credit note with this number. */
 export async function noteIdOf({ pool, organisationId }: Party, number: string): Promise<string> {
-  const text = "SELECT ledger_credit_note_id AS id FROM credit_notes WHERE organisation_id = $1 AND number = $2";
+  const text =
+    "SELECT ledger_credit_note_id AS id FROM credit_notes WHERE organisation_id = $1 AND number = $2";
   const { rows } = await pool.query<{ id: string }>(text, [organisationId, number]);
   return rows[0]?.id ?? "";
 }

@@ -25,9 +25,10 @@ function open({ organisationId }: Party): LedgerSyncTenant {
 
 /** Reads every page of the sweep that is due, with these changes on it; the instants that the kinds were read from. */
 async function sweptSince(party: Party, highWater: string | null): Promise<Record<string, number>> {
-  await pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [
-    party.organisationId,
-  ]);
+  await pool.query(
+    "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
+    [party.organisationId],
+  );
   const since: Record<string, number> = {};
   for (;;) {
     const page = await open(party).claimSyncPage();
@@ -49,7 +50,9 @@ test("a sweep moves its marks with time, also where nothing was changed, and nev
   // A change that is newer than that moves it on, and one of a time to come keeps nothing from being read.
   const newest = new Date(began - 60_000).toISOString();
   await sweptSince(party, newest);
-  expect((await sweptSince(party, "9999-12-31T23:59:59.000Z")).invoices).toBe(Date.parse(newest) - 300_000);
+  expect((await sweptSince(party, "9999-12-31T23:59:59.000Z")).invoices).toBe(
+    Date.parse(newest) - 300_000,
+  );
   const late = await sweptSince(party, null);
   expect(Math.abs((late.invoices ?? 0) + 300_000 - Date.now())).toBeLessThan(60_000);
 });
@@ -57,7 +60,8 @@ test("a sweep moves its marks with time, also where nothing was changed, and nev
 test("a sweep has invoices that are partly paid and not sent looked at once a day", async () => {
   const party = await addConnectedParty(pool);
   for (const amount of ["100", "100", "100", "100"]) await addInvoice(party, amount);
-  const text = "UPDATE invoices SET amount_due = $3, sent = $4 WHERE organisation_id = $1 AND number = $2";
+  const text =
+    "UPDATE invoices SET amount_due = $3, sent = $4 WHERE organisation_id = $1 AND number = $2";
   for (const [number, due, sent] of [
     ["INV-0001", "40", false],
     ["INV-0002", "40", true],
@@ -70,7 +74,9 @@ test("a sweep has invoices that are partly paid and not sent looked at once a da
   const expected = [await ledgerIdOf(party, "INV-0001"), await ledgerIdOf(party, "INV-0004")];
   expect(await hintsOf(party)).toEqual(expected.map((id) => `invoices ${id}`).sort());
   const forget = () =>
-    pool.query("DELETE FROM ledger_notifications WHERE organisation_id = $1", [party.organisationId]);
+    pool.query("DELETE FROM ledger_notifications WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
   await forget();
   await sweptSince(party, null);
   expect(await hintsOf(party)).toEqual([]);

@@ -6,7 +6,14 @@ import { recordNotifications } from "../../../src/store/ledger-sync/record-notif
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { addSubscription, anId, raiseInvoice } from "../../worker/activities/issue-credit.ts";
-import { addInvoice, addNote, ledgerIdOf, type Party, take, takenInvoices } from "../ledger-jobs/credit-party.ts";
+import {
+  addInvoice,
+  addNote,
+  ledgerIdOf,
+  type Party,
+  take,
+  takenInvoices,
+} from "../ledger-jobs/credit-party.ts";
 import {
   addConnectedParty,
   clockOf,
@@ -70,7 +77,9 @@ describe.concurrent("a hint", () => {
   test("whose call failed is asked for again, from the second time on alone and behind the others, and later each time", async () => {
     const party = await addConnectedParty(pool);
     for (const amount of ["10", "20", "30"]) await addInvoice(party, amount);
-    const ids = await Promise.all(["INV-0001", "INV-0002", "INV-0003"].map((number) => ledgerIdOf(party, number)));
+    const ids = await Promise.all(
+      ["INV-0001", "INV-0002", "INV-0003"].map((number) => ledgerIdOf(party, number)),
+    );
     const [poor = "", other = "", fresh = ""] = ids;
     const due = (ledgerIds: readonly string[]) =>
       pool.query(
@@ -103,7 +112,11 @@ describe.concurrent("a hint", () => {
     const last = await taken();
     expect([...alone.ids, ...last.ids].sort()).toEqual([poor, other].sort());
     // What was looked at and cannot be followed stays, says why, and is no reason to be alone, nor for the others to be any longer.
-    await open(party).finishNotifications(last.some, [], [{ ledgerId: last.ids[0] ?? "", reason: "unread" }]);
+    await open(party).finishNotifications(
+      last.some,
+      [],
+      [{ ledgerId: last.ids[0] ?? "", reason: "unread" }],
+    );
     const { rows } = await pool.query<{ told: string; in_s: number }>(
       `SELECT concat_ws(' ', failures, reason) AS told, extract(epoch FROM try_at - now())::float8 AS in_s FROM ledger_notifications
         WHERE organisation_id = $1 ORDER BY failures`,
@@ -117,14 +130,20 @@ describe.concurrent("a hint", () => {
         "SELECT 1 FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2 AND try_at <= now() + interval '1 minute'";
       return (await pool.query(text, [party.organisationId, last.ids[0]])).rowCount;
     };
-    await pool.query("UPDATE ledger_notifications SET try_at = now() + interval '1 hour' WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
-    const received = "SELECT received_at FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2";
+    await pool.query(
+      "UPDATE ledger_notifications SET try_at = now() + interval '1 hour' WHERE organisation_id = $1",
+      [party.organisationId],
+    );
+    const received =
+      "SELECT received_at FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2";
     const before = await pool.query(received, [party.organisationId, last.ids[0]]);
-    await open(party).leaveNotifications("invoices", [{ ledgerId: last.ids[0] ?? "", changedAt: null }]);
+    await open(party).leaveNotifications("invoices", [
+      { ledgerId: last.ids[0] ?? "", changedAt: null },
+    ]);
     expect(await soon()).toBe(0);
-    expect((await pool.query(received, [party.organisationId, last.ids[0]])).rows).toEqual(before.rows);
+    expect((await pool.query(received, [party.organisationId, last.ids[0]])).rows).toEqual(
+      before.rows,
+    );
     await leave(party, last.ids[0] ?? "");
     expect(await soon()).toBe(1);
   });
@@ -133,11 +152,16 @@ describe.concurrent("a hint", () => {
     const party = await addConnectedParty(pool);
     for (const amount of ["10", "20", "30", "40"]) await addInvoice(party, amount);
     const names = ["INV-0001", "INV-0002", "INV-0003", "INV-0004"];
-    const [fresh = "", ...failed] = await Promise.all(names.map((number) => ledgerIdOf(party, number)));
-    const contacts = "SELECT ledger_contact_id AS id FROM customers WHERE organisation_id = $1 LIMIT 1";
+    const [fresh = "", ...failed] = await Promise.all(
+      names.map((number) => ledgerIdOf(party, number)),
+    );
+    const contacts =
+      "SELECT ledger_contact_id AS id FROM customers WHERE organisation_id = $1 LIMIT 1";
     const { rows } = await pool.query<{ id: string }>(contacts, [party.organisationId]);
     const contact = rows[0]?.id ?? "";
-    await leaveNotifications(pool, party.organisationId, "contacts", [{ ledgerId: contact, changedAt: null }]);
+    await leaveNotifications(pool, party.organisationId, "contacts", [
+      { ledgerId: contact, changedAt: null },
+    ]);
     for (const id of [fresh, ...failed]) await leave(party, id);
     await pool.query(
       `UPDATE ledger_notifications SET failures = 5, reason = 'the ledger answered 500', received_at = now() - interval '1 hour',
@@ -149,8 +173,12 @@ describe.concurrent("a hint", () => {
     for (;;) {
       const some = await open(party).claimNotifications();
       if (some === null) break;
-      looked.push([`${some.kind} ${some.isAlone}`, ...some.hints.map(({ ledgerId }) => ledgerId).sort()]);
-      if (some.kind === "contacts") await open(party).failNotifications(some, "the ledger answered 500");
+      looked.push([
+        `${some.kind} ${some.isAlone}`,
+        ...some.hints.map(({ ledgerId }) => ledgerId).sort(),
+      ]);
+      if (some.kind === "contacts")
+        await open(party).failNotifications(some, "the ledger answered 500");
       else await open(party).finishNotifications(some, [], []);
     }
     expect(looked).toEqual([
@@ -167,9 +195,12 @@ describe.concurrent("a hint", () => {
     await addInvoice(party, "100");
     const tenantId = party.organisationId;
     const ledgerId = await ledgerIdOf(party, "INV-0001");
-    const note = () => recordNotifications(pool, [{ tenantId, kind: "invoices", ledgerId, changedAt: null }]);
+    const note = () =>
+      recordNotifications(pool, [{ tenantId, kind: "invoices", ledgerId, changedAt: null }]);
     const connection = (assignments: string) =>
-      pool.query(`UPDATE ledger_connections SET ${assignments} WHERE organisation_id = $1`, [party.organisationId]);
+      pool.query(`UPDATE ledger_connections SET ${assignments} WHERE organisation_id = $1`, [
+        party.organisationId,
+      ]);
     await connection(
       "disconnected_at = now(), disconnected_reason = 'taken back', encrypted_secret = NULL, encryption_key_id = NULL",
     );
@@ -183,7 +214,11 @@ describe.concurrent("a hint", () => {
     expect(await hintsOf(party)).toEqual([`invoices ${ledgerId}`]);
     await connection("paused_until = NULL, paused_reason = NULL");
     await open(party).look();
-    await open(party).reschedule({ delayMs: 3_600_000, reason: "the ledger answered 503", isFailure: true });
+    await open(party).reschedule({
+      delayMs: 3_600_000,
+      reason: "the ledger answered 503",
+      isFailure: true,
+    });
     expect(await note()).toEqual([]);
     await open(party).reschedule(null);
     expect(await note()).toEqual([party.organisationId]);
@@ -193,11 +228,18 @@ describe.concurrent("a hint", () => {
     const party = await addConnectedParty(pool);
     await addInvoice(party, "100");
     const id = await ledgerIdOf(party, "INV-0001");
-    await open(party).syncInvoices([invoiceLooked(id, { updatedAt: ledgerTime(7) })], await clockOf(party));
+    await open(party).syncInvoices(
+      [invoiceLooked(id, { updatedAt: ledgerTime(7) })],
+      await clockOf(party),
+    );
     await leave(party, anId());
     await leave(party, id, ledgerTime(7));
-    await leaveNotifications(pool, party.organisationId, "contacts", [{ ledgerId: anId(), changedAt: null }]);
-    await leaveNotifications(pool, party.organisationId, "credit_notes", [{ ledgerId: anId(), changedAt: null }]);
+    await leaveNotifications(pool, party.organisationId, "contacts", [
+      { ledgerId: anId(), changedAt: null },
+    ]);
+    await leaveNotifications(pool, party.organisationId, "credit_notes", [
+      { ledgerId: anId(), changedAt: null },
+    ]);
     expect(await open(party).claimNotifications()).toBeNull();
     expect(await hintsOf(party)).toEqual([]);
     // A later change, and one of which the time is not told, are looked at.
@@ -301,9 +343,10 @@ describe.concurrent("a sweep", () => {
     const party = await addConnectedParty(pool);
     await open(party).look();
     await open(party).claimSyncPage();
-    await pool.query("UPDATE ledger_sync_cursors SET asked_at = clock_timestamp() WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await pool.query(
+      "UPDATE ledger_sync_cursors SET asked_at = clock_timestamp() WHERE organisation_id = $1",
+      [party.organisationId],
+    );
     expect(await sweepOnce(party)).toBe(1);
     const { rows } = await pool.query(
       "SELECT began_at > asked_at AS is_after FROM ledger_sync_cursors WHERE organisation_id = $1",
@@ -317,27 +360,38 @@ describe.concurrent("a sweep", () => {
     const scope = open(party);
     await scope.look();
     const page = await scope.claimSyncPage();
-    if (page !== null) await scope.endPage(page, { cursor: null, highWater: ledgerTime(0), changed: 0 });
+    if (page !== null)
+      await scope.endPage(page, { cursor: null, highWater: ledgerTime(0), changed: 0 });
     await scope.failSyncPage(7_200_000);
-    await scope.reschedule({ delayMs: 3_600_000, reason: "the ledger answered 503", isFailure: true });
+    await scope.reschedule({
+      delayMs: 3_600_000,
+      reason: "the ledger answered 503",
+      isFailure: true,
+    });
     expect(await scope.look()).toMatchObject({ reason: "the ledger answered 503", failures: 1 });
     expect((await scope.look()).waitMs).toBeGreaterThan(3_000_000);
     expect(await isFound(party)).toBe(false);
     // What else can be looked at meanwhile says nothing of the page that failed.
     await scope.reschedule(null);
-    expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 1, reason: "the ledger answered 503" });
+    expect(await scope.look()).toMatchObject({
+      waitMs: 0,
+      failures: 1,
+      reason: "the ledger answered 503",
+    });
     expect((await scope.look()).nextInMs).toBeGreaterThan(6_000_000);
     expect([await isFound(party), await scope.claimSyncPage()]).toEqual([false, null]);
-    await pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await pool.query(
+      "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
+      [party.organisationId],
+    );
     expect(await isFound(party)).toBe(true);
     const again = await scope.claimSyncPage();
     if (again !== null) await scope.endPage(again, { cursor: "2", highWater: null, changed: 0 });
     expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 0, reason: null });
-    await pool.query("UPDATE ledger_connections SET tenant_id = 'another' WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await pool.query(
+      "UPDATE ledger_connections SET tenant_id = 'another' WHERE organisation_id = $1",
+      [party.organisationId],
+    );
     await scope.look();
     const { rows } = await pool.query(
       "SELECT tenant_id, sync_kind, contacts_since FROM ledger_sync_cursors WHERE organisation_id = $1",
@@ -350,7 +404,10 @@ describe.concurrent("a sweep", () => {
     const parties = await Promise.all(Array.from({ length: 4 }, () => addConnectedParty(pool)));
     const ids = parties.map(({ organisationId }) => organisationId);
     const [made, looked] = ids;
-    await pool.query("UPDATE ledger_connections SET created_at = now() WHERE organisation_id = $1", [made]);
+    await pool.query(
+      "UPDATE ledger_connections SET created_at = now() WHERE organisation_id = $1",
+      [made],
+    );
     await pool.query("DELETE FROM ledger_sync_cursors WHERE organisation_id = ANY ($1)", [ids]);
     await mirroringOf(pool)
       .open(looked ?? "")

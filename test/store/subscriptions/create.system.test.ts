@@ -19,18 +19,31 @@ beforeAll(async () => {
 afterAll(() => world?.drop());
 
 const setStatus = (organisation: string, status: string) =>
-  world.pool.query("UPDATE customers SET status = $2 WHERE organisation_id = $1", [organisation, status]);
+  world.pool.query("UPDATE customers SET status = $2 WHERE organisation_id = $1", [
+    organisation,
+    status,
+  ]);
 
 test("a creation is not saved for a customer made inactive after it was loaded, and takes no number", async () => {
   const organisation = await world.sandbox("2026-03-10");
   const { subscriptions } = createStore(world.pool).organisation(organisation);
   const subscriptionId = newId();
   const codes = { customerCode: "ACME", planCode: "team", chargeCodes: [] };
-  const { facts, catalogueVersion } = await subscriptions.loadCreation({ subscriptionId, ...codes });
+  const { facts, catalogueVersion } = await subscriptions.loadCreation({
+    subscriptionId,
+    ...codes,
+  });
   const now = new Date("2026-03-10T12:00:00Z");
   const decision = decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10 }));
   const first = { invoiceId: newId(), jobId: newId() };
-  const creation = { subscriptionId, setupMode: false, catalogueVersion, decision, first, awaitedUntil: now };
+  const creation = {
+    subscriptionId,
+    setupMode: false,
+    catalogueVersion,
+    decision,
+    first,
+    awaitedUntil: now,
+  };
   const save = () => subscriptions.saveCreation({ ...creation, requestHash: randomBytes(32) });
   await setStatus(organisation, "inactive");
   expect(await save()).toBe("changed");

@@ -6,7 +6,10 @@ import { decideEnd, type EndWhen } from "../../../src/domain/subscriptions/end.t
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import type { TerminationOutcome } from "../../../src/store/subscriptions/end.ts";
-import { createTerminations, type TerminationTask } from "../../../src/store/subscriptions/end-removals.ts";
+import {
+  createTerminations,
+  type TerminationTask,
+} from "../../../src/store/subscriptions/end-removals.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
@@ -107,14 +110,21 @@ test.each([
   expect(await look()).toMatchObject({ current: "INV-0001", removed: 0, left: 1, removals: 2 });
   const second = await take("remove");
   const gone = { ...told, status: "deleted", amountDue: "0", sent: false } as const;
-  expect(await scope.removed(second, { outcome: "deleted", invoice: gone })).toEqual({ raised: false });
+  expect(await scope.removed(second, { outcome: "deleted", invoice: gone })).toEqual({
+    raised: false,
+  });
   expect(await scope.finish(await take("finish"), "now")).toEqual({ raised: false });
   expect(await look()).toMatchObject({ outcome: "ended", removed: 1, left: 1 });
   const { rows } = await world.pool.query(
     "SELECT i.number, i.status, r.state, r.reason FROM invoices i JOIN removals r ON r.invoice_id = i.id WHERE i.subscription_id = $1 ORDER BY i.seq",
     [id],
   );
-  expect(rows[1]).toEqual({ number: "INV-0002", status: "approved", state: "left", reason: "approved_or_sent" });
+  expect(rows[1]).toEqual({
+    number: "INV-0002",
+    status: "approved",
+    state: "left",
+    reason: "approved_or_sent",
+  });
   expect(rows[0]).toMatchObject({ number: "INV-0001", status: "deleted", state: "removed" });
 });
 
@@ -135,14 +145,22 @@ test("a reversal is written once, with the removal of the renewal invoice, also 
     awaitedUntil: new Date(now),
     operations: { invoice: newId(), amendment: newId(), creditNote: newId() },
   };
-  const separate = { units: 14, prorate: false, behaviour: null, effectiveDate: null, document: "separate" } as const;
+  const separate = {
+    units: 14,
+    prorate: false,
+    behaviour: null,
+    effectiveDate: null,
+    document: "separate",
+  } as const;
   const { subscriptions } = createStore(world.pool).organisation(organisation);
   await subscriptions.changeUnits(change, (state) => decideUnitsChange(state, separate));
   await world.pool.query(inLedger, [organisation]);
   const { scope, take } = roundsOf(organisation, await end(organisation, id, none, "period_end"));
   const removal = await take("remove");
   const invoice = { status: "voided", total: "125.00", amountDue: "0", sent: false } as const;
-  const told = await Promise.all([1, 2].map(() => scope.removed(removal, { outcome: "voided", invoice })));
+  const told = await Promise.all(
+    [1, 2].map(() => scope.removed(removal, { outcome: "voided", invoice })),
+  );
   expect(told.filter((one) => one !== null)).toEqual([{ raised: true }]);
   expect(await scope.finish(await take("finish"), "period_end")).toEqual({ raised: false });
   const { rows } = await world.pool.query(
@@ -156,7 +174,10 @@ test("a reversal is written once, with the removal of the renewal invoice, also 
 describe("usage while a slow end is under way", () => {
   /** Half a minute before the renewal date begins, with an end that has its renewal invoice still to remove. */
   async function ending(when: EndWhen) {
-    const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20, timezone: "Europe/Paris" });
+    const organisation = await world.sandbox("2026-03-10", {
+      invoice_create_days: 20,
+      timezone: "Europe/Paris",
+    });
     await world.meter(organisation);
     const id = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-04-09T21:59:30Z");
@@ -208,7 +229,11 @@ describe("usage while a slow end is under way", () => {
     await world.pool.query(inLedger, [organisation]);
     await world.setClock(organisation, "2026-04-15");
     expect(await report("2026-04-14")).toEqual(["after_subscription_end"]);
-    await scope.refuse(await take("remove"), { reason: "period_locked", message: "Locked.", invoice: null });
+    await scope.refuse(await take("remove"), {
+      reason: "period_locked",
+      message: "Locked.",
+      invoice: null,
+    });
     expect(await report("2026-04-14")).toEqual(["created"]);
     await world.bill(organisation);
     await world.setClock(organisation, "2026-05-10");

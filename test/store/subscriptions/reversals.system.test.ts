@@ -43,5 +43,8 @@ test("credit of a reversal goes first to the invoice that it reverses, as soon a
   await addInvoice(party, "3");
   const first = await take(party);
   await settleDone(party, first, noteSeen("10", "approved", entry(first)));
-  expect(await planned(party)).toEqual(["done 4.00 CN-0001 INV-0002", "ready 3.00 CN-0001 INV-0003"]);
+  expect(await planned(party)).toEqual([
+    "done 4.00 CN-0001 INV-0002",
+    "ready 3.00 CN-0001 INV-0003",
+  ]);
 });

@@ -46,7 +46,9 @@ test("late usage waits for a switch of settings before it holds any subscription
   );
   const { usage } = createStore(world.pool).organisation(organisation);
   const { storing } = await inTransaction(world.pool, async (client) => {
-    await client.query("SELECT 1 FROM organisations WHERE id = $1 FOR NO KEY UPDATE", [organisation]);
+    await client.query("SELECT 1 FROM organisations WHERE id = $1 FOR NO KEY UPDATE", [
+      organisation,
+    ]);
     await lockSubscriptions(client, organisation, [second]);
     const storing = usage.report(ids.map(late), new Date("2026-03-14T12:00:00Z"));
     storing.catch(() => undefined);

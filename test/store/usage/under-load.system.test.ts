@@ -31,7 +31,11 @@ async function bill(organisation: string): Promise<number> {
   let performed = 0;
   const work = async () => {
     for (;;) {
-      const { taken, performed: own, parked } = await billChunk(world.pool, organisation, { size: 3 });
+      const {
+        taken,
+        performed: own,
+        parked,
+      } = await billChunk(world.pool, organisation, { size: 3 });
       expect(parked).toEqual([]);
       if (taken === 0) return;
       performed += own;
@@ -110,9 +114,14 @@ test(`${closes} closes while ${reporters} connections report: billed equals acce
         requestId: null,
         requestHash: Buffer.alloc(32),
       } as const;
-      const request = { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: false } as const;
-      await subscriptions.end({ ...ending, now, onIssued: () => undefined, awaitedUntil: now }, (facts) =>
-        decideEnd(facts, request),
+      const request = {
+        when: "now",
+        deleteUnsentInvoices: false,
+        voidApprovedInvoices: false,
+      } as const;
+      await subscriptions.end(
+        { ...ending, now, onIssued: () => undefined, awaitedUntil: now },
+        (facts) => decideEnd(facts, request),
       );
     }
   } finally {

@@ -41,7 +41,10 @@ const audits = {
 } as const;
 
 /** The audits that found something, with the first of it. */
-export async function auditOf(pool: pg.Pool, organisationId: string): Promise<Record<string, unknown>> {
+export async function auditOf(
+  pool: pg.Pool,
+  organisationId: string,
+): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   for (const [name, text] of Object.entries(audits)) {
     const { rows } = await pool.query(text, [organisationId]);

@@ -43,7 +43,10 @@ export interface WriterPools extends Pick<WriterParts, "pool" | "admin"> {
 
 /** Connections into a world. */
 export function writerPools(world: UsedWorld): WriterPools {
-  const [pool, reading] = [testPool(world.url, 8, "writers"), testPool(world.url, 4, "writers-reading")];
+  const [pool, reading] = [
+    testPool(world.url, 8, "writers"),
+    testPool(world.url, 4, "writers-reading"),
+  ];
   const admin = createAdminStore({ reading, writing: pool }, createEncryption(randomBytes(32)));
   const close = async () => {
     await admin.close();
@@ -55,13 +58,26 @@ export function writerPools(world: UsedWorld): WriterPools {
 /** As many subscriptions are written at a time: few, so that the writers meet. */
 const subscriptionCount = 4;
 
-const actor: Actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+const actor: Actor = {
+  operatorId: null,
+  operatorName: "Test",
+  tokenId: null,
+  operation: "Test",
+  requestId: null,
+};
 
 /**
  * The writers of a new sandbox in which invoices begin as approved and renewals are raised ahead.
  */
-export async function everyWriter(world: UsedWorld, { pool, admin }: WriterPools): Promise<EveryWriter> {
-  const changes = { invoice_create_days: 14, usage_allowed: true, first_invoice_status: "approved" };
+export async function everyWriter(
+  world: UsedWorld,
+  { pool, admin }: WriterPools,
+): Promise<EveryWriter> {
+  const changes = {
+    invoice_create_days: 14,
+    usage_allowed: true,
+    first_invoice_status: "approved",
+  };
   const organisationId = await world.sandbox("2026-03-20", changes);
   await world.meter(organisationId, { code: "calls", plans: ["team", "scale"] });
   const ids: string[] = [];
@@ -72,7 +88,8 @@ export async function everyWriter(world: UsedWorld, { pool, admin }: WriterPools
     organisationId,
     writers: { ...api, ...workers, "settle invoices": settle, ...adminOf(parts) },
     renew: async () => {
-      const subscribe = (planCode: string) => world.subscribe(organisationId, { planCode, startDate: "2026-03-01" });
+      const subscribe = (planCode: string) =>
+        world.subscribe(organisationId, { planCode, startDate: "2026-03-01" });
       ids.push(await subscribe("team"));
       // What is there by now gets to the ledger, and what comes next does not.
       await settle();
@@ -119,7 +136,12 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
   };
   return {
     create: async () => {
-      const query = { subscriptionId: newId(), customerCode: "ACME", planCode: "team", chargeCodes: [] };
+      const query = {
+        subscriptionId: newId(),
+        customerCode: "ACME",
+        planCode: "team",
+        chargeCodes: [],
+      };
       const { facts, catalogueVersion } = await store.subscriptions.loadCreation(query);
       const asked = requestOf({ ...query, units: 10 });
       const decision = decideCreation({ ...facts, now: await nowOf(parts) }, asked);
@@ -137,7 +159,9 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
       const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
       return store.subscriptions.changeUnits({ ...(await change()), operations }, (state) => {
         const { nextPeriod, subscription, today } = state;
-        const isAhead = state.invoices.some((one) => one.type === "renewal" && one.periodIndex === nextPeriod?.index);
+        const isAhead = state.invoices.some(
+          (one) => one.type === "renewal" && one.periodIndex === nextPeriod?.index,
+        );
         const prorate = below(3) > 0;
         return decideUnitsChange(state, {
           units: below(3) > 0 ? subscription.units + 1 + below(3) : 3 + below(12),
@@ -151,7 +175,10 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
     "end now": () => end("now"),
     "end at period end": () => end("period_end"),
     restore: async () =>
-      store.subscriptions.restore({ ...(await change()), watch: () => undefined }, decideRestoration),
+      store.subscriptions.restore(
+        { ...(await change()), watch: () => undefined },
+        decideRestoration,
+      ),
     "report usage": async () => {
       const now = await nowOf(parts);
       const events = Array.from({ length: 4 }, () => ({
@@ -166,7 +193,11 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
     "create a customer": async () => {
       const id = newId();
       const customer = customerOf(id, below(2) === 0 ? null : `contact-${below(20)}`);
-      return store.customers.save({ customer, requestHash: randomBytes(32), awaitedUntil: new Date() });
+      return store.customers.save({
+        customer,
+        requestHash: randomBytes(32),
+        awaitedUntil: new Date(),
+      });
     },
   };
 }
@@ -187,14 +218,20 @@ function customerOf(id: string, ledgerContactId: string | null): Customer {
 }
 
 /** What operators do. */
-function adminOf({ pool, organisationId, ids, admin }: WriterParts): Record<string, () => Promise<unknown>> {
+function adminOf({
+  pool,
+  organisationId,
+  ids,
+  admin,
+}: WriterParts): Record<string, () => Promise<unknown>> {
   const { organisations, plans, customers, connections, documents, testClock, usage } = admin;
   const first = async (text: string): Promise<string | null> => {
     const { rows } = await pool.query<{ id: string }>(text, [organisationId]);
     return rows[0]?.id ?? null;
   };
   const plan = () => first("SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team'");
-  const customer = () => first("SELECT id FROM customers WHERE organisation_id = $1 AND code = 'ACME'");
+  const customer = () =>
+    first("SELECT id FROM customers WHERE organisation_id = $1 AND code = 'ACME'");
   const status = async (wanted: Customer["status"]) =>
     customers.setStatus(actor, organisationId, (await customer()) ?? "", wanted);
   return {
@@ -214,7 +251,9 @@ function adminOf({ pool, organisationId, ids, admin }: WriterParts): Record<stri
       return id === null ? null : documents.retry(actor, organisationId, id);
     },
     "retry a credit note": async () => {
-      const id = await first("SELECT id FROM credit_notes WHERE organisation_id = $1 ORDER BY random() LIMIT 1");
+      const id = await first(
+        "SELECT id FROM credit_notes WHERE organisation_id = $1 ORDER BY random() LIMIT 1",
+      );
       return id === null ? null : documents.retry(actor, organisationId, id);
     },
     "deactivate the customer": async () => {
@@ -223,7 +262,10 @@ function adminOf({ pool, organisationId, ids, admin }: WriterParts): Record<stri
     },
     "change a plan": async () => {
       const name = `Team ${below(1_000)}`;
-      return plans.update(actor, organisationId, (await plan()) ?? "", (before) => ({ ...before, name }));
+      return plans.update(actor, organisationId, (await plan()) ?? "", (before) => ({
+        ...before,
+        name,
+      }));
     },
     "map a plan": async () => {
       const target = { kind: "plan", id: (await plan()) ?? "" } as const;
@@ -234,8 +276,17 @@ function adminOf({ pool, organisationId, ids, admin }: WriterParts): Record<stri
     },
     "connect anew": () => {
       const addresses = { baseUrl: "http://ledger.example", identityUrl: "http://ledger.example" };
-      const connection = { kind: "xero", grantKind: "custom", tenantId: organisationId, ...addresses } as const;
-      return connections.save(actor, organisationId, { ...connection, clientId: "client", clientSecret: "secret" });
+      const connection = {
+        kind: "xero",
+        grantKind: "custom",
+        tenantId: organisationId,
+        ...addresses,
+      } as const;
+      return connections.save(actor, organisationId, {
+        ...connection,
+        clientId: "client",
+        clientSecret: "secret",
+      });
     },
     "import contacts": () => {
       const contacts = Array.from({ length: 4 }, () => `contact-${below(20)}`);

@@ -8,11 +8,23 @@ import { createTestClock } from "../../../src/store/billing/test-clock.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scope.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
-import { recordOutcomes, type Settlement } from "../../../src/store/ledger-jobs/document-outcomes.ts";
-import { reschedule, takeContacts, takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
+import {
+  recordOutcomes,
+  type Settlement,
+} from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import {
+  reschedule,
+  takeContacts,
+  takeCreditNotes,
+  takeInvoices,
+} from "../../../src/store/ledger-jobs/jobs.ts";
 import { syncCreditNotes } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
 import { syncContacts } from "../../../src/store/ledger-sync/sync-customers.ts";
-import { loseDocuments, type ObservedInvoice, syncInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
+import {
+  loseDocuments,
+  type ObservedInvoice,
+  syncInvoices,
+} from "../../../src/store/ledger-sync/sync-invoices.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
 import { below, ledgerId, pick, type WriterParts } from "./writer-parts.ts";
 
@@ -35,42 +47,66 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
   const endings = createTerminations(pool, sealing)(organisationId);
   const clock = createTestClock(pool);
   const rowsOf = async (text: string) => (await pool.query<Row>(text, [organisationId])).rows;
-  const settling = (settlements: readonly Settlement[]) => recordOutcomes(pool, organisationId, settlements);
+  const settling = (settlements: readonly Settlement[]) =>
+    recordOutcomes(pool, organisationId, settlements);
   const waiting = async (kind: string): Promise<string | undefined> => {
-    const [row] = await rowsOf(`SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = '${kind}'
+    const [row] =
+      await rowsOf(`SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = '${kind}'
         AND state IN ('ready', 'sending', 'uncertain') ORDER BY random() LIMIT 1`);
     return row?.id;
   };
   const askedAt = async () =>
-    (await rowsOf("SELECT clock_timestamp()::text AS at FROM organisations WHERE id = $1"))[0]?.at ?? "";
+    (await rowsOf("SELECT clock_timestamp()::text AS at FROM organisations WHERE id = $1"))[0]
+      ?.at ?? "";
   return {
     settle: async () => {
       const { ready, uncertain } = await takeInvoices(pool, organisationId, leaseMs);
-      const settled = [...ready, ...uncertain].map(({ id, attempts, subtotal, lines }): Settlement => {
-        const held = { jobId: id, attempt: attempts };
-        if (below(20) === 0) return { ...held, kind: "refused", ...refusal };
-        const amounts = { subtotal, total: subtotal, amountDue: subtotal };
-        const status = Number(subtotal) === 0 ? "paid" : pick(["approved", "approved", "draft"]);
-        const named = lines.map((line) => ({ id: line.id, ledgerLineId: ledgerId() }));
-        const told = { ...amounts, status, sent: false, updatedAt: now(), lines: named };
-        return { ...held, kind: "invoice_done", ledgerId: ledgerId(), ...told };
-      });
+      const settled = [...ready, ...uncertain].map(
+        ({ id, attempts, subtotal, lines }): Settlement => {
+          const held = { jobId: id, attempt: attempts };
+          if (below(20) === 0) return { ...held, kind: "refused", ...refusal };
+          const amounts = { subtotal, total: subtotal, amountDue: subtotal };
+          const status = Number(subtotal) === 0 ? "paid" : pick(["approved", "approved", "draft"]);
+          const named = lines.map((line) => ({ id: line.id, ledgerLineId: ledgerId() }));
+          const told = { ...amounts, status, sent: false, updatedAt: now(), lines: named };
+          return { ...held, kind: "invoice_done", ledgerId: ledgerId(), ...told };
+        },
+      );
       return settling(settled);
     },
     "settle credit notes": async () => {
       const { ready, uncertain } = await takeCreditNotes(pool, organisationId, leaseMs);
       const settled = [...ready, ...uncertain].map(({ id, attempts, subtotal }): Settlement => {
         const amounts = { subtotal, total: subtotal, remainingCredit: subtotal };
-        const told = { ...amounts, status: "approved", sent: false, updatedAt: now(), allocations: [] };
-        return { kind: "credit_note_done", jobId: id, attempt: attempts, ledgerId: ledgerId(), ...told };
+        const told = {
+          ...amounts,
+          status: "approved",
+          sent: false,
+          updatedAt: now(),
+          allocations: [],
+        };
+        return {
+          kind: "credit_note_done",
+          jobId: id,
+          attempt: attempts,
+          ledgerId: ledgerId(),
+          ...told,
+        };
       });
       return settling(settled);
     },
     "settle contacts": async () => {
       const { ready, uncertain } = await takeContacts(pool, organisationId, leaseMs);
-      const settled = [...ready, ...uncertain].map(({ id, attempts, wanted_contact_id: wanted }): Settlement => {
-        return { kind: "contact_done", jobId: id, attempt: attempts, ledgerId: wanted ?? `contact-${below(20)}` };
-      });
+      const settled = [...ready, ...uncertain].map(
+        ({ id, attempts, wanted_contact_id: wanted }): Settlement => {
+          return {
+            kind: "contact_done",
+            jobId: id,
+            attempt: attempts,
+            ledgerId: wanted ?? `contact-${below(20)}`,
+          };
+        },
+      );
       return settling(settled);
     },
     "put off": () => reschedule(pool, organisationId, 1, "paused"),
@@ -90,7 +126,11 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       }
       const note = await noteSeen(noteLedgerId, amount, invoiceLedgerId);
       const seen = { note, invoice: null };
-      return allocating.settle(subscriptionId, { settlement: { ...held, kind: "done" }, amount: null, seen });
+      return allocating.settle(subscriptionId, {
+        settlement: { ...held, kind: "done" },
+        amount: null,
+        seen,
+      });
     },
     "settle an amendment": async () => {
       const id = await waiting("amend_invoice");
@@ -112,11 +152,19 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
             sent: true,
             updatedAt: now(),
           } as const;
-          return amendments.settle(taken, { kind: "closed", ...refusal, invoice: paid, isRepriceable: false });
+          return amendments.settle(taken, {
+            kind: "closed",
+            ...refusal,
+            invoice: paid,
+            isRepriceable: false,
+          });
         }
         default: {
           const named = taken.lines.filter(({ amending }) => amending);
-          const lines = named.map((line) => ({ id: line.id, ledgerLineId: line.ledger_line_id ?? ledgerId() }));
+          const lines = named.map((line) => ({
+            id: line.id,
+            ledgerLineId: line.ledger_line_id ?? ledgerId(),
+          }));
           const status = invoice?.status === "approved" ? "approved" : "draft";
           return amendments.settle(taken, { kind: "done", invoice: { ...told, status }, lines });
         }
@@ -144,12 +192,15 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
     },
     "sync invoices": async () => {
       const at = await askedAt();
-      const rows = await rowsOf(`SELECT ledger_invoice_id AS id, status, total, amount_due FROM invoices
+      const rows =
+        await rowsOf(`SELECT ledger_invoice_id AS id, status, total, amount_due FROM invoices
         WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status IN ('draft', 'approved', 'paid') ORDER BY random() LIMIT 6`);
-      const looked = rows.map(({ id = "", status, total = "", amount_due: amountDue = "" }): ObservedInvoice => {
-        const told = status === "draft" ? "approved" : (status ?? "");
-        return { id, status: told, total, amountDue, sent: below(2) === 0, updatedAt: now() };
-      });
+      const looked = rows.map(
+        ({ id = "", status, total = "", amount_due: amountDue = "" }): ObservedInvoice => {
+          const told = status === "draft" ? "approved" : (status ?? "");
+          return { id, status: told, total, amountDue, sent: below(2) === 0, updatedAt: now() };
+        },
+      );
       return syncInvoices(pool, organisationId, looked, at);
     },
     "sync credit notes": async () => {
@@ -218,7 +269,12 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
     const [{ total = "0", remaining_credit: remaining = "0" } = {}] = rows;
     const known = rows.filter((row) => row.invoice_id !== null && row.invoice_id !== undefined);
     const kept = known.map((row) => {
-      return { id: row.id ?? "", invoiceId: row.invoice_id ?? "", amount: row.amount ?? "", date: row.date ?? "" };
+      return {
+        id: row.id ?? "",
+        invoiceId: row.invoice_id ?? "",
+        amount: row.amount ?? "",
+        date: row.date ?? "",
+      };
     });
     const added = { id: ledgerId(), invoiceId, amount, date: "2026-03-20" };
     const remainingCredit = (Number(remaining) - Number(amount)).toFixed(4);

@@ -10,7 +10,10 @@ import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
-import { recordOutcomes, type Settlement } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import {
+  recordOutcomes,
+  type Settlement,
+} from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { testPool } from "../../support/pool.ts";
@@ -52,8 +55,13 @@ test("no two kinds of writers deadlock, fail, or bill anything twice, whichever 
   const before = await deadlocks();
   const faults = new Map<string, number>();
   const done = new Map<string, number>();
-  const count = (counts: Map<string, number>, what: string) => counts.set(what, (counts.get(what) ?? 0) + 1);
-  const write = async (writers: EveryWriter["writers"], name: string, beside: string): Promise<void> => {
+  const count = (counts: Map<string, number>, what: string) =>
+    counts.set(what, (counts.get(what) ?? 0) + 1);
+  const write = async (
+    writers: EveryWriter["writers"],
+    name: string,
+    beside: string,
+  ): Promise<void> => {
     for (let time = 0; time < times; time += 1) {
       try {
         await writers[name]?.();
@@ -77,7 +85,10 @@ test("no two kinds of writers deadlock, fail, or bill anything twice, whichever 
     await renew();
     for (const second of names.slice(index)) {
       await renew();
-      const both = Array.from({ length: atOnce }, () => [write(writers, first, second), write(writers, second, first)]);
+      const both = Array.from({ length: atOnce }, () => [
+        write(writers, first, second),
+        write(writers, second, first),
+      ]);
       await Promise.all(both.flat());
     }
     audits.push(await auditOf(world.pool, organisationId));
@@ -104,11 +115,15 @@ test("forty ends beside the settlement of their forty invoices all begin, and al
   const { outcomes, broken } = await apart(async (pool) => {
     const { subscriptions } = createStore(pool).organisation(organisationId);
     const ends = ids.map((subscriptionId) =>
-      subscriptions.end({ ...asked, subscriptionId, requestId: newId(), terminationId: newId() }, (facts) =>
-        decideEnd(facts, options),
+      subscriptions.end(
+        { ...asked, subscriptionId, requestId: newId(), terminationId: newId() },
+        (facts) => decideEnd(facts, options),
       ),
     );
-    const [, ...begun] = await Promise.all([recordOutcomes(pool, organisationId, settlements), ...ends]);
+    const [, ...begun] = await Promise.all([
+      recordOutcomes(pool, organisationId, settlements),
+      ...ends,
+    ]);
     return begun.map(({ kind }) => kind);
   });
   expect(outcomes).toEqual(ids.map(() => "begun"));
@@ -127,7 +142,10 @@ describe("whoever holds a subscription", () => {
       const settled = await holding(organisationId, ids.slice(-1), async (client) => {
         const settling = recordOutcomes(pool, organisationId, settlements);
         await until("the settlement waits", isWaiting);
-        await client.query("SELECT 1 FROM invoices WHERE subscription_id = ANY ($1) FOR KEY SHARE", [ids]);
+        await client.query(
+          "SELECT 1 FROM invoices WHERE subscription_id = ANY ($1) FOR KEY SHARE",
+          [ids],
+        );
         return { settling };
       });
       await settled.settling;
@@ -137,10 +155,16 @@ describe("whoever holds a subscription", () => {
 
   test("gets the next one while a switch of Setup Mode, which writes all of them, waits for the first", async () => {
     const organisationId = await world.sandbox("2026-03-10");
-    const ids = [await world.subscribe(organisationId), await world.subscribe(organisationId)].toSorted();
+    const ids = [
+      await world.subscribe(organisationId),
+      await world.subscribe(organisationId),
+    ].toSorted();
     // By what is due, and by where it lies in its table, the second one comes first.
     const fallsDueAfter = (id: string | undefined, days: number) =>
-      world.pool.query("UPDATE subscriptions SET due_at = due_at + $2 * interval '1 day' WHERE id = $1", [id, days]);
+      world.pool.query(
+        "UPDATE subscriptions SET due_at = due_at + $2 * interval '1 day' WHERE id = $1",
+        [id, days],
+      );
     await fallsDueAfter(ids[1], 1);
     await fallsDueAfter(ids[0], 2);
     const { broken } = await apart(async (pool) => {
@@ -159,7 +183,13 @@ describe("whoever holds a subscription", () => {
   });
 });
 
-const actor = { operatorId: null, operatorName: "Test", tokenId: null, operation: "Test", requestId: null };
+const actor = {
+  operatorId: null,
+  operatorName: "Test",
+  tokenId: null,
+  operation: "Test",
+  requestId: null,
+};
 
 /** Forty subscriptions, and the settlement of their first invoices as approved. */
 async function fortyToSettle() {
@@ -168,14 +198,25 @@ async function fortyToSettle() {
   for (let one = 0; one < 40; one += 1) ids.push(await world.subscribe(organisationId));
   const { ready } = await takeInvoices(world.pool, organisationId, 60_000);
   const settlements = ready.map(({ id, attempts, subtotal }): Settlement => {
-    const told = { status: "approved", subtotal, total: subtotal, amountDue: subtotal, sent: false, lines: [] };
+    const told = {
+      status: "approved",
+      subtotal,
+      total: subtotal,
+      amountDue: subtotal,
+      sent: false,
+      lines: [],
+    };
     return { kind: "invoice_done", jobId: id, attempt: attempts, ledgerId: ledgerId(), ...told };
   });
   return { organisationId, ids: ids.toSorted(), settlements };
 }
 
 /** Runs the work in a transaction that holds these subscriptions, and is not run again. */
-async function holding<T>(organisationId: string, ids: readonly string[], work: (client: pg.PoolClient) => Promise<T>) {
+async function holding<T>(
+  organisationId: string,
+  ids: readonly string[],
+  work: (client: pg.PoolClient) => Promise<T>,
+) {
   const client = await world.pool.connect();
   try {
     await client.query("BEGIN");
@@ -196,7 +237,9 @@ async function isWaiting(): Promise<boolean> {
 }
 
 /** Runs the work on connections of its own; how many deadlocks there were. */
-async function apart<T>(work: (pool: pg.Pool) => Promise<T>): Promise<{ outcomes: T; broken: number }> {
+async function apart<T>(
+  work: (pool: pg.Pool) => Promise<T>,
+): Promise<{ outcomes: T; broken: number }> {
   const before = await deadlocks();
   const pool = testPool(world.url, 8, "apart");
   try {

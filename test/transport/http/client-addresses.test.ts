@@ -20,11 +20,15 @@ test.each([
 
 test("proxies that are trusted have no address, of either family and mapped", () => {
   const of = (setting: string | undefined, remote: string) =>
-    clientAddresses(trustedProxiesOf(setting === undefined ? {} : { TRUSTED_PROXIES: setting }))(socket(remote));
-  for (const remote of ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"]) expect(of(undefined, remote)).toBe(null);
+    clientAddresses(trustedProxiesOf(setting === undefined ? {} : { TRUSTED_PROXIES: setting }))(
+      socket(remote),
+    );
+  for (const remote of ["127.0.0.1", "127.8.9.1", "::1", "::ffff:127.0.0.1"])
+    expect(of(undefined, remote)).toBe(null);
   expect(of(undefined, "10.0.0.7")).toBe("10.0.0.7");
   const setting = "10.0.0.0/8, 192.0.2.1 ,fd00::/8";
-  for (const remote of ["10.1.2.3", "192.0.2.1", "fd12::1", "::ffff:10.1.2.3"]) expect(of(setting, remote)).toBe(null);
+  for (const remote of ["10.1.2.3", "192.0.2.1", "fd12::1", "::ffff:10.1.2.3"])
+    expect(of(setting, remote)).toBe(null);
   expect(of(setting, "127.0.0.1")).toBe("127.0.0.1");
   expect(of(setting, "192.0.2.2")).toBe("192.0.2.2");
 });

@@ -32,7 +32,10 @@ afterEach(async () => {
   await Promise.all(ports.splice(0).map((port) => port.stop({ graceMs: 0 })));
 });
 
-async function open(overrides: Partial<HttpParts> = {}, answer: Answer = () => ({ organisation })): Promise<TestPort> {
+async function open(
+  overrides: Partial<HttpParts> = {},
+  answer: Answer = () => ({ organisation }),
+): Promise<TestPort> {
   const openapi = { body: Buffer.alloc(documentBytes, "x"), etag: '"x"' };
   const port = await startPort(answer, { openapi, ...overrides });
   ports.push(port);
@@ -48,10 +51,18 @@ interface Flood {
 async function flood(
   port: TestPort,
   count: number,
-  { window = 0, headers = {}, from }: { window?: number; headers?: OutgoingHttpHeaders; from?: string } = {},
+  {
+    window = 0,
+    headers = {},
+    from,
+  }: { window?: number; headers?: OutgoingHttpHeaders; from?: string } = {},
 ): Promise<Flood> {
   const local = from === undefined ? {} : { createConnection: () => connectFrom(port, from) };
-  const session = connectHttp2(port.base, { settings: { initialWindowSize: window }, ca: certificate.cert, ...local });
+  const session = connectHttp2(port.base, {
+    settings: { initialWindowSize: window },
+    ca: certificate.cert,
+    ...local,
+  });
   sessions.push(session.on("error", () => {}));
   await new Promise((resolve) => session.once("remoteSettings", resolve));
   const streams = Array.from({ length: count }, () => {
@@ -68,13 +79,17 @@ function connectFrom({ port }: TestPort, localAddress: string): Socket {
 }
 
 const closedOf = (floods: readonly Flood[], code: number) =>
-  floods.flatMap(({ streams }) => streams).filter(({ closed, rstCode }) => closed && rstCode === code).length;
+  floods
+    .flatMap(({ streams }) => streams)
+    .filter(({ closed, rstCode }) => closed && rstCode === code).length;
 
 /** The statuses of requests with a key, one after the other, on connections of their own. */
 async function keyed(port: TestPort, count = 20): Promise<Set<number>> {
   const statuses = new Set<number>();
   for (let index = 0; index < count; index += 1) {
-    const response = await fetch(`${port.base}/v1/organisation`, { headers: { authorization, connection: "close" } });
+    const response = await fetch(`${port.base}/v1/organisation`, {
+      headers: { authorization, connection: "close" },
+    });
     await response.text();
     statuses.add(response.status);
   }
@@ -89,7 +104,9 @@ describe("answers that nobody reads", () => {
     const port = await open({ trustedProxies: trustedProxiesOf({}) });
     const floods: Flood[] = [];
     for (let index = 0; index < 20; index += 1) floods.push(await flood(port, 100));
-    await expect.poll(() => closedOf(floods, calm)).toBe(2_000 - Math.floor((64 * 1_048_576) / documentBytes));
+    await expect
+      .poll(() => closedOf(floods, calm))
+      .toBe(2_000 - Math.floor((64 * 1_048_576) / documentBytes));
     const held = floods.map(({ streams }) => streams.filter(({ closed }) => !closed).length);
     expect(Math.max(...held)).toBe(Math.floor((4 * 1_048_576) / documentBytes));
     expect(await keyed(port)).toEqual(new Set([200]));
@@ -99,7 +116,9 @@ describe("answers that nobody reads", () => {
     const port = await open();
     const one = await flood(port, 100, { headers: { ":path": "/nowhere" } });
     await expect.poll(() => closedOf([one], calm)).toBe(100 - 32);
-    expect(one.streams.map(({ closed }) => closed)).toEqual(one.streams.map((_, index) => index < 68));
+    expect(one.streams.map(({ closed }) => closed)).toEqual(
+      one.streams.map((_, index) => index < 68),
+    );
     expect(await keyed(port)).toEqual(new Set([200]));
   });
 
@@ -128,10 +147,18 @@ describe("answers that nobody reads", () => {
 
   test("in total there is a bound also behind a trusted proxy", async () => {
     const few = { count: 32, bytes: 1e9 };
-    const withoutCredentials = { perConnection: few, perAddress: few, total: { count: 100, bytes: 1e9 } };
-    const port = await open({ limits: { withoutCredentials }, trustedProxies: trustedProxiesOf({}) });
+    const withoutCredentials = {
+      perConnection: few,
+      perAddress: few,
+      total: { count: 100, bytes: 1e9 },
+    };
+    const port = await open({
+      limits: { withoutCredentials },
+      trustedProxies: trustedProxiesOf({}),
+    });
     const floods: Flood[] = [];
-    for (let index = 0; index < 5; index += 1) floods.push(await flood(port, 32, { headers: { ":path": "/nowhere" } }));
+    for (let index = 0; index < 5; index += 1)
+      floods.push(await flood(port, 32, { headers: { ":path": "/nowhere" } }));
     await expect.poll(() => closedOf(floods, calm)).toBe(5 * 32 - 100);
     // Newcomers without a key are answered as well: probes of health go on.
     expect((await fetch(`${port.base}/healthz`)).status).toBe(200);
@@ -163,13 +190,16 @@ describe("keys that nobody knows", () => {
     const port = await open({
       limits,
       // Stands for a database that is slow to say whether a key is good.
-      connect: (_request, response) => void release.promise.then(() => response.writeHead(401).end()),
+      connect: (_request, response) =>
+        void release.promise.then(() => response.writeHead(401).end()),
     });
     expect(await keyed(port, 1)).toEqual(new Set([200]));
     const headers = { ...unknown, ":path": "/billing.v1.OrganisationService/GetOrganisation" };
     const one = await flood(port, 5, { headers, window: 65_535 });
     await expect.poll(() => closedOf([one], refused)).toBe(3);
-    const overHttp1 = await fetch(`${port.base}/v1/organisation`, { headers: { authorization: "Bearer sk_test_3" } });
+    const overHttp1 = await fetch(`${port.base}/v1/organisation`, {
+      headers: { authorization: "Bearer sk_test_3" },
+    });
     const answer = (await overHttp1.json()) as { error: { request_id: string } };
     expect([overHttp1.status, overHttp1.headers.get("retry-after"), answer]).toEqual([
       502,
@@ -225,7 +255,9 @@ describe("connections", () => {
     const port = await open({ limits, tls, onConnectionLimit: (address) => told.push(address) });
     const connected = async (at: TestPort, count: number) => {
       const held = Array.from({ length: count }, () => connectFrom(at, "127.0.0.2"));
-      await Promise.all(held.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
+      await Promise.all(
+        held.map((socket) => new Promise((resolve) => socket.once("connect", resolve))),
+      );
       return held;
     };
     const [first] = await connected(port, 3);
@@ -235,7 +267,11 @@ describe("connections", () => {
     first?.destroy();
     // The place is free once the server has seen the end.
     await expect.poll(() => statusFrom(port, "127.0.0.2")).toBe(200);
-    const trusting = await open({ limits, tls, trustedProxies: trustedProxiesOf({ TRUSTED_PROXIES: "127.0.0.2" }) });
+    const trusting = await open({
+      limits,
+      tls,
+      trustedProxies: trustedProxiesOf({ TRUSTED_PROXIES: "127.0.0.2" }),
+    });
     await connected(trusting, 10);
     expect(await statusFrom(trusting, "127.0.0.2")).toBe(200);
   });
@@ -243,7 +279,13 @@ describe("connections", () => {
 
 /** What a request on a connection of its own is answered; null if that connection is refused. */
 function statusFrom({ base, port }: TestPort, localAddress: string): Promise<number | null> {
-  const options = { host: "127.0.0.1", port, path: "/healthz", localAddress, agent: false } as const;
+  const options = {
+    host: "127.0.0.1",
+    port,
+    path: "/healthz",
+    localAddress,
+    agent: false,
+  } as const;
   return new Promise((resolve) => {
     const take = (response: IncomingMessage) => resolve(response.resume().statusCode ?? 0);
     const sent = base.startsWith("https:")
@@ -283,7 +325,12 @@ test("header blocks that unfold to megabytes end their session, and a key keeps 
   expect(framesOf(received).filter(({ type }) => type === 7)).toMatchObject([{ code: calm }]);
 });
 
-function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
+function frame(
+  type: number,
+  flags: number,
+  stream: number,
+  payload: Buffer = Buffer.alloc(0),
+): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head.writeUInt8(type, 3);
@@ -297,7 +344,10 @@ function framesOf(bytes: Buffer): { readonly type: number; readonly code: number
   const frames = [];
   for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
     const type = bytes.readUInt8(at + 3);
-    frames.push({ type, code: type === 7 && at + 17 <= bytes.length ? bytes.readUInt32BE(at + 13) : null });
+    frames.push({
+      type,
+      code: type === 7 && at + 17 <= bytes.length ? bytes.readUInt32BE(at + 13) : null,
+    });
   }
   return frames;
 }

@@ -33,7 +33,10 @@ const clientPatienceMs = 10_000;
 async function keyedStatuses(times: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (let index = 0; index < times; index += 1) {
-    const init = { headers: { authorization: `Bearer ${key}` }, signal: AbortSignal.timeout(clientPatienceMs) };
+    const init = {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(clientPatienceMs),
+    };
     const status = await fetch(`${system.baseUrl}/v1/organisation`, init).then(
       (answer) => answer.text().then(() => answer.status),
       () => "none",
@@ -57,15 +60,27 @@ test.each([
   expect(await keyedStatuses(20)).toEqual({ 200: 20 });
 });
 
-const file = { messageRequest: { case: "fileContainingSymbol", value: "billing.v1.SubscriptionService" } } as const;
-const question = frameOfMessage(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, file)));
+const file = {
+  messageRequest: { case: "fileContainingSymbol", value: "billing.v1.SubscriptionService" },
+} as const;
+const question = frameOfMessage(
+  toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, file)),
+);
 
 test.each([
-  { what: "checks of health", path: "/grpc.health.v1.Health/Check", flow: { connections: 5, open: 100 } },
+  {
+    what: "checks of health",
+    path: "/grpc.health.v1.Health/Check",
+    flow: { connections: 5, open: 100 },
+  },
   {
     what: "streams of reflection with 300 questions each",
     path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
-    flow: { connections: 10, open: 10, body: Buffer.concat(Array.from({ length: 300 }, () => question)) },
+    flow: {
+      connections: 10,
+      open: 10,
+      body: Buffer.concat(Array.from({ length: 300 }, () => question)),
+    },
   },
 ])("$what leave a key its answers", async ({ path, flow }) => {
   const { statuses } = flood(floodOfCalls(system.baseUrl, path, flow));

@@ -31,7 +31,12 @@ interface Client {
 
 /** A connection and what came over it. */
 function open(): Client {
-  const socket = connectTcp({ port: doors.port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
+  const socket = connectTcp({
+    port: doors.port,
+    host: "127.0.0.1",
+    noDelay: true,
+    allowHalfOpen: true,
+  });
   let text = "";
   let failure: unknown = null;
   socket.on("error", (error) => {
@@ -44,7 +49,12 @@ function open(): Client {
 }
 
 const headOf = (path: string, type: string, framing: string, authorization = key) =>
-  [`POST ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${authorization}`, "Idempotency-Key: large"]
+  [
+    `POST ${path} HTTP/1.1`,
+    "Host: x",
+    `Authorization: Bearer ${authorization}`,
+    "Idempotency-Key: large",
+  ]
     .concat(`Content-Type: ${type}`, framing, "", "")
     .join("\r\n");
 
@@ -71,7 +81,12 @@ describe.each([
   [rest, "application/json", Buffer.alloc(0), /^HTTP\/1\.1 413 .*request_too_large.*\}\}$/s],
   [connect, "application/json", Buffer.alloc(0), /^HTTP\/1\.1 400 .*request_too_large.*\}\]\}$/s],
   [connect, "application/proto", Buffer.alloc(0), /^HTTP\/1\.1 400 .*request_too_large.*\}\]\}$/s],
-  [connect, "application/grpc-web+proto", prefix, /^HTTP\/1\.1 200 .*grpc-status: 3\r\n.*\r\n0\r\n\r\n$/s],
+  [
+    connect,
+    "application/grpc-web+proto",
+    prefix,
+    /^HTTP\/1\.1 200 .*grpc-status: 3\r\n.*\r\n0\r\n\r\n$/s,
+  ],
 ])("%s as %s", (path, type, before, whole) => {
   const body = Buffer.concat([before, Buffer.alloc(size, " ")]);
 

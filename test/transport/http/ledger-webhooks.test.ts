@@ -43,7 +43,10 @@ beforeAll(async () => {
   // Bodies that are held back here are not ended for being slow.
   const limits = { slowBodyAfterMs: 600_000, requestMs: 600_000 };
   const organisation = { id: "o", object: "organisation", name: "Northwind" };
-  port = await startPort(() => ({ organisation }), { doors: new Map([[xeroWebhookPath, answer]]), limits });
+  port = await startPort(() => ({ organisation }), {
+    doors: new Map([[xeroWebhookPath, answer]]),
+    limits,
+  });
   const hasty = ledgerWebhookAnswer({ ...parts, bodyMs: 200 });
   impatient = await startPort(() => ({}), { doors: new Map([[xeroWebhookPath, hasty]]), limits });
   closed = await startPort(() => ({}));
@@ -54,15 +57,28 @@ beforeEach(() => {
   woken.length = 0;
 });
 
-function deliver(events: readonly object[], { by = key, to = port, body = JSON.stringify({ events }) } = {}) {
+function deliver(
+  events: readonly object[],
+  { by = key, to = port, body = JSON.stringify({ events }) } = {},
+) {
   const signature = createHmac("sha256", by).update(body).digest("base64");
-  return fetch(`${to.base}${xeroWebhookPath}`, { method: "POST", body, headers: { "x-xero-signature": signature } });
+  return fetch(`${to.base}${xeroWebhookPath}`, {
+    method: "POST",
+    body,
+    headers: { "x-xero-signature": signature },
+  });
 }
 
 test("what is signed with the key is noted, its organisation woken, and answered 200 without a word", async () => {
   const answer = await deliver([event]);
-  expect([answer.status, await answer.text(), answer.headers.get("set-cookie")]).toEqual([200, "", null]);
-  expect(noted).toMatchObject([{ tenantId: event.tenantId, kind: "invoices", ledgerId: event.resourceId }]);
+  expect([answer.status, await answer.text(), answer.headers.get("set-cookie")]).toEqual([
+    200,
+    "",
+    null,
+  ]);
+  expect(noted).toMatchObject([
+    { tenantId: event.tenantId, kind: "invoices", ledgerId: event.resourceId },
+  ]);
   expect(woken).toEqual(["organisation"]);
   // The ledger's question whether webhooks are meant has no events.
   expect((await deliver([])).status).toBe(200);
@@ -71,7 +87,9 @@ test("what is signed with the key is noted, its organisation woken, and answered
 test("what is signed otherwise, or not at all, is answered 401 and noted nowhere", async () => {
   const wrong = await deliver([event], { by: "another key" });
   expect([wrong.status, await wrong.text()]).toEqual([401, ""]);
-  expect((await fetch(`${port.base}${xeroWebhookPath}`, { method: "POST", body: "{}" })).status).toBe(401);
+  expect(
+    (await fetch(`${port.base}${xeroWebhookPath}`, { method: "POST", body: "{}" })).status,
+  ).toBe(401);
   expect((await fetch(`${port.base}${xeroWebhookPath}`, { method: "POST" })).status).toBe(401);
   expect(noted).toEqual([]);
 });
@@ -95,7 +113,11 @@ interface Held {
 }
 
 /** A body of which nothing comes for now; the server has taken it once it says 100 Continue. */
-function hold(headers: Record<string, string> = { "content-length": "100" }, from = "127.0.0.1", to = port): Held {
+function hold(
+  headers: Record<string, string> = { "content-length": "100" },
+  from = "127.0.0.1",
+  to = port,
+): Held {
   const { port: number } = new URL(to.base);
   const sent = httpRequest({
     host: "127.0.0.1",
@@ -117,7 +139,9 @@ function hold(headers: Record<string, string> = { "content-length": "100" }, fro
 /** How many of them were answered so far. */
 async function answered(held: readonly Held[]): Promise<number> {
   const open = Symbol();
-  const states = await Promise.all(held.map(({ status }) => Promise.race([status, Promise.resolve(open)])));
+  const states = await Promise.all(
+    held.map(({ status }) => Promise.race([status, Promise.resolve(open)])),
+  );
   return states.filter((state) => state !== open).length;
 }
 
@@ -132,9 +156,13 @@ test("34 bodies that never end do not keep out a delivery from elsewhere, and on
   await expect.poll(() => answered(held)).toBe(34 - 8);
   const headers = { authorization: "Bearer sk_test_1" };
   expect((await fetch(`${port.base}/v1/organisation`, { headers })).status).toBe(200);
-  expect(new Set(await Promise.all(held.slice(0, 34 - 8).map(({ status }) => status)))).toEqual(new Set([503]));
+  expect(new Set(await Promise.all(held.slice(0, 34 - 8).map(({ status }) => status)))).toEqual(
+    new Set([503]),
+  );
   for (const { sent } of held.slice(34 - 8)) sent.end("5".repeat(100));
-  expect(new Set(await Promise.all(held.slice(34 - 8).map(({ status }) => status)))).toEqual(new Set([401]));
+  expect(new Set(await Promise.all(held.slice(34 - 8).map(({ status }) => status)))).toEqual(
+    new Set([401]),
+  );
 });
 
 test("32 bodies are read at once: the one that has taken the longest gives way, never the newest", async () => {
@@ -164,6 +192,8 @@ test("a body that is not complete in time is answered 408", async () => {
 
 test("there is no door for other verbs, and none where it was not opened", async () => {
   expect((await fetch(`${port.base}${xeroWebhookPath}`)).status).toBe(404);
-  expect((await fetch(`${port.base}${xeroWebhookPath}`, { method: "PUT", body: "{}" })).status).toBe(404);
+  expect(
+    (await fetch(`${port.base}${xeroWebhookPath}`, { method: "PUT", body: "{}" })).status,
+  ).toBe(404);
   expect((await deliver([event], { to: closed })).status).toBe(404);
 });

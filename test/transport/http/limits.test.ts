@@ -5,7 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPort, type TestPort } from "./port-fixture.ts";
 
 const organisation = { id: "o", object: "organisation", name: "Northwind" };
-const subscription = { id: "s", object: "subscription", status: 2, interval: { unit: "month", count: 1 } };
+const subscription = {
+  id: "s",
+  object: "subscription",
+  status: 2,
+  interval: { unit: "month", count: 1 },
+};
 const requestId = /Request-Id: [0-9a-f-]{36}\r\n/;
 
 let port: TestPort;
@@ -37,7 +42,14 @@ function open(to: TestPort): { socket: Socket; received: () => string; closed: P
 }
 
 const head = (...lines: string[]) =>
-  ["POST /v1/subscriptions HTTP/1.1", "Host: x", "Content-Type: application/json", ...lines, "", ""].join("\r\n");
+  [
+    "POST /v1/subscriptions HTTP/1.1",
+    "Host: x",
+    "Content-Type: application/json",
+    ...lines,
+    "",
+    "",
+  ].join("\r\n");
 const key = "Authorization: Bearer sk_test_1";
 
 describe("a slow client is ended", () => {
@@ -95,7 +107,9 @@ describe("a client that does not read its answer is ended", () => {
       openapi: { body: Buffer.alloc(200_000, "x"), etag: '"x"' },
       limits: { unreadMs: 200, checkEveryMs: 25 },
     });
-    const session = connectHttp2(`http://127.0.0.1:${unread.port}`, { settings: { initialWindowSize: 0 } });
+    const session = connectHttp2(`http://127.0.0.1:${unread.port}`, {
+      settings: { initialWindowSize: 0 },
+    });
     session.on("error", () => {});
     const closed = new Promise<void>((resolve) => session.once("close", () => resolve()));
     for (let index = 0; index < 10; index += 1) {
@@ -116,7 +130,9 @@ describe("a client that does not read its answer is ended", () => {
     const socket = connectTcp({ port: unread.port, host: "127.0.0.1" }).on("error", () => {});
     socket.write("GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n");
     socket.pause();
-    await expect.poll(() => unread.lines).toMatchObject([{ path: "/v1/openapi.json", answered: false }]);
+    await expect
+      .poll(() => unread.lines)
+      .toMatchObject([{ path: "/v1/openapi.json", answered: false }]);
     socket.destroy();
     await unread.stop({ graceMs: 0 });
   });
@@ -153,7 +169,9 @@ describe("an oversized request is refused", () => {
     const stream = session.request({ ":method": "POST", ":path": "/v1/subscriptions", ...headers });
     stream.on("error", () => {});
     let text = "";
-    const status = new Promise((resolve) => stream.once("response", (received) => resolve(received[":status"])));
+    const status = new Promise((resolve) =>
+      stream.once("response", (received) => resolve(received[":status"])),
+    );
     stream.setEncoding("utf8").on("data", (part: string) => {
       text += part;
     });
@@ -161,7 +179,11 @@ describe("an oversized request is refused", () => {
     expect(await status).toBe(413);
     await expect.poll(() => text).toContain("request_too_large");
     const next = session.request({ ":path": "/v1/organisation", ...headers });
-    expect(await new Promise((resolve) => next.once("response", (received) => resolve(received[":status"])))).toBe(200);
+    expect(
+      await new Promise((resolve) =>
+        next.once("response", (received) => resolve(received[":status"])),
+      ),
+    ).toBe(200);
     session.destroy();
   });
 
@@ -187,9 +209,10 @@ describe("an oversized request is refused", () => {
 
   test("a session may open a hundred requests at once", async () => {
     const session = connectHttp2(patient.base);
-    const settings = await new Promise<{ maxConcurrentStreams?: number; maxHeaderListSize?: number }>((resolve) =>
-      session.once("remoteSettings", resolve),
-    );
+    const settings = await new Promise<{
+      maxConcurrentStreams?: number;
+      maxHeaderListSize?: number;
+    }>((resolve) => session.once("remoteSettings", resolve));
     session.destroy();
     expect(settings).toMatchObject({ maxConcurrentStreams: 100, maxHeaderListSize: 16_384 });
   });
@@ -233,7 +256,9 @@ describe("a body is read only after the gate", () => {
 
   test("a read with a body is refused", async () => {
     const { socket, received } = open(patient);
-    socket.write(`GET /v1/organisation HTTP/1.1\r\nHost: x\r\n${key}\r\nContent-Length: 2\r\n\r\n{}`);
+    socket.write(
+      `GET /v1/organisation HTTP/1.1\r\nHost: x\r\n${key}\r\nContent-Length: 2\r\n\r\n{}`,
+    );
     await expect.poll(received).toMatch(/^HTTP\/1\.1 422 .*invalid_parameter/s);
     socket.destroy();
   });

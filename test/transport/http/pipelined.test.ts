@@ -8,7 +8,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startPort, type TestPort } from "./port-fixture.ts";
 import { certificate } from "./tls-fixture.ts";
 
-const subscription = { id: "s", object: "subscription", status: 2, interval: { unit: "month", count: 1 } };
+const subscription = {
+  id: "s",
+  object: "subscription",
+  status: 2,
+  interval: { unit: "month", count: 1 },
+};
 let release = Promise.withResolvers<void>();
 
 let cleartext: TestPort;
@@ -40,39 +45,55 @@ const unknownPath = "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
  * Sends the text, lets the operations answer once they all have begun, and gives everything that
  * comes until the end.
  */
-async function exchange(port: TestPort, text: string, begun: number, meanwhile = ""): Promise<string> {
+async function exchange(
+  port: TestPort,
+  text: string,
+  begun: number,
+  meanwhile = "",
+): Promise<string> {
   release = Promise.withResolvers<void>();
   const before = port.calls.length;
   const options = { port: port.port, host: "127.0.0.1" };
-  const socket = port === secure ? connectTls({ ...options, ca: certificate.cert }) : connectTcp(options);
+  const socket =
+    port === secure ? connectTls({ ...options, ca: certificate.cert }) : connectTcp(options);
   let received = "";
   socket.setEncoding("latin1").on("data", (chunk: string) => {
     received += chunk;
   });
   socket.on("error", () => {});
   const closed = new Promise((resolve) => socket.once("close", resolve));
-  await new Promise((resolve) => socket.once((socket as TLSSocket).encrypted ? "secureConnect" : "connect", resolve));
+  await new Promise((resolve) =>
+    socket.once((socket as TLSSocket).encrypted ? "secureConnect" : "connect", resolve),
+  );
   socket.write(text);
   await expect.poll(() => port.calls.length - before).toBe(begun);
-  if (meanwhile !== "") await new Promise<void>((resolve) => socket.write(meanwhile, () => resolve()));
+  if (meanwhile !== "")
+    await new Promise<void>((resolve) => socket.write(meanwhile, () => resolve()));
   release.resolve();
   await closed;
   expect(port.calls.length - before).toBe(begun);
   return received;
 }
 
-const statusesOf = (received: string) => [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
+const statusesOf = (received: string) =>
+  [...received.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status);
 
 describe.each([
   ["cleartext", () => cleartext],
   ["TLS", () => secure],
 ])("over %s", (_, port) => {
   test("a creation that is followed by junk is answered first, and the junk then", async () => {
-    expect(statusesOf(await exchange(port(), `${create()}GARBAGE\r\n\r\n`, 1))).toEqual(["201", "400"]);
+    expect(statusesOf(await exchange(port(), `${create()}GARBAGE\r\n\r\n`, 1))).toEqual([
+      "201",
+      "400",
+    ]);
   });
 
   test("so it is if the junk comes while the creation is carried out", async () => {
-    expect(statusesOf(await exchange(port(), create(), 1, "GARBAGE\r\n\r\n"))).toEqual(["201", "400"]);
+    expect(statusesOf(await exchange(port(), create(), 1, "GARBAGE\r\n\r\n"))).toEqual([
+      "201",
+      "400",
+    ]);
     const much = "\0".repeat(300_000);
     expect(statusesOf(await exchange(port(), create(), 1, much))[0]).toBe("201");
   });
@@ -83,19 +104,27 @@ describe.each([
   });
 
   test("a request after Connection: close is not carried out, and the one before is answered", async () => {
-    expect(statusesOf(await exchange(port(), `${create("Connection: close")}${create()}`, 1))).toEqual(["201"]);
+    expect(
+      statusesOf(await exchange(port(), `${create("Connection: close")}${create()}`, 1)),
+    ).toEqual(["201"]);
   });
 
   test("a fault in a request's own body is told at once", async () => {
     const head = create().replace("Content-Length: 2", "Transfer-Encoding: chunked").slice(0, -2);
     expect(statusesOf(await exchange(port(), `${head}no size\r\n`, 0))).toEqual(["400"]);
-    expect(statusesOf(await exchange(port(), `${create()}${head}no size\r\n`, 1))).toEqual(["201", "400"]);
+    expect(statusesOf(await exchange(port(), `${create()}${head}no size\r\n`, 1))).toEqual([
+      "201",
+      "400",
+    ]);
   });
 
   test.each([
     ["a second Host", "GET /nowhere HTTP/1.1\r\nHost: x\r\nhost: y\r\n\r\n"],
     ["the same Host twice", "GET /nowhere HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n"],
-    ["chunks in HTTP/1.0", "POST /nowhere HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
+    [
+      "chunks in HTTP/1.0",
+      "POST /nowhere HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
     [
       "chunks in HTTP/1.0 that asks for more",
       "POST /nowhere HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -104,12 +133,17 @@ describe.each([
     const alone = await exchange(port(), text + create(), 0);
     expect(statusesOf(alone)).toEqual(["400"]);
     expect(alone).toMatch(/Request-Id: [0-9a-f-]{36}\r\n/);
-    expect(statusesOf(await exchange(port(), create() + text + create(), 1))).toEqual(["201", "400"]);
+    expect(statusesOf(await exchange(port(), create() + text + create(), 1))).toEqual([
+      "201",
+      "400",
+    ]);
   });
 });
 
 test("HTTP/1.0 without chunks is answered, with and without a host", async () => {
   for (const host of ["", "Host: x\r\n"]) {
-    expect(statusesOf(await exchange(cleartext, `GET /nowhere HTTP/1.0\r\n${host}\r\n`, 0))).toEqual(["404"]);
+    expect(
+      statusesOf(await exchange(cleartext, `GET /nowhere HTTP/1.0\r\n${host}\r\n`, 0)),
+    ).toEqual(["404"]);
   }
 });

@@ -42,7 +42,11 @@ export const operations: readonly Operation[] = jobsOf(services).map((operation)
 export const tell = createReportError(() => {});
 
 /** What a test's operation does: answers the message, or throws its refusal. */
-export type Answer = (pass: Pass, request: Message, signal: AbortSignal) => object | Promise<object>;
+export type Answer = (
+  pass: Pass,
+  request: Message,
+  signal: AbortSignal,
+) => object | Promise<object>;
 
 const caller = {
   apiKeyId: "0199a0b2-9999-7000-8000-000000000001",
@@ -89,7 +93,10 @@ export interface TestPort extends HttpPort {
 }
 
 /** Starts a port on a free loopback port; stop it in the end. */
-export async function startPort(answer: Answer, overrides: Partial<HttpParts> = {}): Promise<TestPort> {
+export async function startPort(
+  answer: Answer,
+  overrides: Partial<HttpParts> = {},
+): Promise<TestPort> {
   const lines: RequestLine[] = [];
   const calls: TestPort["calls"] = [];
   const gateway = gatewayParts((pass, request, signal) => {
@@ -103,7 +110,8 @@ export async function startPort(answer: Answer, overrides: Partial<HttpParts> = 
     trustedProxies: new BlockList(),
     onConnectionLimit: () => {},
     rest: restHandler(gateway),
-    connect: (_request, response) => response.writeHead(200, { "content-type": "application/proto" }).end(),
+    connect: (_request, response) =>
+      response.writeHead(200, { "content-type": "application/proto" }).end(),
     openapi: { body: Buffer.from(`{"openapi":"3.1.0"}`), etag: `"abc"` },
     readiness: { report: async () => ({ status: "ready", checks: { database: "ok" } }) },
     metrics: async () => ({ contentType: "text/plain", text: "up 1\n" }),
@@ -111,5 +119,10 @@ export async function startPort(answer: Answer, overrides: Partial<HttpParts> = 
     logFailure: () => {},
     ...overrides,
   });
-  return { ...http, base: `http${overrides.tls ? "s" : ""}://127.0.0.1:${http.port}`, lines, calls };
+  return {
+    ...http,
+    base: `http${overrides.tls ? "s" : ""}://127.0.0.1:${http.port}`,
+    lines,
+    calls,
+  };
 }

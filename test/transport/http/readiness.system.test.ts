@@ -43,7 +43,10 @@ function readyz(baseUrl: string): Promise<[number | undefined, unknown]> {
 
 const health = (baseUrl: string) => createClient(Health, createGrpcTransport({ baseUrl }));
 
-async function rows(databaseUrl: string, text: string): Promise<readonly Record<string, unknown>[]> {
+async function rows(
+  databaseUrl: string,
+  text: string,
+): Promise<readonly Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
@@ -62,7 +65,8 @@ async function emptyDatabase() {
 }
 
 describe("the check of the schema", () => {
-  const needed = async () => (await readdir(projectMigrations)).filter((name) => /^\d/.test(name)).sort();
+  const needed = async () =>
+    (await readdir(projectMigrations)).filter((name) => /^\d/.test(name)).sort();
 
   async function stateOf(databaseUrl: string) {
     const { check, close } = createSchemaCheck({ databaseUrl, onError: () => undefined });
@@ -94,7 +98,10 @@ describe("the check of the schema", () => {
 
     // A migration that failed, or was taken back, is not there.
     for (const change of ["finished_at = NULL", "finished_at = now(), rolled_back_at = now()"]) {
-      await rows(database.url, `UPDATE _prisma_migrations SET ${change} WHERE migration_name = '${newest}'`);
+      await rows(
+        database.url,
+        `UPDATE _prisma_migrations SET ${change} WHERE migration_name = '${newest}'`,
+      );
       expect(await stateOf(database.url)).toBe(`${needs} 29990101000000_newer`);
     }
     await database.drop();
@@ -106,7 +113,9 @@ describe("the check of the schema", () => {
     await rows(database.url, `CREATE ROLE ${role} LOGIN PASSWORD 'reader'`);
     const url = new URL(database.url);
     [url.username, url.password] = [role, "reader"];
-    expect(await stateOf(url.href)).toBe("The role of DATABASE_URL may not read _prisma_migrations");
+    expect(await stateOf(url.href)).toBe(
+      "The role of DATABASE_URL may not read _prisma_migrations",
+    );
     await database.drop();
     await rows(system.databaseUrl, `DROP ROLE ${role}`);
     await expect(stateOf(database.url)).rejects.toThrow("does not exist");
@@ -123,10 +132,19 @@ test("a process on a database without the schema is not ready on either port unt
   // The first look of a process that is still loading may be too late for an answer.
   const notReady = await until("both ports have looked", async () => {
     const answers = await both();
-    return answers.every(([, report]) => /"temporal":"ok".*"reasons"/.test(JSON.stringify(report))) && answers;
+    return (
+      answers.every(([, report]) => /"temporal":"ok".*"reasons"/.test(JSON.stringify(report))) &&
+      answers
+    );
   });
-  const reason = expect.stringMatching(/^This process needs migration \d+_\w+; the newest .* is none$/);
-  const told = { status: "not_ready", checks: { database: "failed", temporal: "ok" }, reasons: { database: reason } };
+  const reason = expect.stringMatching(
+    /^This process needs migration \d+_\w+; the newest .* is none$/,
+  );
+  const told = {
+    status: "not_ready",
+    checks: { database: "failed", temporal: "ok" },
+    reasons: { database: reason },
+  };
   expect(notReady).toEqual([
     [503, told],
     [503, told],
@@ -134,7 +152,9 @@ test("a process on a database without the schema is not ready on either port unt
   for (const url of urls()) expect((await health(url).check({})).status).toBe(Status.NOT_SERVING);
   await migrate(database.url);
   await started;
-  await until("both ports are ready", async () => (await both()).every(([status]) => status === 200));
+  await until("both ports are ready", async () =>
+    (await both()).every(([status]) => status === 200),
+  );
   for (const url of urls()) expect((await health(url).check({})).status).toBe(Status.SERVING);
   await system.api.stop();
   await database.drop();

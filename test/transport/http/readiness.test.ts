@@ -47,7 +47,10 @@ describe("a report", () => {
   test("is ready if every required part is there, and shows each part", async () => {
     const temporal = { required: false, check: broken };
     const ready = open({ checks: { database: { required: true, check: fine }, temporal } });
-    expect(await ready.report()).toEqual({ status: "ready", checks: { database: "ok", temporal: "failed" } });
+    expect(await ready.report()).toEqual({
+      status: "ready",
+      checks: { database: "ok", temporal: "failed" },
+    });
     expect(await ready.isServing()).toBe(true);
     const lacking = open({ checks: { database: { required: true, check: broken } } });
     expect(await lacking.report()).toEqual({ status: "not_ready", checks: { database: "failed" } });
@@ -77,7 +80,10 @@ test("a check that does not answer counts as failed, and is not run again while 
     others += 1;
     return null;
   };
-  const checks = { database: { required: true, check: hang }, temporal: { required: false, check: count } };
+  const checks = {
+    database: { required: true, check: hang },
+    temporal: { required: false, check: count },
+  };
   const { report } = open({ checks, everyMs: 1, checkMs: 5 });
   expect((await report()).checks).toEqual({ database: "failed", temporal: "ok" });
   await expect.poll(() => others).toBeGreaterThan(5);
@@ -121,7 +127,10 @@ test("a process that drains says so at once and for good", async () => {
     runs += 1;
     return null;
   };
-  const { report, subscribe, drain } = open({ checks: { database: { required: true, check } }, everyMs: 1 });
+  const { report, subscribe, drain } = open({
+    checks: { database: { required: true, check } },
+    everyMs: 1,
+  });
   expect((await report()).status).toBe("ready");
   const heard: Promise<ReadinessReport>[] = [];
   subscribe(() => heard.push(report()));
@@ -129,5 +138,8 @@ test("a process that drains says so at once and for good", async () => {
   expect(heard).toHaveLength(1);
   const before = runs;
   await expect.poll(() => runs).toBeGreaterThan(before + 3);
-  expect([await Promise.all(heard), await report()]).toMatchObject([[{ status: "stopping" }], { status: "stopping" }]);
+  expect([await Promise.all(heard), await report()]).toMatchObject([
+    [{ status: "stopping" }],
+    { status: "stopping" },
+  ]);
 });

@@ -26,14 +26,18 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((port) => port.stop({ graceMs: 200 })));
 });
 
-async function open(overrides: Partial<HttpParts> = {}, answer: Answer = () => ({ organisation })): Promise<TestPort> {
+async function open(
+  overrides: Partial<HttpParts> = {},
+  answer: Answer = () => ({ organisation }),
+): Promise<TestPort> {
   const port = await startPort(answer, overrides);
   opened.push(port);
   return port;
 }
 
 const connectHandler = connectNodeAdapter({
-  routes: (router) => router.service(OrganisationService, { getOrganisation: () => ({ organisation }) }),
+  routes: (router) =>
+    router.service(OrganisationService, { getOrganisation: () => ({ organisation }) }),
   fallback: (request, response) => {
     response.writeHead(404, { "x-request": exchangeOf(request)?.requestId ?? "none" });
     response.end();
@@ -43,7 +47,10 @@ const connectHandler = connectNodeAdapter({
 async function http2Get(base: string, path: string, options: object = {}) {
   const session = connectHttp2(base, options);
   const stream = session.request({ ":path": path, authorization });
-  const { promise, resolve, reject } = Promise.withResolvers<{ headers: Record<string, unknown>; text: string }>();
+  const { promise, resolve, reject } = Promise.withResolvers<{
+    headers: Record<string, unknown>;
+    text: string;
+  }>();
   let headers: Record<string, unknown> = {};
   let text = "";
   session.once("error", reject);
@@ -89,7 +96,10 @@ describe("in cleartext", () => {
   test.each<[string, (baseUrl: string) => Transport]>([
     ["Connect over HTTP/1.1", (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "1.1" })],
     ["Connect over HTTP/2", (baseUrl) => createConnectTransport({ baseUrl, httpVersion: "2" })],
-    ["gRPC-Web over HTTP/1.1", (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
+    [
+      "gRPC-Web over HTTP/1.1",
+      (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" }),
+    ],
     ["gRPC over HTTP/2", (baseUrl) => createGrpcTransport({ baseUrl })],
   ])("%s is answered, with a Request-Id", async (_name, transport) => {
     const port = await open({ connect: connectHandler });
@@ -104,14 +114,21 @@ describe("in cleartext", () => {
       },
     );
     expect(answer.organisation).toMatchObject(organisation);
-    await expect.poll(() => port.lines).toMatchObject([{ requestId, protocol: "connect", answered: true }]);
+    await expect
+      .poll(() => port.lines)
+      .toMatchObject([{ requestId, protocol: "connect", answered: true }]);
   });
 
   test("the handler of procedures can know the exchange of a request, and no other path reaches it", async () => {
     const { base } = await open({ connect: connectHandler });
     const unknown = await fetch(`${base}/billing.v1.NoService/Get`);
     expect(unknown.headers.get("x-request")).toBe(unknown.headers.get("request-id"));
-    for (const path of ["/billing/Get", "/a.b", "/a.b/C/d", "/api/billing.v1.OrganisationService/GetOrganisation"]) {
+    for (const path of [
+      "/billing/Get",
+      "/a.b",
+      "/a.b/C/d",
+      "/api/billing.v1.OrganisationService/GetOrganisation",
+    ]) {
       const response = await fetch(base + path);
       expect([response.status, response.headers.has("x-request")]).toEqual([404, false]);
     }
@@ -120,7 +137,10 @@ describe("in cleartext", () => {
   test("a procedure that nobody has adds no series to the metrics, whatever strangers call it", async () => {
     const metrics = createMetrics();
     const lines: RequestLine[] = [];
-    const observe = createRequestObserver({ log: { info: () => undefined }, requests: metrics.requests });
+    const observe = createRequestObserver({
+      log: { info: () => undefined },
+      requests: metrics.requests,
+    });
     const { base } = await open({
       connect: connectHandler,
       log: (line) => {
@@ -128,7 +148,8 @@ describe("in cleartext", () => {
         lines.push(line);
       },
     });
-    const series = async () => (await metrics.registry.metrics()).match(/^billing_request_duration_seconds_count.*$/gm);
+    const series = async () =>
+      (await metrics.registry.metrics()).match(/^billing_request_duration_seconds_count.*$/gm);
     for (const path of ["/evil.v1/Method1", "/evil.v1/Method2", "/evil.v1.Service/Method3"]) {
       await fetch(base + path, { method: "POST" });
     }
@@ -154,8 +175,17 @@ describe("over TLS", () => {
     const { base, port } = await open({ tls: certificate });
     const second = await http2Get(base, "/v1/organisation", { ca: certificate.cert });
     expect(second.headers[":status"]).toBe(200);
-    const { promise, resolve, reject } = Promise.withResolvers<{ status?: number; version: string }>();
-    const options = { port, host: "127.0.0.1", path: "/v1/organisation", ca: certificate.cert, agent: false as const };
+    const { promise, resolve, reject } = Promise.withResolvers<{
+      status?: number;
+      version: string;
+    }>();
+    const options = {
+      port,
+      host: "127.0.0.1",
+      path: "/v1/organisation",
+      ca: certificate.cert,
+      agent: false as const,
+    };
     requestHttps({ ...options, headers: { authorization } }, (response) => {
       response.resume();
       resolve({ status: response.statusCode ?? 0, version: response.httpVersion });
@@ -179,17 +209,26 @@ describe("the port's own paths", () => {
       expect(whole.headers.has("request-id")).toBe(true);
       expect(whole.headers.has("ratelimit-limit")).toBe(false);
     }
-    const ask = (tag: string) => fetch(`${base}/v1/openapi.json`, { headers: { "if-none-match": tag } });
+    const ask = (tag: string) =>
+      fetch(`${base}/v1/openapi.json`, { headers: { "if-none-match": tag } });
     for (const tag of [`"abc"`, `W/"abc"`, `"x", "abc"`, "*"]) {
       const known = await ask(tag);
-      expect([known.status, await known.text(), known.headers.has("request-id")]).toEqual([304, "", true]);
+      expect([known.status, await known.text(), known.headers.has("request-id")]).toEqual([
+        304,
+        "",
+        true,
+      ]);
     }
     expect((await ask(`"abd"`)).status).toBe(200);
     expect((await fetch(`${base}/v1/openapi.json`, { method: "POST" })).status).toBe(404);
   });
 
   test("readiness is 503 where it is not ready, with the report as it is, and liveness is not touched", async () => {
-    const told = { status: "not_ready", checks: { database: "failed" }, reasons: { database: "it is old" } } as const;
+    const told = {
+      status: "not_ready",
+      checks: { database: "failed" },
+      reasons: { database: "it is old" },
+    } as const;
     const broken = await open({ readiness: { report: async () => told } });
     const notReady = await fetch(`${broken.base}/readyz`);
     expect([notReady.status, await notReady.json()]).toEqual([503, told]);
@@ -200,13 +239,16 @@ describe("the port's own paths", () => {
   test("metrics are served in their own type, and are an unknown path on a port that has none", async () => {
     const { base } = await open();
     const response = await fetch(`${base}/metrics`);
-    expect([response.headers.get("content-type"), await response.text()]).toEqual(["text/plain", "up 1\n"]);
+    expect([response.headers.get("content-type"), await response.text()]).toEqual([
+      "text/plain",
+      "up 1\n",
+    ]);
     const without = await open({ metrics: null });
     const unknown = await fetch(`${without.base}/metrics`);
-    expect([unknown.status, ((await unknown.json()) as { error: { code: string } }).error.code]).toEqual([
-      404,
-      "unknown_endpoint",
-    ]);
+    expect([
+      unknown.status,
+      ((await unknown.json()) as { error: { code: string } }).error.code,
+    ]).toEqual([404, "unknown_endpoint"]);
   });
 });
 
@@ -261,7 +303,9 @@ describe("stopping", () => {
     const session = connectHttp2(port.base);
     const goaway = new Promise((resolve) => session.once("goaway", resolve));
     const stream = session.request({ ":path": "/v1/organisation", authorization });
-    const status = new Promise((resolve) => stream.once("response", (headers) => resolve(headers[":status"])));
+    const status = new Promise((resolve) =>
+      stream.once("response", (headers) => resolve(headers[":status"])),
+    );
     stream.resume();
     await entered;
     const stopped = port.stop({ graceMs: 10_000 });

@@ -6,7 +6,9 @@ import { apiKeyId, organisationId } from "../rpc/admission-fixture.ts";
 import { key, startDoors, type TestDoors } from "./transports-fixture.ts";
 
 const exporter = new tracing.InMemorySpanExporter();
-const provider = new tracing.BasicTracerProvider({ spanProcessors: [new tracing.SimpleSpanProcessor(exporter)] });
+const provider = new tracing.BasicTracerProvider({
+  spanProcessors: [new tracing.SimpleSpanProcessor(exporter)],
+});
 
 let doors: TestDoors;
 let answer: () => object;
@@ -26,7 +28,12 @@ beforeEach(() => {
 
 const procedure = "billing.v1.SubscriptionService/CreateSubscription";
 const idempotencyKey = "order-of-somebody";
-const body = { customer_code: "acme", plan_code: "gold-plan", label: "Ada's own seat", price: "987.65" };
+const body = {
+  customer_code: "acme",
+  plan_code: "gold-plan",
+  label: "Ada's own seat",
+  price: "987.65",
+};
 
 async function ask(path: string, changes: object = {}, verb = "POST"): Promise<string | null> {
   const headers = {
@@ -61,7 +68,10 @@ test("each call is one span of the server by its operation's name, whatever the 
         "billing.request_id": requestIds[0],
       },
     },
-    { name: "billing.v1.InvoiceService/ListInvoices", attributes: { "billing.request_id": requestIds[1] } },
+    {
+      name: "billing.v1.InvoiceService/ListInvoices",
+      attributes: { "billing.request_id": requestIds[1] },
+    },
   ]);
 });
 
@@ -72,7 +82,10 @@ test("a refusal is its code and no error; a failure is an error without its mess
   };
   await ask("/v1/subscriptions");
   expect(spans()).toMatchObject([
-    { attributes: { "billing.outcome": "invalid_parameter" }, status: { code: SpanStatusCode.UNSET } },
+    {
+      attributes: { "billing.outcome": "invalid_parameter" },
+      status: { code: SpanStatusCode.UNSET },
+    },
     { attributes: { "billing.outcome": "internal_error" }, status: { code: SpanStatusCode.ERROR } },
   ]);
 });
@@ -86,7 +99,8 @@ test("no span holds a key or anything that a client sent", async () => {
   await ask("/v1/subscriptions");
   const shown = JSON.stringify(spans());
   expect(spans()).toHaveLength(3);
-  for (const secret of [key, idempotencyKey, ...Object.values(body)]) expect(shown).not.toContain(secret);
+  for (const secret of [key, idempotencyKey, ...Object.values(body)])
+    expect(shown).not.toContain(secret);
 });
 
 test("a request that does not pass the gate makes no span", async () => {

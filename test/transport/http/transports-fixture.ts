@@ -20,7 +20,9 @@ import { gatewayParts, services, startPort, type TestPort } from "./port-fixture
 /** A key that the doors know; every other is unknown. */
 export const key = generateApiKey(true).value;
 
-const scopes = services.flatMap(({ methods }) => methods.map((method) => operationOf(method).scope ?? ""));
+const scopes = services.flatMap(({ methods }) =>
+  methods.map((method) => operationOf(method).scope ?? ""),
+);
 
 /** A running port and the requests that reached a service. */
 export interface TestDoors extends TestPort {
@@ -44,10 +46,18 @@ export async function startDoors(
   });
   const rest = restHandler({ findRoute, pass: gate.pass, call, tell, refusalOf });
   const connect = connectNodeAdapter({
-    ...connectRoutes(bindings, { gate, call, tell, checkJson: jsonCheck(refusalOf), recordOf: exchangeOf, open }),
+    ...connectRoutes(bindings, {
+      gate,
+      call,
+      tell,
+      checkJson: jsonCheck(refusalOf),
+      recordOf: exchangeOf,
+      open,
+    }),
     fallback: (request, response) => {
       const exchange = exchangeOf(request);
-      if (exchange !== undefined) void rest(request as HttpRequest, response as HttpResponse, exchange);
+      if (exchange !== undefined)
+        void rest(request as HttpRequest, response as HttpResponse, exchange);
     },
   });
   return { ...(await startPort(() => ({}), { rest, connect })), requests };

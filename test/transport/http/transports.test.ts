@@ -25,21 +25,33 @@ describe.each([rest, connect])("%s", (line) => {
   const ask = (headers: readonly string[]) =>
     sendBytes(
       doors.port,
-      [`${line} HTTP/1.1`, "Host: x", "Connection: close", "Content-Type: application/json", "Content-Length: 2"]
+      [
+        `${line} HTTP/1.1`,
+        "Host: x",
+        "Connection: close",
+        "Content-Type: application/json",
+        "Content-Length: 2",
+      ]
         .concat(headers, "", "{}")
         .join("\r\n"),
     );
   const authorization = `Authorization: Bearer ${key}`;
 
   test("refuses a repeated Authorization, also where the first one is a good key", async () => {
-    expect(await ask([authorization, "authorization: Bearer other", "Idempotency-Key: a"])).toMatch(/invalid_api_key/);
-    expect(await ask([authorization, "AUTHORIZATION: ", "Idempotency-Key: a"])).toMatch(/invalid_api_key/);
+    expect(await ask([authorization, "authorization: Bearer other", "Idempotency-Key: a"])).toMatch(
+      /invalid_api_key/,
+    );
+    expect(await ask([authorization, "AUTHORIZATION: ", "Idempotency-Key: a"])).toMatch(
+      /invalid_api_key/,
+    );
   });
 
   test("refuses a repeated Idempotency-Key, also where both are the same", async () => {
     const answer = await ask([authorization, "Idempotency-Key: a", "idempotency-key: a"]);
     expect(answer).toMatch(/"invalid_parameter".*"Idempotency-Key"/);
-    expect(await ask([authorization, "Idempotency-Key: a", "idempotency-key:"])).toMatch(/"invalid_parameter"/);
+    expect(await ask([authorization, "Idempotency-Key: a", "idempotency-key:"])).toMatch(
+      /"invalid_parameter"/,
+    );
   });
 
   test("takes each sent once", async () => {
@@ -53,7 +65,15 @@ test.each([
 ])("over HTTP/2 %s refuses repeats as well", async (path) => {
   const session = connectHttp2(doors.base, withRepeats);
   const ask = async (repeated: readonly string[]) => {
-    const pairs = [":method", "POST", ":path", path, "content-type", "application/json", ...repeated];
+    const pairs = [
+      ":method",
+      "POST",
+      ":path",
+      path,
+      "content-type",
+      "application/json",
+      ...repeated,
+    ];
     const stream = session.request(pairs);
     let text = "";
     stream.setEncoding("utf8").on("data", (chunk: string) => {
@@ -65,9 +85,13 @@ test.each([
   };
   try {
     const authorization = ["authorization", `Bearer ${key}`];
-    expect(await ask([...authorization, ...authorization, "idempotency-key", "a"])).toMatch(/invalid_api_key/);
+    expect(await ask([...authorization, ...authorization, "idempotency-key", "a"])).toMatch(
+      /invalid_api_key/,
+    );
     const idempotency = ["idempotency-key", "a"];
-    expect(await ask([...authorization, ...idempotency, ...idempotency])).toMatch(/"Idempotency-Key"/);
+    expect(await ask([...authorization, ...idempotency, ...idempotency])).toMatch(
+      /"Idempotency-Key"/,
+    );
   } finally {
     session.close();
   }
@@ -77,8 +101,17 @@ describe("a request target in absolute form (RFC 9112, 3.2.2)", () => {
   const ask = (method: string, target: string) =>
     sendBytes(
       doors.port,
-      [`${method} ${target} HTTP/1.1`, "Host: x", "Connection: close", `Authorization: Bearer ${key}`]
-        .concat(method === "POST" ? ["Content-Type: application/json", "Content-Length: 2", "", "{}"] : ["", ""])
+      [
+        `${method} ${target} HTTP/1.1`,
+        "Host: x",
+        "Connection: close",
+        `Authorization: Bearer ${key}`,
+      ]
+        .concat(
+          method === "POST"
+            ? ["Content-Type: application/json", "Content-Length: 2", "", "{}"]
+            : ["", ""],
+        )
         .join("\r\n"),
     );
 

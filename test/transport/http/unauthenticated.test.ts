@@ -38,7 +38,10 @@ test("every operation has a path over REST", () => {
 describe.each(Object.entries(credentials))("with %s", (_, headers) => {
   test.each(rest)("%s is 401 over REST", async (_name, verb, path) => {
     // The body is no JSON: it is not read.
-    const body = verb === "POST" ? { body: "{", headers: { ...headers, "content-type": "application/json" } } : {};
+    const body =
+      verb === "POST"
+        ? { body: "{", headers: { ...headers, "content-type": "application/json" } }
+        : {};
     const response = await fetch(doors.base + path, { method: verb, headers, ...body });
     expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
     expect(response.headers.has("ratelimit-limit")).toBe(false);
@@ -57,11 +60,17 @@ describe.each(Object.entries(credentials))("with %s", (_, headers) => {
   const served = operations.filter(({ method }) => !operationOf(method).planned);
   test.each(served.map(({ name }) => name))("%s is unauthenticated over Connect", async (name) => {
     const all = { ...headers, "content-type": "application/json" };
-    const response = await fetch(`${doors.base}/${name}`, { method: "POST", headers: all, body: "{" });
+    const response = await fetch(`${doors.base}/${name}`, {
+      method: "POST",
+      headers: all,
+      body: "{",
+    });
     expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
     expect(await response.json()).toMatchObject({
       code: "unauthenticated",
-      details: [{ debug: { code: "invalid_api_key", requestId: response.headers.get("request-id") } }],
+      details: [
+        { debug: { code: "invalid_api_key", requestId: response.headers.get("request-id") } },
+      ],
     });
     expect(doors.requests).toEqual([]);
   });

@@ -5,7 +5,12 @@ import type { Answer } from "../http/port-fixture.ts";
 import { startPort, type TestPort } from "../http/port-fixture.ts";
 
 const id = "6f1ed002-ab59-5d6e-9e0f-1c7a3f0d9b11";
-const subscription = { id, object: "subscription", status: 2, interval: { unit: "month", count: 1 } };
+const subscription = {
+  id,
+  object: "subscription",
+  status: 2,
+  interval: { unit: "month", count: 1 },
+};
 const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 let port: TestPort;
@@ -35,17 +40,28 @@ interface Sent {
 
 async function send(path: string, { method = "GET", headers = {}, body }: Sent = {}) {
   const all = { authorization: "Bearer sk_test_1", ...headers };
-  const response = await fetch(port.base + path, { method, headers: all, ...(body === undefined ? {} : { body }) });
+  const response = await fetch(port.base + path, {
+    method,
+    headers: all,
+    ...(body === undefined ? {} : { body }),
+  });
   const text = await response.text();
   const json: { error?: Told } = text === "" ? {} : JSON.parse(text);
   return { status: response.status, headers: response.headers, json, error: json.error ?? {} };
 }
 
-const post = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
+const post = (
+  path: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+) =>
   send(path, { method: "POST", body, headers: { "content-type": "application/json", ...headers } });
 
 test("a success has its operation's status, the header fields of the gate and a body of the contract", async () => {
-  const { status, headers, json } = await post("/v1/subscriptions", '{"customer_code":"A","plan_code":"p"}');
+  const { status, headers, json } = await post(
+    "/v1/subscriptions",
+    '{"customer_code":"A","plan_code":"p"}',
+  );
   expect(status).toBe(201);
   expect(json).toMatchObject({ id, status: "active", invoice: null });
   expect(headers.get("request-id")).toMatch(uuid7);
@@ -63,7 +79,9 @@ test("a replay says so", async () => {
 });
 
 test("path, query and body arrive in one message; /api is the same path", async () => {
-  await post(`/api/v1/subscriptions/${id}/units`, '{"units":12}').then(({ status }) => expect(status).toBe(500));
+  await post(`/api/v1/subscriptions/${id}/units`, '{"units":12}').then(({ status }) =>
+    expect(status).toBe(500),
+  );
   await send("/api/v1/subscriptions?limit=5");
   expect(port.calls.map(({ request }) => request)).toMatchObject([{ id, units: 12 }, { limit: 5 }]);
 });
@@ -108,7 +126,13 @@ test("an unexpected error, and an answer that breaks the contract, are internal_
 describe("the first failure in the order of the decisions answers", () => {
   const noKey = { authorization: "" };
   test("an unknown path needs no key and is not counted", async () => {
-    for (const path of ["/v1/nothing", "/v1/organisation/", "/", "/api/v2/organisation", "/api/api/v1/organisation"]) {
+    for (const path of [
+      "/v1/nothing",
+      "/v1/organisation/",
+      "/",
+      "/api/v2/organisation",
+      "/api/api/v1/organisation",
+    ]) {
       const { status, headers, error } = await send(path, { headers: noKey });
       expect([status, error.code, error.type]).toEqual([404, "unknown_endpoint", "not_found"]);
       expect(headers.get("request-id")).toMatch(uuid7);
@@ -118,11 +142,16 @@ describe("the first failure in the order of the decisions answers", () => {
 
   test("HEAD and OPTIONS are unknown endpoints", async () => {
     expect((await send("/v1/organisation", { method: "HEAD" })).status).toBe(404);
-    expect((await send("/v1/organisation", { method: "OPTIONS" })).error.code).toBe("unknown_endpoint");
+    expect((await send("/v1/organisation", { method: "OPTIONS" })).error.code).toBe(
+      "unknown_endpoint",
+    );
   });
 
   test("the key is judged before body and query", async () => {
-    const sent = await post("/v1/subscriptions?x=1", "not json", { ...noKey, "content-type": "text/plain" });
+    const sent = await post("/v1/subscriptions?x=1", "not json", {
+      ...noKey,
+      "content-type": "text/plain",
+    });
     expect([sent.status, sent.error.code]).toEqual([401, "invalid_api_key"]);
   });
 
@@ -174,9 +203,14 @@ describe("the content of a body", () => {
   });
 
   test("a body without a type is refused, and one with an encoding", async () => {
-    const untyped = await send("/v1/subscriptions", { method: "POST", body: new TextEncoder().encode("{}") });
+    const untyped = await send("/v1/subscriptions", {
+      method: "POST",
+      body: new TextEncoder().encode("{}"),
+    });
     expect(untyped.error.code).toBe("invalid_parameter");
-    expect((await post("/v1/subscriptions", "{}", { "content-encoding": "identity" })).status).toBe(422);
+    expect((await post("/v1/subscriptions", "{}", { "content-encoding": "identity" })).status).toBe(
+      422,
+    );
   });
 
   test("a body of any size arrives whole, over new connections and kept ones", async () => {
@@ -189,7 +223,9 @@ describe("the content of a body", () => {
   test("an absent body is an empty object only where the operation says so", async () => {
     const headers = { "content-type": "application/json" };
     expect((await send(`/v1/subscriptions/${id}/restore`, { method: "POST" })).status).toBe(200);
-    expect((await send("/v1/subscriptions", { method: "POST", headers })).error.code).toBe("invalid_parameter");
+    expect((await send("/v1/subscriptions", { method: "POST", headers })).error.code).toBe(
+      "invalid_parameter",
+    );
     expect((await post(`/v1/subscriptions/${id}/restore`, "[]")).status).toBe(422);
     expect((await post(`/v1/subscriptions/${id}/restore`, '{"id":"x"}')).error.param).toBe("id");
   });
@@ -223,7 +259,9 @@ test("a client that goes away aborts the signal of its call, and the accepted wo
   const client = new AbortController();
   const work = Promise.withResolvers<string>();
   answer = async (_pass, _request, signal) => {
-    const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    const aborted = new Promise((resolve) =>
+      signal.addEventListener("abort", resolve, { once: true }),
+    );
     client.abort();
     await aborted;
     work.resolve("done");

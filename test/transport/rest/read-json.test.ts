@@ -23,7 +23,10 @@ const readUsage = compileReader(ReportUsageRequestSchema);
 const bytes = (text: string) => new TextEncoder().encode(text);
 
 /** The fault of a body, as `[code, param]`. */
-function faultOf(read: (body: Uint8Array) => Message, body: Uint8Array | string): [string, string | null] {
+function faultOf(
+  read: (body: Uint8Array) => Message,
+  body: Uint8Array | string,
+): [string, string | null] {
   try {
     read(typeof body === "string" ? bytes(body) : body);
   } catch (error) {
@@ -62,7 +65,9 @@ test("enums are read by their words, booleans and integers in their one form", (
       prorationBehaviour: ProrationBehaviour.CHARGE_ON_RENEWAL,
     }),
   );
-  expect(readEnd(bytes('{"when":"now"}'))).toEqual(create(EndSubscriptionRequestSchema, { when: EndWhen.NOW }));
+  expect(readEnd(bytes('{"when":"now"}'))).toEqual(
+    create(EndSubscriptionRequestSchema, { when: EndWhen.NOW }),
+  );
 });
 
 test("null is read as unset where the member is documented as such", () => {
@@ -78,7 +83,9 @@ test.each([
   "123456789012345678901234567890",
   "0.1000000000000000055",
 ])("a quantity sent as the number %s keeps its digits", (number) => {
-  const read = readUsage(bytes(`{"events":[{"quantity":${number}}]}`)) as Message & { events: { quantity: string }[] };
+  const read = readUsage(bytes(`{"events":[{"quantity":${number}}]}`)) as Message & {
+    events: { quantity: string }[];
+  };
   expect(read.events[0]?.quantity).toBe(number);
 });
 
@@ -123,13 +130,23 @@ describe("a body that is no JSON object is refused without a param", () => {
   });
 
   test("bytes that are no UTF-8, and a byte order mark", () => {
-    const inside = (...codes: number[]) => Buffer.concat([bytes('{"label":"'), Buffer.from(codes), bytes('"}')]);
-    for (const codes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]]) {
+    const inside = (...codes: number[]) =>
+      Buffer.concat([bytes('{"label":"'), Buffer.from(codes), bytes('"}')]);
+    for (const codes of [
+      [0xff],
+      [0xc0, 0x80],
+      [0xed, 0xa0, 0x80],
+      [0xf4, 0x90, 0x80, 0x80],
+      [0xe2, 0x82],
+    ]) {
       expect(faultOf(readSubscription, inside(...codes))).toEqual(["invalid_parameter", null]);
     }
     const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), bytes("{}")]);
     expect(faultOf(readSubscription, marked)).toEqual(["invalid_parameter", null]);
-    expect(faultOf(readSubscription, Buffer.from("{}", "utf16le"))).toEqual(["invalid_parameter", null]);
+    expect(faultOf(readSubscription, Buffer.from("{}", "utf16le"))).toEqual([
+      "invalid_parameter",
+      null,
+    ]);
   });
 });
 
@@ -220,7 +237,13 @@ test("no object gets a foreign prototype", () => {
 });
 
 test("whatever is sent is read or refused as invalid_parameter, never anything else", () => {
-  const token = fc.constantFrom(...'{}[]:,"\\ \n0159.-+eEtruefalsn'.split(""), '"units"', '"charges"', "null", "\\u00");
+  const token = fc.constantFrom(
+    ...'{}[]:,"\\ \n0159.-+eEtruefalsn'.split(""),
+    '"units"',
+    '"charges"',
+    "null",
+    "\\u00",
+  );
   const soup = fc.array(token, { maxLength: 40 }).map((tokens) => bytes(tokens.join("")));
   const framed = soup.map((part) => Buffer.concat([bytes('{"units":'), part, bytes("}")]));
   fc.assert(
@@ -238,7 +261,8 @@ test("what JSON.parse refuses is refused, and what it reads differently from one
       const value: unknown = JSON.parse(text);
       // Of a customer's members one is among the words that are drawn now and then.
       fc.pre(!text.includes('"name"'));
-      const isEmptyObject = typeof value === "object" && value !== null && Object.keys(value).length === 0;
+      const isEmptyObject =
+        typeof value === "object" && value !== null && Object.keys(value).length === 0;
       expect(code).toBe(isEmptyObject && !Array.isArray(value) ? "read" : "invalid_parameter");
     }),
     { numRuns: 2_000 },

@@ -3,7 +3,10 @@ import { create, type DescMessage } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DocumentStatus } from "../../../src/gen/proto/billing/v1/common_pb.ts";
-import { CustomerStatus, ListCustomersRequestSchema } from "../../../src/gen/proto/billing/v1/customers_pb.ts";
+import {
+  CustomerStatus,
+  ListCustomersRequestSchema,
+} from "../../../src/gen/proto/billing/v1/customers_pb.ts";
 import { ListInvoicesRequestSchema } from "../../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { compileQueryReader } from "../../../src/transport/rest/read-query.ts";
 import { RequestFault } from "../../../src/transport/rest/request-fault.ts";
@@ -24,14 +27,21 @@ function faultOf(read: ReturnType<typeof readerOf>, query: string): [string, str
 
 test("parameters become the request, percent-encoded or with plus for a space", () => {
   expect(readCustomers("limit=5&code=A%20B+%C3%A9&email=a%40b&status=inactive")).toEqual(
-    create(ListCustomersRequestSchema, { limit: 5, code: "A B é", email: "a@b", status: CustomerStatus.INACTIVE }),
+    create(ListCustomersRequestSchema, {
+      limit: 5,
+      code: "A B é",
+      email: "a@b",
+      status: CustomerStatus.INACTIVE,
+    }),
   );
   expect(readCustomers("")).toEqual(create(ListCustomersRequestSchema));
 });
 
 test("a list of words is separated by commas", () => {
   expect(readInvoices("status=draft,not_in_external")).toEqual(
-    create(ListInvoicesRequestSchema, { status: [DocumentStatus.DRAFT, DocumentStatus.NOT_IN_EXTERNAL] }),
+    create(ListInvoicesRequestSchema, {
+      status: [DocumentStatus.DRAFT, DocumentStatus.NOT_IN_EXTERNAL],
+    }),
   );
 });
 

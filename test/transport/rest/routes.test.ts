@@ -20,7 +20,12 @@ describe("every path of the specification leads to its operation", () => {
     ["POST", "/v1/subscriptions", "billing.v1.SubscriptionService/CreateSubscription", []],
     ["POST", `/v1/subscriptions/${id}/units`, "billing.v1.SubscriptionService/ChangeUnits", [id]],
     ["POST", `/v1/subscriptions/${id}/end`, "billing.v1.SubscriptionService/EndSubscription", [id]],
-    ["POST", `/v1/subscriptions/${id}/restore`, "billing.v1.SubscriptionService/RestoreSubscription", [id]],
+    [
+      "POST",
+      `/v1/subscriptions/${id}/restore`,
+      "billing.v1.SubscriptionService/RestoreSubscription",
+      [id],
+    ],
     ["GET", "/v1/invoices", "billing.v1.InvoiceService/ListInvoices", []],
     ["POST", "/v1/usage_events", "billing.v1.UsageService/ReportUsage", []],
   ])("%s %s", (verb, path, name, parameters) => {
@@ -70,7 +75,10 @@ test("a parameter is percent-decoded once; what cannot be decoded stays as it wa
 test("planned operations have no path", () => {
   const real = compileRoutes(jobsOf(services));
   const planned = compileRoutes(jobsOf([plannedUsageService]));
-  expect([real, planned].map((findIn) => findIn("POST", "/v1/usage_events") === null)).toEqual([false, true]);
+  expect([real, planned].map((findIn) => findIn("POST", "/v1/usage_events") === null)).toEqual([
+    false,
+    true,
+  ]);
 });
 
 test("two operations on one path are refused at the start", () => {

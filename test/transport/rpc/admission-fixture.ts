@@ -11,13 +11,20 @@ export const organisationId = "0199a0b2-0000-7000-8000-000000000001";
 export const apiKeyId = "0199a0b2-0000-7000-8000-000000000002";
 
 /** The operation that needs an Idempotency-Key. */
-export const createSubscription: Operation = operationOf(SubscriptionService.method.createSubscription);
+export const createSubscription: Operation = operationOf(
+  SubscriptionService.method.createSubscription,
+);
 
 /** A read: no Idempotency-Key. */
-export const listSubscriptions: Operation = operationOf(SubscriptionService.method.listSubscriptions);
+export const listSubscriptions: Operation = operationOf(
+  SubscriptionService.method.listSubscriptions,
+);
 
 /** An admission of a key with these scopes. */
-export function admitted(scopes: readonly string[], kind: "admitted" | "limited" = "admitted"): Admission {
+export function admitted(
+  scopes: readonly string[],
+  kind: "admitted" | "limited" = "admitted",
+): Admission {
   const key = {
     apiKeyId,
     organisationId,
@@ -27,7 +34,11 @@ export function admitted(scopes: readonly string[], kind: "admitted" | "limited"
     usageAllowed: false,
     now: new Date("2026-03-01T00:00:00Z"),
   };
-  return { kind, key, rate: { limit: 120, remaining: kind === "limited" ? 0 : 117, resetSeconds: 42 } };
+  return {
+    kind,
+    key,
+    rate: { limit: 120, remaining: kind === "limited" ? 0 : 117, resetSeconds: 42 },
+  };
 }
 
 /** Answers every key alike, and keeps the hashes that it was asked for. */

@@ -6,7 +6,9 @@ describe("API keys", () => {
   test("carry their mode in the prefix and are never the same twice", () => {
     const keys = Array.from({ length: 200 }, (_, index) => generateApiKey(index % 2 === 0));
     for (const [index, { value }] of keys.entries()) {
-      expect(value).toMatch(index % 2 === 0 ? /^sk_live_[0-9A-Za-z]{49}$/ : /^sk_test_[0-9A-Za-z]{49}$/);
+      expect(value).toMatch(
+        index % 2 === 0 ? /^sk_live_[0-9A-Za-z]{49}$/ : /^sk_test_[0-9A-Za-z]{49}$/,
+      );
       expect(isApiKey(value)).toBe(true);
     }
     expect(new Set(keys.map(({ value }) => value)).size).toBe(200);

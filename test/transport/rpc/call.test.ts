@@ -11,7 +11,12 @@ import { textFormats } from "../../../src/services/text-formats.ts";
 import { createCall } from "../../../src/transport/rpc/call.ts";
 import type { Call } from "../../../src/transport/rpc/caller.ts";
 import type { Idempotency } from "../../../src/transport/rpc/idempotency.ts";
-import { bind, type Implementation, planned, type ServiceBinding } from "../../../src/transport/rpc/implementation.ts";
+import {
+  bind,
+  type Implementation,
+  planned,
+  type ServiceBinding,
+} from "../../../src/transport/rpc/implementation.ts";
 import { observeCall } from "../../../src/transport/rpc/observe.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { createSubscription, listSubscriptions, passOf } from "./admission-fixture.ts";
@@ -30,7 +35,11 @@ const { signal } = new AbortController();
 const request = create(CreateSubscriptionRequestSchema, { customerCode: "acme", planCode: "pro" });
 const wrong = create(CreateSubscriptionRequestSchema, { customerCode: "", planCode: "pro" });
 
-function callWith(methods: Partial<Methods>, idempotency: Idempotency, others: readonly ServiceBinding[] = []) {
+function callWith(
+  methods: Partial<Methods>,
+  idempotency: Idempotency,
+  others: readonly ServiceBinding[] = [],
+) {
   return createCall({
     formats: textFormats,
     idempotency,
@@ -68,14 +77,22 @@ describe("a call", () => {
     expect(answer.replayed).toBe(false);
     expect(answer.message.$typeName).toBe("billing.v1.CreateSubscriptionResponse");
     const { operation, caller } = pass;
-    const told = { caller, operation: operation.name, requestId: "request-1", idempotencyKey: "order-1", signal };
+    const told = {
+      caller,
+      operation: operation.name,
+      requestId: "request-1",
+      idempotencyKey: "order-1",
+      signal,
+    };
     expect(calls).toEqual([told]);
   });
 
   test("refuses an invalid request before its key is touched", async () => {
     const idempotency = recording();
     const call = callWith({}, idempotency);
-    await expect(call(passOf(createSubscription, "order-1"), wrong, { signal })).rejects.toMatchObject({
+    await expect(
+      call(passOf(createSubscription, "order-1"), wrong, { signal }),
+    ).rejects.toMatchObject({
       code: "invalid_parameter",
       param: "customer_code",
     });
@@ -97,20 +114,26 @@ describe("a call", () => {
       code: "temporarily_unavailable",
       cause: lost,
     });
-    await expect(call(passOf(createSubscription, "order-1"), request, { signal })).rejects.toBe(lost);
+    await expect(call(passOf(createSubscription, "order-1"), request, { signal })).rejects.toBe(
+      lost,
+    );
   });
 
   test("passes a method's refusal on as it is", async () => {
     const refusal = new Refusal("plan_not_active", "No", "plan_code");
     const call = callWith({ createSubscription: () => Promise.reject(refusal) }, recording());
-    await expect(call(passOf(createSubscription, "order-1"), request, { signal })).rejects.toBe(refusal);
+    await expect(call(passOf(createSubscription, "order-1"), request, { signal })).rejects.toBe(
+      refusal,
+    );
   });
 
   test("of a method that is only planned is an unknown endpoint", async () => {
     const [method] = plannedUsageService.methods;
     if (method === undefined) throw new Error("the service has a method");
     const reportUsage = operationOf(method);
-    const call = callWith({}, recording(), [bind(plannedUsageService, { reportUsage: planned } as never)]);
+    const call = callWith({}, recording(), [
+      bind(plannedUsageService, { reportUsage: planned } as never),
+    ]);
     const message = create(reportUsage.method.input, {});
     await expect(call(passOf(reportUsage), message, { signal })).rejects.toMatchObject({
       code: "unknown_endpoint",

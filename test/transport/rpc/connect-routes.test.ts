@@ -1,6 +1,10 @@
 /** Connect, gRPC and gRPC-Web on the wire: our refusals, and the library's own told like ours. decisions §1. */
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
+import {
+  createConnectTransport,
+  createGrpcTransport,
+  createGrpcWebTransport,
+} from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
@@ -12,7 +16,10 @@ import { admitted, organisationId } from "./admission-fixture.ts";
 import { startServer, type TestServer } from "./connect-server-fixture.ts";
 
 const scopes = ["subscriptions:read", "subscriptions:write"];
-const headers = { Authorization: `Bearer ${generateApiKey(true).value}`, "Idempotency-Key": "order-1" };
+const headers = {
+  Authorization: `Bearer ${generateApiKey(true).value}`,
+  "Idempotency-Key": "order-1",
+};
 const good = { customerCode: "acme", planCode: "pro" };
 
 let server: TestServer;
@@ -48,13 +55,21 @@ afterAll(() => server.stop());
 
 const protocols = ["connect", "connect binary", "grpc", "grpc-web"];
 
-async function call(protocol: string, request: object = good, given: Record<string, string> = headers) {
+async function call(
+  protocol: string,
+  request: object = good,
+  given: Record<string, string> = headers,
+) {
   const client = createClient(SubscriptionService, transports[protocol] as Transport);
   let response: Headers | null = null;
   const error = await client
     .createSubscription(request, { headers: given, onHeader: (header) => (response = header) })
     .then(() => null, ConnectError.from);
-  return { error, detail: error?.findDetails(ErrorDetailSchema)[0], response: response as Headers | null };
+  return {
+    error,
+    detail: error?.findDetails(ErrorDetailSchema)[0],
+    response: response as Headers | null,
+  };
 }
 
 describe.each(protocols)("over %s", (protocol) => {
@@ -83,12 +98,19 @@ describe.each(protocols)("over %s", (protocol) => {
     ["invalid_api_key", Code.Unauthenticated, () => (admission = { kind: "unknown" })],
     ["rate_limited", Code.ResourceExhausted, () => (admission = admitted(scopes, "limited"))],
     ["insufficient_scope", Code.PermissionDenied, () => (admission = admitted([]))],
-    ["idempotency_key_required", Code.InvalidArgument, () => undefined, good, { Authorization: headers.Authorization }],
+    [
+      "idempotency_key_required",
+      Code.InvalidArgument,
+      () => undefined,
+      good,
+      { Authorization: headers.Authorization },
+    ],
     ["invalid_parameter", Code.InvalidArgument, () => undefined, { ...good, units: -1 }],
     [
       "plan_not_found",
       Code.NotFound,
-      () => (create = () => Promise.reject(new Refusal("plan_not_found", "No such plan", "plan_code"))),
+      () =>
+        (create = () => Promise.reject(new Refusal("plan_not_found", "No such plan", "plan_code"))),
     ],
     [
       "invalid_state",
@@ -105,7 +127,12 @@ describe.each(protocols)("over %s", (protocol) => {
       Code.Unavailable,
       () => (create = () => Promise.reject(new Refusal("temporarily_unavailable", "Later"))),
     ],
-    ["request_too_large", Code.InvalidArgument, () => undefined, { ...good, label: "x".repeat(1024 * 1024) }],
+    [
+      "request_too_large",
+      Code.InvalidArgument,
+      () => undefined,
+      { ...good, label: "x".repeat(1024 * 1024) },
+    ],
   ])("%s has its code and its detail", async (code, connectCode, arrange, request, given) => {
     arrange();
     const { error, detail } = await call(protocol, request, given);
@@ -144,7 +171,11 @@ describe.each(protocols)("over %s", (protocol) => {
 
 const path = "/billing.v1.SubscriptionService/CreateSubscription";
 
-async function post(body: string | Uint8Array<ArrayBuffer>, given: Record<string, string> = {}, method = "POST") {
+async function post(
+  body: string | Uint8Array<ArrayBuffer>,
+  given: Record<string, string> = {},
+  method = "POST",
+) {
   const response = await fetch(server.http1Url + path, {
     method,
     headers: { "Content-Type": "application/json", ...headers, ...given },
@@ -188,7 +219,9 @@ describe("a body that cannot be read", () => {
   });
 
   test("being binary nonsense is invalid_parameter, over gRPC too", async () => {
-    const { code, detail } = await post(new Uint8Array([0xff, 0xff]), { "Content-Type": "application/proto" });
+    const { code, detail } = await post(new Uint8Array([0xff, 0xff]), {
+      "Content-Type": "application/proto",
+    });
     expect([code, detail?.code]).toEqual(["invalid_argument", "invalid_parameter"]);
     const response = await fetch(server.http1Url + path, {
       method: "POST",
@@ -221,9 +254,12 @@ describe("a request that no protocol takes", () => {
 
   test("a read may be a GET", async () => {
     const query = new URLSearchParams({ encoding: "json", message: "{}" });
-    const response = await fetch(`${server.http1Url}/billing.v1.SubscriptionService/ListSubscriptions?${query}`, {
-      headers,
-    });
+    const response = await fetch(
+      `${server.http1Url}/billing.v1.SubscriptionService/ListSubscriptions?${query}`,
+      {
+        headers,
+      },
+    );
     expect([response.status, await response.json()]).toEqual([200, {}]);
   });
 });

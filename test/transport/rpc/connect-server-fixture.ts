@@ -63,12 +63,16 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
   const failures: unknown[] = [];
   const records: RequestRecord[] = [];
   const recordByRequest = new WeakMap<object, RequestRecord>();
-  const invoices = Object.fromEntries(InvoiceService.methods.map((method) => [method.localName, answerEmpty(method)]));
+  const invoices = Object.fromEntries(
+    InvoiceService.methods.map((method) => [method.localName, answerEmpty(method)]),
+  );
   const usage = Object.fromEntries(
     plannedUsageService.methods.map((method) => [method.localName, answerEmpty(method)]),
   );
   const subscriptions = {
-    ...Object.fromEntries(SubscriptionService.methods.map((method) => [method.localName, answerEmpty(method)])),
+    ...Object.fromEntries(
+      SubscriptionService.methods.map((method) => [method.localName, answerEmpty(method)]),
+    ),
     createSubscription: settings.create ?? (async () => ({})),
     listSubscriptions: settings.list ?? (async () => ({})),
   };
@@ -122,8 +126,12 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
     }
     adapter(request, response);
   };
-  const http1 = createServer((request, response) => handle(request as HttpRequest, response as HttpResponse));
-  const http2 = createHttp2Server((request, response) => handle(request as never, response as never));
+  const http1 = createServer((request, response) =>
+    handle(request as HttpRequest, response as HttpResponse),
+  );
+  const http2 = createHttp2Server((request, response) =>
+    handle(request as never, response as never),
+  );
   // Longer than any client keeps a connection: none is ended under a request that is on its way.
   http1.keepAliveTimeout = 65_000;
   const sessions = new Set<ServerHttp2Session>();
@@ -133,7 +141,11 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
   });
   const urlOf = (server: { address(): AddressInfo | string | null }) =>
     `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await Promise.all([http1, http2].map((server) => new Promise<void>((done) => server.listen(0, "127.0.0.1", done))));
+  await Promise.all(
+    [http1, http2].map(
+      (server) => new Promise<void>((done) => server.listen(0, "127.0.0.1", done)),
+    ),
+  );
   return {
     http1Url: urlOf(http1),
     http2Url: urlOf(http2),

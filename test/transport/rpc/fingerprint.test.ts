@@ -12,7 +12,10 @@ import { createSubscription } from "./admission-fixture.ts";
 const schema = CreateSubscriptionRequestSchema;
 const changeUnits = operationOf(SubscriptionService.method.changeUnits);
 
-function print(request: Parameters<typeof fingerprintOf>[1], operation = createSubscription): string {
+function print(
+  request: Parameters<typeof fingerprintOf>[1],
+  operation = createSubscription,
+): string {
   return Buffer.from(fingerprintOf(operation, request)).toString("hex");
 }
 
@@ -27,7 +30,8 @@ describe("the fingerprint of a request", () => {
   });
 
   test("differs where a member, a path parameter or the operation differs", () => {
-    const units = (id: string) => create(SubscriptionService.method.changeUnits.input, { id, units: 3 });
+    const units = (id: string) =>
+      create(SubscriptionService.method.changeUnits.input, { id, units: 3 });
     const prints = [
       print(request),
       print(create(schema, { customerCode: "acme", planCode: "pro", units: 4 })),

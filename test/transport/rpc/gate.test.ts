@@ -6,7 +6,13 @@ import type { Access, Admission } from "../../../src/store/access/api-keys.ts";
 import { generateApiKey, hashApiKey } from "../../../src/transport/rpc/api-key.ts";
 import { createGate, type GateHeaders, type Pass } from "../../../src/transport/rpc/gate.ts";
 import type { Operation } from "../../../src/transport/rpc/operation.ts";
-import { accessOf, admitted, createSubscription, listSubscriptions, operationWith } from "./admission-fixture.ts";
+import {
+  accessOf,
+  admitted,
+  createSubscription,
+  listSubscriptions,
+  operationWith,
+} from "./admission-fixture.ts";
 
 const key = generateApiKey(true).value;
 const good: GateHeaders = { authorization: `Bearer ${key}`, idempotencyKey: "order-1" };
@@ -51,7 +57,10 @@ const rateNames = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
 
 /** Each fault alone, in the order in which they are judged. */
 const faults: readonly [code: string, fault: Case][] = [
-  ["unknown_endpoint", { operation: operationWith(SubscriptionService.method.createSubscription, { planned: true }) }],
+  [
+    "unknown_endpoint",
+    { operation: operationWith(SubscriptionService.method.createSubscription, { planned: true }) },
+  ],
   ["invalid_api_key", { admission: { kind: "unknown" } }],
   ["rate_limited", { admission: admitted(scopes, "limited") }],
   ["insufficient_scope", { admission: admitted(["invoices:read"]) }],
@@ -62,9 +71,17 @@ const faults: readonly [code: string, fault: Case][] = [
 describe("the gate", () => {
   test("lets a good request pass with its caller, key and rate headers", async () => {
     const { pass, response } = await judge({});
-    expect(pass).toMatchObject({ requestId: "request-1", idempotencyKey: "order-1", operation: createSubscription });
+    expect(pass).toMatchObject({
+      requestId: "request-1",
+      idempotencyKey: "order-1",
+      operation: createSubscription,
+    });
     expect(pass?.caller.scopes.has("subscriptions:write")).toBe(true);
-    expect(response).toEqual({ "RateLimit-Limit": "120", "RateLimit-Remaining": "117", "RateLimit-Reset": "42" });
+    expect(response).toEqual({
+      "RateLimit-Limit": "120",
+      "RateLimit-Remaining": "117",
+      "RateLimit-Reset": "42",
+    });
   });
 
   test.each(
@@ -134,17 +151,29 @@ describe("the gate", () => {
     expect(refusal).toMatchObject({ code: "invalid_parameter", param: "Idempotency-Key" });
   });
 
-  test.each(["!", "~", "a,b", "x".repeat(255)])("takes the idempotency key %j", async (idempotencyKey) => {
-    expect((await judge({ headers: { ...good, idempotencyKey } })).pass?.idempotencyKey).toBe(idempotencyKey);
+  test.each([
+    "!",
+    "~",
+    "a,b",
+    "x".repeat(255),
+  ])("takes the idempotency key %j", async (idempotencyKey) => {
+    expect((await judge({ headers: { ...good, idempotencyKey } })).pass?.idempotencyKey).toBe(
+      idempotencyKey,
+    );
   });
 
   test("ignores the idempotency key of a read, whatever it is", async () => {
-    const { pass } = await judge({ operation: listSubscriptions, headers: { ...good, idempotencyKey: "a b" } });
+    const { pass } = await judge({
+      operation: listSubscriptions,
+      headers: { ...good, idempotencyKey: "a b" },
+    });
     expect(pass?.idempotencyKey).toBeNull();
   });
 
   test("does without a key where it is optional", async () => {
-    const operation = operationWith(SubscriptionService.method.createSubscription, { idempotencyKey: "optional" });
+    const operation = operationWith(SubscriptionService.method.createSubscription, {
+      idempotencyKey: "optional",
+    });
     const { pass } = await judge({ operation, headers: { authorization: good.authorization } });
     expect(pass?.idempotencyKey).toBeNull();
   });

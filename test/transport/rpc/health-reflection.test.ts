@@ -53,7 +53,9 @@ describe("health", () => {
     serving = true;
     expect((await client.check({})).status).toBe(Status.SERVING);
     expect(server.records.at(-1)?.operation).toBe("grpc.health.v1.Health/Check");
-    expect((await client.check({ service: "billing.v1.SubscriptionService" })).status).toBe(Status.SERVING);
+    expect((await client.check({ service: "billing.v1.SubscriptionService" })).status).toBe(
+      Status.SERVING,
+    );
     const error = await client.check({ service: "nobody" }).then(() => null, ConnectError.from);
     expect(error?.code).toBe(Code.NotFound);
     expect(Object.keys((await client.list({})).statuses)).toContain("billing.v1.InvoiceService");
@@ -80,7 +82,13 @@ describe("health", () => {
   test("watches beyond those of a connection, or of all, are refused in the way after which clients do without", async () => {
     serve(true);
     const [first, second] = [transport(), transport()];
-    const open = await Promise.all([watch(first), watch(first), watch(first), watch(second), watch(second)]);
+    const open = await Promise.all([
+      watch(first),
+      watch(first),
+      watch(first),
+      watch(second),
+      watch(second),
+    ]);
     for (const full of [first, second, transport()]) {
       const refused = await watch(full).then(() => null, ConnectError.from);
       expect(refused?.code).toBe(Code.Unimplemented);
@@ -108,7 +116,9 @@ describe("health", () => {
       const ended = (async () => {
         for await (const { status } of client.watch({})) heard.push(status);
       })();
-      expect(await ended.then(() => null, ConnectError.from)).toMatchObject({ code: Code.Unavailable });
+      expect(await ended.then(() => null, ConnectError.from)).toMatchObject({
+        code: Code.Unavailable,
+      });
       expect(heard).toHaveLength(1);
     }
     await brief.stop();
@@ -118,7 +128,9 @@ describe("health", () => {
 /** A watch that has its first answer. */
 async function watch(over = transport()) {
   const aborting = new AbortController();
-  const answers = createClient(Health, over).watch({}, { signal: aborting.signal })[Symbol.asyncIterator]();
+  const answers = createClient(Health, over)
+    .watch({}, { signal: aborting.signal })
+    [Symbol.asyncIterator]();
   const next = async (): Promise<number | null> => {
     const { done, value } = await answers.next();
     return done === true ? null : value.status;
@@ -164,17 +176,28 @@ describe.each([
       value: "billing.v1.SubscriptionService.CreateSubscription",
     });
     if (answer.case !== "fileDescriptorResponse") throw new Error(`unexpected ${answer.case}`);
-    const file = answer.value.fileDescriptorProto.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
-    const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: file.toReversed() }));
-    expect(registry.getService("billing.v1.SubscriptionService")?.method.createSubscription).toBeDefined();
+    const file = answer.value.fileDescriptorProto.map((bytes) =>
+      fromBinary(FileDescriptorProtoSchema, bytes),
+    );
+    const registry = createFileRegistry(
+      create(FileDescriptorSetSchema, { file: file.toReversed() }),
+    );
+    expect(
+      registry.getService("billing.v1.SubscriptionService")?.method.createSubscription,
+    ).toBeDefined();
   });
 
   test("knows files, extensions and its own limits", async () => {
     expect((await ask({ case: "fileByFilename", value: "billing/v1/common.proto" })).case).toBe(
       "fileDescriptorResponse",
     );
-    expect((await ask({ case: "fileByFilename", value: "nowhere.proto" })).case).toBe("errorResponse");
-    const extensions = await ask({ case: "allExtensionNumbersOfType", value: "google.protobuf.MethodOptions" });
+    expect((await ask({ case: "fileByFilename", value: "nowhere.proto" })).case).toBe(
+      "errorResponse",
+    );
+    const extensions = await ask({
+      case: "allExtensionNumbersOfType",
+      value: "google.protobuf.MethodOptions",
+    });
     expect(extensions.value).toMatchObject({ extensionNumber: expect.arrayContaining([50101]) });
   });
 
@@ -197,7 +220,9 @@ describe.each([
     }
     for (const stop of open) stop();
     // Their places are free again.
-    await expect.poll(() => ask({ case: "listServices", value: "" }).then(() => "answered", codeOf)).toBe("answered");
+    await expect
+      .poll(() => ask({ case: "listServices", value: "" }).then(() => "answered", codeOf))
+      .toBe("answered");
   });
 });
 
@@ -206,13 +231,18 @@ function codeOf(error: unknown): Code {
 }
 
 /** A stream of reflection that has its first answer and asks no more. */
-async function openStream(service: typeof ServerReflection, over: ReturnType<typeof transport>): Promise<() => void> {
+async function openStream(
+  service: typeof ServerReflection,
+  over: ReturnType<typeof transport>,
+): Promise<() => void> {
   const ended = Promise.withResolvers<void>();
   const questions = async function* () {
     yield { messageRequest: { case: "listServices" as const, value: "" } };
     await ended.promise;
   };
-  const answers = createClient(service, over).serverReflectionInfo(questions())[Symbol.asyncIterator]();
+  const answers = createClient(service, over)
+    .serverReflectionInfo(questions())
+    [Symbol.asyncIterator]();
   await answers.next();
   return () => {
     ended.resolve();

@@ -7,7 +7,10 @@ import {
   CreateSubscriptionRequestSchema,
   CreateSubscriptionResponseSchema,
 } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { createIdempotencyStore, type IdempotencyStore } from "../../../src/store/access/idempotency.ts";
+import {
+  createIdempotencyStore,
+  type IdempotencyStore,
+} from "../../../src/store/access/idempotency.ts";
 import type { Answer } from "../../../src/transport/rpc/call.ts";
 import type { Pass } from "../../../src/transport/rpc/gate.ts";
 import { createIdempotency, type Idempotency } from "../../../src/transport/rpc/idempotency.ts";
@@ -41,9 +44,12 @@ afterAll(async () => {
   await database.drop();
 });
 
-const input = (planCode = "pro") => create(CreateSubscriptionRequestSchema, { customerCode: "acme", planCode });
-const output = (label: string) => create(CreateSubscriptionResponseSchema, { subscription: { label } });
-const bytes = (answer: Answer) => Buffer.from(toBinary(CreateSubscriptionResponseSchema, answer.message as never));
+const input = (planCode = "pro") =>
+  create(CreateSubscriptionRequestSchema, { customerCode: "acme", planCode });
+const output = (label: string) =>
+  create(CreateSubscriptionResponseSchema, { subscription: { label } });
+const bytes = (answer: Answer) =>
+  Buffer.from(toBinary(CreateSubscriptionResponseSchema, answer.message as never));
 
 /** Each run answers something of its own, so that a replay cannot pass for a second run. */
 const execute = async (): Promise<Message> => output(`run ${++runs}`);
@@ -64,10 +70,13 @@ test.each([
 ])("%i equal requests at once run once; the others replay or are told to come back", async (parallel) => {
   const results = await Promise.allSettled(Array.from({ length: parallel }, () => run()));
   const answers = results.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  const refusals = results.flatMap((one) => (one.status === "rejected" ? [one.reason as Refusal] : []));
+  const refusals = results.flatMap((one) =>
+    one.status === "rejected" ? [one.reason as Refusal] : [],
+  );
   expect(runs).toBe(1);
   expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
-  for (const refusal of refusals) expect(refusal).toMatchObject({ code: "request_in_progress", retryAfterSeconds: 2 });
+  for (const refusal of refusals)
+    expect(refusal).toMatchObject({ code: "request_in_progress", retryAfterSeconds: 2 });
   expect(bytes(await run())).toEqual(bytes(answers[0] as Answer));
   expect(runs).toBe(1);
 });
@@ -98,7 +107,9 @@ test("another request with the key is a conflict, judged before whether the firs
 test("a failure is thrown, not stored, and frees the key for a corrected request", async () => {
   const refusal = new Refusal("plan_not_found", "No such plan", "plan_code");
   await expect(run(input("wrong"), () => Promise.reject(refusal))).rejects.toBe(refusal);
-  await expect(run(input("wrong"), () => Promise.reject(new Error("a bug")))).rejects.toThrow("a bug");
+  await expect(run(input("wrong"), () => Promise.reject(new Error("a bug")))).rejects.toThrow(
+    "a bug",
+  );
   expect((await run(input("right"))).replayed).toBe(false);
 });
 
@@ -111,10 +122,15 @@ test("a response that cannot be encoded frees the key", async () => {
 
 test("the row says which operation and path it belongs to", async () => {
   await run();
-  const { rows } = await pool.query("SELECT operation, path, state FROM idempotency_keys WHERE api_key_id = $1", [
-    key.apiKeyId,
-  ]);
+  const { rows } = await pool.query(
+    "SELECT operation, path, state FROM idempotency_keys WHERE api_key_id = $1",
+    [key.apiKeyId],
+  );
   expect(rows).toEqual([
-    { operation: "billing.v1.SubscriptionService/CreateSubscription", path: "/v1/subscriptions", state: "done" },
+    {
+      operation: "billing.v1.SubscriptionService/CreateSubscription",
+      path: "/v1/subscriptions",
+      state: "done",
+    },
   ]);
 });

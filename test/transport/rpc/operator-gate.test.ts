@@ -3,7 +3,11 @@ import { describe, expect, test } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { PlanService } from "../../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
 import type { AdmittedOperator } from "../../../src/store/access/operator-tokens.ts";
-import { generateApiKey, generateOperatorToken, hashApiKey } from "../../../src/transport/rpc/api-key.ts";
+import {
+  generateApiKey,
+  generateOperatorToken,
+  hashApiKey,
+} from "../../../src/transport/rpc/api-key.ts";
 import type { GateHeaders } from "../../../src/transport/rpc/gate.ts";
 import { type Operation, operationOf } from "../../../src/transport/rpc/operation.ts";
 import { createOperatorGate } from "../../../src/transport/rpc/operator-gate.ts";
@@ -23,7 +27,9 @@ async function judge({ operation = createPlan, role = "admin", headers = good }:
   const gate = createOperatorGate({
     admit: async (hash) => {
       asked.push(hash);
-      return role === null ? null : { operatorId: "operator-1", tokenId: "token-1", name: "Ada", role };
+      return role === null
+        ? null
+        : { operatorId: "operator-1", tokenId: "token-1", name: "Ada", role };
     },
   });
   const response: Record<string, string> = {};
@@ -49,8 +55,17 @@ const faults: readonly [code: string, fault: Case][] = [
 describe("the gate of operators", () => {
   test("lets a good request pass with its operator, its key, and no rate", async () => {
     const { pass, response, asked } = await judge({});
-    expect(pass).toMatchObject({ requestId: "request-1", idempotencyKey: "order-1", operation: createPlan });
-    expect(pass?.caller).toEqual({ operatorId: "operator-1", tokenId: "token-1", name: "Ada", role: "admin" });
+    expect(pass).toMatchObject({
+      requestId: "request-1",
+      idempotencyKey: "order-1",
+      operation: createPlan,
+    });
+    expect(pass?.caller).toEqual({
+      operatorId: "operator-1",
+      tokenId: "token-1",
+      name: "Ada",
+      role: "admin",
+    });
     expect(response).toEqual({});
     expect(asked).toEqual([hashApiKey(token)]);
   });
@@ -86,11 +101,18 @@ describe("the gate of operators", () => {
   ] as const)("lets %s do what its role and those below may", async (role, allowed) => {
     for (const scope of ["read-only", "admin", "owner"] as const) {
       const { pass } = await judge({ role, operation: { ...createPlan, scope } });
-      expect([scope, pass !== null]).toEqual([scope, (allowed as readonly string[]).includes(scope)]);
+      expect([scope, pass !== null]).toEqual([
+        scope,
+        (allowed as readonly string[]).includes(scope),
+      ]);
     }
   });
 
-  test.each([null, "subscriptions:write", "root"])("lets nobody do what needs %j", async (scope) => {
+  test.each([
+    null,
+    "subscriptions:write",
+    "root",
+  ])("lets nobody do what needs %j", async (scope) => {
     const { refusal } = await judge({ role: "owner", operation: { ...createPlan, scope } });
     expect(refusal?.code).toBe("insufficient_role");
   });

@@ -19,14 +19,19 @@ function planned(): DescService {
   const proto = clone(FileDescriptorProtoSchema, file.proto);
   const options = proto.service[0]?.method[0]?.options;
   if (options === undefined) throw new Error("the method has no options");
-  setExtension(options, operationOption, { ...getOption(method.reportUsage, operationOption), planned: true });
+  setExtension(options, operationOption, {
+    ...getOption(method.reportUsage, operationOption),
+    planned: true,
+  });
   const imported = new Map<string, DescFile>();
   const collect = (one: DescFile): void => {
     imported.set(`${one.name}.proto`, one);
     one.dependencies.forEach(collect);
   };
   file.dependencies.forEach(collect);
-  const service = createFileRegistry(proto, (name) => imported.get(name)).getService(UsageService.typeName);
+  const service = createFileRegistry(proto, (name) => imported.get(name)).getService(
+    UsageService.typeName,
+  );
   if (service === undefined) throw new Error("the file has no such service");
   return service;
 }

@@ -34,12 +34,18 @@ async function start(reflection: string) {
   return createGrpcTransport({ baseUrl: `http://127.0.0.1:${api.port}` });
 }
 
-async function servicesOf(transport: ReturnType<typeof createGrpcTransport>, version: typeof ServerReflection) {
+async function servicesOf(
+  transport: ReturnType<typeof createGrpcTransport>,
+  version: typeof ServerReflection,
+) {
   const questions = async function* () {
     yield { messageRequest: { case: "listServices" as const, value: "" } };
   };
-  for await (const { messageResponse } of createClient(version, transport).serverReflectionInfo(questions())) {
-    if (messageResponse.case === "listServicesResponse") return messageResponse.value.service.map(({ name }) => name);
+  for await (const { messageResponse } of createClient(version, transport).serverReflectionInfo(
+    questions(),
+  )) {
+    if (messageResponse.case === "listServicesResponse")
+      return messageResponse.value.service.map(({ name }) => name);
   }
   throw new Error("no answer");
 }
@@ -59,7 +65,11 @@ test("on: it lists every service of the contract", async () => {
   const transport = await start("on");
   for (const version of versions) {
     expect(await servicesOf(transport, version)).toEqual(
-      expect.arrayContaining(["billing.v1.OrganisationService", "billing.v1.UsageService", version.typeName]),
+      expect.arrayContaining([
+        "billing.v1.OrganisationService",
+        "billing.v1.UsageService",
+        version.typeName,
+      ]),
     );
   }
 });

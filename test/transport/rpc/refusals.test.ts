@@ -2,7 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { Refusal, type RefusalCode, refusals } from "../../../src/domain/refusal.ts";
 import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
-import { connectErrorOf, createReportError, temporarilyUnavailable } from "../../../src/transport/rpc/refusals.ts";
+import {
+  connectErrorOf,
+  createReportError,
+  temporarilyUnavailable,
+} from "../../../src/transport/rpc/refusals.ts";
 
 const logged: unknown[] = [];
 const tell = createReportError((error) => logged.push(error));
@@ -23,13 +27,19 @@ describe("what is told", () => {
       retryAfterSeconds: 7,
     });
     const [detail] = connectErrorOf(told).findDetails(ErrorDetailSchema);
-    expect(detail).toMatchObject({ type, code, message: "the message", param: "units", requestId: "request-1" });
+    expect(detail).toMatchObject({
+      type,
+      code,
+      message: "the message",
+      param: "units",
+      requestId: "request-1",
+    });
   });
 
   test("has no param where the whole request is at fault", () => {
-    const [detail] = connectErrorOf(tell(new Refusal("setup_mode_on", "No"), "request-1")).findDetails(
-      ErrorDetailSchema,
-    );
+    const [detail] = connectErrorOf(
+      tell(new Refusal("setup_mode_on", "No"), "request-1"),
+    ).findDetails(ErrorDetailSchema);
     expect(detail?.param).toBeUndefined();
   });
 
@@ -51,7 +61,11 @@ describe("what is told", () => {
     logged.length = 0;
     const cause = new Error("connect ECONNREFUSED 10.0.0.7:5432");
     const told = tell(temporarilyUnavailable(cause), "request-1");
-    expect(told).toMatchObject({ status: 502, code: "temporarily_unavailable", retryAfterSeconds: 1 });
+    expect(told).toMatchObject({
+      status: 502,
+      code: "temporarily_unavailable",
+      retryAfterSeconds: 1,
+    });
     expect(told.message).not.toContain("10.0.0.7");
     expect(logged).toEqual([cause]);
   });

@@ -17,12 +17,18 @@ import {
 } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
-import { SubscriptionService, SubscriptionStatus } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import {
+  SubscriptionService,
+  SubscriptionStatus,
+} from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { generateApiKey } from "../../../src/transport/rpc/api-key.ts";
 import { admitted } from "./admission-fixture.ts";
 import { startServer, type TestServer } from "./connect-server-fixture.ts";
 
-const headers = { Authorization: `Bearer ${generateApiKey(true).value}`, "Idempotency-Key": "order-1" };
+const headers = {
+  Authorization: `Bearer ${generateApiKey(true).value}`,
+  "Idempotency-Key": "order-1",
+};
 
 let server: TestServer;
 const seen: unknown[] = [];
@@ -40,14 +46,21 @@ beforeEach(() => {
   server.records.length = 0;
 });
 
-async function post(body: string | Uint8Array<ArrayBuffer>, given: Record<string, string> = {}, method = "Create") {
+async function post(
+  body: string | Uint8Array<ArrayBuffer>,
+  given: Record<string, string> = {},
+  method = "Create",
+) {
   const name = method === "Create" ? "CreateSubscription" : "ListSubscriptions";
   const response = await fetch(`${server.http1Url}/billing.v1.SubscriptionService/${name}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", ...headers, ...given },
     body,
   });
-  const json = (await response.json()) as { code?: string; details?: { debug: { code: string; param?: string } }[] };
+  const json = (await response.json()) as {
+    code?: string;
+    details?: { debug: { code: string; param?: string } }[];
+  };
   return { status: response.status, code: json.code, detail: json.details?.[0]?.debug };
 }
 
@@ -62,8 +75,16 @@ const faults: [string, string, string | undefined][] = [
   ["a text is a number", `{${rest},"discount_percent":5}`, "discount_percent"],
   ["a member is given twice", `{${rest},"units":1,"units":1}`, "units"],
   ["a member is given by both of its names", `{${rest},"planCode":"b"}`, "planCode"],
-  ["a member of a part is given twice", `{${rest},"charges":[{"quantity":1,"quantity":1}]}`, "charges.0.quantity"],
-  ["a part has a wrong type", `{${rest},"charges":[{"chargeCode":"x"},{"quantity":"1"}]}`, "charges.1.quantity"],
+  [
+    "a member of a part is given twice",
+    `{${rest},"charges":[{"quantity":1,"quantity":1}]}`,
+    "charges.0.quantity",
+  ],
+  [
+    "a part has a wrong type",
+    `{${rest},"charges":[{"chargeCode":"x"},{"quantity":"1"}]}`,
+    "charges.1.quantity",
+  ],
   ["a part has an unknown member", `{${rest},"charges":[{"colour":"red"}]}`, "charges.0.colour"],
   ["a text has a NUL", `{${rest},"label":"\\u0000"}`, "label"],
   ["there is a byte order mark", `\ufeff{${rest}}`, undefined],
@@ -73,7 +94,12 @@ const faults: [string, string, string | undefined][] = [
 describe("a body is refused with the path of its fault where", () => {
   test.each(faults)("%s", async (_, body, param) => {
     const { status, code, detail } = await post(body);
-    expect([status, code, detail?.code, detail?.param]).toEqual([400, "invalid_argument", "invalid_parameter", param]);
+    expect([status, code, detail?.code, detail?.param]).toEqual([
+      400,
+      "invalid_argument",
+      "invalid_parameter",
+      param,
+    ]);
     expect(server.records[0]?.code).toBe("invalid_parameter");
     expect([seen, server.failures]).toEqual([[], []]);
   });
@@ -94,7 +120,8 @@ const byGrpc: Call = async (body, given = {}) => {
   });
   const trailers = new Headers();
   const note = (fields: Record<string, unknown>) => {
-    for (const [name, value] of Object.entries(fields)) if (!name.startsWith(":")) trailers.set(name, String(value));
+    for (const [name, value] of Object.entries(fields))
+      if (!name.startsWith(":")) trailers.set(name, String(value));
   };
   stream.on("response", note).on("trailers", note).resume();
   stream.end(body);
@@ -106,11 +133,14 @@ const byGrpc: Call = async (body, given = {}) => {
 
 /** The same by gRPC-Web, which has the trailers in the last frame of its answer. */
 const byGrpcWeb: Call = async (body, given = {}) => {
-  const response = await fetch(`${server.http1Url}/billing.v1.SubscriptionService/CreateSubscription`, {
-    method: "POST",
-    headers: { "Content-Type": "application/grpc-web+json; charset=utf-8", ...headers, ...given },
-    body: new Uint8Array(body),
-  });
+  const response = await fetch(
+    `${server.http1Url}/billing.v1.SubscriptionService/CreateSubscription`,
+    {
+      method: "POST",
+      headers: { "Content-Type": "application/grpc-web+json; charset=utf-8", ...headers, ...given },
+      body: new Uint8Array(body),
+    },
+  );
   assert(response.body !== null);
   for await (const { flags, data } of transformSplitEnvelope(1_000_000)(response.body)) {
     if ((flags & trailerFlag) !== 0) return findTrailerError(trailerParse(data));
@@ -130,7 +160,11 @@ describe.each([
   ["gRPC-Web", byGrpcWeb],
 ])("a message of %s is refused as a body of Connect is where", (_, call) => {
   test.each(faults)("%s", async (_name, text, param) => {
-    expect(detailOf(await call(message(text)))).toEqual([Code.InvalidArgument, "invalid_parameter", param]);
+    expect(detailOf(await call(message(text)))).toEqual([
+      Code.InvalidArgument,
+      "invalid_parameter",
+      param,
+    ]);
     expect(server.records[0]?.code).toBe("invalid_parameter");
     expect([seen, server.failures]).toEqual([[], []]);
   });
@@ -168,7 +202,9 @@ describe("the message of Connect's GET", () => {
     const params = new URLSearchParams({ connect: "v1", encoding: "json", ...query });
     const url = `${server.http1Url}/billing.v1.SubscriptionService/${method}?${params}`;
     const response = await fetch(url, { headers });
-    const json = (await response.json()) as { details?: { debug: { code: string; param?: string } }[] };
+    const json = (await response.json()) as {
+      details?: { debug: { code: string; param?: string } }[];
+    };
     return [response.status, json.details?.[0]?.debug.code, json.details?.[0]?.debug.param];
   };
 
@@ -180,7 +216,11 @@ describe("the message of Connect's GET", () => {
   ])("is refused with %s, as it is or in base64, packed or not", async (_, text, param) => {
     const base64 = Buffer.from(text).toString("base64url");
     const packed = gzipSync(text).toString("base64url");
-    for (const query of [{}, { message: base64, base64: "1" }, { message: packed, base64: "1", compression: "gzip" }]) {
+    for (const query of [
+      {},
+      { message: base64, base64: "1" },
+      { message: packed, base64: "1", compression: "gzip" },
+    ]) {
       expect(await ask({ message: text, ...query })).toEqual([400, "invalid_parameter", param]);
     }
     expect(seen).toEqual([]);
@@ -191,7 +231,11 @@ describe("the message of Connect's GET", () => {
     expect((await ask({ message: '{"limit":5}' }))[0]).toBe(200);
     expect((await ask({ message: packed, base64: "1", compression: "gzip" }))[0]).toBe(200);
     expect(seen).toMatchObject([{ limit: 5 }, { limit: 5 }]);
-    expect(await ask({ message: `{${rest}}` }, "CreateSubscription")).toEqual([404, "unknown_endpoint", undefined]);
+    expect(await ask({ message: `{${rest}}` }, "CreateSubscription")).toEqual([
+      404,
+      "unknown_endpoint",
+      undefined,
+    ]);
     expect(await ask({ message: "%", base64: "1" })).toEqual([400, "invalid_parameter", undefined]);
     for (const compression of ["zstd", "", "a\nb"]) {
       const refused = await ask({ message: packed, base64: "1", compression });
@@ -219,8 +263,12 @@ describe("a packed body", () => {
   });
 
   test("that does not unpack, or is packed in a way unknown here, is refused", async () => {
-    expect((await post(`{${rest}}`, { "Content-Encoding": "gzip" })).detail?.code).toBe("invalid_parameter");
-    expect((await post(`{${rest}}`, { "Content-Encoding": "zstd" })).detail?.code).toBe("invalid_parameter");
+    expect((await post(`{${rest}}`, { "Content-Encoding": "gzip" })).detail?.code).toBe(
+      "invalid_parameter",
+    );
+    expect((await post(`{${rest}}`, { "Content-Encoding": "zstd" })).detail?.code).toBe(
+      "invalid_parameter",
+    );
     expect(seen).toEqual([]);
   });
 });
@@ -250,7 +298,8 @@ describe("what protobuf's JSON mapping has is taken", () => {
     compressionGzip,
   ])("all that the library's own client writes, packed or not", async (packing) => {
     const baseUrl = server.http1Url;
-    const sendCompression = packing === undefined ? {} : { sendCompression: packing, compressMinBytes: 0 };
+    const sendCompression =
+      packing === undefined ? {} : { sendCompression: packing, compressMinBytes: 0 };
     const client = createClient(
       SubscriptionService,
       createConnectTransport({ baseUrl, httpVersion: "1.1", ...sendCompression }),
@@ -267,13 +316,21 @@ describe("what protobuf's JSON mapping has is taken", () => {
     ]);
     for (const transport of [
       createGrpcTransport({ baseUrl: server.http2Url, useBinaryFormat: false, ...sendCompression }),
-      createGrpcWebTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false, ...sendCompression }),
+      createGrpcWebTransport({
+        baseUrl,
+        httpVersion: "1.1",
+        useBinaryFormat: false,
+        ...sendCompression,
+      }),
       createConnectTransport({ baseUrl, httpVersion: "1.1", useHttpGet: true, ...sendCompression }),
     ]) {
       const other = createClient(SubscriptionService, transport);
       seen.length = 0;
       await other.listSubscriptions({ limit: 5, status: SubscriptionStatus.ACTIVE }, { headers });
-      await other.createSubscription({ customerCode: "a", planCode: "b", units: 3, charges }, { headers });
+      await other.createSubscription(
+        { customerCode: "a", planCode: "b", units: 3, charges },
+        { headers },
+      );
       expect(seen).toMatchObject([
         { limit: 5, status: SubscriptionStatus.ACTIVE },
         { units: 3, charges },

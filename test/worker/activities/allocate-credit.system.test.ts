@@ -78,8 +78,12 @@ describe.concurrent("held credit", () => {
     expect(await jobsOf(party)).toEqual([]);
     await raise(party, "4");
     expect(await jobsOf(party)).toMatchObject([{ state: "ready", amount: "4.80" }]);
-    const own = world.started.filter(({ subscriptionId }) => subscriptionId === party.subscriptionId);
-    expect(own).toEqual([{ organisationId: party.organisationId, subscriptionId: party.subscriptionId }]);
+    const own = world.started.filter(
+      ({ subscriptionId }) => subscriptionId === party.subscriptionId,
+    );
+    expect(own).toEqual([
+      { organisationId: party.organisationId, subscriptionId: party.subscriptionId },
+    ]);
   });
 
   test("is dated by the organisation's clock in the subscription's zone, and kept with the ledger's id", async () => {
@@ -147,7 +151,9 @@ describe.concurrent("a look-up after a lost answer", () => {
       return false;
     });
     await world.settle(party);
-    expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "VOIDED", total: "12.00" }]);
+    expect(await ourCredit(world.pool, party)).toMatchObject([
+      { status: "VOIDED", total: "12.00" },
+    ]);
     await raise(party, "9");
     expect(await jobsOf(party)).toEqual([]);
   });
@@ -155,12 +161,16 @@ describe.concurrent("a look-up after a lost answer", () => {
   test("takes over no note of somebody else's that has our number by now", async () => {
     const party = await world.party();
     await raise(party, "-10");
-    await world.pool.query("UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1", [
-      party.tenantId,
-    ]);
+    await world.pool.query(
+      "UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1",
+      [party.tenantId],
+    );
     await world.fault(party, { kind: "drop_before", match: notes });
     await raise(party, "-11");
-    expect((await ourCredit(world.pool, party))[1]).toMatchObject({ number: "CN-0002", status: "NOT_IN_EXTERNAL" });
+    expect((await ourCredit(world.pool, party))[1]).toMatchObject({
+      number: "CN-0002",
+      status: "NOT_IN_EXTERNAL",
+    });
     expect(await bookedCredit(world.pool, party)).toHaveLength(1);
   });
 });
@@ -168,14 +178,22 @@ describe.concurrent("a look-up after a lost answer", () => {
 describe.concurrent("a credit note that the ledger does not take", () => {
   test("is told with the ledger's words, and holds no credit", async () => {
     const party = await world.party();
-    await world.fault(party, { kind: "refuse", match: notes, messages: ["The lock date has passed."] });
+    await world.fault(party, {
+      kind: "refuse",
+      match: notes,
+      messages: ["The lock date has passed."],
+    });
     await raise(party, "-10", "10");
     const { rows } = await world.pool.query(
       "SELECT status, sync_error, ledger_credit_note_id FROM credit_notes WHERE organisation_id = $1",
       [party.organisationId],
     );
     expect(rows).toEqual([
-      { status: "not_in_external", sync_error: "The lock date has passed.", ledger_credit_note_id: null },
+      {
+        status: "not_in_external",
+        sync_error: "The lock date has passed.",
+        ledger_credit_note_id: null,
+      },
     ]);
     expect(await jobsOf(party)).toEqual([]);
     expect(await bookedCredit(world.pool, party)).toEqual([]);
@@ -185,9 +203,10 @@ describe.concurrent("a credit note that the ledger does not take", () => {
     const party = await world.party();
     await raise(party, "-10");
     // As if somebody had made the very same note by hand, under the number that comes next.
-    await world.pool.query("UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1", [
-      party.tenantId,
-    ]);
+    await world.pool.query(
+      "UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1",
+      [party.tenantId],
+    );
     await raise(party, "-10");
     const { rows } = await world.pool.query(
       "SELECT status, sync_error FROM credit_notes WHERE organisation_id = $1 AND number = 'CN-0002'",
@@ -200,9 +219,10 @@ describe.concurrent("a credit note that the ledger does not take", () => {
   test("has no account to be booked on, and the ledger is not asked", async () => {
     const party = await world.party();
     await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
-    await world.pool.query("UPDATE credit_note_lines SET revenue_account = NULL WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    await world.pool.query(
+      "UPDATE credit_note_lines SET revenue_account = NULL WHERE organisation_id = $1",
+      [party.organisationId],
+    );
     await world.settle(party);
     const { rows } = await world.pool.query(
       "SELECT reason, message FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_credit_note'",
@@ -218,14 +238,23 @@ describe.concurrent("credit whose answer was lost is on its invoice once:", () =
     ["the request never came", { kind: "drop_before", match: allocations }],
     ["the answer was cut off", { kind: "drop_after", match: allocations }],
     ["the answer came too late", { kind: "slow_after", match: allocations, delayMs: 2_000 }],
-    ["it was done after we had given up", { kind: "slow_before", match: allocations, delayMs: 2_000 }],
+    [
+      "it was done after we had given up",
+      { kind: "slow_before", match: allocations, delayMs: 2_000 },
+    ],
     ["a gateway answered 503 in HTML", { kind: "status", match: allocations, status: 503 }],
     [
       "the credit was taken and the note could not be read",
       { kind: "drop_before", match: "GET /api.xro/2.0/CreditNotes/" },
     ],
-    ["the look-up failed as well", { kind: "drop_after", match: "/api.xro/2.0/CreditNotes/", times: 3 }],
-    ["the limit of a minute was reached", { kind: "rate_limit", match: allocations, retryAfterSeconds: 1, times: 2 }],
+    [
+      "the look-up failed as well",
+      { kind: "drop_after", match: "/api.xro/2.0/CreditNotes/", times: 3 },
+    ],
+    [
+      "the limit of a minute was reached",
+      { kind: "rate_limit", match: allocations, retryAfterSeconds: 1, times: 2 },
+    ],
   ])("%s", async (_, fault) => {
     const party = await world.party();
     // The invoice takes twice the credit, so that nothing but we ourselves keeps it from being put there twice.
@@ -270,7 +299,9 @@ describe.concurrent("a payment that arrives between plan and allocation", () => 
     await world.pay(party, "INV-0001", "12");
     expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
     const books = await expectSameCredit(world.pool, party);
-    expect(books.notes).toMatchObject([{ status: "PAID", allocations: [{ invoice: "INV-0002", amount: "12.00" }] }]);
+    expect(books.notes).toMatchObject([
+      { status: "PAID", allocations: [{ invoice: "INV-0002", amount: "12.00" }] },
+    ]);
     expect(books.invoices[0]).toEqual({ number: "INV-0001", status: "PAID", due: "0.00" });
     expect(await jobsOf(party)).toMatchObject([
       { state: "refused", invoice: "INV-0001", reason: "amount_exceeds" },
@@ -313,13 +344,15 @@ describe.concurrent("credit that somebody else used in the ledger", () => {
   test("is not held any more where the note was voided", async () => {
     const party = await world.party();
     await raise(party, "-10", "20");
-    await world.pool.query("UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1", [
-      party.tenantId,
-    ]);
+    await world.pool.query(
+      "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1",
+      [party.tenantId],
+    );
     expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
-    const { rows } = await world.pool.query("SELECT status FROM credit_notes WHERE organisation_id = $1", [
-      party.organisationId,
-    ]);
+    const { rows } = await world.pool.query(
+      "SELECT status FROM credit_notes WHERE organisation_id = $1",
+      [party.organisationId],
+    );
     expect(rows).toEqual([{ status: "voided" }]);
     expect((await ourDue(world.pool, party))[0]?.due).toBe("24.00");
     await raise(party, "9");
@@ -333,8 +366,11 @@ test("an allocation that the ledger refuses is told with its words, once, and tr
   await world.fault(party, { kind: "refuse", match: allocations, messages: ["Not today."] });
   expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
   // As often as it is asked, nothing is planned for the same two.
-  for (let time = 0; time < 3; time += 1) expect(await world.round(party)).toMatchObject({ state: "settled" });
-  expect(await jobsOf(party)).toMatchObject([{ state: "refused", amount: "12.00", message: "Not today." }]);
+  for (let time = 0; time < 3; time += 1)
+    expect(await world.round(party)).toMatchObject({ state: "settled" });
+  expect(await jobsOf(party)).toMatchObject([
+    { state: "refused", amount: "12.00", message: "Not today." },
+  ]);
   // A later invoice takes of it all the same, and less is left for the first.
   await raise(party, "5");
   await world.allocate(party);

@@ -26,7 +26,12 @@ import type { CreditAllocationInput, WorkBatch } from "../../../workflows/contra
 import { freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
-import { addSubscription, type CreditOrganisation, raiseCredit, raiseInvoice } from "./issue-credit.ts";
+import {
+  addSubscription,
+  type CreditOrganisation,
+  raiseCredit,
+  raiseInvoice,
+} from "./issue-credit.ts";
 
 /** An organisation with one subscription. */
 export interface CreditParty extends CreditOrganisation, CreditAllocationInput {}
@@ -80,7 +85,12 @@ export async function startCreditWorld(
   publicUrl: string | null = null,
 ): Promise<CreditWorld> {
   const database = await freshDatabase();
-  const demo = await startDemoLedger({ databaseUrl: database.url, port: 0, faults: true, ...demoOptions });
+  const demo = await startDemoLedger({
+    databaseUrl: database.url,
+    port: 0,
+    faults: true,
+    ...demoOptions,
+  });
   const pool = testPool(database.url, 8);
   const sealing = createEncryption(randomBytes(32));
   const settingUp = createSettingUp(pool, sealing);
@@ -103,8 +113,14 @@ export async function startCreditWorld(
     callDeadlineMs: listDeadlineMs,
     onError: (organisationId) => void unreadable.push(organisationId),
   };
-  const { postBatch } = createPostingActivities({ ...parts, openScope: createPosting(pool, sealing) });
-  const { allocateBatch } = createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) });
+  const { postBatch } = createPostingActivities({
+    ...parts,
+    openScope: createPosting(pool, sealing),
+  });
+  const { allocateBatch } = createCreditAllocation({
+    ...parts,
+    openScope: createAllocating(pool, sealing),
+  });
   const admin = async (path: string, body?: object): Promise<unknown> => {
     const headers = { "content-type": "application/json" };
     const sent = body === undefined ? {} : { method: "POST", headers, body: JSON.stringify(body) };
@@ -112,7 +128,8 @@ export async function startCreditWorld(
     if (!answer.ok) throw new Error(`demo ledger: ${answer.status} ${await answer.text()}`);
     return answer.json();
   };
-  const round = ({ organisationId, subscriptionId }: CreditParty) => allocateBatch({ organisationId, subscriptionId });
+  const round = ({ organisationId, subscriptionId }: CreditParty) =>
+    allocateBatch({ organisationId, subscriptionId });
   const settle = ({ organisationId }: CreditParty) =>
     until("every document is settled", async () => {
       const { nextInMs } = await postBatch({ organisationId });
@@ -126,10 +143,21 @@ export async function startCreditWorld(
     sealing,
     started,
     party: async () => {
-      const own = { name: "Northwind", livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
+      const own = {
+        name: "Northwind",
+        livemode: true,
+        timezone: "Pacific/Auckland",
+        currency: "NZD",
+      };
       const { organisationId, tenantId } = await createDemoOrganisation(settingUp, demo.url, own);
-      await pool.query("UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1", [organisationId]);
-      return { organisationId, tenantId, subscriptionId: await addSubscription(pool, organisationId) };
+      await pool.query("UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1", [
+        organisationId,
+      ]);
+      return {
+        organisationId,
+        tenantId,
+        subscriptionId: await addSubscription(pool, organisationId),
+      };
     },
     raise: async (party, ...amounts) => {
       for (const amount of amounts) {
@@ -147,7 +175,9 @@ export async function startCreditWorld(
         const done = await round(party);
         isRefused ||= done.outcome === "refused";
         if (done.nextInMs !== null) await wait(done.nextInMs);
-        return done.state === "settled" && { ...done, outcome: isRefused ? "refused" : done.outcome };
+        return (
+          done.state === "settled" && { ...done, outcome: isRefused ? "refused" : done.outcome }
+        );
       });
     },
     readReferenceData: () => readDueReferenceData(offers, 20),

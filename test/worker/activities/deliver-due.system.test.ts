@@ -27,18 +27,32 @@ const nothing = { delivered: 0, failed: 0, exhausted: 0, dropped: 0, nextInMs: n
 test("an event is sent as the very bytes that were stored, signed now, and the delivery and its attempt say how it went", async () => {
   const { receiver, deliver, deliveryRow, endpointRow, attemptsOf, waiting } = world;
   const { path, endpoint, key, delivery } = await waiting();
-  receiver.answer(path, { status: 202, body: "Thank you\0, Zoë", headers: { "content-type": "text/plain" } });
+  receiver.answer(path, {
+    status: 202,
+    body: "Thank you\0, Zoë",
+    headers: { "content-type": "text/plain" },
+  });
   expect(await deliver.deliverDue(key)).toEqual({ ...nothing, delivered: 1 });
   const [request] = receiver.received(path);
   expect(request?.body).toBe(delivery.body);
   expect(request?.headers["content-type"]).toBe("application/json; charset=utf-8");
   const header = String(request?.headers["billing-signature"]);
-  expect(verifyWebhook({ header, body: delivery.body, secret: endpoint.secret })).toEqual({ ok: true });
+  expect(verifyWebhook({ header, body: delivery.body, secret: endpoint.secret })).toEqual({
+    ok: true,
+  });
   expect(header).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
-  const shown = { state: "delivered", attempts: 1, due_at: null, last_status: 202, last_error: null };
+  const shown = {
+    state: "delivered",
+    attempts: 1,
+    due_at: null,
+    last_status: 202,
+    last_error: null,
+  };
   expect(await deliveryRow(delivery)).toMatchObject(shown);
   const answered = { number: 1, status: 202, error: null, answer: "Thank you, Zoë" };
-  expect(await attemptsOf(delivery)).toEqual([{ ...answered, latency_ms: expect.any(Number), at: justNow }]);
+  expect(await attemptsOf(delivery)).toEqual([
+    { ...answered, latency_ms: expect.any(Number), at: justNow },
+  ]);
   const well = { failures: 0, failing_since: null, open_until: null, succeeded_at: justNow };
   expect(await endpointRow(endpoint)).toMatchObject(well);
   expect(await deliver.deliverDue(key)).toEqual(nothing);
@@ -67,7 +81,9 @@ test("each attempt is signed anew over the same bytes, by two secrets while the 
     [true, true],
     [false, true],
   ]);
-  const signatures = requests.map(({ headers }) => String(headers["billing-signature"]).split("v1=").length - 1);
+  const signatures = requests.map(
+    ({ headers }) => String(headers["billing-signature"]).split("v1=").length - 1,
+  );
   expect(signatures).toEqual([1, 2, 1]);
   expect((await attemptsOf(delivery)).map(({ status, error }) => [status, error])).toEqual([
     [500, "the endpoint answered 500"],
@@ -79,22 +95,39 @@ test("each attempt is signed anew over the same bytes, by two secrets while the 
 test("what fails is due again after 0.5, 1.5, 4.5 and 13.5 minutes", async () => {
   const { receiver, attempt, deliveryRow, attemptsOf, waiting, changeEndpoint } = world;
   const { path, endpoint, delivery } = await waiting();
-  receiver.answer(path, { status: 302, headers: { location: receiver.url("/elsewhere") }, body: "elsewhere" });
+  receiver.answer(path, {
+    status: 302,
+    headers: { location: receiver.url("/elsewhere") },
+    body: "elsewhere",
+  });
   expect(await attempt(delivery)).toEqual({ ...nothing, failed: 1, nextInMs: about(30_000) });
   expect(receiver.received("/elsewhere")).toEqual([]);
   const error = "the endpoint answered 302, and redirects are not followed";
-  const redirected = { state: "pending", attempts: 1, last_status: 302, last_error: error, in_ms: about(30_000) };
+  const redirected = {
+    state: "pending",
+    attempts: 1,
+    last_status: 302,
+    last_error: error,
+    in_ms: about(30_000),
+  };
   expect(await deliveryRow(delivery)).toMatchObject(redirected);
   receiver.answer(path, { hangUp: true });
   expect((await attempt(delivery)).nextInMs).toEqual(about(90_000));
-  expect(await deliveryRow(delivery)).toMatchObject({ last_status: null, last_error: expect.any(String) });
+  expect(await deliveryRow(delivery)).toMatchObject({
+    last_status: null,
+    last_error: expect.any(String),
+  });
   await changeEndpoint(endpoint, `url = 'http://127.0.0.1:${await freePort()}/'`);
   expect((await attempt(delivery)).nextInMs).toEqual(about(270_000));
   // An address of our own network is refused like one that does not answer.
   await changeEndpoint(endpoint, "url = 'http://10.0.0.1/hook'");
   expect((await attempt(delivery)).nextInMs).toEqual(about(810_000));
   const [, , , refused] = await attemptsOf(delivery);
-  expect(refused).toMatchObject({ status: null, answer: null, error: "the address must be of the public network" });
+  expect(refused).toMatchObject({
+    status: null,
+    answer: null,
+    error: "the address must be of the public network",
+  });
 });
 
 test("a busy endpoint says when to come again, four hours at most; other answers do not", async () => {
@@ -113,19 +146,27 @@ test("a busy endpoint says when to come again, four hours at most; other answers
 });
 
 test("410 Gone disables the endpoint, and ends this delivery and what waits for it without a request", async () => {
-  const { receiver, deliver, deliveryRow, endpointRow, waiting, told, changeEndpoint, record } = world;
+  const { receiver, deliver, deliveryRow, endpointRow, waiting, told, changeEndpoint, record } =
+    world;
   const { path, endpoint, key, deliveries } = await waiting(20);
   const [, other] = deliveries as [MadeDelivery, MadeDelivery];
   receiver.answer(path, { status: 410 });
   expect(await deliver.deliverDue(key)).toEqual({ ...nothing, dropped: 20 });
-  expect(await endpointRow(endpoint)).toMatchObject({ status: "disabled", disabled_reason: "410 Gone" });
+  expect(await endpointRow(endpoint)).toMatchObject({
+    status: "disabled",
+    disabled_reason: "410 Gone",
+  });
   expect(told).toContain(`${endpoint.id} is disabled: 410 Gone`);
   // What was under way at once, and nothing after it.
   const sent = receiver.received(path).length;
   expect(sent).toBeLessThanOrEqual(5);
   const states = await Promise.all(deliveries.map((each) => deliveryRow(each)));
-  expect(states.every(({ state, due_at: due }) => state === "cancelled" && due === null)).toBe(true);
-  expect(states.filter(({ attempts, last_status: status }) => attempts === 1 && status === 410)).toHaveLength(sent);
+  expect(states.every(({ state, due_at: due }) => state === "cancelled" && due === null)).toBe(
+    true,
+  );
+  expect(
+    states.filter(({ attempts, last_status: status }) => attempts === 1 && status === 410),
+  ).toHaveLength(sent);
   // A second one that was under way changes neither reason nor time.
   const before = await endpointRow(endpoint);
   await changeEndpoint(endpoint, "disabled_reason = 'By hand'");
@@ -149,7 +190,9 @@ describe("an endpoint's breaker", () => {
     expect(receiver.received(path)).toHaveLength(sent);
     const states = await Promise.all(deliveries.map((each) => deliveryRow(each)));
     // They stay due, so that they go out as soon as it closes.
-    expect(states.filter(({ attempts, in_ms: ms }) => attempts === 0 && Number(ms) <= 0)).toHaveLength(30 - sent);
+    expect(
+      states.filter(({ attempts, in_ms: ms }) => attempts === 0 && Number(ms) <= 0),
+    ).toHaveLength(30 - sent);
 
     await changeEndpoint(endpoint, "open_until = now()");
     expect(await deliver.deliverDue(key)).toMatchObject({ failed: 1, nextInMs: about(120_000) });
@@ -161,14 +204,21 @@ describe("an endpoint's breaker", () => {
     const { delivered, nextInMs } = await deliver.deliverDue(key);
     expect(delivered).toBe(30 - sent - 1);
     expect(nextInMs).toEqual(about(30_000));
-    expect(await endpointRow(endpoint)).toMatchObject({ failures: 0, failing_since: null, open_until: null });
+    expect(await endpointRow(endpoint)).toMatchObject({
+      failures: 0,
+      failing_since: null,
+      open_until: null,
+    });
   });
 
   test("that a delivery of ten hours meets holds it no longer than until it closes", async () => {
     const { receiver, deliver, waiting, deliveryRow, changeDelivery, changeEndpoint } = world;
     const { path, endpoint, key, delivery } = await waiting();
     await changeDelivery(delivery, "began_at = now() - interval '10 hours'");
-    await changeEndpoint(endpoint, "failures = 5, failing_since = now(), open_until = now() + interval '1 minute'");
+    await changeEndpoint(
+      endpoint,
+      "failures = 5, failing_since = now(), open_until = now() + interval '1 minute'",
+    );
     expect(await deliver.deliverDue(key)).toEqual({ ...nothing, nextInMs: about(60_000) });
     expect(await deliveryRow(delivery)).toMatchObject({ state: "pending", attempts: 0 });
     await changeEndpoint(endpoint, "open_until = now()");
@@ -253,7 +303,9 @@ test("of a hundred events to ten endpoints, a thousand deliveries, two dead endp
   receiver.answer(failing, { status: 500 });
   // It has answered nothing when all others have long been done.
   receiver.answer(hanging, { onceCame: 6 });
-  const endpoints = await Promise.all(paths.map((path) => rows.endpoint(organisationId, receiver.url(path))));
+  const endpoints = await Promise.all(
+    paths.map((path) => rows.endpoint(organisationId, receiver.url(path))),
+  );
   const deliveries = await rows.events(endpoints, 100);
   const poster = createPoster({ mode: "development", totalMs: 100_000 });
   const deliver = createDelivery({ ...parts(), poster });
@@ -293,7 +345,11 @@ test("what cannot be signed is not sent, and waits for the worker's key", async 
   expect(told).toContain(`${endpoint.id} is sealed`);
   expect(receiver.received(path)).toEqual([]);
   const reason = "the endpoint's signing secret cannot be opened";
-  expect(await deliveryRow(delivery)).toMatchObject({ attempts: 0, last_error: reason, in_ms: about(60_000) });
+  expect(await deliveryRow(delivery)).toMatchObject({
+    attempts: 0,
+    last_error: reason,
+    in_ms: about(60_000),
+  });
   expect(await endpointRow(endpoint)).toMatchObject({ failures: 0 });
   // Another endpoint's secret is none of this one's.
   const other = await waiting();
@@ -320,7 +376,9 @@ test("where the database cannot be asked the activity fails, and what was sent i
   const { path, key } = await waiting();
   const { store } = parts();
   const away = { ...store, load: () => Promise.reject(new Error("it is away")) };
-  await expect(createDelivery({ ...parts(), store: away }).deliverDue(key)).rejects.toThrow("it is away");
+  await expect(createDelivery({ ...parts(), store: away }).deliverDue(key)).rejects.toThrow(
+    "it is away",
+  );
   let records = 0;
   const record: typeof store.record = async (...all) => {
     records += 1;

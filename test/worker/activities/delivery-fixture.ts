@@ -7,14 +7,22 @@ import { createDeliveryStore } from "../../../src/store/events/deliveries.ts";
 import type { Attempt, RecordedAttempts } from "../../../src/store/events/delivery-attempts.ts";
 import type { EndpointKey } from "../../../src/store/events/due-endpoints.ts";
 import { createPoster } from "../../../src/webhooks/post.ts";
-import { createDelivery, type DeliveryActivities } from "../../../src/worker/activities/events/deliver-due.ts";
+import {
+  createDelivery,
+  type DeliveryActivities,
+} from "../../../src/worker/activities/events/deliver-due.ts";
 import type { DeliverParts } from "../../../src/worker/activities/events/delivery-dependencies.ts";
 import { createRequestPermits } from "../../../src/worker/activities/events/request-permits.ts";
 import type { DeliveryBatches } from "../../../workflows/contract.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
-import { type MadeDelivery, type MadeEndpoint, type WebhookRows, webhookRows } from "../../support/webhook-rows.ts";
+import {
+  type MadeDelivery,
+  type MadeEndpoint,
+  type WebhookRows,
+  webhookRows,
+} from "../../support/webhook-rows.ts";
 
 /** An endpoint at a path of its own, and deliveries to it; `delivery` is the first. */
 export interface Waiting {
@@ -43,7 +51,10 @@ export interface DeliveryWorld {
   /** Has a delivery due now, and delivers what is due to its endpoint. */
   attempt(delivery: MadeDelivery, by?: DeliveryActivities): Promise<DeliveryBatches>;
   /** An attempt that was under way and is recorded now; it was sent to where the endpoint is. */
-  record(delivery: MadeDelivery, attempt: Partial<Attempt & { readonly url: string }>): Promise<RecordedAttempts>;
+  record(
+    delivery: MadeDelivery,
+    attempt: Partial<Attempt & { readonly url: string }>,
+  ): Promise<RecordedAttempts>;
   deliveryRow(delivery: MadeDelivery): Promise<WebhookRow>;
   endpointRow(endpoint: MadeEndpoint): Promise<WebhookRow>;
   attemptsOf(delivery: MadeDelivery): Promise<readonly WebhookRow[]>;
@@ -53,11 +64,14 @@ export interface DeliveryWorld {
 }
 
 /** A number of milliseconds that may be somewhat less by now. */
-export const about = (ms: number) => ({ asymmetricMatch: (value: number) => value <= ms && value > ms - 60_000 });
+export const about = (ms: number) => ({
+  asymmetricMatch: (value: number) => value <= ms && value > ms - 60_000,
+});
 
 /** An instant of this last minute, as a row has it. */
 export const justNow = {
-  asymmetricMatch: (value: unknown) => value instanceof Date && Date.now() - value.getTime() < 60_000,
+  asymmetricMatch: (value: unknown) =>
+    value instanceof Date && Date.now() - value.getTime() < 60_000,
 };
 
 /** Starts it. */
@@ -97,7 +111,13 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
       const deliveries = await rows.events([endpoint], count);
       const [delivery] = deliveries;
       if (delivery === undefined) throw new Error("there is no delivery");
-      return { path, endpoint, key: { organisationId, endpointId: endpoint.id }, deliveries, delivery };
+      return {
+        path,
+        endpoint,
+        key: { organisationId, endpointId: endpoint.id },
+        deliveries,
+        delivery,
+      };
     },
     attempt: async (delivery, by = deliver) => {
       await changeDelivery(delivery, "due_at = now()");
@@ -145,7 +165,12 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
   };
 }
 
-async function rowOf(pool: pg.Pool, table: string, column: string, id: string): Promise<WebhookRow> {
+async function rowOf(
+  pool: pg.Pool,
+  table: string,
+  column: string,
+  id: string,
+): Promise<WebhookRow> {
   const began = table === "webhook_deliveries" ? ", began_at::text AS began_text" : "";
   const text = `SELECT *, (1000 * extract(epoch FROM ${column} - now()))::int AS in_ms${began} FROM ${table} WHERE id = $1`;
   return (await pool.query(text, [id])).rows[0];

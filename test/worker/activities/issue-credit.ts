@@ -51,7 +51,14 @@ export async function raiseInvoice(
 ): Promise<{ readonly id: string; readonly jobId: string }> {
   const ids = { id: newId(), jobId: newId() };
   const subtotal = parseDecimal(amount);
-  const line = { kind: "usage", name: "Calls", description: "", units: null, quantity: null, unitPrice: null } as const;
+  const line = {
+    kind: "usage",
+    name: "Calls",
+    description: "",
+    units: null,
+    quantity: null,
+    unitPrice: null,
+  } as const;
   const nothing = { period: null, proration: null, chargeId: null, meterId: null } as const;
   const draft: InvoiceDraft = {
     type: "usage",
@@ -66,7 +73,12 @@ export async function raiseInvoice(
   };
   const raising = { createdAt: new Date(), awaitedUntil: null };
   await inTransaction(pool, (client) =>
-    issueInvoices(client, organisationId, [{ ...ids, subscriptionId, draft, deferredIds: [] }], raising),
+    issueInvoices(
+      client,
+      organisationId,
+      [{ ...ids, subscriptionId, draft, deferredIds: [] }],
+      raising,
+    ),
   );
   return ids;
 }
@@ -116,7 +128,10 @@ export interface DueBook {
 const statusWords = `CASE t.status WHEN 'approved' THEN 'AUTHORISED' WHEN 'paid' THEN 'PAID' ELSE upper(t.status) END`;
 
 /** What our rows say of the organisation's credit notes. */
-export async function ourCredit(pool: pg.Pool, { organisationId }: CreditOrganisation): Promise<readonly CreditBook[]> {
+export async function ourCredit(
+  pool: pg.Pool,
+  { organisationId }: CreditOrganisation,
+): Promise<readonly CreditBook[]> {
   const { rows } = await pool.query<CreditBook>(
     `SELECT t.number, ${statusWords} AS status, round(t.total, 2)::text AS total, round(t.remaining_credit, 2)::text AS remaining,
         (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', round(a.amount, 2)::text) ORDER BY i.number), '[]')
@@ -128,7 +143,10 @@ export async function ourCredit(pool: pg.Pool, { organisationId }: CreditOrganis
 }
 
 /** What the ledger's books say of them. */
-export async function bookedCredit(pool: pg.Pool, { tenantId }: CreditOrganisation): Promise<readonly CreditBook[]> {
+export async function bookedCredit(
+  pool: pg.Pool,
+  { tenantId }: CreditOrganisation,
+): Promise<readonly CreditBook[]> {
   const { rows } = await pool.query<CreditBook>(
     `SELECT n.number, n.status, n.total::text AS total, (n.total - n.amount_allocated)::text AS remaining,
         (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', a.amount::text) ORDER BY i.number), '[]')
@@ -141,7 +159,10 @@ export async function bookedCredit(pool: pg.Pool, { tenantId }: CreditOrganisati
 }
 
 /** What our rows say is due of the organisation's invoices. */
-export async function ourDue(pool: pg.Pool, { organisationId }: CreditOrganisation): Promise<readonly DueBook[]> {
+export async function ourDue(
+  pool: pg.Pool,
+  { organisationId }: CreditOrganisation,
+): Promise<readonly DueBook[]> {
   const { rows } = await pool.query<DueBook>(
     `SELECT t.number, ${statusWords} AS status, round(t.amount_due, 2)::text AS due
       FROM invoices t WHERE t.organisation_id = $1 ORDER BY t.number`,
@@ -151,7 +172,10 @@ export async function ourDue(pool: pg.Pool, { organisationId }: CreditOrganisati
 }
 
 /** What the ledger's books say is due. */
-export async function bookedDue(pool: pg.Pool, { tenantId }: CreditOrganisation): Promise<readonly DueBook[]> {
+export async function bookedDue(
+  pool: pg.Pool,
+  { tenantId }: CreditOrganisation,
+): Promise<readonly DueBook[]> {
   const { rows } = await pool.query<DueBook>(
     `SELECT number, status, (total - amount_paid - amount_credited)::text AS due
       FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number`,
@@ -175,7 +199,11 @@ export async function plannedCredit(
 }
 
 /** An invoice that a bookkeeper made in the ledger, like the newest of ours there; we do not have it. */
-export async function bookInvoice(pool: pg.Pool, { tenantId }: CreditOrganisation, number: string): Promise<void> {
+export async function bookInvoice(
+  pool: pg.Pool,
+  { tenantId }: CreditOrganisation,
+  number: string,
+): Promise<void> {
   await pool.query(
     `INSERT INTO demo_ledger.invoices
       SELECT (jsonb_populate_record(i, jsonb_build_object('invoice_id', gen_random_uuid(), 'number', $2::text, 'url', NULL))).*

@@ -14,21 +14,52 @@ import {
 const operation = (attempts: number) => ({ id: `operation-${attempts}`, attempts });
 const lost: LedgerFailure = { kind: "unavailable", outcome: "unknown", cause: "reset" };
 const unsent: LedgerFailure = { kind: "unavailable", outcome: "not_sent", cause: "refused" };
-const limited = (retryAfterMs: number): LedgerFailure => ({ kind: "rate_limited", scope: "minute", retryAfterMs });
+const limited = (retryAfterMs: number): LedgerFailure => ({
+  kind: "rate_limited",
+  scope: "minute",
+  retryAfterMs,
+});
 const out: LedgerFailure = { kind: "unauthorised", why: "disconnected", message: "gone" };
-const refused = (reason: "validation" | "not_found"): LedgerFailure => ({ kind: "refused", reason, messages: ["No."] });
+const refused = (reason: "validation" | "not_found"): LedgerFailure => ({
+  kind: "refused",
+  reason,
+  messages: ["No."],
+});
 
 describe("a failure of a whole call", () => {
   test.each([
     ["a lost answer is looked up", lost, true, { kind: "uncertain", delayMs: 9 }],
     ["what was not sent is sent again", unsent, true, { kind: "again", countsAsAttempt: true }],
-    ["a limit uses up no attempt", limited(7), true, { kind: "again", delayMs: 7, countsAsAttempt: false }],
+    [
+      "a limit uses up no attempt",
+      limited(7),
+      true,
+      { kind: "again", delayMs: 7, countsAsAttempt: false },
+    ],
     ["a closed door uses up no attempt", out, true, { kind: "again", countsAsAttempt: false }],
-    ["a refusal is final for one alone", refused("validation"), true, { kind: "refused", reason: "validation" }],
-    ["a refusal is final for none of several", refused("validation"), false, { kind: "again", countsAsAttempt: true }],
-    ["an address that is not there is final for nobody", refused("not_found"), true, { kind: "again" }],
+    [
+      "a refusal is final for one alone",
+      refused("validation"),
+      true,
+      { kind: "refused", reason: "validation" },
+    ],
+    [
+      "a refusal is final for none of several",
+      refused("validation"),
+      false,
+      { kind: "again", countsAsAttempt: true },
+    ],
+    [
+      "an address that is not there is final for nobody",
+      refused("not_found"),
+      true,
+      { kind: "again" },
+    ],
   ])("%s", (_, failure, isAlone, expected) => {
-    expect(failureOutcome(operation(1), failure, 9, isAlone)).toMatchObject({ attempt: 1, ...expected });
+    expect(failureOutcome(operation(1), failure, 9, isAlone)).toMatchObject({
+      attempt: 1,
+      ...expected,
+    });
   });
 
   test("a look-up that failed leaves the operation uncertain", () => {
@@ -39,8 +70,8 @@ describe("a failure of a whole call", () => {
 });
 
 test("every pause is a whole number of milliseconds, grows, and ends at five minutes", () => {
-  const delays = Array.from({ length: 40 }, (_, index) => missingOutcome(operation(index + 1))).map((settlement) =>
-    settlement.kind === "again" ? settlement.delayMs : Number.NaN,
+  const delays = Array.from({ length: 40 }, (_, index) => missingOutcome(operation(index + 1))).map(
+    (settlement) => (settlement.kind === "again" ? settlement.delayMs : Number.NaN),
   );
   for (const [index, delayMs] of delays.entries()) {
     expect(Number.isInteger(delayMs)).toBe(true);
@@ -61,12 +92,15 @@ test("what has failed twice is sent alone, and only some of it in one round", ()
 });
 
 test("of several failures the longest pause holds for the connection", () => {
-  expect(connectionPause([lost, limited(10), limited(30), refused("validation")])?.pauseMs).toBe(30);
+  expect(connectionPause([lost, limited(10), limited(30), refused("validation")])?.pauseMs).toBe(
+    30,
+  );
   expect(connectionPause([lost, unsent])).toBeNull();
 });
 
 test("our own budget, once spent, pauses nothing and says when there is room again", () => {
-  const spent = (retryAfterMs: number): LedgerFailure => ({ ...limited(retryAfterMs), isOurs: true }) as LedgerFailure;
+  const spent = (retryAfterMs: number): LedgerFailure =>
+    ({ ...limited(retryAfterMs), isOurs: true }) as LedgerFailure;
   expect(connectionPause([spent(30)])).toBeNull();
   expect(spentBudgetMs([spent(30), spent(10), limited(50), lost])).toBe(30);
   expect(spentBudgetMs([limited(50), out])).toBe(0);

@@ -64,8 +64,13 @@ async function due({ organisationId, tenantId }: CreditParty): Promise<void> {
 }
 
 /** A webhook's hint of an hour ago: what fails is not tried again within the test, until all hints are due by this. */
-async function hintAt({ organisationId, tenantId }: CreditParty, kind: SyncKind, ledgerId?: string): Promise<void> {
-  if (ledgerId !== undefined) await recordNotifications(world.pool, [{ tenantId, kind, ledgerId, changedAt: null }]);
+async function hintAt(
+  { organisationId, tenantId }: CreditParty,
+  kind: SyncKind,
+  ledgerId?: string,
+): Promise<void> {
+  if (ledgerId !== undefined)
+    await recordNotifications(world.pool, [{ tenantId, kind, ledgerId, changedAt: null }]);
   await world.pool.query(
     "UPDATE ledger_notifications SET try_at = now(), received_at = now() - interval '1 hour' WHERE organisation_id = $1",
     [organisationId],
@@ -128,7 +133,11 @@ describe.concurrent("what a person does in the ledger", () => {
     await hand.setStatus("INV-0002", "VOIDED");
     await hand.allocate("CN-0001", "INV-0003", "16");
     await sweep(party);
-    expect(await invoices(party)).toEqual(["INV-0001 paid 0.00", "INV-0002 voided 0.00", "INV-0003 approved 20.00"]);
+    expect(await invoices(party)).toEqual([
+      "INV-0001 paid 0.00",
+      "INV-0002 voided 0.00",
+      "INV-0003 approved 20.00",
+    ]);
     expect(await ourCredit(world.pool, party)).toEqual(await bookedCredit(world.pool, party));
     await hand.takeBack("CN-0001");
     await hand.unpay("INV-0001");
@@ -151,9 +160,10 @@ describe.concurrent("what a person does in the ledger", () => {
   test("approving a draft puts held credit on it; deleting one is seen, and so is one that is gone altogether", async () => {
     const party = await world.party();
     await world.raise(party, "-40");
-    await world.pool.query("UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1", [
-      party.organisationId,
-    ]);
+    await world.pool.query(
+      "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
+      [party.organisationId],
+    );
     await world.raise(party, "10", "20", "30");
     await sweep(party);
     const hand = bookkeeper(world.pool, world.demoUrl, party.tenantId);
@@ -162,20 +172,31 @@ describe.concurrent("what a person does in the ledger", () => {
     await sweep(party);
     expect(credited).toContain(party.subscriptionId);
     await world.allocate(party);
-    expect(await invoices(party)).toEqual(["INV-0001 paid 0.00", "INV-0002 deleted 0.00", "INV-0003 draft 36.00"]);
+    expect(await invoices(party)).toEqual([
+      "INV-0001 paid 0.00",
+      "INV-0002 deleted 0.00",
+      "INV-0003 draft 36.00",
+    ]);
     expect(await ourCredit(world.pool, party)).toEqual(await bookedCredit(world.pool, party));
 
     const text =
       "DELETE FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = 'INV-0003' RETURNING invoice_id AS id";
     const { rows } = await world.pool.query<{ id: string }>(text, [party.tenantId]);
-    const hint = { tenantId: party.tenantId, kind: "invoices", ledgerId: rows[0]?.id ?? "", changedAt: null } as const;
+    const hint = {
+      tenantId: party.tenantId,
+      kind: "invoices",
+      ledgerId: rows[0]?.id ?? "",
+      changedAt: null,
+    } as const;
     // For others' tenants, and for others' documents in ours, nobody is woken.
     const others = [
       { ...hint, tenantId: crypto.randomUUID() },
       { ...hint, ledgerId: crypto.randomUUID() },
     ];
     expect(await recordNotifications(world.pool, others)).toEqual([]);
-    expect(await recordNotifications(world.pool, [...others, hint])).toEqual([party.organisationId]);
+    expect(await recordNotifications(world.pool, [...others, hint])).toEqual([
+      party.organisationId,
+    ]);
     await rest(party);
     expect(await invoices(party)).toContain("INV-0003 not_in_external 36.00");
     // That is not believed of one whose number is on another document there.
@@ -200,9 +221,16 @@ describe.concurrent("what a person does in the ledger", () => {
 
   test("to contacts: renamed, archived, restored and merged, their customers follow", async () => {
     const { party, hand } = await partyWith();
-    await hand.changeContact("ACME", { Name: "Acme Holdings", EmailAddress: "pay@holdings.example" });
+    await hand.changeContact("ACME", {
+      Name: "Acme Holdings",
+      EmailAddress: "pay@holdings.example",
+    });
     await sweep(party);
-    expect(await acme(party)).toMatchObject({ name: "Acme Holdings", email: "pay@holdings.example", status: "active" });
+    expect(await acme(party)).toMatchObject({
+      name: "Acme Holdings",
+      email: "pay@holdings.example",
+      status: "active",
+    });
     await hand.changeContact("ACME", { ContactStatus: "ARCHIVED" });
     await sweep(party);
     expect(await acme(party)).toMatchObject({ status: "inactive" });
@@ -215,7 +243,12 @@ describe.concurrent("what a person does in the ledger", () => {
     expect(await acme(party)).toMatchObject({ name: "Acme Holdings" });
     await hand.mergeContact("ACME", "NEW");
     await sweep(party);
-    expect(await acme(party)).toEqual({ name: "New Holdings", email: "new@example.com", status: "active", contact });
+    expect(await acme(party)).toEqual({
+      name: "New Holdings",
+      email: "new@example.com",
+      status: "active",
+      contact,
+    });
     const { rows } = await world.pool.query("SELECT 1 FROM customers WHERE organisation_id = $1", [
       party.organisationId,
     ]);
@@ -229,7 +262,12 @@ describe.concurrent("what a person does in the ledger", () => {
       await hintAt(party, "contacts", contactId);
       await rest(party);
     };
-    const unlisted = { match: "GET /api.xro/2.0/Contacts?", kind: "status", status: 200, body: '{"Contacts":[]}' };
+    const unlisted = {
+      match: "GET /api.xro/2.0/Contacts?",
+      kind: "status",
+      status: 200,
+      body: '{"Contacts":[]}',
+    };
     await world.fault(party, unlisted);
     const before = await world.calls(party);
     await look();
@@ -253,7 +291,13 @@ describe.concurrent("what a person does in the ledger", () => {
     const customers = createCustomerStore(world.pool, createChanges(world.pool));
     const found = await customers.findByContacts(party.organisationId, [contactId]);
     const customerId = found.get(contactId)?.id ?? "";
-    const actor = { operatorId: null, operatorName: "Olga", tokenId: null, operation: "test", requestId: null };
+    const actor = {
+      operatorId: null,
+      operatorName: "Olga",
+      tokenId: null,
+      operation: "test",
+      requestId: null,
+    };
     const activated = await customers.setStatus(actor, party.organisationId, customerId, "active");
     expect(activated).toMatchObject({ status: "active" });
     await rest(party);
@@ -281,9 +325,19 @@ describe.concurrent("what a person does in the ledger", () => {
     await hand.setStatus("INV-0002", "VOIDED");
     const id = await ledgerIdOf(party, "INV-0001");
     const body = JSON.stringify({
-      Invoices: [{ InvoiceID: id, Status: "UNHEARD" }, { InvoiceID: crypto.randomUUID() }, { Status: "UNHEARD" }],
+      Invoices: [
+        { InvoiceID: id, Status: "UNHEARD" },
+        { InvoiceID: crypto.randomUUID() },
+        { Status: "UNHEARD" },
+      ],
     });
-    await world.fault(party, { match: "GET /api.xro/2.0/Invoices", kind: "status", status: 200, body, times: 2 });
+    await world.fault(party, {
+      match: "GET /api.xro/2.0/Invoices",
+      kind: "status",
+      status: 200,
+      body,
+      times: 2,
+    });
     await due(party);
     const { organisationId } = party;
     await until("all that can be read is", async () =>
@@ -303,14 +357,25 @@ describe.concurrent("what a person does in the ledger", () => {
       ids: [],
       reason: "1 of a page cannot be read and have no id",
     });
-    const actor = { operatorId: null, operatorName: "Olga", tokenId: null, operation: "test", requestId: null };
+    const actor = {
+      operatorId: null,
+      operatorName: "Olga",
+      tokenId: null,
+      operation: "test",
+      requestId: null,
+    };
     expect(await views.ask(actor, organisationId)).not.toBeNull();
     await rest(party);
     expect(await invoices(party)).toEqual(["INV-0001 paid 0.00", "INV-0002 voided 0.00"]);
 
     // Hints that fail keep no sweep from being made.
     await hand.unpay("INV-0001");
-    await world.fault(party, { match: "GET /api.xro/2.0/Invoices?IDs", kind: "status", status: 500, times: 1 });
+    await world.fault(party, {
+      match: "GET /api.xro/2.0/Invoices?IDs",
+      kind: "status",
+      status: 500,
+      times: 1,
+    });
     await hintAt(party, "invoices", id);
     await due(party);
     await until("the sweep is made all the same", async () => {
@@ -320,18 +385,34 @@ describe.concurrent("what a person does in the ledger", () => {
     expect(await hints(party)).toEqual(["1 the ledger answered 500"]);
 
     // One that is asked for alone by now puts off only itself.
-    await world.fault(party, { match: "GET /api.xro/2.0/Invoices?IDs", kind: "status", status: 500, times: 1 });
-    await world.pool.query("UPDATE ledger_notifications SET failures = 2 WHERE organisation_id = $1", [organisationId]);
+    await world.fault(party, {
+      match: "GET /api.xro/2.0/Invoices?IDs",
+      kind: "status",
+      status: 500,
+      times: 1,
+    });
+    await world.pool.query(
+      "UPDATE ledger_notifications SET failures = 2 WHERE organisation_id = $1",
+      [organisationId],
+    );
     await hintAt(party, "invoices");
-    expect(await mirror.syncBatch(party)).toMatchObject({ detail: "waits: the ledger answered 500" });
+    expect(await mirror.syncBatch(party)).toMatchObject({
+      detail: "waits: the ledger answered 500",
+    });
     expect(await hints(party)).toEqual(["3 the ledger answered 500"]);
-    expect(await createLedgerSync(world.pool, world.sealing, 3_600_000).open(organisationId).look()).toMatchObject({
+    expect(
+      await createLedgerSync(world.pool, world.sealing, 3_600_000).open(organisationId).look(),
+    ).toMatchObject({
       waitMs: 0,
     });
     await hintAt(party, "invoices");
     await rest(party);
     expect(await hints(party)).toEqual([]);
-    expect(await views.get(organisationId)).toMatchObject({ hints: 0, notificationsProblem: null, problem: null });
+    expect(await views.get(organisationId)).toMatchObject({
+      hints: 0,
+      notificationsProblem: null,
+      problem: null,
+    });
   });
 });
 
@@ -350,7 +431,9 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
     "UPDATE ledger_sync_cursors SET not_before = not_before + interval '1 hour' WHERE organisation_id = $1",
     [organisationId],
   );
-  expect(await mirror.syncBatch({ organisationId })).toMatchObject({ detail: "waits: the ledger answered 503" });
+  expect(await mirror.syncBatch({ organisationId })).toMatchObject({
+    detail: "waits: the ledger answered 503",
+  });
   // What else is to be looked at goes on before the page that failed does.
   await world.pool.query(
     "UPDATE ledger_sync_cursors SET not_before = now(), next_sync_at = now() + interval '1 hour' WHERE organisation_id = $1",
@@ -359,7 +442,9 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
   await hintAt(party, "invoices", await ledgerIdOf(party, "INV-0001"));
   await mirror.syncBatch({ organisationId });
   expect(await invoices(party)).toEqual(["INV-0001 paid 0.00"]);
-  expect(await createLedgerSyncAdminStore(world.pool, createChanges(world.pool)).get(organisationId)).toMatchObject({
+  expect(
+    await createLedgerSyncAdminStore(world.pool, createChanges(world.pool)).get(organisationId),
+  ).toMatchObject({
     isWaiting: true,
     problem: "the ledger answered 503",
     hints: 0,
@@ -377,9 +462,10 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
   });
   expect(await mirror.startMirrors({ after: null })).toMatchObject({ next: null });
   expect(woken).not.toContain(organisationId);
-  await world.pool.query("UPDATE ledger_connections SET paused_until = NULL WHERE organisation_id = $1", [
-    organisationId,
-  ]);
+  await world.pool.query(
+    "UPDATE ledger_connections SET paused_until = NULL WHERE organisation_id = $1",
+    [organisationId],
+  );
   await mirror.startMirrors({ after: null });
   expect(woken).toContain(organisationId);
   await rest(party);

@@ -53,8 +53,14 @@ async function roundsOf(party: CreditParty, most: number): Promise<number> {
 }
 
 /** From now on the ledger keeps numbers trimmed and takes none twice in another case. */
-async function foldNumbers({ organisationId, tenantId }: CreditParty, prefix: string): Promise<void> {
-  await world.pool.query("UPDATE demo_ledger.tenants SET folds_numbers = true WHERE tenant_id = $1", [tenantId]);
+async function foldNumbers(
+  { organisationId, tenantId }: CreditParty,
+  prefix: string,
+): Promise<void> {
+  await world.pool.query(
+    "UPDATE demo_ledger.tenants SET folds_numbers = true WHERE tenant_id = $1",
+    [tenantId],
+  );
   const text = "UPDATE organisations SET number_prefix = $2 WHERE id = $1";
   await world.pool.query(text, [organisationId, prefix]);
   // The ledger remembers its organisations until another one is made.
@@ -63,7 +69,9 @@ async function foldNumbers({ organisationId, tenantId }: CreditParty, prefix: st
 
 async function ledgerNumbers({ tenantId }: CreditParty): Promise<readonly string[]> {
   const text = "SELECT number FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number";
-  return (await world.pool.query<{ number: string }>(text, [tenantId])).rows.map(({ number }) => number);
+  return (await world.pool.query<{ number: string }>(text, [tenantId])).rows.map(
+    ({ number }) => number,
+  );
 }
 
 describe("an invoice whose number the ledger keeps in another form", () => {
@@ -119,7 +127,9 @@ test.each([
   expect(await operations(party)).toMatchObject([{ state: "uncertain", number_taken: 1 }]);
   await bringForward(party);
   await roundsOf(party, 4);
-  expect(await operations(party)).toMatchObject([{ state: "refused", reason: "duplicate_number", number_taken: 2 }]);
+  expect(await operations(party)).toMatchObject([
+    { state: "refused", reason: "duplicate_number", number_taken: 2 },
+  ]);
   expect(before - (await world.faultsLeft())).toBe(2);
   const { rows } = await world.pool.query<{ sync_error: string }>(
     `SELECT sync_error FROM invoices WHERE organisation_id = $1
@@ -151,8 +161,17 @@ describe("in a large organisation", () => {
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
     await world.postBatch(party);
     await bringForward(party);
-    const body = JSON.stringify({ ErrorNumber: 51, Type: "HighVolumeException", Message: "A high number of invoices" });
-    await world.fault(party, { match: "GET /api.xro/2.0/Invoices", kind: "status", status: 400, body });
+    const body = JSON.stringify({
+      ErrorNumber: 51,
+      Type: "HighVolumeException",
+      Message: "A high number of invoices",
+    });
+    await world.fault(party, {
+      match: "GET /api.xro/2.0/Invoices",
+      kind: "status",
+      status: 400,
+      body,
+    });
     await world.postBatch(party);
     const reason = "look-up failed: A high number of invoices";
     expect(await operations(party)).toMatchObject([{ state: "uncertain", reason }]);
@@ -167,7 +186,8 @@ describe("the idempotency key of a call", () => {
     const before = await world.faultsLeft();
     await world.raise(party, "-40", "40");
     // Less than could be put there, so that twice as much could be as well.
-    const text = "UPDATE ledger_jobs SET amount = 10 WHERE organisation_id = $1 AND kind = 'allocate_credit'";
+    const text =
+      "UPDATE ledger_jobs SET amount = 10 WHERE organisation_id = $1 AND kind = 'allocate_credit'";
     await world.pool.query(text, [party.organisationId]);
     const [{ note, invoice } = { note: "", invoice: "" }] = (
       await world.pool.query<{ note: string; invoice: string }>(
@@ -195,7 +215,10 @@ describe("the idempotency key of a call", () => {
     });
     await world.allocate(party);
     const planned = await plannedCredit(world.pool, party);
-    expect(planned.map(({ state, amount }) => `${state} ${amount}`)).toEqual(["done 10.00", "done 38.00"]);
+    expect(planned.map(({ state, amount }) => `${state} ${amount}`)).toEqual([
+      "done 10.00",
+      "done 38.00",
+    ]);
     const [booked] = await bookedCredit(world.pool, party);
     expect(booked?.allocations.map(({ amount }) => amount).sort()).toEqual(["10.00", "38.00"]);
   });

@@ -31,7 +31,8 @@ function activities(store: Partial<OutboxStore>, parts: Partial<PublishingDepend
   });
 }
 
-const ids = (count: number, of = "o") => Array.from({ length: count }, (_, number) => `${of}${number}`);
+const ids = (count: number, of = "o") =>
+  Array.from({ length: count }, (_, number) => `${of}${number}`);
 const objects = (count: number) => ids(count).map((id) => ({ kind: "customer" as const, id }));
 const endpoints = (count: number, of = "p") =>
   ids(count, of).map((endpointId) => ({ organisationId: "o", endpointId }));
@@ -75,7 +76,11 @@ test("a round tells in chunks of 200, and breaks off after two seconds with the 
     findDueEndpoints: async () => endpoints(3),
   };
   const { publishBatch } = activities(store);
-  expect(await publishBatch({ organisationId: "o", until })).toEqual({ told: 402, started: 3, isMore: true });
+  expect(await publishBatch({ organisationId: "o", until })).toEqual({
+    told: 402,
+    started: 3,
+    isMore: true,
+  });
   expect(chunks).toEqual([200, 200]);
 });
 
@@ -100,7 +105,11 @@ test("what cannot be told is told of, and the rest is told", async () => {
     },
     { onUnpublished: (organisationId, what) => void untold.push(organisationId, what) },
   );
-  expect(await publishBatch({ organisationId: "o", until })).toEqual({ told: 2, started: 0, isMore: false });
+  expect(await publishBatch({ organisationId: "o", until })).toEqual({
+    told: 2,
+    started: 0,
+    isMore: false,
+  });
   expect(untold).toEqual(["o", one]);
 });
 
@@ -119,7 +128,11 @@ test("endpoints with something due are started in pages, several at once, those 
       },
     },
   );
-  expect(await startDeliveriesDue({ after: null })).toEqual({ found: 500, started: 499, next: "p499" });
+  expect(await startDeliveriesDue({ after: null })).toEqual({
+    found: 500,
+    started: 499,
+    next: "p499",
+  });
   expect(new Set(started).size).toBe(500);
   expect(most).toBe(16);
   expect(await startDeliveriesDue({ after: "p499" })).toEqual({ found: 3, started: 2, next: null });
@@ -130,5 +143,9 @@ test("a round starts the deliveries to each endpoint of its organisation that ha
     { findDueEndpoints: async (organisationId) => (organisationId === "o" ? endpoints(20) : []) },
     { startDeliveries: async ({ endpointId }) => endpointId !== "p7" },
   );
-  expect(await publishBatch({ organisationId: "o", until })).toEqual({ told: 0, started: 19, isMore: false });
+  expect(await publishBatch({ organisationId: "o", until })).toEqual({
+    told: 0,
+    started: 19,
+    isMore: false,
+  });
 });

@@ -6,7 +6,10 @@ import { expect, test } from "vitest";
 import { unknownReferenceData } from "../../../src/domain/billing/ledger-validation.ts";
 import type { LedgerLine } from "../../../src/ledger/port/ledger.ts";
 import type { AmendmentLine, AmendmentToSend } from "../../../src/store/ledger-jobs/amendments.ts";
-import { faultOf, standingLines } from "../../../src/worker/activities/posting/request-amendment.ts";
+import {
+  faultOf,
+  standingLines,
+} from "../../../src/worker/activities/posting/request-amendment.ts";
 
 function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
   return {
@@ -29,7 +32,12 @@ function ledgers(ledgerLineId: string, line: Partial<LedgerLine> = {}): LedgerLi
   return { ledgerLineId, description: "Team: 2 to 3 seats", amount: "12.5000", ...line };
 }
 
-const plan = { kind: "plan", description: "3 × 12.5000", amount: "37.5000", ledger_line_id: "plan" } as const;
+const plan = {
+  kind: "plan",
+  description: "3 × 12.5000",
+  amount: "37.5000",
+  ledger_line_id: "plan",
+} as const;
 const planInLedger = ledgers("plan", { description: "Team: 3 × 12.5000", amount: "37.5000" });
 
 test("lines that stand there are found, each under its id", () => {
@@ -64,10 +72,14 @@ test("a re-priced line that stands under another id is found", () => {
 
 test("spaces and an arithmetic at its end make no other line of it", () => {
   const description = "Team:  2 to 3 seats (3 × 4.1667 = 12.50)";
-  expect(standingLines([ours("a")], [ledgers("x", { description })])).toEqual([{ id: "a", ledgerLineId: "x" }]);
+  expect(standingLines([ours("a")], [ledgers("x", { description })])).toEqual([
+    { id: "a", ledgerLineId: "x" },
+  ]);
   const long = ours("a", { description: "y".repeat(5_000) });
   const cut = `Team: ${"y".repeat(3_960)} (3 × 4.1667 = 12.50)`;
-  expect(standingLines([long], [ledgers("x", { description: cut })])).toEqual([{ id: "a", ledgerLineId: "x" }]);
+  expect(standingLines([long], [ledgers("x", { description: cut })])).toEqual([
+    { id: "a", ledgerLineId: "x" },
+  ]);
 });
 
 test("two that look alike need two lines, and one that another of ours is known by answers for none", () => {
@@ -78,13 +90,21 @@ test("two that look alike need two lines, and one that another of ours is known 
   ]);
   const known = ours("a", { amending: false, ledger_line_id: "x" });
   expect(standingLines([known, ours("b")], [ledgers("x")])).toBeNull();
-  expect(standingLines([known, ours("b")], [ledgers("x"), ledgers("y")])).toEqual([{ id: "b", ledgerLineId: "y" }]);
+  expect(standingLines([known, ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
+    { id: "b", ledgerLineId: "y" },
+  ]);
 });
 
 test("an amendment that may have taken effect is the ledger's to judge, whatever it is known to offer; a first attempt is judged here", () => {
   const amendment: AmendmentToSend = {
     ...{ id: "a", attempts: 1, joins: true, is_awaited: false, skip_validation: false },
-    ...{ subscription_id: "s", invoice_id: "i", number: "INV-0001", ledger_id: "l", lines: [ours("a")] },
+    ...{
+      subscription_id: "s",
+      invoice_id: "i",
+      number: "INV-0001",
+      ledger_id: "l",
+      lines: [ours("a")],
+    },
   };
   const archived = { ...unknownReferenceData, accounts: { "200": false } };
   expect(faultOf(amendment, archived)).toMatchObject({ reason: "account_invalid" });
@@ -92,7 +112,9 @@ test("an amendment that may have taken effect is the ledger's to judge, whatever
   expect(faultOf({ ...amendment, skip_validation: true }, archived)).toBeNull();
   // What is wrong in itself was so at the first attempt: nothing can have come of that.
   const unknownPlan = [ours("a", { ...plan, ledger_line_id: null })];
-  expect(faultOf({ ...amendment, attempts: 2, lines: unknownPlan }, unknownReferenceData)).toMatchObject({
+  expect(
+    faultOf({ ...amendment, attempts: 2, lines: unknownPlan }, unknownReferenceData),
+  ).toMatchObject({
     reason: "validation",
   });
 });

@@ -47,13 +47,18 @@ test("an e-mail of an invoice that is partly paid is seen within a day", async (
     ["demo_ledger.invoices", "updated_at", "tenant_id", party.tenantId],
     ["invoices", "ledger_updated_at", "organisation_id", party.organisationId],
   ]) {
-    await world.pool.query(`UPDATE ${table} SET ${column} = ${column} - interval '2 hours' WHERE ${owner} = $1`, [id]);
+    await world.pool.query(
+      `UPDATE ${table} SET ${column} = ${column} - interval '2 hours' WHERE ${owner} = $1`,
+      [id],
+    );
   }
   await hand.send("INV-0001");
   await hand.send("INV-0002");
   const sent = async () => {
     const text = "SELECT number FROM invoices WHERE organisation_id = $1 AND sent ORDER BY number";
-    return (await world.pool.query<{ number: string }>(text, [party.organisationId])).rows.map((row) => row.number);
+    return (await world.pool.query<{ number: string }>(text, [party.organisationId])).rows.map(
+      (row) => row.number,
+    );
   };
   await sweep(party);
   const day = "UPDATE ledger_sync_cursors SET part_paid_looked_at = $2 WHERE organisation_id = $1";

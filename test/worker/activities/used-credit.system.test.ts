@@ -66,27 +66,43 @@ describe.concurrent("credit that was used on an invoice that we do not have", ()
       },
     ]);
     expect((await ourDue(world.pool, party))[1]).toMatchObject({ due: "16.00" });
-    expect(await bookedCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00" }]);
+    expect(await bookedCredit(world.pool, party)).toMatchObject([
+      { status: "PAID", remaining: "0.00" },
+    ]);
   });
 
   test("is not left where it was all of it", async () => {
     const party = await usedElsewhere("12");
     await world.raise(party, "20");
     expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
-    expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00", allocations: [] }]);
+    expect(await ourCredit(world.pool, party)).toMatchObject([
+      { status: "PAID", remaining: "0.00", allocations: [] },
+    ]);
     await world.raise(party, "5");
-    expect(await plannedCredit(world.pool, party)).toMatchObject([{ state: "refused", reason: "amount_exceeds" }]);
+    expect(await plannedCredit(world.pool, party)).toMatchObject([
+      { state: "refused", reason: "amount_exceeds" },
+    ]);
   });
 
   test("leaves one refusal where the ledger says no to the rest, however often it is asked", async () => {
     const party = await usedElsewhere("4");
-    await world.fault(party, { kind: "refuse", match: allocations, messages: ["The lock date has passed."], times: 2 });
+    await world.fault(party, {
+      kind: "refuse",
+      match: allocations,
+      messages: ["The lock date has passed."],
+      times: 2,
+    });
     await world.raise(party, "20");
     expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
-    for (let time = 0; time < 3; time += 1) expect(await world.round(party)).toMatchObject({ state: "settled" });
+    for (let time = 0; time < 3; time += 1)
+      expect(await world.round(party)).toMatchObject({ state: "settled" });
     const message = "The lock date has passed.";
-    expect(await plannedCredit(world.pool, party)).toMatchObject([{ state: "refused", amount: "8.00", message }]);
-    expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "AUTHORISED", remaining: "8.00" }]);
+    expect(await plannedCredit(world.pool, party)).toMatchObject([
+      { state: "refused", amount: "8.00", message },
+    ]);
+    expect(await ourCredit(world.pool, party)).toMatchObject([
+      { status: "AUTHORISED", remaining: "8.00" },
+    ]);
   });
 });
 
@@ -106,12 +122,18 @@ describe.concurrent("a look-up after a lost answer takes over our note", () => {
     await spendCredit(world.pool, party, amount, invoice);
     await world.settle(party);
     const own = isOurs ? [{ invoice, amount: `${amount}.00` }] : [];
-    expect(await ourCredit(world.pool, party)).toMatchObject([{ number: "CN-0001", remaining, allocations: own }]);
+    expect(await ourCredit(world.pool, party)).toMatchObject([
+      { number: "CN-0001", remaining, allocations: own },
+    ]);
     if (isOurs) await expectSameCredit(world.pool, party);
     await world.raise(party, "50");
     await world.allocate(party);
-    expect(await bookedCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00" }]);
-    expect(await ourCredit(world.pool, party)).toMatchObject([{ status: "PAID", remaining: "0.00" }]);
+    expect(await bookedCredit(world.pool, party)).toMatchObject([
+      { status: "PAID", remaining: "0.00" },
+    ]);
+    expect(await ourCredit(world.pool, party)).toMatchObject([
+      { status: "PAID", remaining: "0.00" },
+    ]);
   });
 });
 
@@ -119,7 +141,8 @@ test("a look-up after a lost answer takes over our invoice and our note by their
   const party = await world.party();
   const hand = bookkeeper(world.pool, world.demoUrl, party.tenantId);
   await hand.addContact("NEW", "New Holdings");
-  for (const match of ["PUT /api.xro/2.0/Invoices", notes]) await world.fault(party, { kind: "drop_after", match });
+  for (const match of ["PUT /api.xro/2.0/Invoices", notes])
+    await world.fault(party, { kind: "drop_after", match });
   await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "50");
   await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
   await untilThere(party, "INV-0001", "CN-0001");
@@ -147,9 +170,13 @@ test("an uncertain allocation waits as long as the connection is paused, and nob
   );
   const { nextInMs } = await world.round(party);
   expect(nextInMs).toBeGreaterThan(50 * 60_000);
-  const neglected = (await findStaleJobs(world.pool, 0)).filter((work) => work.organisationId === party.organisationId);
+  const neglected = (await findStaleJobs(world.pool, 0)).filter(
+    (work) => work.organisationId === party.organisationId,
+  );
   expect(neglected).toEqual([]);
-  expect(await plannedCredit(world.pool, party)).toMatchObject([{ state: "uncertain", reason: "day limit" }]);
+  expect(await plannedCredit(world.pool, party)).toMatchObject([
+    { state: "uncertain", reason: "day limit" },
+  ]);
 });
 
 test("everything that was ordered to go wrong has gone wrong", async () => {

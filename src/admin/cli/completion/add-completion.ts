@@ -21,7 +21,9 @@ Examples:
 export function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command("completion")
-    .description("Write the completion script of a shell, which makes this program known there as billing.")
+    .description(
+      "Write the completion script of a shell, which makes this program known there as billing.",
+    )
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(scripts)))
     .addHelpText("after", examples)
     .action((shell: keyof typeof scripts) => {

@@ -46,7 +46,9 @@ interface Called {
 }
 
 function verbsOf(nouns: readonly NounWords[]): readonly Called[] {
-  return nouns.flatMap((noun) => noun.verbs.map((verb) => ({ path: `${noun.word} ${verb.word}`, verb })));
+  return nouns.flatMap((noun) =>
+    noun.verbs.map((verb) => ({ path: `${noun.word} ${verb.word}`, verb })),
+  );
 }
 
 function wordList(words: readonly Word[]): string {

@@ -29,7 +29,10 @@ export interface NounWords extends VerbWords {
 
 /** Reads the tree of a program: nouns, verbs, options and their values. */
 export function commandTree(program: Command): readonly NounWords[] {
-  return program.commands.map((noun) => ({ ...verbWords(noun), verbs: noun.commands.map(verbWords) }));
+  return program.commands.map((noun) => ({
+    ...verbWords(noun),
+    verbs: noun.commands.map(verbWords),
+  }));
 }
 
 function verbWords(command: Command): VerbWords {

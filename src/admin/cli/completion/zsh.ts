@@ -61,7 +61,9 @@ function valueCases(noun: NounWords, verb: VerbWords): string {
     .filter(({ takesValue }) => takesValue)
     .map(({ word, values }) => {
       const then =
-        values.length > 0 ? `found=(${plainWords(values)}); _describe 'value' found; return` : "_files; return";
+        values.length > 0
+          ? `found=(${plainWords(values)}); _describe 'value' found; return`
+          : "_files; return";
       return `        ${quoted(`${noun.word} ${verb.word} ${word}`)}) ${then} ;;\n`;
     })
     .join("");
@@ -74,7 +76,10 @@ function placeCases(noun: NounWords, verb: VerbWords): string {
   return verb.places
     .map((choices, index) => ({ choices, at: `${noun.word} ${verb.word} ${firstPlace + index}` }))
     .filter(({ choices }) => choices.length > 0)
-    .map(({ choices, at }) => `        ${quoted(at)}) found=(${plainWords(choices)}); _describe 'value' found ;;\n`)
+    .map(
+      ({ choices, at }) =>
+        `        ${quoted(at)}) found=(${plainWords(choices)}); _describe 'value' found ;;\n`,
+    )
     .join("");
 }
 

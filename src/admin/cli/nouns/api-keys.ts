@@ -39,7 +39,8 @@ export const apiKeys: Noun = {
       summary: "Revoke a key: it is refused from the next request on, for good.",
       examples: ["api-keys revoke 0199a0b2-4444-7000-8000-000000000001 --yes"],
       places: ["id"],
-      irreversible: ({ id }) => `The key ${String(id)} is refused from the next request on, for good.`,
+      irreversible: ({ id }) =>
+        `The key ${String(id)} is refused from the next request on, for good.`,
     },
   ],
 };

@@ -10,7 +10,8 @@ const { method } = BillingService;
 /** Shows, retries and runs billing. */
 export const billing: Noun = {
   name: "billing",
-  summary: "Look at what is due, find subscriptions that billing set aside, and have them tried again",
+  summary:
+    "Look at what is due, find subscriptions that billing set aside, and have them tried again",
   verbs: [
     {
       name: "get",

@@ -62,7 +62,8 @@ export const charges: Noun = {
     {
       name: "set-status",
       method: method.setChargeStatus,
-      summary: "Move a charge: draft to active; active to legacy or inactive; legacy back to active.",
+      summary:
+        "Move a charge: draft to active; active to legacy or inactive; legacy back to active.",
       examples: ["charges set-status onboarding active"],
       places: ["id", "status"],
       lookups,

@@ -37,7 +37,8 @@ export const clock: Noun = {
       extra: [
         {
           flags: "--wait [seconds]",
-          description: "wait until the clock is there and show how it comes on, 300 seconds at most if none are given",
+          description:
+            "wait until the clock is there and show how it comes on, 300 seconds at most if none are given",
         },
       ],
       work: advanceClock,

@@ -47,13 +47,23 @@ export const customers: Noun = {
       fileFields: ["contacts"],
       takesFile: true,
       extra: [
-        { flags: "--contact <ids...>", description: "the ledger's ids of contacts, as many as there are" },
+        {
+          flags: "--contact <ids...>",
+          description: "the ledger's ids of contacts, as many as there are",
+        },
         {
           flags: "--all",
-          description: "every contact of the ledger that can be imported, a thousand by one call to it",
+          description:
+            "every contact of the ledger that can be imported, a thousand by one call to it",
         },
-        { flags: "--include-suppliers", description: "with --all: those too that are only suppliers in the ledger" },
-        { flags: "--cursor <cursor>", description: "with --all: go on where an import was broken off" },
+        {
+          flags: "--include-suppliers",
+          description: "with --all: those too that are only suppliers in the ledger",
+        },
+        {
+          flags: "--cursor <cursor>",
+          description: "with --all: go on where an import was broken off",
+        },
         {
           flags: "--search <text>",
           description: "with --all: only contacts with this text in name, code or e-mail address",

@@ -11,16 +11,22 @@ const { method } = DocumentService;
 /** Lists, shows and retries documents. */
 export const documents: Noun = {
   name: "documents",
-  summary: "Find invoices and credit notes of which something failed or waits, and ask the ledger again",
+  summary:
+    "Find invoices and credit notes of which something failed or waits, and ask the ledger again",
   verbs: [
     {
       name: "list",
       method: method.listDocuments,
-      summary: "List the documents of which something failed or waits, newest first, each with its reason.",
+      summary:
+        "List the documents of which something failed or waits, newest first, each with its reason.",
       details:
         "What failed or waits is the creation of the document, an invoice's amendment, or a credit's allocation. One that drifts " +
         "comes to another amount in the ledger than here: ledger_subtotal beside subtotal.",
-      examples: ["documents list --state failed", "documents list --state drift", "documents list --all --json"],
+      examples: [
+        "documents list --state failed",
+        "documents list --state drift",
+        "documents list --all --json",
+      ],
       fields: { state: "only documents that stand so with the ledger" },
       columns: [
         "id",
@@ -63,7 +69,8 @@ export const documents: Noun = {
         },
       ],
       work: retryDocument,
-      failed: ({ state }, { wait }) => wait !== undefined && state !== "synced" && state !== "drift",
+      failed: ({ state }, { wait }) =>
+        wait !== undefined && state !== "synced" && state !== "drift",
     },
   ],
 };

@@ -35,21 +35,28 @@ export const ledger: Noun = {
       },
       takesFile: true,
       irreversible: ({ skip_check: skipped }) =>
-        skipped === true ? "Credentials that the connection has now are replaced, by ones that nobody tried." : null,
+        skipped === true
+          ? "Credentials that the connection has now are replaced, by ones that nobody tried."
+          : null,
     },
     {
       name: "authorise",
       method: method.beginLedgerAuthorisation,
-      summary: "Connect the organisation by a person's consent: answers the address to open in a browser.",
+      summary:
+        "Connect the organisation by a person's consent: answers the address to open in a browser.",
       details:
         "The address is good once, for ten minutes. The browser comes back to the admin port, which connects the organisation. " +
         "With --wait the command ends when it is connected: with 1 where it is not.",
       examples: ["ledger authorise --wait", "ledger authorise --json"],
       extra: [
-        { flags: "--wait [seconds]", description: "wait for what comes of it, 600 seconds at most if none are given" },
+        {
+          flags: "--wait [seconds]",
+          description: "wait for what comes of it, 600 seconds at most if none are given",
+        },
       ],
       work: authoriseLedger,
-      failed: ({ status }, { wait }) => wait !== undefined && status !== "connected" && status !== "choose",
+      failed: ({ status }, { wait }) =>
+        wait !== undefined && status !== "connected" && status !== "choose",
     },
     {
       name: "authorisation",
@@ -67,7 +74,8 @@ export const ledger: Noun = {
     {
       name: "disconnect",
       method: method.disconnectLedger,
-      summary: "Disconnect the organisation: customers and documents stay, and all work with the ledger waits.",
+      summary:
+        "Disconnect the organisation: customers and documents stay, and all work with the ledger waits.",
       details:
         "A connection by consent is ended in the ledger first. Everything goes on when the same tenant is connected again.",
       examples: [
@@ -75,13 +83,17 @@ export const ledger: Noun = {
         "ledger disconnect --skip-ledger    # the ledger does not let us in any more",
       ],
       fields: { skip_ledger: "do not ask the ledger to end the connection" },
-      irreversible: () => "Its credentials and tokens are deleted: an owner has to connect it again.",
+      irreversible: () =>
+        "Its credentials and tokens are deleted: an owner has to connect it again.",
     },
     {
       name: "get",
       method: method.getLedgerConnection,
       summary: "Show the connection, without its secret.",
-      examples: ["ledger get", "ledger get --organisation 0199a0b2-0000-7000-8000-000000000001 --json"],
+      examples: [
+        "ledger get",
+        "ledger get --organisation 0199a0b2-0000-7000-8000-000000000001 --json",
+      ],
     },
     {
       name: "check",
@@ -93,7 +105,8 @@ export const ledger: Noun = {
     {
       name: "sync",
       method: LedgerMirrorService.method.syncLedger,
-      summary: "Read again at once what people changed in the ledger, and show what that changed here.",
+      summary:
+        "Read again at once what people changed in the ledger, and show what that changed here.",
       details: "Ends with 1 where it is not done within 20 seconds; it then goes on by itself.",
       examples: ["ledger sync", "ledger sync --json"],
       failed: ({ finished }) => finished !== true,
@@ -101,7 +114,8 @@ export const ledger: Noun = {
     {
       name: "status",
       method: LedgerMirrorService.method.getLedgerSync,
-      summary: "Show how the ledger is followed: when it was read last, what that changed, and what waits.",
+      summary:
+        "Show how the ledger is followed: when it was read last, what that changed, and what waits.",
       examples: ["ledger status"],
     },
     {

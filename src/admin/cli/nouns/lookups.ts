@@ -14,4 +14,7 @@ export const chargeByCode: Lookup = { kind: "charge", list: ChargeService.method
 export const meterByCode: Lookup = { kind: "meter", list: MeterService.method.listMeters };
 
 /** Finds a customer by its code. */
-export const customerByCode: Lookup = { kind: "customer", list: CustomerService.method.listCustomers };
+export const customerByCode: Lookup = {
+  kind: "customer",
+  list: CustomerService.method.listCustomers,
+};

@@ -32,7 +32,8 @@ export const mapping: Noun = {
         plan: "a plan's id or code: only its lines",
         charge: "a charge's id or code: only its lines",
         meter: "a meter's id or code: only its lines",
-        revenue_account: "the revenue account, by its code in the ledger; without one units cannot be changed",
+        revenue_account:
+          "the revenue account, by its code in the ledger; without one units cannot be changed",
         tax_type: "the tax type, by its code in the ledger",
         skip_check: "save without looking both up in the ledger first",
       },

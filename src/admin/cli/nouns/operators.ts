@@ -23,7 +23,10 @@ export const operators: Noun = {
       method: method.createOperator,
       summary: "Create an operator; it has no token yet.",
       examples: ["operators create --name 'Ada Lovelace' --role admin"],
-      fields: { name: "its name", role: "what it may do; each role may do all that the one before it may" },
+      fields: {
+        name: "its name",
+        role: "what it may do; each role may do all that the one before it may",
+      },
     },
     {
       name: "list",
@@ -55,7 +58,9 @@ export const operatorTokens: Noun = {
       name: "create",
       method: method.createOperatorToken,
       summary: "Create a token; its value stands alone on the standard output, this once.",
-      examples: ["operator-tokens create --operator 0199a0b2-6666-7000-8000-000000000001 --name Laptop > token.txt"],
+      examples: [
+        "operator-tokens create --operator 0199a0b2-6666-7000-8000-000000000001 --name Laptop > token.txt",
+      ],
       fields: {
         operator: "the operator's id",
         name: "where it is used",
@@ -66,7 +71,10 @@ export const operatorTokens: Noun = {
       name: "list",
       method: method.listOperatorTokens,
       summary: "List tokens, newest first, revoked and expired ones too.",
-      examples: ["operator-tokens list", "operator-tokens list --operator 0199a0b2-6666-7000-8000-000000000001"],
+      examples: [
+        "operator-tokens list",
+        "operator-tokens list --operator 0199a0b2-6666-7000-8000-000000000001",
+      ],
       fields: { operator: "only tokens of the operator with this id" },
       columns: ["id", "operator", "name", "hint", "status", "expires_at", "last_used_at"],
     },
@@ -76,7 +84,8 @@ export const operatorTokens: Noun = {
       summary: "Revoke a token: it is refused from the next request on, for good.",
       examples: ["operator-tokens revoke 0199a0b2-7777-7000-8000-000000000001 --yes"],
       places: ["id"],
-      irreversible: ({ id }) => `The token ${String(id)} is refused from the next request on, for good.`,
+      irreversible: ({ id }) =>
+        `The token ${String(id)} is refused from the next request on, for good.`,
     },
   ],
 };

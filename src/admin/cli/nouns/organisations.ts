@@ -8,7 +8,8 @@ const settings = {
   name: "its name",
   timezone: "the IANA name of its timezone, such as Pacific/Auckland",
   default_currency: "its ISO 4217 currency code",
-  can_create_ledger_contacts: "customers, and contacts in the ledger, may be created through the API",
+  can_create_ledger_contacts:
+    "customers, and contacts in the ledger, may be created through the API",
   usage_allowed: "usage may be reported through the API",
   invoice_create_days:
     "days ahead of the renewal date that renewal invoices are raised; from then on changes of units amend or are separate",
@@ -55,7 +56,15 @@ export const organisations: Noun = {
       method: method.listOrganisations,
       summary: "List organisations, newest first.",
       examples: ["organisations list", "organisations list --all --json"],
-      columns: ["id", "name", "default_currency", "timezone", "livemode", "setup_mode", "ledger_connected"],
+      columns: [
+        "id",
+        "name",
+        "default_currency",
+        "timezone",
+        "livemode",
+        "setup_mode",
+        "ledger_connected",
+      ],
     },
     {
       name: "get",

@@ -53,8 +53,10 @@ export const usage: Noun = {
     {
       name: "events",
       method: method.listUsageEvents,
-      summary: "List the events of a subscription that count, by bill, period and meter, the newest first.",
-      details: "Voided events show in audit list --target with the subscription's id, and in usage get.",
+      summary:
+        "List the events of a subscription that count, by bill, period and meter, the newest first.",
+      details:
+        "Voided events show in audit list --target with the subscription's id, and in usage get.",
       examples: [
         "usage events 0199a0b2-6666-7000-8000-000000000001",
         "usage events 0199a0b2-6666-7000-8000-000000000001 --meter api-calls --period 3 --limit 100",
@@ -62,7 +64,16 @@ export const usage: Noun = {
       places: ["subscription"],
       fields: { meter, period: "only of the period with this number, 0 being the first" },
       lookups,
-      columns: ["id", "meter.code", "quantity", "timestamp", "received", "period.start", "billed", document],
+      columns: [
+        "id",
+        "meter.code",
+        "quantity",
+        "timestamp",
+        "received",
+        "period.start",
+        "billed",
+        document,
+      ],
     },
     {
       name: "get",

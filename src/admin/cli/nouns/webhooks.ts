@@ -15,7 +15,8 @@ const endpointVerbs: readonly Verb[] = [
   {
     name: "create",
     method: method.createWebhookEndpoint,
-    summary: "Create an endpoint; its signing secret stands alone on the standard output, this once.",
+    summary:
+      "Create an endpoint; its signing secret stands alone on the standard output, this once.",
     details:
       "Events are sent to the url: https, on port 443 or 8443, of a host of the public network. It is enabled at once, and told all " +
       "kinds of events unless some are given.",
@@ -24,7 +25,10 @@ const endpointVerbs: readonly Verb[] = [
       "webhooks create https://hooks.example.com/billing --kinds subscription.created,subscription.ended",
     ],
     places: ["url"],
-    fields: { description, kinds: "the kinds of events that it is told, with commas; all if left out" },
+    fields: {
+      description,
+      kinds: "the kinds of events that it is told, with commas; all if left out",
+    },
   },
   {
     name: "list",
@@ -32,7 +36,16 @@ const endpointVerbs: readonly Verb[] = [
     summary: "List endpoints, newest first, enabled and disabled ones unless a status is given.",
     examples: ["webhooks list", "webhooks list --status enabled --json"],
     fields: { status: "only endpoints with this status" },
-    columns: ["id", "url", "kinds", "status", "failures", "failing_since", "disabled_reason", "description"],
+    columns: [
+      "id",
+      "url",
+      "kinds",
+      "status",
+      "failures",
+      "failing_since",
+      "disabled_reason",
+      "description",
+    ],
   },
   {
     name: "get",
@@ -66,7 +79,8 @@ const endpointVerbs: readonly Verb[] = [
   {
     name: "rotate",
     method: method.rotateWebhookSecret,
-    summary: "Give an endpoint a new signing secret, which stands alone on the standard output, this once.",
+    summary:
+      "Give an endpoint a new signing secret, which stands alone on the standard output, this once.",
     details:
       "The secret before it signs as well for 24 hours: time for the receiver to change to the new one. Within that time another rotation " +
       "says which of the two stops at once: --drop-current where the answer of the last one was lost and nobody has its secret, " +
@@ -113,7 +127,10 @@ const deliveryVerbs: readonly Verb[] = [
     examples: [`webhooks test ${endpoint} --wait`, `webhooks test ${endpoint}`],
     places: ["id"],
     extra: [
-      { flags: "--wait [seconds]", description: "wait for what it answers, 60 seconds at most if none are given" },
+      {
+        flags: "--wait [seconds]",
+        description: "wait for what it answers, 60 seconds at most if none are given",
+      },
     ],
     work: sendTestEvent,
     failed: ({ state }, { wait }) => wait !== undefined && state !== "delivered",
@@ -147,7 +164,8 @@ const deliveryVerbs: readonly Verb[] = [
   {
     name: "delivery",
     method: method.getWebhookDelivery,
-    summary: "Show a delivery with its attempts, what the endpoint answered to each, and the body that is sent.",
+    summary:
+      "Show a delivery with its attempts, what the endpoint answered to each, and the body that is sent.",
     examples: [`webhooks delivery ${delivery}`, `webhooks delivery ${delivery} --json`],
     places: ["id"],
   },

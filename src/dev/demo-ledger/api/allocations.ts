@@ -20,13 +20,20 @@ import { wrongStatus } from "../documents/document-rules.ts";
 import { loadDocument, selectedOf } from "../documents/document-store.ts";
 import { amountDueOf, type InvoiceRow } from "../documents/invoice-rows.ts";
 import { type DemoAnswer, jsonAnswer, notFoundAnswer, validationAnswer } from "./answers.ts";
-import { type ApiRequest, finishedAnswer, isSummarised, readElements, refusedEcho } from "./api-request.ts";
+import {
+  type ApiRequest,
+  finishedAnswer,
+  isSummarised,
+  readElements,
+  refusedEcho,
+} from "./api-request.ts";
 import { isUuid } from "./contacts.ts";
 import { creditNotes } from "./credit-notes.ts";
 import { invoices } from "./invoices.ts";
 
 // Xero's texts as far as they are known. The other refusals have our words.
-const aboveOutstanding = "Credit Note cannot be allocated as amount is greater than amount outstanding";
+const aboveOutstanding =
+  "Credit Note cannot be allocated as amount is greater than amount outstanding";
 const alreadyPaid = "The invoice you are trying to allocate to has already been paid off";
 const otherContact = "Credit Note cannot be allocated to an invoice of another contact";
 const otherCurrency = "Credit Note cannot be allocated to an invoice in another currency";
@@ -38,7 +45,11 @@ const noDate = "The Date is not a valid date.";
  * `PUT /CreditNotes/{id}/Allocations`: adds allocations to the existing ones. The answer has no
  * ids.
  */
-export async function createAllocations(request: ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
+export async function createAllocations(
+  request: ApiRequest,
+  client: Queryable,
+  id: string,
+): Promise<DemoAnswer> {
   const read = readElements(request, "Allocations");
   if (!("kind" in read)) return read;
   const note = await lockCreditNote(request, client, id);
@@ -77,15 +88,20 @@ export async function removeAllocation(
   const own = await loadAllocations(client, "credit_note_id", [note.id]);
   const allocation = own.find((one) => one.allocation_id === allocationId.toLowerCase());
   if (!allocation) return notFoundAnswer();
-  const messages = request.refusalOf(note.number, note.id, allocation.allocation_id, allocation.invoice_id);
+  const messages = request.refusalOf(
+    note.number,
+    note.id,
+    allocation.allocation_id,
+    allocation.invoice_id,
+  );
   if (messages.length > 0) {
     return validationAnswer([refusedEcho({ AllocationID: allocation.allocation_id }, messages)]);
   }
   await lockInvoices(request, client, [allocation.invoice_id]);
-  await client.query("delete from demo_ledger.credit_allocations where tenant_id = $1 and allocation_id = $2", [
-    request.tenant.tenantId,
-    allocation.allocation_id,
-  ]);
+  await client.query(
+    "delete from demo_ledger.credit_allocations where tenant_id = $1 and allocation_id = $2",
+    [request.tenant.tenantId, allocation.allocation_id],
+  );
   await recordSums(client, request.tenant.tenantId, note.id, [allocation.invoice_id]);
   return jsonAnswer(200, presentRemovedAllocation(allocation));
 }
@@ -112,7 +128,9 @@ function createDocumentValidation(
     const messages = [
       ...closed,
       ...(closed.length === 0 && invoice ? pairFaults(note, invoice) : []),
-      ...(closed.length === 0 && amount > (remaining < open ? remaining : open) ? [aboveOutstanding] : []),
+      ...(closed.length === 0 && amount > (remaining < open ? remaining : open)
+        ? [aboveOutstanding]
+        : []),
       ...(amount <= 0n ? [noAmount] : []),
       ...(allocatedOn ? [] : [noDate]),
       ...request.refusalOf(note.number, note.id, invoiceId),
@@ -129,7 +147,9 @@ function closedFaults(note: CreditNoteRow, invoice: InvoiceRow | undefined): rea
   // A note without remaining credit is PAID: the refusal is then about the amount.
   if (note.status !== "AUTHORISED" && note.status !== "PAID") return [wrongStatus(creditNoteNames)];
   if (!invoice) return [noInvoice];
-  return invoice.status === "AUTHORISED" || invoice.status === "PAID" ? [] : [wrongStatus({ title: "Invoice" })];
+  return invoice.status === "AUTHORISED" || invoice.status === "PAID"
+    ? []
+    : [wrongStatus({ title: "Invoice" })];
 }
 
 function pairFaults(note: CreditNoteRow, invoice: InvoiceRow): readonly string[] {
@@ -140,8 +160,18 @@ function pairFaults(note: CreditNoteRow, invoice: InvoiceRow): readonly string[]
   ];
 }
 
-function lockCreditNote(request: ApiRequest, client: Queryable, id: string): Promise<CreditNoteRow | undefined> {
-  return loadDocument<CreditNoteRow>(client, creditNotes.table, request.tenant.tenantId, id, "for update");
+function lockCreditNote(
+  request: ApiRequest,
+  client: Queryable,
+  id: string,
+): Promise<CreditNoteRow | undefined> {
+  return loadDocument<CreditNoteRow>(
+    client,
+    creditNotes.table,
+    request.tenant.tenantId,
+    id,
+    "for update",
+  );
 }
 
 async function lockInvoices(

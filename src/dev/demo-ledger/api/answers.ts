@@ -20,7 +20,11 @@ export function jsonAnswer(status: number, value: unknown): DemoAnswer {
 }
 
 /** Returns a list in Xero's envelope. */
-export function listAnswer(member: string, elements: readonly object[], extra: object = {}): DemoAnswer {
+export function listAnswer(
+  member: string,
+  elements: readonly object[],
+  extra: object = {},
+): DemoAnswer {
   return jsonAnswer(200, {
     Id: randomUUID(),
     Status: "OK",
@@ -96,5 +100,11 @@ export function validationErrors(messages: readonly string[]): readonly object[]
 }
 
 function problemAnswer(status: number, title: string, detail: string): DemoAnswer {
-  return jsonAnswer(status, { Type: null, Title: title, Status: status, Detail: detail, Instance: randomUUID() });
+  return jsonAnswer(status, {
+    Type: null,
+    Title: title,
+    Status: status,
+    Detail: detail,
+    Instance: randomUUID(),
+  });
 }

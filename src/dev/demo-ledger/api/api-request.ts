@@ -79,12 +79,20 @@ export type Settled =
  * Returns the answer to a create. With summarised errors it is 400 with the refused elements, else
  * 200 with all in order.
  */
-export function finishedAnswer(request: ApiRequest, member: string, settled: readonly Settled[]): DemoAnswer {
+export function finishedAnswer(
+  request: ApiRequest,
+  member: string,
+  settled: readonly Settled[],
+): DemoAnswer {
   const refused = settled.filter(({ kind }) => kind === "refused");
-  if (refused.length > 0 && isSummarised(request)) return validationAnswer(refused.map(({ element }) => element));
+  if (refused.length > 0 && isSummarised(request))
+    return validationAnswer(refused.map(({ element }) => element));
   return listAnswer(
     member,
-    settled.map(({ kind, element }) => ({ ...element, StatusAttributeString: kind === "made" ? "OK" : "ERROR" })),
+    settled.map(({ kind, element }) => ({
+      ...element,
+      StatusAttributeString: kind === "made" ? "OK" : "ERROR",
+    })),
   );
 }
 
@@ -120,7 +128,8 @@ function echoOf(sent: ExactObject): object {
 }
 
 function echoOfMember(name: string, value: ExactJson | undefined): unknown {
-  if (typeof value === "string") return numericMembers.has(name) && isPlainNumber(value) ? numberToken(value) : value;
+  if (typeof value === "string")
+    return numericMembers.has(name) && isPlainNumber(value) ? numberToken(value) : value;
   if (Array.isArray(value)) return value.map((one) => echoOfMember(name, one));
   const inner = objectOf(value);
   return inner ? echoOf(inner) : value;

@@ -23,14 +23,70 @@ export interface DemoTaxRate {
 
 /** The chart of accounts. Account 205 is archived, to show the refusal of an archived account. */
 export const demoAccounts: readonly DemoAccount[] = [
-  { code: "090", name: "Business Bank Account", type: "BANK", class: "ASSET", status: "ACTIVE", taxType: "NONE" },
-  { code: "200", name: "Sales", type: "REVENUE", class: "REVENUE", status: "ACTIVE", taxType: "OUTPUT2" },
-  { code: "201", name: "Subscriptions", type: "REVENUE", class: "REVENUE", status: "ACTIVE", taxType: "OUTPUT2" },
-  { code: "202", name: "Usage", type: "REVENUE", class: "REVENUE", status: "ACTIVE", taxType: "OUTPUT2" },
-  { code: "205", name: "Sales (old)", type: "REVENUE", class: "REVENUE", status: "ARCHIVED", taxType: "OUTPUT2" },
-  { code: "260", name: "Other Revenue", type: "OTHERINCOME", class: "REVENUE", status: "ACTIVE", taxType: "OUTPUT2" },
-  { code: "400", name: "Advertising", type: "EXPENSE", class: "EXPENSE", status: "ACTIVE", taxType: "INPUT2" },
-  { code: "610", name: "Accounts Receivable", type: "CURRENT", class: "ASSET", status: "ACTIVE", taxType: "NONE" },
+  {
+    code: "090",
+    name: "Business Bank Account",
+    type: "BANK",
+    class: "ASSET",
+    status: "ACTIVE",
+    taxType: "NONE",
+  },
+  {
+    code: "200",
+    name: "Sales",
+    type: "REVENUE",
+    class: "REVENUE",
+    status: "ACTIVE",
+    taxType: "OUTPUT2",
+  },
+  {
+    code: "201",
+    name: "Subscriptions",
+    type: "REVENUE",
+    class: "REVENUE",
+    status: "ACTIVE",
+    taxType: "OUTPUT2",
+  },
+  {
+    code: "202",
+    name: "Usage",
+    type: "REVENUE",
+    class: "REVENUE",
+    status: "ACTIVE",
+    taxType: "OUTPUT2",
+  },
+  {
+    code: "205",
+    name: "Sales (old)",
+    type: "REVENUE",
+    class: "REVENUE",
+    status: "ARCHIVED",
+    taxType: "OUTPUT2",
+  },
+  {
+    code: "260",
+    name: "Other Revenue",
+    type: "OTHERINCOME",
+    class: "REVENUE",
+    status: "ACTIVE",
+    taxType: "OUTPUT2",
+  },
+  {
+    code: "400",
+    name: "Advertising",
+    type: "EXPENSE",
+    class: "EXPENSE",
+    status: "ACTIVE",
+    taxType: "INPUT2",
+  },
+  {
+    code: "610",
+    name: "Accounts Receivable",
+    type: "CURRENT",
+    class: "ASSET",
+    status: "ACTIVE",
+    taxType: "NONE",
+  },
 ];
 
 /** The tax rates of every organisation. */

@@ -6,7 +6,12 @@ import { inTransaction } from "../database.ts";
  * Merges a contact into another one, which takes over its documents. The merged contact is archived
  * and names its replacement. Returns false unless both are active contacts of the organisation.
  */
-export function mergeContact(pool: pg.Pool, tenantId: string, contactId: string, into: string): Promise<boolean> {
+export function mergeContact(
+  pool: pg.Pool,
+  tenantId: string,
+  contactId: string,
+  into: string,
+): Promise<boolean> {
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(
       `select 1 from demo_ledger.contacts

@@ -15,7 +15,13 @@ import {
   validationAnswer,
   xeroInstant,
 } from "./answers.ts";
-import { type ApiRequest, finishedAnswer, readElements, refusedElement, type Settled } from "./api-request.ts";
+import {
+  type ApiRequest,
+  finishedAnswer,
+  readElements,
+  refusedElement,
+  type Settled,
+} from "./api-request.ts";
 import { clausesOf, isSummary, isTooMuch, paginationOf, readListQuery } from "./list-query.ts";
 
 /** A contact as it is stored. */
@@ -96,12 +102,21 @@ export function presentContact(row: ContactRow): object {
 /** `GET /Contacts`. Archived contacts are listed only with `includeArchived` or by id. */
 export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
   const { tenant, query, modifiedSince, pool, highVolume } = request;
-  const read = readListQuery(tenant.tenantId, query, modifiedSince, columns, { IDs: "contact_id" }, searched);
+  const read = readListQuery(
+    tenant.tenantId,
+    query,
+    modifiedSince,
+    columns,
+    { IDs: "contact_id" },
+    searched,
+  );
   if ("kind" in read) return badRequestAnswer(16, "QueryParseException", read.message);
-  if (await isTooMuch(read, highVolume, () => countOf(pool, tenant.tenantId))) return highVolumeAnswer("Contacts");
+  if (await isTooMuch(read, highVolume, () => countOf(pool, tenant.tenantId)))
+    return highVolumeAnswer("Contacts");
   const conditions = [...read.conditions];
   const values = [...read.values];
-  if (query.get("includeArchived") !== "true" && !query.has("IDs")) conditions.push("status = 'ACTIVE'");
+  if (query.get("includeArchived") !== "true" && !query.has("IDs"))
+    conditions.push("status = 'ACTIVE'");
   const full = { ...read, conditions };
   const { rows } = await pool.query<ContactRow & { found: string }>(
     `select ${rowColumns}, count(*) over () as found from demo_ledger.contacts ${clausesOf(full)}`,
@@ -112,7 +127,10 @@ export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
 }
 
 function presentSummary(row: ContactRow): object {
-  const { Addresses, Phones, ...summary } = presentContact(row) as { Addresses: unknown; Phones: unknown };
+  const { Addresses, Phones, ...summary } = presentContact(row) as {
+    Addresses: unknown;
+    Phones: unknown;
+  };
   return summary;
 }
 
@@ -136,7 +154,11 @@ export async function getContact(request: ApiRequest, id: string): Promise<DemoA
 export async function createContacts(request: ApiRequest, client: Queryable): Promise<DemoAnswer> {
   const read = readElements(request, "Contacts");
   if (!("kind" in read)) return read;
-  const drafts = read.elements.map((sent) => ({ sent, id: randomUUID(), messages: faultsOf(request, sent) }));
+  const drafts = read.elements.map((sent) => ({
+    sent,
+    id: randomUUID(),
+    messages: faultsOf(request, sent),
+  }));
   const made = await insertContacts(
     client,
     request.tenant.tenantId,
@@ -149,13 +171,20 @@ export async function createContacts(request: ApiRequest, client: Queryable): Pr
     const row = made.get(id);
     if (row) return { kind: "made", element: presentContact(row) };
     const reasons = messages.length > 0 ? messages : [conflictOf(sent, numbers)];
-    return { kind: "refused", element: refusedElement("ContactID", "HasValidationErrors", sent, reasons) };
+    return {
+      kind: "refused",
+      element: refusedElement("ContactID", "HasValidationErrors", sent, reasons),
+    };
   });
   return finishedAnswer(request, "Contacts", settled);
 }
 
 /** `POST /Contacts/{id}`: changes the sent members. `ContactStatus` archives and restores. */
-export async function updateContact(request: ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
+export async function updateContact(
+  request: ApiRequest,
+  client: Queryable,
+  id: string,
+): Promise<DemoAnswer> {
   const read = readElements(request, "Contacts");
   if (!("kind" in read)) return read;
   const [sent = {}] = read.elements;
@@ -167,7 +196,9 @@ export async function updateContact(request: ApiRequest, client: Queryable, id: 
   const [current] = found.rows;
   if (!current) return notFoundAnswer();
   const refuse = (messages: readonly string[]) =>
-    validationAnswer([{ ...refusedElement("ContactID", "HasValidationErrors", sent, messages), ContactID: id }]);
+    validationAnswer([
+      { ...refusedElement("ContactID", "HasValidationErrors", sent, messages), ContactID: id },
+    ]);
   const messages = faultsOf(request, { ...sent, Name: sent.Name ?? current.name });
   if (messages.length > 0) return refuse(messages);
   try {
@@ -183,7 +214,9 @@ export async function updateContact(request: ApiRequest, client: Queryable, id: 
   } catch (error) {
     const index = violatedIndex(error);
     if (index === null) throw error;
-    return refuse([index === "contacts_number" ? numberTaken : nameTaken(textOf(sent.Name) ?? current.name)]);
+    return refuse([
+      index === "contacts_number" ? numberTaken : nameTaken(textOf(sent.Name) ?? current.name),
+    ]);
   }
 }
 
@@ -194,7 +227,9 @@ function nameTaken(name: string): string {
 }
 
 function conflictOf(sent: ExactObject, numbers: ReadonlySet<string>): string {
-  return numbers.has(textOf(sent.ContactNumber) ?? "") ? numberTaken : nameTaken(textOf(sent.Name) ?? "");
+  return numbers.has(textOf(sent.ContactNumber) ?? "")
+    ? numberTaken
+    : nameTaken(textOf(sent.Name) ?? "");
 }
 
 function faultsOf(request: ApiRequest, sent: ExactObject): readonly string[] {
@@ -204,7 +239,10 @@ function faultsOf(request: ApiRequest, sent: ExactObject): readonly string[] {
     [name === "", "The Contact Name must be specified."],
     [lengthOf(name) > 255, "The Contact Name must be at most 255 characters."],
     [/[<>]/.test(name), "The contact name cannot contain angle brackets."],
-    [lengthOf(textOf(sent.ContactNumber) ?? "") > 50, "The ContactNumber field exceeds the maximum length of 50."],
+    [
+      lengthOf(textOf(sent.ContactNumber) ?? "") > 50,
+      "The ContactNumber field exceeds the maximum length of 50.",
+    ],
     [!isEmail(textOf(sent.EmailAddress) ?? ""), "Email address must be valid."],
     [status !== "ACTIVE" && status !== "ARCHIVED", `The contact status ${status} is not valid.`],
   ] as const;
@@ -276,7 +314,9 @@ async function takenNumbers(
   tenantId: string,
   drafts: readonly ContactDraft[],
 ): Promise<ReadonlySet<string>> {
-  const numbers = drafts.map(({ sent }) => filledTextOf(sent.ContactNumber)).filter((one) => one !== undefined);
+  const numbers = drafts
+    .map(({ sent }) => filledTextOf(sent.ContactNumber))
+    .filter((one) => one !== undefined);
   if (numbers.length === 0) return new Set();
   const { rows } = await client.query<{ contact_number: string }>(
     "select contact_number from demo_ledger.contacts where tenant_id = $1 and contact_number = any($2::text[])",

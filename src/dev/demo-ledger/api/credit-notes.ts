@@ -3,7 +3,11 @@
  * allocations.
  */
 import { loadAllocations } from "../documents/allocation-rows.ts";
-import { allocatedOf, type CreditNoteRow, presentCreditNote } from "../documents/credit-note-rows.ts";
+import {
+  allocatedOf,
+  type CreditNoteRow,
+  presentCreditNote,
+} from "../documents/credit-note-rows.ts";
 import { validateCreditNoteChange, validateNewCreditNote } from "../documents/credit-note-rules.ts";
 import { presentContactOf } from "../documents/document-contacts.ts";
 import type { DocumentValues } from "../documents/document-rules.ts";

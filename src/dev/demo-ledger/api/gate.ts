@@ -7,10 +7,21 @@ import { type AdminParts, answerAdmin } from "../admin.ts";
 import { answerOfFault, type Fault, type FaultBook } from "../faults.ts";
 import type { AppBook, DemoApp } from "../oauth/apps.ts";
 import { consentAnswer } from "../oauth/consent.ts";
-import { appConnectionsAnswer, connectionsAnswer, readBearer, tokenAnswer } from "../oauth/tokens.ts";
+import {
+  appConnectionsAnswer,
+  connectionsAnswer,
+  readBearer,
+  tokenAnswer,
+} from "../oauth/tokens.ts";
 import { isOwnHost, pageAnswer } from "../page.ts";
 import type { Tenant, TenantBook } from "../tenants.ts";
-import { type DemoAnswer, forbiddenAnswer, jsonAnswer, notFoundAnswer, unauthorisedAnswer } from "./answers.ts";
+import {
+  type DemoAnswer,
+  forbiddenAnswer,
+  jsonAnswer,
+  notFoundAnswer,
+  unauthorisedAnswer,
+} from "./answers.ts";
 import type { ApiRequest } from "./api-request.ts";
 import { keyedWrite } from "./keyed-write.ts";
 import type { LimitBook } from "./limits.ts";
@@ -43,7 +54,9 @@ export type DemoOutcome =
 
 const apiBase = "/api.xro/2.0/";
 
-const foreignHostAnswer = jsonAnswer(403, { error: "Ask for this by the address of the demo ledger or by localhost." });
+const foreignHostAnswer = jsonAnswer(403, {
+  error: "Ask for this by the address of the demo ledger or by localhost.",
+});
 
 /** Handles one request. Throws only for an internal error, which the server answers with 500. */
 export async function handle(parts: DemoParts, request: DemoRequest): Promise<DemoOutcome> {
@@ -61,13 +74,19 @@ export async function handle(parts: DemoParts, request: DemoRequest): Promise<De
   const isApi = pathname.startsWith(apiBase);
   if (!isApi && !/^\/connections(\/|$)/.test(pathname)) return answered(notFoundAnswer());
   const named = request.headers["xero-tenant-id"] ?? "";
-  const bearer = await readBearer(parts.tenants, parts.apps, request.headers.authorization ?? "", named);
+  const bearer = await readBearer(
+    parts.tenants,
+    parts.apps,
+    request.headers.authorization ?? "",
+    named,
+  );
   if (bearer.kind === "unknown") return answered(unauthorisedAnswer(bearer.reason));
   if (bearer.kind === "app") {
     if (!isApi) return connections(parts, request, bearer.app);
     return bearer.tenant ? api(parts, request, bearer.tenant) : answered(forbiddenAnswer());
   }
-  if (!isApi && (pathname !== "/connections" || request.method !== "GET")) return answered(notFoundAnswer());
+  if (!isApi && (pathname !== "/connections" || request.method !== "GET"))
+    return answered(notFoundAnswer());
   return isApi ? api(parts, request, bearer.tenant) : answered(connectionsAnswer(bearer.tenant));
 }
 
@@ -80,10 +99,16 @@ async function identity(parts: DemoParts, request: DemoRequest): Promise<DemoOut
   );
 }
 
-async function connections(parts: DemoParts, request: DemoRequest, app: DemoApp): Promise<DemoOutcome> {
+async function connections(
+  parts: DemoParts,
+  request: DemoRequest,
+  app: DemoApp,
+): Promise<DemoOutcome> {
   const fault = parts.faults?.take(null, lineOf(request), request.text) ?? null;
   return withFault(parts, fault, async () =>
-    fault?.kind === "status" ? answerOfFault(fault) : appConnectionsAnswer(parts.apps, app, request),
+    fault?.kind === "status"
+      ? answerOfFault(fault)
+      : appConnectionsAnswer(parts.apps, app, request),
   );
 }
 
@@ -107,15 +132,26 @@ async function api(parts: DemoParts, request: DemoRequest, tenant: Tenant): Prom
     const fault = parts.faults?.take(tenant.tenantId, lineOf(request), request.text) ?? null;
     const outcome = await withFault(parts, fault, () => doApi(parts, request, tenant, fault));
     if (outcome.kind !== "answer") return outcome;
-    return answered({ ...outcome.answer, headers: { ...entry.headers, ...outcome.answer.headers } });
+    return answered({
+      ...outcome.answer,
+      headers: { ...entry.headers, ...outcome.answer.headers },
+    });
   } finally {
     entry.leave();
   }
 }
 
-function doApi(parts: DemoParts, request: DemoRequest, tenant: Tenant, fault: Fault | null): Promise<DemoAnswer> {
+function doApi(
+  parts: DemoParts,
+  request: DemoRequest,
+  tenant: Tenant,
+  fault: Fault | null,
+): Promise<DemoAnswer> {
   const { method, url, text } = request;
-  const writeKey = { key: request.headers["idempotency-key"] ?? "", url: `${url.pathname}${url.search}` };
+  const writeKey = {
+    key: request.headers["idempotency-key"] ?? "",
+    url: `${url.pathname}${url.search}`,
+  };
   if (fault?.kind === "status") return statusAnswer(parts, fault, tenant, request, writeKey);
   const apiRequest: ApiRequest = {
     pool: parts.pool,
@@ -141,7 +177,11 @@ async function statusAnswer(
 ): Promise<DemoAnswer> {
   const answer = answerOfFault(fault);
   if (key === "" || fault.status !== 500) return answer;
-  return keyedWrite(parts.pool, { clientId: tenant.clientId, key, method, url, body: text }, async () => answer);
+  return keyedWrite(
+    parts.pool,
+    { clientId: tenant.clientId, key, method, url, body: text },
+    async () => answer,
+  );
 }
 
 function refusalOf(fault: Fault | null, names: readonly string[]): readonly string[] {
@@ -149,7 +189,11 @@ function refusalOf(fault: Fault | null, names: readonly string[]): readonly stri
   return fault.element === null || names.includes(fault.element) ? fault.messages : [];
 }
 
-async function withFault(parts: DemoParts, fault: Fault | null, work: () => Promise<DemoAnswer>): Promise<DemoOutcome> {
+async function withFault(
+  parts: DemoParts,
+  fault: Fault | null,
+  work: () => Promise<DemoAnswer>,
+): Promise<DemoOutcome> {
   switch (fault?.kind) {
     case "drop_before":
       return { kind: "cut" };
@@ -175,7 +219,11 @@ async function withFault(parts: DemoParts, fault: Fault | null, work: () => Prom
 
 /** Returns the answer to an internal error of the demo ledger. */
 export function failedAnswer(): DemoAnswer {
-  return jsonAnswer(500, { Title: "An error occurred", Status: 500, Detail: "The demo ledger failed; see its log." });
+  return jsonAnswer(500, {
+    Title: "An error occurred",
+    Status: 500,
+    Detail: "The demo ledger failed; see its log.",
+  });
 }
 
 function answered(answer: DemoAnswer): DemoOutcome {

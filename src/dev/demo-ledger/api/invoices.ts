@@ -9,7 +9,11 @@ import { presentContactOf } from "../documents/document-contacts.ts";
 import { documentColumns } from "../documents/document-store.ts";
 import type { DocumentResource } from "../documents/documents.ts";
 import { type InvoiceRow, type PaymentRow, presentInvoice } from "../documents/invoice-rows.ts";
-import { type InvoiceValues, validateInvoiceChange, validateNewInvoice } from "../documents/invoice-rules.ts";
+import {
+  type InvoiceValues,
+  validateInvoiceChange,
+  validateNewInvoice,
+} from "../documents/invoice-rules.ts";
 
 /** `/Invoices`. */
 export const invoices: DocumentResource<InvoiceRow, InvoiceValues> = {
@@ -37,18 +41,36 @@ export const invoices: DocumentResource<InvoiceRow, InvoiceValues> = {
     UpdatedDateUTC: "updated_at",
   },
   cheap: {
-    where: ["InvoiceID", "InvoiceNumber", "Reference", "Type", "Status", "Contact.ContactID", "Date", "DueDate"],
+    where: [
+      "InvoiceID",
+      "InvoiceNumber",
+      "Reference",
+      "Type",
+      "Status",
+      "Contact.ContactID",
+      "Date",
+      "DueDate",
+    ],
     order: ["InvoiceID", "UpdatedDateUTC", "Date"],
     or: "InvoiceID",
   },
   searched: ["number", "reference"],
   heavy: ["Payments", "HasAttachments", "LineItems"],
-  filters: { IDs: "invoice_id", InvoiceNumbers: "number", ContactIDs: "contact_id", Statuses: "status" },
+  filters: {
+    IDs: "invoice_id",
+    InvoiceNumbers: "number",
+    ContactIDs: "contact_id",
+    Statuses: "status",
+  },
   validateNew: validateNewInvoice,
   validateChange: validateInvoiceChange,
   async present(client, rows, contacts, withLines) {
     const payments = await loadPayments(client, idsWhere(rows, "amount_paid"));
-    const allocations = await loadAllocations(client, "invoice_id", idsWhere(rows, "amount_credited"));
+    const allocations = await loadAllocations(
+      client,
+      "invoice_id",
+      idsWhere(rows, "amount_credited"),
+    );
     return rows.map((row) => {
       const paid = payments.filter((payment) => payment.invoice_id === row.id);
       const credited = allocations.filter((allocation) => allocation.invoice_id === row.id);
@@ -58,11 +80,17 @@ export const invoices: DocumentResource<InvoiceRow, InvoiceValues> = {
 };
 
 // Most invoices have neither payments nor credit, so theirs are not loaded.
-function idsWhere(rows: readonly InvoiceRow[], amount: "amount_paid" | "amount_credited"): readonly string[] {
+function idsWhere(
+  rows: readonly InvoiceRow[],
+  amount: "amount_paid" | "amount_credited",
+): readonly string[] {
   return rows.filter((row) => Number(row[amount]) !== 0).map((row) => row.id);
 }
 
-async function loadPayments(client: Queryable, invoiceIds: readonly string[]): Promise<readonly PaymentRow[]> {
+async function loadPayments(
+  client: Queryable,
+  invoiceIds: readonly string[],
+): Promise<readonly PaymentRow[]> {
   if (invoiceIds.length === 0) return [];
   const { rows } = await client.query<PaymentRow>(
     `select payment_id, invoice_id, amount, paid_on from demo_ledger.payments

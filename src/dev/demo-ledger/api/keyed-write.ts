@@ -57,7 +57,9 @@ export async function keyedWrite(
   if (request.key.length > maxKeyLength)
     return badRequestAnswer(10, "ValidationException", "Idempotency Key is too long");
   const { clientId, key } = request;
-  const fingerprint = createHash("sha256").update(`${request.method} ${request.url}\n${request.body}`).digest("hex");
+  const fingerprint = createHash("sha256")
+    .update(`${request.method} ${request.url}\n${request.body}`)
+    .digest("hex");
   return inTransaction(pool, async (client) => {
     const taken = await client.query({ ...takeKey, values: [clientId, key, fingerprint] });
     if (taken.rowCount === 0) {

@@ -20,7 +20,12 @@ export const xeroLimits: DemoLimits = { minute: 60, day: 5_000, concurrent: 5, a
  * Limits far above Xero's, because a demo should show billing, not waiting. Tests and measurements
  * set Xero's.
  */
-export const generousLimits: DemoLimits = { minute: 60_000, day: 50_000_000, concurrent: 50, appMinute: 600_000 };
+export const generousLimits: DemoLimits = {
+  minute: 60_000,
+  day: 50_000_000,
+  concurrent: 50,
+  appMinute: 600_000,
+};
 
 /** An admitted call: its headers, and the function to call when it ends. */
 export interface Admitted {
@@ -39,7 +44,10 @@ export interface CallCounts {
 export interface LimitBook {
   /** Returns the calls of an organisation. */
   counts(tenantId: string): CallCounts;
-  enter(tenantId: string, clientId: string): Admitted | { readonly kind: "turned_away"; readonly answer: DemoAnswer };
+  enter(
+    tenantId: string,
+    clientId: string,
+  ): Admitted | { readonly kind: "turned_away"; readonly answer: DemoAnswer };
 }
 
 interface Window {
@@ -59,7 +67,8 @@ export function createLimitBook(limits: DemoLimits): LimitBook {
   const running = new Map<string, number>();
   const counts = new Map<string, CallCounts>();
 
-  const countsOf = (tenantId: string): CallCounts => counts.get(tenantId) ?? { taken: 0, turnedAway: 0 };
+  const countsOf = (tenantId: string): CallCounts =>
+    counts.get(tenantId) ?? { taken: 0, turnedAway: 0 };
   const rejectForRate = (tenantId: string, problem: string, retryAfterSeconds: number) => {
     const { taken, turnedAway } = countsOf(tenantId);
     counts.set(tenantId, { taken, turnedAway: turnedAway + 1 });
@@ -84,7 +93,12 @@ export function createLimitBook(limits: DemoLimits): LimitBook {
           lengthMs: minuteMs,
           window: windowOf(`minute ${tenantId}`, minuteMs),
         },
-        { problem: "day", most: limits.day, lengthMs: dayMs, window: windowOf(`day ${tenantId}`, dayMs) },
+        {
+          problem: "day",
+          most: limits.day,
+          lengthMs: dayMs,
+          window: windowOf(`day ${tenantId}`, dayMs),
+        },
         {
           problem: "appminute",
           most: limits.appMinute,

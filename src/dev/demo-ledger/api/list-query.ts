@@ -11,7 +11,11 @@
 export interface ListColumns {
   readonly fields: Readonly<Record<string, string>>;
   readonly id: string;
-  readonly cheap: { readonly where: readonly string[]; readonly order: readonly string[]; readonly or: string | null };
+  readonly cheap: {
+    readonly where: readonly string[];
+    readonly order: readonly string[];
+    readonly or: string | null;
+  };
 }
 
 /** Conditions with their parameters. `$1` is the tenant. */
@@ -36,7 +40,8 @@ const defaultPageSize = 100;
 const maxPageSize = 1_000;
 
 // One comparison. Quotes and backslashes of its text are escaped.
-const comparisonPattern = /^\s*([A-Za-z.]+)\s*(==|!=)\s*(?:Guid\("([^"]*)"\)|"((?:[^"\\]|\\.)*)")\s*/;
+const comparisonPattern =
+  /^\s*([A-Za-z.]+)\s*(==|!=)\s*(?:Guid\("([^"]*)"\)|"((?:[^"\\]|\\.)*)")\s*/;
 const joinPattern = /^(AND|OR|&&|\|\|)\s*/i;
 
 /**
@@ -68,7 +73,9 @@ export function readListQuery(
   const term = query.get("searchTerm");
   if (term && searched.length > 0) {
     const place = bind(term.toLowerCase());
-    conditions.push(`(${searched.map((column) => `position(${place} in lower(${column})) > 0`).join(" or ")})`);
+    conditions.push(
+      `(${searched.map((column) => `position(${place} in lower(${column})) > 0`).join(" or ")})`,
+    );
   }
   const clause = query.get("where");
   const where = clause ? readWhere(clause, columns, bind) : null;
@@ -84,7 +91,9 @@ export function readListQuery(
     values,
     order,
     page: page === null ? null : Math.max(1, Number(page) || 1),
-    pageSize: Number.isNaN(pageSize) ? defaultPageSize : Math.min(maxPageSize, Math.max(1, Math.floor(pageSize))),
+    pageSize: Number.isNaN(pageSize)
+      ? defaultPageSize
+      : Math.min(maxPageSize, Math.max(1, Math.floor(pageSize))),
     isHeavy: isHeavy(where, (query.get("order") ?? "").trim().split(/\s+/)[0] ?? "", columns),
   };
 }
@@ -98,7 +107,11 @@ export function isSummary(query: URLSearchParams): boolean {
  * Returns true if Xero refuses the query because `count` is above its limit (XERO-5). It refuses
  * `OR`, `!=` and names without an index, whatever the query would find.
  */
-export async function isTooMuch(query: ListQuery, most: number, count: () => Promise<number>): Promise<boolean> {
+export async function isTooMuch(
+  query: ListQuery,
+  most: number,
+  count: () => Promise<number>,
+): Promise<boolean> {
   return query.isHeavy && (await count()) > most;
 }
 
@@ -106,12 +119,20 @@ function isHeavy(where: ReadWhere | null, ordered: string, { cheap }: ListColumn
   const names = where?.names ?? [];
   const isOr = where?.isOr === true && names.some((name) => name !== cheap.or);
   const isOrdered = ordered === "" || cheap.order.includes(ordered);
-  return isOr || where?.isUnequal === true || names.some((name) => !cheap.where.includes(name)) || !isOrdered;
+  return (
+    isOr ||
+    where?.isUnequal === true ||
+    names.some((name) => !cheap.where.includes(name)) ||
+    !isOrdered
+  );
 }
 
 /** Returns the clauses after FROM, with the page's limit if there is one. */
 export function clausesOf(query: ListQuery): string {
-  const page = query.page === null ? "" : ` limit ${query.pageSize} offset ${(query.page - 1) * query.pageSize}`;
+  const page =
+    query.page === null
+      ? ""
+      : ` limit ${query.pageSize} offset ${(query.page - 1) * query.pageSize}`;
   return `where ${query.conditions.join(" and ")} order by ${query.order}${page}`;
 }
 
@@ -137,7 +158,11 @@ interface ReadWhere {
   readonly isUnequal: boolean;
 }
 
-function readWhere(text: string, columns: ListColumns, bind: (value: unknown) => string): ReadWhere | null {
+function readWhere(
+  text: string,
+  columns: ListColumns,
+  bind: (value: unknown) => string,
+): ReadWhere | null {
   let rest = text.trim();
   let condition = "";
   let isOr = false;

@@ -53,15 +53,25 @@ const columns = {
 } as const;
 
 /** `GET /Payments`. A deleted payment is listed too, with the time of its deletion. */
-export function listPayments({ tenant, query, modifiedSince, pool }: ApiRequest): Promise<DemoAnswer> {
+export function listPayments({
+  tenant,
+  query,
+  modifiedSince,
+  pool,
+}: ApiRequest): Promise<DemoAnswer> {
   const read = readListQuery(tenant.tenantId, query, modifiedSince, columns, {}, []);
-  if ("kind" in read) return Promise.resolve(badRequestAnswer(16, "QueryParseException", read.message));
+  if ("kind" in read)
+    return Promise.resolve(badRequestAnswer(16, "QueryParseException", read.message));
   return inSnapshot(pool, async (client) => {
     const { rows } = await client.query<StoredPayment & { found: string }>(
       `select *, count(*) over () as found from demo_ledger.payments ${clausesOf(read)}`,
       [...read.values],
     );
-    return listAnswer("Payments", await presentPayments(client, rows), paginationOf(read, Number(rows[0]?.found ?? 0)));
+    return listAnswer(
+      "Payments",
+      await presentPayments(client, rows),
+      paginationOf(read, Number(rows[0]?.found ?? 0)),
+    );
   });
 }
 
@@ -91,7 +101,13 @@ export async function createPayment(request: ApiRequest, client: Queryable): Pro
     validationAnswer([refusedElement("PaymentID", "HasValidationErrors", sent, texts)]);
   if (messages.length > 0 || !paidOn) return refuse(messages);
   if (!isUuid(invoiceId)) return refuse(["Invoice could not be found"]);
-  const paid = await recordPayment(client, tenant.tenantId, invoiceId, filledTextOf(sent.Amount) ?? "", paidOn);
+  const paid = await recordPayment(
+    client,
+    tenant.tenantId,
+    invoiceId,
+    filledTextOf(sent.Amount) ?? "",
+    paidOn,
+  );
   switch (paid.kind) {
     case "paid":
       return readPayment(client, tenant.tenantId, paid.paymentId);
@@ -103,12 +119,18 @@ export async function createPayment(request: ApiRequest, client: Queryable): Pro
 }
 
 /** `POST /Payments/{id}`: deletes the payment. No other change is possible. */
-export async function updatePayment(request: ApiRequest, client: Queryable, id: string): Promise<DemoAnswer> {
+export async function updatePayment(
+  request: ApiRequest,
+  client: Queryable,
+  id: string,
+): Promise<DemoAnswer> {
   const read = readElements(request, "Payments");
   if (!("kind" in read)) return read;
   const [sent = {}] = read.elements;
   const refuse = (text: string) =>
-    validationAnswer([{ ...refusedElement("PaymentID", "HasValidationErrors", sent, [text]), PaymentID: id }]);
+    validationAnswer([
+      { ...refusedElement("PaymentID", "HasValidationErrors", sent, [text]), PaymentID: id },
+    ]);
   if (!isUuid(id)) return notFoundAnswer();
   if (sent.Status !== "DELETED") return refuse("A payment can only be deleted.");
   switch (await deletePayment(client, request.tenant.tenantId, id)) {
@@ -127,10 +149,15 @@ async function readPayment(client: Queryable, tenantId: string, id: string): Pro
     "select * from demo_ledger.payments where tenant_id = $1 and payment_id = $2",
     [tenantId, id],
   );
-  return rows.length === 0 ? notFoundAnswer() : listAnswer("Payments", await presentPayments(client, rows));
+  return rows.length === 0
+    ? notFoundAnswer()
+    : listAnswer("Payments", await presentPayments(client, rows));
 }
 
-async function presentPayments(client: Queryable, payments: readonly StoredPayment[]): Promise<readonly object[]> {
+async function presentPayments(
+  client: Queryable,
+  payments: readonly StoredPayment[],
+): Promise<readonly object[]> {
   const { rows } = await client.query<PaidInvoice>(
     `select i.invoice_id, i.number, i.currency, i.contact_id, c.name as contact
      from demo_ledger.invoices i join demo_ledger.contacts c on c.contact_id = i.contact_id

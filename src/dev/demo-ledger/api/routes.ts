@@ -3,8 +3,18 @@
  */
 
 import type { Queryable } from "../database.ts";
-import { createDocuments, getDocument, listDocuments, updateDocument } from "../documents/documents.ts";
-import { accountsAnswer, currenciesAnswer, organisationAnswer, taxRatesAnswer } from "../settings.ts";
+import {
+  createDocuments,
+  getDocument,
+  listDocuments,
+  updateDocument,
+} from "../documents/documents.ts";
+import {
+  accountsAnswer,
+  currenciesAnswer,
+  organisationAnswer,
+  taxRatesAnswer,
+} from "../settings.ts";
 import { createAllocations, removeAllocation } from "./allocations.ts";
 import { type DemoAnswer, notFoundAnswer } from "./answers.ts";
 import type { ApiRequest } from "./api-request.ts";
@@ -32,9 +42,13 @@ async function answerRead(request: ApiRequest): Promise<DemoAnswer> {
     case "Contacts":
       return id === undefined ? listContacts(request) : getContact(request, id);
     case "Invoices":
-      return id === undefined ? listDocuments(invoices, request) : getDocument(invoices, request, id);
+      return id === undefined
+        ? listDocuments(invoices, request)
+        : getDocument(invoices, request, id);
     case "CreditNotes":
-      return id === undefined ? listDocuments(creditNotes, request) : getDocument(creditNotes, request, id);
+      return id === undefined
+        ? listDocuments(creditNotes, request)
+        : getDocument(creditNotes, request, id);
     case "Payments":
       return id === undefined ? listPayments(request) : getPayment(request, id);
     case "Organisation":
@@ -56,14 +70,20 @@ async function answerWrite(request: ApiRequest, { key, url }: WriteKey): Promise
   const { clientId } = request.tenant;
   // Xero takes no key for a DELETE.
   const used = request.method === "DELETE" ? "" : key;
-  return keyedWrite(request.pool, { clientId, key: used, method: request.method, url, body: request.text }, work);
+  return keyedWrite(
+    request.pool,
+    { clientId, key: used, method: request.method, url, body: request.text },
+    work,
+  );
 }
 
 function writeOf(request: ApiRequest): ((client: Queryable) => Promise<DemoAnswer>) | null {
   const [, id = "", , partId = ""] = request.segments;
   // PUT on the list creates, POST on the id changes. In Xero, POST on the list changes by natural
   // key.
-  const path = request.segments.map((segment, index) => (index % 2 === 0 ? segment : "{id}")).join("/");
+  const path = request.segments
+    .map((segment, index) => (index % 2 === 0 ? segment : "{id}"))
+    .join("/");
   switch (`${request.method} ${path}`) {
     case "PUT Contacts":
       return (client) => createContacts(request, client);

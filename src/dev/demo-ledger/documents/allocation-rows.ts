@@ -74,7 +74,11 @@ export function presentNewAllocation(row: Omit<NewAllocation, "id">, creditNoteI
 
 /** Returns a removed allocation as Xero answers it. */
 export function presentRemovedAllocation(row: AllocationRow): object {
-  return { ...presentAllocation(row), Invoice: { InvoiceID: row.invoice_id, ...emptyInvoice }, IsDeleted: true };
+  return {
+    ...presentAllocation(row),
+    Invoice: { InvoiceID: row.invoice_id, ...emptyInvoice },
+    IsDeleted: true,
+  };
 }
 
 /** An allocation to store. The amount has two places, the day is `YYYY-MM-DD`. */

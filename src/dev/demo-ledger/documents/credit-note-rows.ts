@@ -33,7 +33,9 @@ export function presentCreditNote(
 
 /** Returns the remaining credit with two places. A removed credit note has none. */
 export function remainingCreditOf(row: CreditNoteRow): string {
-  return isRemoved(row.status) ? "0.00" : decimalTextOf(scaledOf(row.total, 2) - allocatedOf(row), 2);
+  return isRemoved(row.status)
+    ? "0.00"
+    : decimalTextOf(scaledOf(row.total, 2) - allocatedOf(row), 2);
 }
 
 /** Returns the allocated credit in hundredths. */

@@ -32,11 +32,15 @@ export function validateNewCreditNote(document: SentDocument): Judged<DocumentVa
  * Validates a change of a credit note. A note with allocated credit cannot change until the credit
  * is returned.
  */
-export function validateCreditNoteChange(document: SentDocument, current: CreditNoteRow): Judged<DocumentValues> {
+export function validateCreditNoteChange(
+  document: SentDocument,
+  current: CreditNoteRow,
+): Judged<DocumentValues> {
   const applied = allocatedOf(current);
   if (applied !== 0n) return { values: current, messages: [moneyOnIt] };
   const status = nextStatusOf(document.sent, current.status);
   if (!status) return { values: current, messages: [wrongStatus(creditNoteNames)] };
-  if (status === "VOIDED" || status === "DELETED") return { values: { ...current, status }, messages: [] };
+  if (status === "VOIDED" || status === "DELETED")
+    return { values: { ...current, status }, messages: [] };
   return validateDocument(document, { row: current, applied }, status, creditNoteNames);
 }

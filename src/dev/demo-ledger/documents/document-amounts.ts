@@ -41,13 +41,23 @@ const wholePercent = 100n * 10n ** BigInt(inputPlaces);
 export function lineAmountsOf(line: LineInput, types: LineAmountTypes): LineAmounts {
   const product = scaledOf(line.quantity, inputPlaces) * scaledOf(line.unitAmount, inputPlaces);
   const amount = divideRounded(product, fromProduct);
-  const tax = line.taxAmount === null ? taxOf(amount, line.percent, types) : scaledOf(line.taxAmount, amountPlaces);
-  return { lineAmount: decimalTextOf(amount, amountPlaces), taxAmount: decimalTextOf(tax, amountPlaces) };
+  const tax =
+    line.taxAmount === null
+      ? taxOf(amount, line.percent, types)
+      : scaledOf(line.taxAmount, amountPlaces);
+  return {
+    lineAmount: decimalTextOf(amount, amountPlaces),
+    taxAmount: decimalTextOf(tax, amountPlaces),
+  };
 }
 
 /** Returns the subtotal without tax, the tax, and the total with tax. */
-export function documentAmountsOf(lines: readonly LineAmounts[], types: LineAmountTypes): DocumentAmounts {
-  const sum = (texts: readonly string[]) => texts.reduce((total, text) => total + scaledOf(text, amountPlaces), 0n);
+export function documentAmountsOf(
+  lines: readonly LineAmounts[],
+  types: LineAmountTypes,
+): DocumentAmounts {
+  const sum = (texts: readonly string[]) =>
+    texts.reduce((total, text) => total + scaledOf(text, amountPlaces), 0n);
   const amount = sum(lines.map(({ lineAmount }) => lineAmount));
   const tax = sum(lines.map(({ taxAmount }) => taxAmount));
   const subTotal = types === "Inclusive" ? amount - tax : amount;

@@ -21,7 +21,10 @@ export async function loadContacts(
 }
 
 /** Returns the reasons why this contact takes no new document, or an empty list. */
-export function contactFaults(contacts: ReadonlyMap<string, ContactRow>, contactId: string): readonly string[] {
+export function contactFaults(
+  contacts: ReadonlyMap<string, ContactRow>,
+  contactId: string,
+): readonly string[] {
   const contact = contacts.get(contactId.toLowerCase());
   if (!contact) return [noContact];
   return contact.status === "ACTIVE" ? [] : [contactArchived];

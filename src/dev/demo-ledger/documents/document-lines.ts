@@ -4,7 +4,13 @@
  */
 import { randomUUID } from "node:crypto";
 import { decimalTextOf, isDecimalText, scaledOf } from "../../../ledger/port/decimal-text.ts";
-import { type ExactJson, type ExactObject, filledTextOf, objectsOf, textOf } from "../../../ledger/port/exact-json.ts";
+import {
+  type ExactJson,
+  type ExactObject,
+  filledTextOf,
+  objectsOf,
+  textOf,
+} from "../../../ledger/port/exact-json.ts";
 import { lengthOf } from "../../../ledger/port/texts.ts";
 import { accountOf, taxRateOf } from "../api/chart.ts";
 import { type LineAmountTypes, lineAmountsOf } from "./document-amounts.ts";
@@ -73,14 +79,22 @@ interface ReadLine {
 function readLine(sent: ExactObject, rules: LineRules): ReadLine {
   const id = lineIdOf(sent);
   const known = rules.current.find((line) => line.id === id);
-  if (id !== undefined && !known) return { row: null, messages: [`LineItemID ${id} is not a line of this document.`] };
-  const unsupported = ["DiscountRate", "DiscountAmount", "ItemCode"].filter((name) => sent[name] !== undefined);
-  const numbers = ["Quantity", "UnitAmount", "TaxAmount", "LineAmount"].filter((name) => !isNumber(sent[name]));
+  if (id !== undefined && !known)
+    return { row: null, messages: [`LineItemID ${id} is not a line of this document.`] };
+  const unsupported = ["DiscountRate", "DiscountAmount", "ItemCode"].filter(
+    (name) => sent[name] !== undefined,
+  );
+  const numbers = ["Quantity", "UnitAmount", "TaxAmount", "LineAmount"].filter(
+    (name) => !isNumber(sent[name]),
+  );
   if (unsupported.length + numbers.length > 0) {
     const faults = numbers.map((name) => `${name} is not a valid number.`);
     return {
       row: null,
-      messages: [...faults, ...unsupported.map((name) => `${name} is not part of the demo ledger.`)],
+      messages: [
+        ...faults,
+        ...unsupported.map((name) => `${name} is not part of the demo ledger.`),
+      ],
     };
   }
   const accountCode = filledTextOf(sent.AccountCode) ?? known?.accountCode ?? null;
@@ -90,7 +104,11 @@ function readLine(sent: ExactObject, rules: LineRules): ReadLine {
     quantity: rounded(sent.Quantity, quantityPlaces) ?? known?.quantity ?? "1",
     unitAmount: rounded(sent.UnitAmount, rules.unitPlaces) ?? known?.unitAmount ?? "0",
     accountCode,
-    taxType: filledTextOf(sent.TaxType) ?? known?.taxType ?? accountOf(accountCode ?? "")?.taxType ?? "NONE",
+    taxType:
+      filledTextOf(sent.TaxType) ??
+      known?.taxType ??
+      accountOf(accountCode ?? "")?.taxType ??
+      "NONE",
   };
   const taxAmount = rounded(sent.TaxAmount, 2) ?? keptTaxOf(draft, known, rules);
   const row = { ...draft, ...amountsOf(draft, taxAmount, rules.types) };
@@ -99,9 +117,12 @@ function readLine(sent: ExactObject, rules: LineRules): ReadLine {
 
 // A sent tax amount stays until a member changes on which the tax depends.
 function keptTaxOf(draft: TaxedLine, known: LineRow | undefined, rules: LineRules): string | null {
-  if (known === undefined || rules.types !== rules.currentTypes || draft.taxType !== known.taxType) return null;
-  const isSame = (one: string, other: string) => scaledOf(one, quantityPlaces) === scaledOf(other, quantityPlaces);
-  const isSamePrice = isSame(draft.quantity, known.quantity) && isSame(draft.unitAmount, known.unitAmount);
+  if (known === undefined || rules.types !== rules.currentTypes || draft.taxType !== known.taxType)
+    return null;
+  const isSame = (one: string, other: string) =>
+    scaledOf(one, quantityPlaces) === scaledOf(other, quantityPlaces);
+  const isSamePrice =
+    isSame(draft.quantity, known.quantity) && isSame(draft.unitAmount, known.unitAmount);
   return isSamePrice ? known.taxAmount : null;
 }
 
@@ -111,13 +132,17 @@ function amountsOf(
   types: LineAmountTypes,
 ): Pick<LineRow, "lineAmount" | "taxAmount"> {
   const percent = taxRateOf(line.taxType)?.percent ?? "0";
-  return lineAmountsOf({ quantity: line.quantity, unitAmount: line.unitAmount, percent, taxAmount }, types);
+  return lineAmountsOf(
+    { quantity: line.quantity, unitAmount: line.unitAmount, percent, taxAmount },
+    types,
+  );
 }
 
 function faultsOf(line: LineRow, rules: LineRules): readonly string[] {
   const messages: string[] = [];
   if (line.description === "") messages.push("Description must be specified.");
-  if (lengthOf(line.description) > maxDescription) messages.push("Description is longer than 4000 characters.");
+  if (lengthOf(line.description) > maxDescription)
+    messages.push("Description is longer than 4000 characters.");
   if (line.accountCode === null) {
     if (rules.isApproval) messages.push("Account must be valid.");
     return messages;
@@ -130,9 +155,13 @@ function faultsOf(line: LineRow, rules: LineRules): readonly string[] {
     messages.push(`Account code '${line.accountCode}' has been archived or has been deleted.`);
   }
   if (!rate) {
-    messages.push(`The TaxType code '${line.taxType}' does not exist or cannot be used for this type of transaction.`);
+    messages.push(
+      `The TaxType code '${line.taxType}' does not exist or cannot be used for this type of transaction.`,
+    );
   } else if (!rate.forRevenue && account?.class === "REVENUE") {
-    messages.push(`The TaxType code '${line.taxType}' cannot be used with account code '${line.accountCode}'.`);
+    messages.push(
+      `The TaxType code '${line.taxType}' cannot be used with account code '${line.accountCode}'.`,
+    );
   }
   return messages;
 }
@@ -144,7 +173,9 @@ function lineTotalFaults(sent: ExactObject, row: LineRow): readonly string[] {
 }
 
 function isNumber(value: ExactJson | undefined): boolean {
-  return value === undefined || value === null || (typeof value === "string" && isDecimalText(value));
+  return (
+    value === undefined || value === null || (typeof value === "string" && isDecimalText(value))
+  );
 }
 
 function rounded(value: ExactJson | undefined, places: number): string | undefined {

@@ -3,7 +3,13 @@
  * dates, currency, numbers.
  */
 import { scaledOf } from "../../../ledger/port/decimal-text.ts";
-import { type ExactJson, type ExactObject, filledTextOf, objectOf, textOf } from "../../../ledger/port/exact-json.ts";
+import {
+  type ExactJson,
+  type ExactObject,
+  filledTextOf,
+  objectOf,
+  textOf,
+} from "../../../ledger/port/exact-json.ts";
 import { lengthOf } from "../../../ledger/port/texts.ts";
 import { demoCurrencies } from "../api/chart.ts";
 import type { Tenant } from "../tenants.ts";
@@ -56,7 +62,8 @@ export interface DocumentNames {
 }
 
 /** Xero's text if money or credit forbids a change. */
-export const moneyOnIt = "This document cannot be edited as it has a payment or credit note allocated to it.";
+export const moneyOnIt =
+  "This document cannot be edited as it has a payment or credit note allocated to it.";
 
 // The statuses that may follow each status. SUBMITTED back to DRAFT is not proven in Xero, so it is
 // refused.
@@ -74,11 +81,16 @@ const firstStatuses: readonly XeroStatus[] = ["DRAFT", "SUBMITTED", "AUTHORISED"
 const maxNumberLength = 255;
 
 /** Returns the status of a new document, and the faults of its type and status. */
-export function evaluateFirst(sent: ExactObject, { type, title }: DocumentNames): Judged<XeroStatus> {
+export function evaluateFirst(
+  sent: ExactObject,
+  { type, title }: DocumentNames,
+): Judged<XeroStatus> {
   const asked = textOf(sent.Status) ?? "DRAFT";
   const status = firstStatuses.find((first) => first === asked);
-  const messages = textOf(sent.Type) === type ? [] : [`${title} Type must be ${type} in the demo ledger.`];
-  if (!status) messages.push(`The status ${asked} cannot be applied to a new ${title.toLowerCase()}.`);
+  const messages =
+    textOf(sent.Type) === type ? [] : [`${title} Type must be ${type} in the demo ledger.`];
+  if (!status)
+    messages.push(`The status ${asked} cannot be applied to a new ${title.toLowerCase()}.`);
   return { values: status ?? "DRAFT", messages };
 }
 
@@ -127,7 +139,8 @@ export function validateDocument(
     messages.push(`${names.title} Number exceeds maximum length of 255 characters.`);
   }
   const amounts = documentAmountsOf(read.lines, rules.types);
-  if (isApproval && amounts.total.startsWith("-")) messages.push("The document total must not be less than zero.");
+  if (isApproval && amounts.total.startsWith("-"))
+    messages.push("The document total must not be less than zero.");
   const values = {
     contact_id: filledTextOf(objectOf(sent.Contact)?.ContactID) ?? current?.contact_id ?? "",
     number,
@@ -144,7 +157,10 @@ export function validateDocument(
   return { values, messages: [...new Set(messages)] };
 }
 
-function lineAmountTypesOf(value: ExactJson | undefined, otherwise: LineAmountTypes): LineAmountTypes | undefined {
+function lineAmountTypesOf(
+  value: ExactJson | undefined,
+  otherwise: LineAmountTypes,
+): LineAmountTypes | undefined {
   if (value === undefined || value === null) return otherwise;
   return value === "Exclusive" || value === "Inclusive" || value === "NoTax" ? value : undefined;
 }

@@ -73,9 +73,15 @@ export async function insertDocuments<Row extends DocumentRow>(
 ): Promise<ReadonlyMap<string, Row>> {
   if (drafts.length === 0) return new Map();
   const numberOf = (number: string | null) => (foldsNumbers ? (number?.trim() ?? null) : number);
-  const given = drafts.map(({ values }) => numberOf(values.number)).filter((number) => number !== null);
+  const given = drafts
+    .map(({ values }) => numberOf(values.number))
+    .filter((number) => number !== null);
   const made = await reserveNumbers(client, table, tenantId, drafts.length - given.length, given);
-  const numbered = drafts.map(({ id, values }) => ({ ...values, id, number: numberOf(values.number) ?? made.shift() }));
+  const numbered = drafts.map(({ id, values }) => ({
+    ...values,
+    id,
+    number: numberOf(values.number) ?? made.shift(),
+  }));
   const names = Object.keys(table.columns).join(", ");
   const types = Object.entries(table.columns).map(([name, type]) => `${name} ${type}`);
   const { rows } = await client.query<Row>({

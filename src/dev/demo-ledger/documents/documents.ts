@@ -12,15 +12,34 @@ import {
   notFoundAnswer,
   validationAnswer,
 } from "../api/answers.ts";
-import { type ApiRequest, finishedAnswer, readElements, refusedElement, type Settled } from "../api/api-request.ts";
+import {
+  type ApiRequest,
+  finishedAnswer,
+  readElements,
+  refusedElement,
+  type Settled,
+} from "../api/api-request.ts";
 import type { ContactRow } from "../api/contacts.ts";
-import { clausesOf, isSummary, isTooMuch, type ListColumns, paginationOf, readListQuery } from "../api/list-query.ts";
+import {
+  clausesOf,
+  isSummary,
+  isTooMuch,
+  type ListColumns,
+  paginationOf,
+  readListQuery,
+} from "../api/list-query.ts";
 import { inSavepoint, inSnapshot, type Queryable, violatedIndex } from "../database.ts";
 import { contactFaults, loadContacts } from "./document-contacts.ts";
 import { lockFaults } from "./document-dates.ts";
 import type { DocumentRow } from "./document-rows.ts";
 import type { DocumentValues, Judged, SentDocument } from "./document-rules.ts";
-import { changeDocument, type DocumentTable, insertDocuments, loadDocument, selectedOf } from "./document-store.ts";
+import {
+  changeDocument,
+  type DocumentTable,
+  insertDocuments,
+  loadDocument,
+  selectedOf,
+} from "./document-store.ts";
 
 /**
  * A kind of document. `member` is its list in Xero's JSON, `fields` are its filters and sort keys,
@@ -74,8 +93,18 @@ export async function listDocuments<Row extends DocumentRow, Values extends Docu
       `select ${selectedOf(table)}, count(*) over () as found from demo_ledger.${table.name} ${clausesOf(read)}`,
       [...read.values],
     );
-    const elements = await presentAll(resource, client, tenant.tenantId, rows, read.page !== null && heavy === null);
-    return listAnswer(member, without(elements, heavy ?? []), paginationOf(read, Number(rows[0]?.found ?? 0)));
+    const elements = await presentAll(
+      resource,
+      client,
+      tenant.tenantId,
+      rows,
+      read.page !== null && heavy === null,
+    );
+    return listAnswer(
+      member,
+      without(elements, heavy ?? []),
+      paginationOf(read, Number(rows[0]?.found ?? 0)),
+    );
   });
 }
 
@@ -87,7 +116,10 @@ export async function countOf(client: Queryable, table: string, tenantId: string
 }
 
 /** Returns the elements without these members. */
-export function without(elements: readonly object[], members: readonly string[]): readonly object[] {
+export function without(
+  elements: readonly object[],
+  members: readonly string[],
+): readonly object[] {
   if (members.length === 0) return elements;
   return elements.map((element) =>
     Object.fromEntries(Object.entries(element).filter(([name]) => !members.includes(name))),
@@ -122,7 +154,10 @@ export async function createDocuments<Row extends DocumentRow, Values extends Do
   const read = readElements(request, resource.member);
   if (!("kind" in read)) return read;
   const { tenantId } = request.tenant;
-  const judged = read.elements.map((sent) => ({ sent, ...resource.validateNew(sentDocument(request, sent)) }));
+  const judged = read.elements.map((sent) => ({
+    sent,
+    ...resource.validateNew(sentDocument(request, sent)),
+  }));
   const contactIds = judged.map(({ values }) => values.contact_id);
   const contacts = await loadContacts(client, tenantId, contactIds);
   const drafts = judged.map(({ sent, values, messages }): Draft<Values> => {
@@ -157,7 +192,9 @@ export async function updateDocument<Row extends DocumentRow, Values extends Doc
   if (!current) return notFoundAnswer();
   const { values, messages } = resource.validateChange(sentDocument(request, sent), current);
   const isMoved = values.contact_id.toLowerCase() !== current.contact_id;
-  const contacts = isMoved ? await loadContacts(client, tenantId, [values.contact_id]) : new Map<string, ContactRow>();
+  const contacts = isMoved
+    ? await loadContacts(client, tenantId, [values.contact_id])
+    : new Map<string, ContactRow>();
   const faults = [
     ...(messages.length > 0 ? messages : lockFaults(request.tenant, current.issue_date)),
     ...(isMoved ? contactFaults(contacts, values.contact_id) : []),
@@ -165,7 +202,9 @@ export async function updateDocument<Row extends DocumentRow, Values extends Doc
   ];
   const refuse = (reasons: readonly string[]) => {
     const echo = refusedElement(resource.idName, "HasErrors", sent, reasons);
-    return validationAnswer([{ ...echo, [resource.idName]: current.id, [resource.numberName]: current.number }]);
+    return validationAnswer([
+      { ...echo, [resource.idName]: current.id, [resource.numberName]: current.number },
+    ]);
   };
   if (faults.length > 0) return refuse(faults);
   try {
@@ -209,7 +248,10 @@ function settle<Row extends DocumentRow, Values extends DocumentValues>(
 ): Settled {
   if (element) return { kind: "made", element };
   const messages = draft.messages.length > 0 ? draft.messages : [resource.numberTaken];
-  return { kind: "refused", element: refusedElement(resource.idName, "HasErrors", draft.sent, messages) };
+  return {
+    kind: "refused",
+    element: refusedElement(resource.idName, "HasErrors", draft.sent, messages),
+  };
 }
 
 function sentDocument(request: ApiRequest, sent: ExactObject): SentDocument {

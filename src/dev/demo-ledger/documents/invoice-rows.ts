@@ -46,7 +46,9 @@ export function presentInvoice(
     AmountCredited: numberToken(row.amount_credited),
     IsDiscounted: false,
     ...presentDocument(row, contact, withLines),
-    ...(row.due_date === null ? {} : { DueDateString: `${row.due_date}T00:00:00`, DueDate: xeroDate(row.due_date) }),
+    ...(row.due_date === null
+      ? {}
+      : { DueDateString: `${row.due_date}T00:00:00`, DueDate: xeroDate(row.due_date) }),
   };
 }
 

@@ -30,18 +30,27 @@ export function validateNewInvoice(document: SentDocument): Judged<InvoiceValues
 }
 
 /** Validates a change of an invoice, from its current and its sent members. */
-export function validateInvoiceChange(document: SentDocument, current: InvoiceRow): Judged<InvoiceValues> {
+export function validateInvoiceChange(
+  document: SentDocument,
+  current: InvoiceRow,
+): Judged<InvoiceValues> {
   const hasMoney = moneyOn(current) !== 0n;
-  if (document.sent.Status === "VOIDED" && hasMoney) return { values: current, messages: [moneyOnVoided] };
+  if (document.sent.Status === "VOIDED" && hasMoney)
+    return { values: current, messages: [moneyOnVoided] };
   const status = nextStatusOf(document.sent, current.status);
   if (!status) return { values: current, messages: [wrongStatus(names)] };
-  if (status === "VOIDED" || status === "DELETED") return { values: { ...current, status }, messages: [] };
+  if (status === "VOIDED" || status === "DELETED")
+    return { values: { ...current, status }, messages: [] };
   const judged = validateValues(document, current, status);
   if (judged.messages.length > 0 || !hasMoney || isSameMoney(judged.values, current)) return judged;
   return { values: current, messages: [moneyOnIt] };
 }
 
-function validateValues(document: SentDocument, current: InvoiceRow | null, status: XeroStatus): Judged<InvoiceValues> {
+function validateValues(
+  document: SentDocument,
+  current: InvoiceRow | null,
+  status: XeroStatus,
+): Judged<InvoiceValues> {
   const { sent } = document;
   const there = current && { row: current, applied: moneyOn(current) };
   const { values, messages } = validateDocument(document, there, status, names);
@@ -50,15 +59,22 @@ function validateValues(document: SentDocument, current: InvoiceRow | null, stat
   if (dueDate === undefined) own.push("The DueDate is not a valid date.");
   if (dueDate === null && status !== "DRAFT") own.push("Due Date cannot be empty.");
   const url = filledTextOf(sent.Url) ?? current?.url ?? null;
-  if (url !== null && !isSourceUrl(url)) own.push("Url must be a valid URL that does not contain 'xero'.");
-  const isSent = sent.SentToContact === undefined ? (current?.sent ?? false) : sent.SentToContact === true;
+  if (url !== null && !isSourceUrl(url))
+    own.push("Url must be a valid URL that does not contain 'xero'.");
+  const isSent =
+    sent.SentToContact === undefined ? (current?.sent ?? false) : sent.SentToContact === true;
   if (isSent && isOpen(status)) own.push("SentToContact can only be set on an approved invoice.");
-  return { values: { ...values, url, due_date: dueDate ?? null, sent: isSent }, messages: [...messages, ...own] };
+  return {
+    values: { ...values, url, due_date: dueDate ?? null, sent: isSent },
+    messages: [...messages, ...own],
+  };
 }
 
 // Changes that are allowed on an invoice with money leave all of these members unchanged.
 function isSameMoney(values: InvoiceValues, current: InvoiceRow): boolean {
-  const moneyOf = (row: Pick<InvoiceRow, "lines" | "currency" | "issue_date" | "line_amount_types" | "sent">) =>
+  const moneyOf = (
+    row: Pick<InvoiceRow, "lines" | "currency" | "issue_date" | "line_amount_types" | "sent">,
+  ) =>
     JSON.stringify([
       row.currency,
       row.issue_date,

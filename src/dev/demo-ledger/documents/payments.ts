@@ -9,7 +9,12 @@ import { amountDueOf, type InvoiceRow } from "./invoice-rows.ts";
 
 /** The outcome of a payment: the invoice's new status and amount due, or the refusal. */
 export type Paid =
-  | { readonly kind: "paid"; readonly paymentId: string; readonly status: string; readonly amountDue: string }
+  | {
+      readonly kind: "paid";
+      readonly paymentId: string;
+      readonly status: string;
+      readonly amountDue: string;
+    }
   | { readonly kind: "not_found" }
   | { readonly kind: "refused"; readonly message: string };
 
@@ -34,11 +39,15 @@ export async function recordPayment(
     return { kind: "refused", message: `An invoice that is ${invoice.status} takes no payment.` };
   }
   const due = scaledOf(amountDueOf(invoice), 2);
-  if (amount !== null && !isDecimalText(amount)) return { kind: "refused", message: "The amount is no number." };
+  if (amount !== null && !isDecimalText(amount))
+    return { kind: "refused", message: "The amount is no number." };
   const paid = amount === null ? due : scaledOf(amount, 2);
   if (paid <= 0n) return { kind: "refused", message: "The payment amount must be above zero." };
   if (paid > due)
-    return { kind: "refused", message: "Payment amount exceeds the amount outstanding on this document." };
+    return {
+      kind: "refused",
+      message: "Payment amount exceeds the amount outstanding on this document.",
+    };
   const paymentId = randomUUID();
   const status = paid === due ? "PAID" : "AUTHORISED";
   await client.query(
@@ -61,7 +70,11 @@ export type PaymentDeleted = "deleted" | "not_found" | "deleted_before";
  * Deletes a payment. The row stays with that status, and its invoice is approved and open by that
  * amount again.
  */
-export async function deletePayment(client: Queryable, tenantId: string, paymentId: string): Promise<PaymentDeleted> {
+export async function deletePayment(
+  client: Queryable,
+  tenantId: string,
+  paymentId: string,
+): Promise<PaymentDeleted> {
   // Locks the invoice first, as payments and allocations do, so that concurrent requests wait for
   // each other.
   const { rowCount: found } = await client.query(

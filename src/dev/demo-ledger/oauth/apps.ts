@@ -47,12 +47,19 @@ export interface AppBook {
    * consent.
    */
   consent(given: ConsentGiven): Promise<string>;
-  exchange(app: DemoApp, code: string, redirectUrl: string, verifier: string | null): Promise<GivenTokens>;
+  exchange(
+    app: DemoApp,
+    code: string,
+    redirectUrl: string,
+    verifier: string | null,
+  ): Promise<GivenTokens>;
   refresh(app: DemoApp, refreshToken: string): Promise<GivenTokens>;
   /**
    * Returns the app and the consent of an access token, `expired`, or null if it is not a token.
    */
-  readAccess(accessToken: string): Promise<{ readonly app: DemoApp; readonly eventId: string } | "expired" | null>;
+  readAccess(
+    accessToken: string,
+  ): Promise<{ readonly app: DemoApp; readonly eventId: string } | "expired" | null>;
   connections(app: DemoApp): Promise<readonly AppConnection[]>;
   /** Returns false if there is no such connection. */
   removeConnection(app: DemoApp, connectionId: string): Promise<boolean>;
@@ -70,27 +77,45 @@ const header = Buffer.from(JSON.stringify({ alg: "HS256", typ: "JWT" })).toStrin
 /** Creates the access to the apps in this database. */
 export function createAppBook(pool: pg.Pool): AppBook {
   const byClient = async (clientId: string): Promise<DemoApp | null> => {
-    const { rows } = await pool.query<DemoApp>(`select ${appColumns} from demo_ledger.apps where client_id = $1`, [
-      clientId,
-    ]);
+    const { rows } = await pool.query<DemoApp>(
+      `select ${appColumns} from demo_ledger.apps where client_id = $1`,
+      [clientId],
+    );
     return rows[0] ?? null;
   };
   return {
     byClient,
-    async put({ clientId, clientSecret, name, redirectUrls, accessSeconds, graceSeconds, refreshSeconds }) {
+    async put({
+      clientId,
+      clientSecret,
+      name,
+      redirectUrls,
+      accessSeconds,
+      graceSeconds,
+      refreshSeconds,
+    }) {
       await pool.query(
         `insert into demo_ledger.apps (client_id, secret_hash, name, redirect_urls, access_seconds, grace_seconds, refresh_seconds)
         values ($1, $2, $3, $4, $5, $6, $7)
         on conflict (client_id) do update set secret_hash = excluded.secret_hash, name = excluded.name,
           redirect_urls = excluded.redirect_urls, access_seconds = excluded.access_seconds,
           grace_seconds = excluded.grace_seconds, refresh_seconds = excluded.refresh_seconds`,
-        [clientId, hashOfSecret(clientSecret), name, redirectUrls, accessSeconds, graceSeconds, refreshSeconds],
+        [
+          clientId,
+          hashOfSecret(clientSecret),
+          name,
+          redirectUrls,
+          accessSeconds,
+          graceSeconds,
+          refreshSeconds,
+        ],
       );
     },
     consent: (given) => inTransaction(pool, (client) => giveConsent(client, given)),
     exchange: (app, code, redirectUrl, verifier) =>
       inTransaction(pool, (client) => exchangeCode(client, app, code, redirectUrl, verifier)),
-    refresh: (app, refreshToken) => inTransaction(pool, (client) => rotate(client, app, refreshToken)),
+    refresh: (app, refreshToken) =>
+      inTransaction(pool, (client) => rotate(client, app, refreshToken)),
     async readAccess(accessToken) {
       const claims = claimsOf(accessToken);
       const app = claims && (await byClient(claims.client_id));
@@ -101,7 +126,9 @@ export function createAppBook(pool: pg.Pool): AppBook {
       ) {
         return null;
       }
-      return claims.exp * 1_000 <= Date.now() ? "expired" : { app, eventId: claims.authentication_event_id };
+      return claims.exp * 1_000 <= Date.now()
+        ? "expired"
+        : { app, eventId: claims.authentication_event_id };
     },
     async connections({ clientId }) {
       const { rows } = await pool.query<AppConnection>(
@@ -159,14 +186,19 @@ async function exchangeCode(
   redirectUrl: string,
   verifier: string | null,
 ): Promise<GivenTokens> {
-  const { rows } = await client.query<{ eventId: string; redirectUrl: string; challenge: string | null }>(
+  const { rows } = await client.query<{
+    eventId: string;
+    redirectUrl: string;
+    challenge: string | null;
+  }>(
     `delete from demo_ledger.codes where code_hash = $1 and client_id = $2 and created_at > now() - interval '5 minutes'
     returning event_id as "eventId", redirect_url as "redirectUrl", challenge`,
     [hashOfSecret(code), app.clientId],
   );
   const [given] = rows;
   if (!given || given.redirectUrl !== redirectUrl) return null;
-  const shown = verifier === null ? null : createHash("sha256").update(verifier).digest("base64url");
+  const shown =
+    verifier === null ? null : createHash("sha256").update(verifier).digest("base64url");
   return shown === given.challenge ? give(client, app, given.eventId) : null;
 }
 
@@ -182,7 +214,9 @@ async function rotate(client: Queryable, app: DemoApp, refreshToken: string): Pr
   );
   const [shown] = rows;
   if (!shown) return null;
-  await client.query("update demo_ledger.apps set refreshes = refreshes + 1 where client_id = $1", [app.clientId]);
+  await client.query("update demo_ledger.apps set refreshes = refreshes + 1 where client_id = $1", [
+    app.clientId,
+  ]);
   return give(client, app, shown.eventId);
 }
 
@@ -199,7 +233,12 @@ async function give(client: Queryable, app: DemoApp, eventId: string): Promise<G
 
 // A JWT, like Xero's, signed with the hash of the secret. A new secret invalidates the old one's
 // tokens.
-function accessTokenOf({ clientId, secretHash }: DemoApp, eventId: string, exp: number, jti: string): string {
+function accessTokenOf(
+  { clientId, secretHash }: DemoApp,
+  eventId: string,
+  exp: number,
+  jti: string,
+): string {
   const claims = { client_id: clientId, authentication_event_id: eventId, exp, jti };
   const content = `${header}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}`;
   return `${content}.${createHmac("sha256", secretHash).update(content).digest("base64url")}`;
@@ -214,7 +253,9 @@ interface Claims {
 
 function claimsOf(accessToken: string): Claims | null {
   try {
-    const claims = JSON.parse(Buffer.from(accessToken.split(".")[1] ?? "", "base64url").toString("utf8")) as Claims;
+    const claims = JSON.parse(
+      Buffer.from(accessToken.split(".")[1] ?? "", "base64url").toString("utf8"),
+    ) as Claims;
     return typeof claims.client_id === "string" && typeof claims.exp === "number" ? claims : null;
   } catch {
     return null;

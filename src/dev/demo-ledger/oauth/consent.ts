@@ -61,7 +61,11 @@ function formOf(app: DemoApp, organisations: readonly Organisation[]): string {
 <p><button>Allow access</button> (with nothing ticked: deny)</p></form>`;
 }
 
-function leadBack(redirectUrl: string, told: Readonly<Record<string, string>>, query: URLSearchParams): DemoAnswer {
+function leadBack(
+  redirectUrl: string,
+  told: Readonly<Record<string, string>>,
+  query: URLSearchParams,
+): DemoAnswer {
   const url = new URL(redirectUrl);
   const state = query.get("state");
   for (const [name, value] of Object.entries(told)) url.searchParams.set(name, value);

@@ -15,7 +15,12 @@ const tokenPattern = /^Bearer demo\.([0-9a-f-]{36})\.(\d{13,15})\.([\w-]{43})$/i
 /** The owner of a bearer token. `reason` is the text of Xero's gateway. */
 export type Bearer =
   | { readonly kind: "known"; readonly tenant: Tenant }
-  | { readonly kind: "app"; readonly app: DemoApp; readonly eventId: string; readonly tenant: Tenant | null }
+  | {
+      readonly kind: "app";
+      readonly app: DemoApp;
+      readonly eventId: string;
+      readonly tenant: Tenant | null;
+    }
   | { readonly kind: "unknown"; readonly reason: string };
 
 /** Answers `POST /connect/token`: a token for the client of the Basic header. */
@@ -27,8 +32,10 @@ export async function tokenAnswer(
 ): Promise<DemoAnswer> {
   const form = new URLSearchParams(body);
   const grant = form.get("grant_type") ?? "";
-  if (grant === "authorization_code" || grant === "refresh_token") return appTokenAnswer(apps, authorization, form);
-  if (form.get("grant_type") !== "client_credentials") return jsonAnswer(400, { error: "unsupported_grant_type" });
+  if (grant === "authorization_code" || grant === "refresh_token")
+    return appTokenAnswer(apps, authorization, form);
+  if (form.get("grant_type") !== "client_credentials")
+    return jsonAnswer(400, { error: "unsupported_grant_type" });
   const [clientId, secretHash] = basicOf(authorization);
   const tenant = await book.byClient(clientId);
   if (!tenant || !isEqual(secretHash, tenant.secretHash)) {
@@ -42,10 +49,15 @@ export async function tokenAnswer(
   });
 }
 
-async function appTokenAnswer(apps: AppBook, authorization: string, form: URLSearchParams): Promise<DemoAnswer> {
+async function appTokenAnswer(
+  apps: AppBook,
+  authorization: string,
+  form: URLSearchParams,
+): Promise<DemoAnswer> {
   const [clientId, secretHash] = basicOf(authorization);
   const app = await apps.byClient(clientId);
-  if (!app || !isEqual(secretHash, app.secretHash)) return jsonAnswer(400, { error: "invalid_client" });
+  if (!app || !isEqual(secretHash, app.secretHash))
+    return jsonAnswer(400, { error: "invalid_client" });
   const given = await grantOf(apps, app, form);
   if (!given) return jsonAnswer(400, { error: "invalid_grant" });
   return jsonAnswer(200, {
@@ -57,13 +69,22 @@ async function appTokenAnswer(apps: AppBook, authorization: string, form: URLSea
 }
 
 function grantOf(apps: AppBook, app: DemoApp, form: URLSearchParams): Promise<GivenTokens> {
-  if (form.get("grant_type") === "refresh_token") return apps.refresh(app, form.get("refresh_token") ?? "");
-  return apps.exchange(app, form.get("code") ?? "", form.get("redirect_uri") ?? "", form.get("code_verifier"));
+  if (form.get("grant_type") === "refresh_token")
+    return apps.refresh(app, form.get("refresh_token") ?? "");
+  return apps.exchange(
+    app,
+    form.get("code") ?? "",
+    form.get("redirect_uri") ?? "",
+    form.get("code_verifier"),
+  );
 }
 
 /** Returns the client id of a Basic header, and the hash of its secret. */
 function basicOf(authorization: string): readonly [string, string] {
-  const credentials = Buffer.from(/^Basic (.+)$/i.exec(authorization)?.[1] ?? "", "base64").toString("utf8");
+  const credentials = Buffer.from(
+    /^Basic (.+)$/i.exec(authorization)?.[1] ?? "",
+    "base64",
+  ).toString("utf8");
   const cut = credentials.indexOf(":");
   return [credentials.slice(0, Math.max(0, cut)), hashOfSecret(credentials.slice(cut + 1))];
 }
@@ -82,7 +103,9 @@ export async function readBearer(
   if (access === "expired") return { kind: "unknown", reason: "TokenExpired" };
   if (access !== null) {
     const { app, eventId } = access;
-    const isConnected = (await apps.connections(app)).some(({ tenantId }) => tenantId === named.toLowerCase());
+    const isConnected = (await apps.connections(app)).some(
+      ({ tenantId }) => tenantId === named.toLowerCase(),
+    );
     const tenant = isConnected ? await book.byId(named.toLowerCase()) : null;
     // An app has separate idempotency keys and limits.
     return { kind: "app", app, eventId, tenant: tenant && { ...tenant, clientId: app.clientId } };
@@ -90,7 +113,10 @@ export async function readBearer(
   const match = tokenPattern.exec(authorization);
   const [, tenantId = "", expiry = ""] = match ?? [];
   const tenant = match ? await book.byId(tenantId) : null;
-  if (!tenant || !isEqual(`Bearer ${tokenOf(tenant, Number(expiry))}`, `Bearer ${authorization.slice(7)}`)) {
+  if (
+    !tenant ||
+    !isEqual(`Bearer ${tokenOf(tenant, Number(expiry))}`, `Bearer ${authorization.slice(7)}`)
+  ) {
     return { kind: "unknown", reason: "AuthenticationUnsuccessful" };
   }
   if (Number(expiry) <= Date.now()) return { kind: "unknown", reason: "TokenExpired" };
@@ -100,8 +126,14 @@ export async function readBearer(
 /** Answers `GET /connections`: a custom connection has one organisation. */
 export function connectionsAnswer(tenant: Tenant): DemoAnswer {
   const at = tenant.createdAt.toISOString();
-  const connection = { tenantId: tenant.tenantId, tenantType: "ORGANISATION", tenantName: tenant.name };
-  return jsonAnswer(200, [{ id: tenant.tenantId, ...connection, createdDateUtc: at, updatedDateUtc: at }]);
+  const connection = {
+    tenantId: tenant.tenantId,
+    tenantType: "ORGANISATION",
+    tenantName: tenant.name,
+  };
+  return jsonAnswer(200, [
+    { id: tenant.tenantId, ...connection, createdDateUtc: at, updatedDateUtc: at },
+  ]);
 }
 
 /**
@@ -120,10 +152,22 @@ export async function appConnectionsAnswer(
   }
   if (request.method !== "GET" || id !== undefined) return notFoundAnswer();
   const event = request.url.searchParams.get("authEventId");
-  const all = (await apps.connections(app)).filter(({ eventId }) => event === null || eventId === event);
+  const all = (await apps.connections(app)).filter(
+    ({ eventId }) => event === null || eventId === event,
+  );
   const connections = all.map(({ connectionId, tenantId, tenantName, eventId, createdAt }) => {
-    const dates = { createdDateUtc: createdAt.toISOString(), updatedDateUtc: createdAt.toISOString() };
-    return { id: connectionId, authEventId: eventId, tenantId, tenantType: "ORGANISATION", tenantName, ...dates };
+    const dates = {
+      createdDateUtc: createdAt.toISOString(),
+      updatedDateUtc: createdAt.toISOString(),
+    };
+    return {
+      id: connectionId,
+      authEventId: eventId,
+      tenantId,
+      tenantType: "ORGANISATION",
+      tenantName,
+      ...dates,
+    };
   });
   return jsonAnswer(200, connections);
 }

@@ -15,7 +15,9 @@ let shownTurn = 0;
 async function ask(path, method = "GET", body = undefined) {
   const answer = await fetch(`/demo/${path}`, {
     method,
-    ...(body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    ...(body === undefined
+      ? {}
+      : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
   });
   const text = await answer.text();
   if (answer.ok) return text;
@@ -49,8 +51,12 @@ function put(id, content) {
 
 function show(books) {
   const { value } = chosen;
-  const opened = new Set([...document.querySelectorAll("tr:has(details[open])")].map(({ dataset }) => dataset.id));
-  const organisations = books.organisations.map(({ id, name }) => element("option", { value: id }, name));
+  const opened = new Set(
+    [...document.querySelectorAll("tr:has(details[open])")].map(({ dataset }) => dataset.id),
+  );
+  const organisations = books.organisations.map(({ id, name }) =>
+    element("option", { value: id }, name),
+  );
   chosen.replaceChildren(element("option", { value: "" }, "all"), ...organisations);
   chosen.value = books.organisations.some(({ id }) => id === value) ? value : "";
   put("invoices", invoiceTable(books.invoices, actOn));

@@ -13,7 +13,8 @@ export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value !== null && value !== false) made.setAttribute(key, value === true ? "" : String(value));
+    else if (value !== null && value !== false)
+      made.setAttribute(key, value === true ? "" : String(value));
   }
   made.append(...children.filter((child) => child !== null));
   return made;
@@ -31,8 +32,17 @@ const amounts = new Set(["Total", "Paid", "Credited", "Due", "Left", "Amount"]);
 export function table(label, heads, rows) {
   if (rows.length === 0) return element("p", { class: "detail" }, "None.");
   const classOf = (text) => (amounts.has(text) ? "amount" : null);
-  const head = element("tr", {}, ...heads.map((text) => element("th", { scope: "col", class: classOf(text) }, text)));
-  return element("table", { "aria-label": label }, element("thead", {}, head), element("tbody", {}, ...rows));
+  const head = element(
+    "tr",
+    {},
+    ...heads.map((text) => element("th", { scope: "col", class: classOf(text) }, text)),
+  );
+  return element(
+    "table",
+    { "aria-label": label },
+    element("thead", {}, head),
+    element("tbody", {}, ...rows),
+  );
 }
 
 /** A cell of a table. @param {...(Node | string | null)} children */

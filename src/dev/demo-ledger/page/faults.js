@@ -2,14 +2,26 @@
 import { button, cell, element, table } from "./elements.js";
 
 const kinds = {
-  refuse: { text: "it refuses (400)", order: { kind: "refuse", messages: ["Refused by order of the page."] } },
-  minute: { text: "too many calls (429, wait 5 s)", order: { kind: "rate_limit", retryAfterSeconds: 5 } },
+  refuse: {
+    text: "it refuses (400)",
+    order: { kind: "refuse", messages: ["Refused by order of the page."] },
+  },
+  minute: {
+    text: "too many calls (429, wait 5 s)",
+    order: { kind: "rate_limit", retryAfterSeconds: 5 },
+  },
   unavailable: { text: "it is down (503)", order: { kind: "status", status: 503 } },
   hang: { text: "it never answers", order: { kind: "hang" } },
   drop_before: { text: "the request is lost, nothing is done", order: { kind: "drop_before" } },
   drop_after: { text: "it is done, the answer is lost", order: { kind: "drop_after" } },
-  slow_before: { text: "it waits 15 s, then does it", order: { kind: "slow_before", delayMs: 15_000 } },
-  slow_after: { text: "it does it, then waits 15 s", order: { kind: "slow_after", delayMs: 15_000 } },
+  slow_before: {
+    text: "it waits 15 s, then does it",
+    order: { kind: "slow_before", delayMs: 15_000 },
+  },
+  slow_after: {
+    text: "it does it, then waits 15 s",
+    order: { kind: "slow_after", delayMs: 15_000 },
+  },
 };
 
 // Text that is matched in `METHOD path?query` of a call.
@@ -33,11 +45,19 @@ const matches = {
 export function prepareFaultForm(form, order) {
   const kind = form.elements.namedItem("kind");
   const match = form.elements.namedItem("match");
-  kind.append(...Object.entries(kinds).map(([value, { text }]) => element("option", { value }, text)));
-  match.append(...Object.entries(matches).map(([value, text]) => element("option", { value }, text)));
+  kind.append(
+    ...Object.entries(kinds).map(([value, { text }]) => element("option", { value }, text)),
+  );
+  match.append(
+    ...Object.entries(matches).map(([value, text]) => element("option", { value }, text)),
+  );
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    order({ ...kinds[kind.value].order, match: match.value, times: form.elements.namedItem("times").value });
+    order({
+      ...kinds[kind.value].order,
+      match: match.value,
+      times: form.elements.namedItem("times").value,
+    });
   });
 }
 
@@ -47,10 +67,17 @@ export function prepareFaultForm(form, order) {
  * @param {() => void} clear
  */
 export function faultTable(faults, clear) {
-  if (faults === null) return element("p", {}, "Switched off: start the demo ledger with DEMO_LEDGER_FAULTS=1.");
+  if (faults === null)
+    return element("p", {}, "Switched off: start the demo ledger with DEMO_LEDGER_FAULTS=1.");
   if (faults.length === 0) return element("p", { class: "detail" }, "None ordered.");
   const rows = faults.map((fault) =>
-    element("tr", {}, cell(textOfKind(fault)), cell(matches[fault.match] ?? fault.match), cell(String(fault.left))),
+    element(
+      "tr",
+      {},
+      cell(textOfKind(fault)),
+      cell(matches[fault.match] ?? fault.match),
+      cell(String(fault.left)),
+    ),
   );
   return element(
     "div",

@@ -18,7 +18,17 @@ const removable = [...open, "AUTHORISED"];
  * @param {(row: object) => Act} actOn
  */
 export function invoiceTable(invoices, actOn) {
-  const heads = ["Number", "Contact", "Status", "Dates", "Total", "Paid", "Credited", "Due", "By hand"];
+  const heads = [
+    "Number",
+    "Contact",
+    "Status",
+    "Dates",
+    "Total",
+    "Paid",
+    "Credited",
+    "Due",
+    "By hand",
+  ];
   const rows = invoices.map((row) => {
     const act = actOn(row);
     const path = `invoices/${row.id}`;
@@ -35,7 +45,9 @@ export function invoiceTable(invoices, actOn) {
       amountCell(row.due),
       actions(
         ...documentActions(row, path, act),
-        row.status === "AUTHORISED" ? payForm((amount) => act(`${path}/payments`, amount ? { amount } : {})) : null,
+        row.status === "AUTHORISED"
+          ? payForm((amount) => act(`${path}/payments`, amount ? { amount } : {}))
+          : null,
       ),
     );
   });
@@ -92,7 +104,11 @@ export function paymentTable(payments, actOn) {
       cell(row.date),
       cell(row.status),
       amountCell(`${row.amount} ${row.currency}`),
-      actions(row.status === "AUTHORISED" ? button("Delete", () => act(`payments/${row.id}/remove`)) : null),
+      actions(
+        row.status === "AUTHORISED"
+          ? button("Delete", () => act(`payments/${row.id}/remove`))
+          : null,
+      ),
     );
   });
   return table("Payments", ["Invoice", "Date", "Status", "Amount", "By hand"], rows);
@@ -132,7 +148,11 @@ function documentActions(row, path, act) {
 }
 
 function payForm(pay) {
-  const amount = element("input", { "aria-label": "Amount", placeholder: "all of it", inputmode: "decimal" });
+  const amount = element("input", {
+    "aria-label": "Amount",
+    placeholder: "all of it",
+    inputmode: "decimal",
+  });
   return element(
     "span",
     {},
@@ -145,10 +165,19 @@ function payForm(pay) {
 
 function lines(row) {
   const all = row.lines.map((line) =>
-    element("li", {}, `${line.description}: ${line.quantity} × ${line.unit_amount} = ${line.amount}, tax ${line.tax}`),
+    element(
+      "li",
+      {},
+      `${line.description}: ${line.quantity} × ${line.unit_amount} = ${line.amount}, tax ${line.tax}`,
+    ),
   );
   const count = `${all.length} ${all.length === 1 ? "line" : "lines"}`;
-  return element("details", { class: "detail" }, element("summary", {}, count), element("ul", {}, ...all));
+  return element(
+    "details",
+    { class: "detail" },
+    element("summary", {}, count),
+    element("ul", {}, ...all),
+  );
 }
 
 function actions(...children) {

@@ -40,7 +40,10 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   }
   await makeLinks(root);
   const end = process.platform === "win32" ? ".exe" : "";
-  return { initdb: join(root, "native/bin", `initdb${end}`), postgres: join(root, "native/bin", `postgres${end}`) };
+  return {
+    initdb: join(root, "native/bin", `initdb${end}`),
+    postgres: join(root, "native/bin", `postgres${end}`),
+  };
 }
 
 async function makeLinks(root: string): Promise<void> {

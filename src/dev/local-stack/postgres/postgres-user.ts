@@ -37,9 +37,13 @@ export async function findRunAs(): Promise<RunAs | undefined> {
   const known = await lookUp();
   if (known) return known;
   try {
-    await run("useradd", ["--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", userName], {
-      timeout: limitMs,
-    });
+    await run(
+      "useradd",
+      ["--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", userName],
+      {
+        timeout: limitMs,
+      },
+    );
   } catch (cause) {
     // With two concurrent starts the other one may have created the user in the meantime.
     const made = await lookUp();

@@ -110,7 +110,10 @@ export async function startPostgres(settings: PostgresSettings): Promise<Embedde
  * Returns the URL of the server that runs over this folder now, whichever process started it.
  * Undefined if none runs.
  */
-export async function findRunningPostgres(dataFolder: string, database = "billing"): Promise<string | undefined> {
+export async function findRunningPostgres(
+  dataFolder: string,
+  database = "billing",
+): Promise<string | undefined> {
   const found = await readPidFile(resolve(dataFolder));
   if (!found || !(await isServerOver(found.pid, resolve(dataFolder)))) return undefined;
   return urlOf((await readFile(join(dataFolder, "password"), "utf8")).trim(), found.port, database);
@@ -120,7 +123,11 @@ function urlOf(password: string, port: number, database: string): string {
   return `postgresql://${role}:${password}@${localHost}:${port}/${database}`;
 }
 
-async function initialise(dataFolder: string, binaries: PostgresBinaries, runAs: RunAs | undefined): Promise<string> {
+async function initialise(
+  dataFolder: string,
+  binaries: PostgresBinaries,
+  runAs: RunAs | undefined,
+): Promise<string> {
   const passwordFile = join(dataFolder, "password");
   const cluster = join(dataFolder, "cluster");
   const isThere = (await stat(cluster).catch(() => undefined)) !== undefined;
@@ -140,7 +147,12 @@ async function initialise(dataFolder: string, binaries: PostgresBinaries, runAs:
   // for a database.
   const made = join(dataFolder, "cluster.new");
   await rm(made, { recursive: true, force: true });
-  const args = [`--pgdata=${made}`, `--username=${role}`, `--pwfile=${passwordFile}`, "--auth=scram-sha-256"];
+  const args = [
+    `--pgdata=${made}`,
+    `--username=${role}`,
+    `--pwfile=${passwordFile}`,
+    "--auth=scram-sha-256",
+  ];
   // The builtin locale sorts the same on every machine.
   args.push(
     "--encoding=UTF8",
@@ -150,13 +162,21 @@ async function initialise(dataFolder: string, binaries: PostgresBinaries, runAs:
     "--no-instructions",
   );
   const command = await commandAs(runAs, binaries.initdb, args, [binaries.initdb, dataFolder]);
-  const child = spawn(command.file, command.args, { ...command.options, cwd: "/", stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command.file, command.args, {
+    ...command.options,
+    cwd: "/",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const output: string[] = [];
   child.stdout.on("data", (part) => output.push(String(part)));
   child.stderr.on("data", (part) => output.push(String(part)));
-  const code = await new Promise<number | null>((done, fail) => child.once("error", fail).once("close", done));
+  const code = await new Promise<number | null>((done, fail) =>
+    child.once("error", fail).once("close", done),
+  );
   if (code !== 0)
-    throw new Error(`PostgreSQL could not initialise ${dataFolder} (initdb ended with ${code}):\n${output.join("")}`);
+    throw new Error(
+      `PostgreSQL could not initialise ${dataFolder} (initdb ended with ${code}):\n${output.join("")}`,
+    );
   await rename(made, cluster);
   return password;
 }

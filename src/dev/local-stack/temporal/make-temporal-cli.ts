@@ -56,7 +56,9 @@ export const downloadCli: MakeCli = async (folder, lines, env) => {
     // The SDK creates its file as soon as it has reached the service.
     giveUp: async () => {
       reached ||= (await readdir(folder)).length > 0;
-      return !reached && performance.now() - began > reachLimitMs ? "its service cannot be reached" : undefined;
+      return !reached && performance.now() - began > reachLimitMs
+        ? "its service cannot be reached"
+        : undefined;
     },
   });
   await shown(lines, "downloading the Temporal dev server", run);
@@ -76,7 +78,10 @@ export const buildCli: MakeCli = async (folder, lines, env) => {
     limitMs: reachLimitMs,
   });
   const [, major = "0", minor = "0"] = /go(\d+)\.(\d+)/.exec(version) ?? [];
-  if (Number(major) < oldestGo[0] || (Number(major) === oldestGo[0] && Number(minor) < oldestGo[1])) {
+  if (
+    Number(major) < oldestGo[0] ||
+    (Number(major) === oldestGo[0] && Number(minor) < oldestGo[1])
+  ) {
     throw new Error(`Go ${major}.${minor} is too old to build it`);
   }
   await writeFile(join(folder, "go.mod"), goMod);
@@ -89,7 +94,11 @@ export const buildCli: MakeCli = async (folder, lines, env) => {
     cwd: folder,
     limitMs: buildLimitMs,
   });
-  await shown(lines, `building the Temporal dev server ${builtCliVersion} with Go, once: some minutes`, run);
+  await shown(
+    lines,
+    `building the Temporal dev server ${builtCliVersion} with Go, once: some minutes`,
+    run,
+  );
   return output;
 };
 

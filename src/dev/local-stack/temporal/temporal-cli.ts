@@ -10,7 +10,13 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { findOnPath, isProgram } from "../programs.ts";
 import type { Counting } from "../progress-line.ts";
-import { buildCli, builtCliVersion, downloadCli, type MakeCli, oldestGo } from "./make-temporal-cli.ts";
+import {
+  buildCli,
+  builtCliVersion,
+  downloadCli,
+  type MakeCli,
+  oldestGo,
+} from "./make-temporal-cli.ts";
 
 /** Where to search, and how to get a missing program. Tests set their own. */
 export interface CliSearch {
@@ -29,7 +35,10 @@ export async function findTemporalCli(
 ): Promise<string> {
   const onPath = await findOnPath("temporal", env);
   if (onPath !== undefined) return onPath;
-  const cache = join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"), "subscription-billing");
+  const cache = join(
+    env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"),
+    "subscription-billing",
+  );
   const built = join(cache, `temporal-${builtCliVersion}`, "temporal");
   const downloaded = join(cache, `temporal-sdk-${sdkVersion()}`, "temporal");
   for (const kept of [built, downloaded]) if (await isProgram(kept)) return kept;
@@ -53,7 +62,12 @@ function sdkVersion(): string {
   return (require("@temporalio/worker/package.json") as { version: string }).version;
 }
 
-async function makeInto(place: string, make: MakeCli, lines: Counting, env: NodeJS.ProcessEnv): Promise<void> {
+async function makeInto(
+  place: string,
+  make: MakeCli,
+  lines: Counting,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
   await mkdir(dirname(place), { recursive: true });
   // Next to its final path, so that the rename stays within one file system.
   const folder = await mkdtemp(join(dirname(place), "making-"));

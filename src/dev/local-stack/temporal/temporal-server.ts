@@ -93,11 +93,17 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
   }
   const wanted = [{ part: "Temporal", port: settings.port, setting: "TEMPORAL_PORT" }];
   if (settings.uiPort !== undefined) {
-    wanted.push({ part: "the Temporal Web UI", port: settings.uiPort, setting: "TEMPORAL_UI_PORT" });
+    wanted.push({
+      part: "the Temporal Web UI",
+      port: settings.uiPort,
+      setting: "TEMPORAL_UI_PORT",
+    });
   }
   await assertPortsFree(wanted);
   const logFile =
-    dataFile === undefined ? join(tmpdir(), `temporal-${process.pid}-${settings.port}.log`) : `${dataFile}.log`;
+    dataFile === undefined
+      ? join(tmpdir(), `temporal-${process.pid}-${settings.port}.log`)
+      : `${dataFile}.log`;
   for (let attempt = 1; ; attempt++) {
     const inner = { http: await anyFreePort(), ui: await anyFreePort() };
     const started = await launch(cli, dataFile, logFile, settings, inner);
@@ -105,7 +111,9 @@ export async function startTemporal(settings: TemporalSettings): Promise<Embedde
     if (problem === undefined) return running(started, dataFile, logFile, settings, inner);
     const words = await lastWordsOf(logFile);
     if (!words.includes("address already in use") || attempt === tries) {
-      throw new Error(`The Temporal dev server did not start (${problem}). Its last words:\n${words}`);
+      throw new Error(
+        `The Temporal dev server did not start (${problem}). Its last words:\n${words}`,
+      );
     }
   }
 }
@@ -116,7 +124,11 @@ interface InnerPorts {
   readonly ui: number;
 }
 
-function argumentsOf(dataFile: string | undefined, settings: TemporalSettings, inner: InnerPorts): string[] {
+function argumentsOf(
+  dataFile: string | undefined,
+  settings: TemporalSettings,
+  inner: InnerPorts,
+): string[] {
   const args = [
     "server",
     "start-dev",
@@ -164,12 +176,16 @@ async function launch(
     child.once("exit", (code, signal) => done(`ended with ${signal ?? code}`));
   });
   await output.close();
-  if (dataFile !== undefined && child.pid !== undefined) await writeFile(pidFileOf(dataFile), `${child.pid}\n`);
+  if (dataFile !== undefined && child.pid !== undefined)
+    await writeFile(pidFileOf(dataFile), `${child.pid}\n`);
   return { child, exited };
 }
 
 /** Returns undefined once the server serves the namespace, else the reason why it does not. */
-async function untilReady({ child, exited }: Started, settings: TemporalSettings): Promise<string | undefined> {
+async function untilReady(
+  { child, exited }: Started,
+  settings: TemporalSettings,
+): Promise<string | undefined> {
   let ended: string | undefined;
   void exited.then((how) => {
     ended = how;
@@ -193,8 +209,15 @@ async function untilReady({ child, exited }: Started, settings: TemporalSettings
   return ended ?? last;
 }
 
-async function prepareNamespace({ port, namespace, searchAttributes }: TemporalSettings): Promise<void> {
-  const connection = await Connection.connect({ address: `${localHost}:${port}`, connectTimeout: 2_000 });
+async function prepareNamespace({
+  port,
+  namespace,
+  searchAttributes,
+}: TemporalSettings): Promise<void> {
+  const connection = await Connection.connect({
+    address: `${localHost}:${port}`,
+    connectTimeout: 2_000,
+  });
   try {
     await connection.workflowService.describeNamespace({ namespace });
     // The flags register them on a new file. An older file may lack a newer one.

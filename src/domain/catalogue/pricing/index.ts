@@ -108,7 +108,8 @@ export function lineAmount(plan: PricedPlan & Pick<Plan, "currency">, terms: Pri
 export function describePrice(plan: PricedPlan, terms: PriceTerms): PriceDescription {
   const parts = partsOf(plan, terms);
   const [first] = parts;
-  const onePrice = first !== undefined && parts.length === 1 && pricingModels[plan.type].tierPrices !== "step";
+  const onePrice =
+    first !== undefined && parts.length === 1 && pricingModels[plan.type].tierPrices !== "step";
   const free = hasUnits(plan.type) ? Math.min(terms.units, plan.freeUnits) : 0;
   return {
     description: [
@@ -127,12 +128,17 @@ export function describeParts(parts: readonly PricedPart[]): string {
 
 /** Returns the exact sum of a model's parts. */
 export function partsValue(parts: readonly PricedPart[]): Decimal {
-  return sum(parts.map(({ quantity, price }) => (quantity === null ? price : multiply(quantity, price))));
+  return sum(
+    parts.map(({ quantity, price }) => (quantity === null ? price : multiply(quantity, price))),
+  );
 }
 
 function partsOf(plan: PricedPlan, terms: PriceTerms): readonly PricedPart[] {
   const prices = { price: terms.priceOverride ?? plan.price, tiers: plan.tiers };
-  return pricingModels[plan.type].parts(prices, decimalOf(unitsToPrice(terms.units, plan.freeUnits)));
+  return pricingModels[plan.type].parts(
+    prices,
+    decimalOf(unitsToPrice(terms.units, plan.freeUnits)),
+  );
 }
 
 function lessDiscount(value: Decimal, percent: Decimal): Decimal {
@@ -143,5 +149,7 @@ function lessDiscount(value: Decimal, percent: Decimal): Decimal {
 const oneHundredth: Decimal = { unscaled: 1n, scale: 2 };
 
 function describePart({ quantity, price }: PricedPart): string {
-  return quantity === null ? formatDecimal(price) : `${formatShort(quantity)} × ${formatDecimal(price)}`;
+  return quantity === null
+    ? formatDecimal(price)
+    : `${formatShort(quantity)} × ${formatDecimal(price)}`;
 }

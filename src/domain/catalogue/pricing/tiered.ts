@@ -3,7 +3,15 @@
  * that is reached adds its flat price.
  */
 import { strict as assert } from "node:assert";
-import { compare, type Decimal, decimalOf, isZero, minimum, subtract, ZERO } from "../../money/decimal.ts";
+import {
+  compare,
+  type Decimal,
+  decimalOf,
+  isZero,
+  minimum,
+  subtract,
+  ZERO,
+} from "../../money/decimal.ts";
 import type { PricedPart, PricingModel } from "./pricing-model.ts";
 
 /** The sum over the tiers reached of units inside the tier × its unit price + its flat price. */
@@ -18,7 +26,8 @@ export const tiered: PricingModel = {
       assert(unitPrice !== null, "a tier without a unit price");
       const upper = upTo === null ? quantity : minimum(quantity, decimalOf(upTo));
       parts.push({ quantity: subtract(upper, below), price: unitPrice });
-      if (flatPrice !== null && !isZero(flatPrice)) parts.push({ quantity: null, price: flatPrice });
+      if (flatPrice !== null && !isZero(flatPrice))
+        parts.push({ quantity: null, price: flatPrice });
       below = upper;
     }
     assert(compare(quantity, below) <= 0, "a quantity above the last tier");

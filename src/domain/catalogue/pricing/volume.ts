@@ -16,6 +16,8 @@ export const volume: PricingModel = {
     const { unitPrice, flatPrice } = tierReached(tiers, quantity);
     assert(unitPrice !== null, "a tier without a unit price");
     const units = { quantity, price: unitPrice };
-    return flatPrice === null || isZero(flatPrice) ? [units] : [units, { quantity: null, price: flatPrice }];
+    return flatPrice === null || isZero(flatPrice)
+      ? [units]
+      : [units, { quantity: null, price: flatPrice }];
   },
 };

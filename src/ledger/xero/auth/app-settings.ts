@@ -19,7 +19,11 @@ export interface XeroAppConfig extends XeroAppSettings {
 export function xeroAppOf(env: NodeJS.ProcessEnv): XeroAppConfig | null {
   const { XERO_CLIENT_ID: clientId, XERO_CLIENT_SECRET: clientSecret } = env;
   const origin = addressOf(env, "XERO_URL", "https://ledger.example.com");
-  const redirectUrl = addressOf(env, "XERO_REDIRECT_URL", `https://billing.example.com${callbackPath}`);
+  const redirectUrl = addressOf(
+    env,
+    "XERO_REDIRECT_URL",
+    `https://billing.example.com${callbackPath}`,
+  );
   if (!clientId && !clientSecret) return null;
   if (!clientId) throw new Error("XERO_CLIENT_SECRET is set without XERO_CLIENT_ID.");
   if (!clientSecret) throw new Error("XERO_CLIENT_ID is set without XERO_CLIENT_SECRET.");
@@ -31,7 +35,11 @@ export function xeroAppOf(env: NodeJS.ProcessEnv): XeroAppConfig | null {
  * Returns the redirect URL of a consent, for an admin port at `port`. Xero accepts `localhost`
  * without TLS, but no IP address in its place.
  */
-export function redirectUrlOf({ redirectUrl }: XeroAppConfig, isTls: boolean, port: number): string {
+export function redirectUrlOf(
+  { redirectUrl }: XeroAppConfig,
+  isTls: boolean,
+  port: number,
+): string {
   return redirectUrl ?? `${isTls ? "https" : "http"}://localhost:${port}${callbackPath}`;
 }
 

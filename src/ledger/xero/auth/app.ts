@@ -33,7 +33,9 @@ export const xeroAddresses = {
  * Returns the same addresses at one server that has all of them, such as the demo ledger. `origin`
  * has no path.
  */
-export function addressesAt(origin: string): { readonly [Name in keyof typeof xeroAddresses]: string } {
+export function addressesAt(origin: string): {
+  readonly [Name in keyof typeof xeroAddresses]: string;
+} {
   return {
     baseUrl: `${origin}/api.xro/2.0`,
     identityUrl: `${origin}/connect/token`,
@@ -75,7 +77,11 @@ export interface XeroApp {
    * Returns the consent page's address. The redirect brings back the state, and a code that needs
    * the verifier.
    */
-  consentUrl(ask: { readonly state: string; readonly verifier: string; readonly redirectUrl: string }): string;
+  consentUrl(ask: {
+    readonly state: string;
+    readonly verifier: string;
+    readonly redirectUrl: string;
+  }): string;
   /** Exchanges a code for tokens. A code works once. */
   exchange(given: {
     readonly code: string;
@@ -122,19 +128,36 @@ export function createXeroApp(settings: XeroAppSettings, timeoutMs: number): Xer
 async function exchangeCode(
   agent: Dispatcher,
   settings: XeroAppSettings,
-  { code, verifier, redirectUrl }: { readonly code: string; readonly verifier: string; readonly redirectUrl: string },
+  {
+    code,
+    verifier,
+    redirectUrl,
+  }: { readonly code: string; readonly verifier: string; readonly redirectUrl: string },
   timeoutMs: number,
 ): Promise<LedgerAnswer<AuthorisedTokens>> {
-  const grant = { grant_type: "authorization_code", code, redirect_uri: redirectUrl, code_verifier: verifier };
+  const grant = {
+    grant_type: "authorization_code",
+    code,
+    redirect_uri: redirectUrl,
+    code_verifier: verifier,
+  };
   const answer = await askIdentity(agent, settings, grant, AbortSignal.timeout(timeoutMs));
   if (answer.kind === "invalid_grant") {
-    return { kind: "refused", reason: "validation", messages: ["The ledger does not take the code of this consent."] };
+    return {
+      kind: "refused",
+      reason: "validation",
+      messages: ["The ledger does not take the code of this consent."],
+    };
   }
   if (answer.kind !== "ok") return answer;
   const accessToken = filledTextOf(answer.value.access_token);
   const refreshToken = filledTextOf(answer.value.refresh_token);
   if (accessToken === undefined || refreshToken === undefined) {
-    return { kind: "refused", reason: "validation", messages: ["The ledger gave no refresh token (offline_access)."] };
+    return {
+      kind: "refused",
+      reason: "validation",
+      messages: ["The ledger gave no refresh token (offline_access)."],
+    };
   }
   return { kind: "ok", value: { accessToken, refreshToken, freshMs: freshMsOf(answer.value) } };
 }
@@ -145,9 +168,14 @@ async function reachedTenants(
   accessToken: string,
   timeoutMs: number,
 ): Promise<LedgerAnswer<ReachedTenants>> {
-  const list = async (query: string, areOfConsent: boolean): Promise<LedgerAnswer<ReachedTenants>> => {
+  const list = async (
+    query: string,
+    areOfConsent: boolean,
+  ): Promise<LedgerAnswer<ReachedTenants>> => {
     const answer = await listTenants(agent, settings, query, accessToken, timeoutMs);
-    return answer.kind === "ok" ? { kind: "ok", value: { tenants: answer.value, areOfConsent } } : answer;
+    return answer.kind === "ok"
+      ? { kind: "ok", value: { tenants: answer.value, areOfConsent } }
+      : answer;
   };
   const event = consentOf(accessToken);
   if (event === null) return list("", false);
@@ -162,13 +190,21 @@ async function listTenants(
   accessToken: string,
   timeoutMs: number,
 ): Promise<LedgerAnswer<readonly AuthorisedTenant[]>> {
-  const reply = await ask(agent, "GET", `${settings.connectionsUrl}${query}`, accessToken, timeoutMs);
+  const reply = await ask(
+    agent,
+    "GET",
+    `${settings.connectionsUrl}${query}`,
+    accessToken,
+    timeoutMs,
+  );
   if (reply.kind !== "replied") return reply;
   if (reply.status !== 200) return failureOfReply(reply, false);
   const list = readExactJson(reply.text);
   if (!Array.isArray(list)) return notSent("the ledger's list of organisations cannot be read");
   const value = objectsOf(list).flatMap((entry): AuthorisedTenant[] => {
-    const [connectionId, tenantId, name] = [entry.id, entry.tenantId, entry.tenantName].map(filledTextOf);
+    const [connectionId, tenantId, name] = [entry.id, entry.tenantId, entry.tenantName].map(
+      filledTextOf,
+    );
     const isOrganisation = (filledTextOf(entry.tenantType) ?? "ORGANISATION") === "ORGANISATION";
     if (!isOrganisation || connectionId === undefined || tenantId === undefined) return [];
     return [{ connectionId, tenantId, name: name ?? tenantId }];
@@ -190,6 +226,10 @@ async function ask(
   timeoutMs: number,
 ): Promise<HttpReply | LedgerFailure> {
   const headers = { authorization: `Bearer ${accessToken}`, accept: "application/json" };
-  const reply = await exchange(agent, { method, url, headers, body: null }, AbortSignal.timeout(timeoutMs));
+  const reply = await exchange(
+    agent,
+    { method, url, headers, body: null },
+    AbortSignal.timeout(timeoutMs),
+  );
   return reply.kind === "replied" ? reply : notSent(reply.cause);
 }

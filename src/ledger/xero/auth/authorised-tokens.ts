@@ -9,7 +9,14 @@ import type { Dispatcher } from "undici";
 import { filledTextOf } from "../../port/exact-json.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
 import { xeroDefaults } from "../wire/connection.ts";
-import { askIdentity, freshMsOf, grantRefused, type IdentityAnswer, type IdentityClient, notSent } from "./identity.ts";
+import {
+  askIdentity,
+  freshMsOf,
+  grantRefused,
+  type IdentityAnswer,
+  type IdentityClient,
+  notSent,
+} from "./identity.ts";
 import { oneFlight, type StoredToken, type TokenSource } from "./tokens.ts";
 
 /** A connection's current tokens. `freshMs`: how long the access token may still be used. */
@@ -110,7 +117,9 @@ export function createSharedTokenSource(
 ): TokenSource {
   const flight: Flight = { agent, authorisation, timeoutMs: tokenTimeoutMs, unsaved: null };
   return oneFlight((rejected) =>
-    obtain(flight, rejected).catch((error: unknown) => notSent(`the kept tokens could not be had: ${causeOf(error)}`)),
+    obtain(flight, rejected).catch((error: unknown) =>
+      notSent(`the kept tokens could not be had: ${causeOf(error)}`),
+    ),
   );
 }
 
@@ -126,7 +135,10 @@ async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAn
     const tokens = await keeper.read();
     if (tokens === null) return disconnected();
     if (tokens.freshMs > 0 && tokens.accessToken !== rejected) {
-      return { kind: "ok", value: { value: tokens.accessToken, refreshAt: performance.now() + tokens.freshMs } };
+      return {
+        kind: "ok",
+        value: { value: tokens.accessToken, refreshAt: performance.now() + tokens.freshMs },
+      };
     }
     if (app === null) return withoutApp();
     const turn = await keeper.take(tokens.generation, leaseMs);
@@ -146,9 +158,13 @@ async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAn
  * save it first. If the ledger rejected it, there is none: another refresh would lose its tokens as
  * well.
  */
-function held({ tokens, staleAt, cause }: Unsaved, rejected: string | null): LedgerAnswer<StoredToken> {
+function held(
+  { tokens, staleAt, cause }: Unsaved,
+  rejected: string | null,
+): LedgerAnswer<StoredToken> {
   const isGood = tokens.accessToken !== rejected && performance.now() < staleAt;
-  if (isGood) return { kind: "ok", value: { value: tokens.accessToken, refreshAt: performance.now() } };
+  if (isGood)
+    return { kind: "ok", value: { value: tokens.accessToken, refreshAt: performance.now() } };
   return notSent(`no token: those of the last refresh cannot be saved: ${cause}`);
 }
 
@@ -163,7 +179,10 @@ async function saveUnsaved(flight: Flight, pausesMs: readonly number[]): Promise
   for (const pauseMs of [0, ...pausesMs]) {
     if (pauseMs > 0) await wait(pauseMs);
     try {
-      await flight.authorisation.keeper.save(leaseId, { ...tokens, freshMs: Math.max(0, staleAt - performance.now()) });
+      await flight.authorisation.keeper.save(leaseId, {
+        ...tokens,
+        freshMs: Math.max(0, staleAt - performance.now()),
+      });
       flight.unsaved = null;
       return;
     } catch (error) {
@@ -220,6 +239,7 @@ function disconnected(): LedgerFailure {
 }
 
 function withoutApp(): LedgerFailure {
-  const message = "XERO_CLIENT_ID and XERO_CLIENT_SECRET of the app that was authorised are not set for this process.";
+  const message =
+    "XERO_CLIENT_ID and XERO_CLIENT_SECRET of the app that was authorised are not set for this process.";
   return { kind: "unauthorised", why: "expired", message };
 }

@@ -88,13 +88,22 @@ function basicOf(clientId: string, clientSecret: string): string {
 function failureOfIdentity(reply: HttpReply): IdentityAnswer {
   if (reply.status === 429) {
     const seconds = Number(reply.headers["retry-after"]);
-    return { kind: "rate_limited", scope: "app", retryAfterMs: seconds > 0 ? seconds * 1_000 : 60_000 };
+    return {
+      kind: "rate_limited",
+      scope: "app",
+      retryAfterMs: seconds > 0 ? seconds * 1_000 : 60_000,
+    };
   }
-  if (reply.status < 400 || reply.status > 499) return notSent(`no token: identity answered ${reply.status}`);
+  if (reply.status < 400 || reply.status > 499)
+    return notSent(`no token: identity answered ${reply.status}`);
   const told = filledTextOf(objectOf(readExactJson(reply.text))?.error) ?? "";
   // Only the standard's short codes are used. Other text may repeat what we sent.
   const code = /^[a-z_]{1,40}$/.test(told) ? told : `status ${reply.status}`;
   if (code === "invalid_grant") return { kind: "invalid_grant" };
   const why = code === "invalid_scope" ? "insufficient_scope" : "disconnected";
-  return { kind: "unauthorised", why, message: `The ledger's identity service refused the credentials: ${code}` };
+  return {
+    kind: "unauthorised",
+    why,
+    message: `The ledger's identity service refused the credentials: ${code}`,
+  };
 }

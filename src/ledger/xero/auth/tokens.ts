@@ -31,7 +31,11 @@ export interface StoredToken {
 /**
  * Creates a token source for one connection. A failure means that the API call itself was not sent.
  */
-export function createTokenSource(agent: Dispatcher, connection: XeroConnection, options: XeroOptions): TokenSource {
+export function createTokenSource(
+  agent: Dispatcher,
+  connection: XeroConnection,
+  options: XeroOptions,
+): TokenSource {
   return oneFlight(() => fetchToken(agent, connection, options));
 }
 
@@ -39,9 +43,14 @@ export function createTokenSource(agent: Dispatcher, connection: XeroConnection,
  * Caches the token of `renew`. One renewal serves all waiting calls. `renew` must return another
  * token than the rejected one, and must never reject.
  */
-export function oneFlight(renew: (rejected: string | null) => Promise<LedgerAnswer<StoredToken>>): TokenSource {
+export function oneFlight(
+  renew: (rejected: string | null) => Promise<LedgerAnswer<StoredToken>>,
+): TokenSource {
   let kept: StoredToken | null = null;
-  let flight: { readonly rejected: string | null; readonly answer: Promise<LedgerAnswer<StoredToken>> } | null = null;
+  let flight: {
+    readonly rejected: string | null;
+    readonly answer: Promise<LedgerAnswer<StoredToken>>;
+  } | null = null;
 
   const fly = (rejected: string | null) => {
     const answer = renew(rejected).then((renewed) => {
@@ -79,7 +88,12 @@ async function fetchToken(
 ): Promise<LedgerAnswer<StoredToken>> {
   const scope = options.scopes ?? xeroDefaults.scopes;
   const signal = AbortSignal.timeout(options.tokenTimeoutMs ?? xeroDefaults.tokenTimeoutMs);
-  const answer = await askIdentity(agent, connection, { grant_type: "client_credentials", scope }, signal);
+  const answer = await askIdentity(
+    agent,
+    connection,
+    { grant_type: "client_credentials", scope },
+    signal,
+  );
   if (answer.kind === "invalid_grant") return grantRefused();
   if (answer.kind !== "ok") return answer;
   const value = filledTextOf(answer.value.access_token) ?? "";
@@ -87,7 +101,10 @@ async function fetchToken(
 }
 
 // The renewal serves all waiting calls, so one call's deadline does not stop it.
-async function beforeDeadline<T>(flight: Promise<LedgerAnswer<T>>, signal: AbortSignal): Promise<LedgerAnswer<T>> {
+async function beforeDeadline<T>(
+  flight: Promise<LedgerAnswer<T>>,
+  signal: AbortSignal,
+): Promise<LedgerAnswer<T>> {
   if (signal.aborted) return notSent("the deadline had passed");
   const { promise, resolve } = Promise.withResolvers<LedgerAnswer<T>>();
   const giveUp = () => resolve(notSent("no token before the deadline"));

@@ -10,7 +10,13 @@ import type {
   LedgerInvoice,
   LedgerInvoiceAmendment,
 } from "../../port/ledger.ts";
-import { isElementRefused, messagesOf, refusedBecause, refusedId, unreadable } from "../wire/failure.ts";
+import {
+  isElementRefused,
+  messagesOf,
+  refusedBecause,
+  refusedId,
+  unreadable,
+} from "../wire/failure.ts";
 import { readInvoice } from "../wire/read-shapes.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
 import { refusedMoney } from "./invoices.ts";
@@ -44,8 +50,12 @@ export async function amendInvoice(
   if (current.kind !== "ok") return current;
   const [element] = objectsOf(current.value.Invoices);
   const invoice = element && readInvoice(element);
-  if (!element || !invoice || !hasItsLines(element, invoice)) return unreadable("the invoice cannot be read", false);
-  const no = refusedStatus(invoice, amendment) ?? refusedMoney(invoice) ?? refusedKind(element, invoice, amendment);
+  if (!element || !invoice || !hasItsLines(element, invoice))
+    return unreadable("the invoice cannot be read", false);
+  const no =
+    refusedStatus(invoice, amendment) ??
+    refusedMoney(invoice) ??
+    refusedKind(element, invoice, amendment);
   if (no !== null) return no;
 
   const lines = amendLines(objectsOf(element.LineItems), amendment.changes);
@@ -61,7 +71,9 @@ export async function amendInvoice(
   }
   if (lines.isSame) return amended(invoice, lines, false);
 
-  const held = heldMembers.filter((name) => typeof element[name] === "string" && element[name] !== "PAID");
+  const held = heldMembers.filter(
+    (name) => typeof element[name] === "string" && element[name] !== "PAID",
+  );
   const body = writeExactJson({
     Invoices: [
       {
@@ -76,16 +88,23 @@ export async function amendInvoice(
   const [after] = objectsOf(answer.value.Invoices);
   if (after && isElementRefused(after)) return refusedBecause(messagesOf(after));
   const changed = after && readInvoice(after);
-  return changed?.id === invoice.id ? amended(changed, lines, true) : unreadable("the invoice cannot be read", true);
+  return changed?.id === invoice.id
+    ? amended(changed, lines, true)
+    : unreadable("the invoice cannot be read", true);
 }
 
 // Answers of lists have no lines. Such an answer must not count as an invoice without lines,
 // because the edit would delete them all.
 function hasItsLines(element: ExactObject, invoice: LedgerInvoice): boolean {
-  return Array.isArray(element.LineItems) && (invoice.lines.length > 0 || Number(invoice.total) === 0);
+  return (
+    Array.isArray(element.LineItems) && (invoice.lines.length > 0 || Number(invoice.total) === 0)
+  );
 }
 
-function refusedStatus(invoice: LedgerInvoice, { allowed }: LedgerInvoiceAmendment): LedgerFailure | null {
+function refusedStatus(
+  invoice: LedgerInvoice,
+  { allowed }: LedgerInvoiceAmendment,
+): LedgerFailure | null {
   if (allowed.includes(invoice.status)) return null;
   const open = allowed.map((status) => statusWords[status]).join(" or ");
   const message = `Invoice ${invoice.number} is ${statusWords[invoice.status]}; its lines can be changed while it is ${open}.`;
@@ -104,7 +123,11 @@ function refusedKind(
   return { kind: "refused", reason: "wrong_status", messages: [message] };
 }
 
-function amended(invoice: LedgerInvoice, lines: LineAmendment, isWrite: boolean): LedgerAnswer<LedgerAmended> {
+function amended(
+  invoice: LedgerInvoice,
+  lines: LineAmendment,
+  isWrite: boolean,
+): LedgerAnswer<LedgerAmended> {
   const lineIds = amendedLineIds(lines, invoice.lines);
   return lineIds === undefined
     ? unreadable("the answer does not show all changed lines", isWrite)

@@ -63,7 +63,9 @@ export async function createEach<Draft, Made>(
     return { kind: "ok", value: matchEach(create, elements) };
   }
   const answer = readReply(reply, true);
-  return answer.kind === "ok" ? { kind: "ok", value: matchEach(create, objectsOf(answer.value[member])) } : answer;
+  return answer.kind === "ok"
+    ? { kind: "ok", value: matchEach(create, objectsOf(answer.value[member])) }
+    : answer;
 }
 
 function matchEach<Draft, Made>(
@@ -74,7 +76,9 @@ function matchEach<Draft, Made>(
   const keys = new Set(create.drafts.map(create.keyOf));
   // Xero may store a key trimmed or in another case. Such an element is matched by elimination.
   const others = elements.filter((element) => !keys.has(create.elementKeyOf(element) ?? ""));
-  const byFolded = new Map(others.map((element) => [foldText(create.elementKeyOf(element) ?? ""), element]));
+  const byFolded = new Map(
+    others.map((element) => [foldText(create.elementKeyOf(element) ?? ""), element]),
+  );
   const [only] = elements;
   return create.drafts.map((draft) => {
     const element = byKey.get(create.keyOf(draft)) ?? byFolded.get(foldText(create.keyOf(draft)));
@@ -86,7 +90,10 @@ function matchEach<Draft, Made>(
   });
 }
 
-function readElement<Draft, Made>(create: CreateEach<Draft, Made>, element: ExactObject): LedgerAnswer<Made> {
+function readElement<Draft, Made>(
+  create: CreateEach<Draft, Made>,
+  element: ExactObject,
+): LedgerAnswer<Made> {
   if (isElementRefused(element)) return refusedBecause(messagesOf(element));
   const made = create.read(element);
   return made === undefined

@@ -1,6 +1,11 @@
 /** Sales credit notes in Xero: create, get, find by our number, allocate their credit. */
 import { scaledOf } from "../../port/decimal-text.ts";
-import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../../port/exact-json.ts";
+import {
+  type ExactObject,
+  filledTextOf,
+  objectsOf,
+  writeExactJson,
+} from "../../port/exact-json.ts";
 import type {
   LedgerAnswer,
   LedgerCreditApplication,
@@ -9,7 +14,13 @@ import type {
   LedgerFailure,
 } from "../../port/ledger.ts";
 import { foldText } from "../../port/texts.ts";
-import { isElementRefused, messagesOf, refusedBecause, refusedId, unreadable } from "../wire/failure.ts";
+import {
+  isElementRefused,
+  messagesOf,
+  refusedBecause,
+  refusedId,
+  unreadable,
+} from "../wire/failure.ts";
 import { readCreditNote } from "../wire/read-shapes.ts";
 import { fitsPath, whereIs } from "../wire/where.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
@@ -28,7 +39,11 @@ export function createCreditNotes(
     query: unitPlaces,
     drafts,
     keyOf: (draft) => draft.number,
-    write: (draft) => ({ Type: "ACCRECCREDIT", CreditNoteNumber: draft.number, ...writeDocument(draft) }),
+    write: (draft) => ({
+      Type: "ACCRECCREDIT",
+      CreditNoteNumber: draft.number,
+      ...writeDocument(draft),
+    }),
     elementKeyOf: (element) => filledTextOf(element.CreditNoteNumber),
     read: readCreditNote,
   });
@@ -42,7 +57,11 @@ export async function getCreditNote(
 ): Promise<LedgerAnswer<LedgerCreditNote>> {
   const refused = refusedId(id);
   if (refused !== null) return refused;
-  const answer = await wire.ask(call, { method: "GET", path: `/CreditNotes/${id}`, query: unitPlaces });
+  const answer = await wire.ask(call, {
+    method: "GET",
+    path: `/CreditNotes/${id}`,
+    query: unitPlaces,
+  });
   if (answer.kind !== "ok") return answer;
   const [element] = objectsOf(answer.value.CreditNotes);
   const note = element && readCreditNote(element);
@@ -63,9 +82,12 @@ export async function findCreditNotes(
     const answer = await askByNumber(wire, call, number);
     if (answer.kind === "refused" && answer.reason === "not_found") continue;
     if (answer.kind !== "ok") return answer;
-    const elements = objectsOf(answer.value.CreditNotes).filter((element) => isWanted(element, foldText(number)));
+    const elements = objectsOf(answer.value.CreditNotes).filter((element) =>
+      isWanted(element, foldText(number)),
+    );
     const notes = elements.map(readCreditNote).filter((note) => note !== undefined);
-    if (notes.length < elements.length) return unreadable("a credit note of the list cannot be read", false);
+    if (notes.length < elements.length)
+      return unreadable("a credit note of the list cannot be read", false);
     found.push(...notes);
   }
   return { kind: "ok", value: found };
@@ -73,13 +95,22 @@ export async function findCreditNotes(
 
 // A number with a slash cannot be in a path. A filter by number works in all but large
 // organisations (XERO-5).
-function askByNumber(wire: XeroWire, call: XeroCall, number: string): Promise<LedgerAnswer<ExactObject>> {
+function askByNumber(
+  wire: XeroWire,
+  call: XeroCall,
+  number: string,
+): Promise<LedgerAnswer<ExactObject>> {
   if (fitsPath(number) && refusedId(number) !== null) {
     const path = `/CreditNotes/${encodeURIComponent(number)}`;
     return wire.ask(call, { method: "GET", path, query: unitPlaces });
   }
   // Only a paged list has lines.
-  const query = { where: whereIs("CreditNoteNumber", number), ...unitPlaces, page: "1", pageSize: "100" };
+  const query = {
+    where: whereIs("CreditNoteNumber", number),
+    ...unitPlaces,
+    page: "1",
+    pageSize: "100",
+  };
   return wire.ask(call, { method: "GET", path: "/CreditNotes", query });
 }
 
@@ -109,7 +140,9 @@ export async function allocateCredit(
   const note = await getCreditNote(wire, call, creditNoteId);
   if (note.kind !== "ok") return unknownAfterwards(note);
   // A note that was read too early would show no allocation, and the caller would allocate again.
-  return hasAllocation(note.value, application) ? note : unreadable("the credit note does not show it yet", true);
+  return hasAllocation(note.value, application)
+    ? note
+    : unreadable("the credit note does not show it yet", true);
 }
 
 function unknownAfterwards(failure: LedgerFailure): LedgerFailure {
@@ -118,12 +151,20 @@ function unknownAfterwards(failure: LedgerFailure): LedgerFailure {
 }
 
 // Compares sums, because a ledger may merge allocations of one note to one invoice.
-function hasAllocation(note: LedgerCreditNote, { invoiceId, amount }: LedgerCreditApplication): boolean {
-  const own = note.allocations.filter((one) => one.invoiceId.toLowerCase() === invoiceId.toLowerCase());
+function hasAllocation(
+  note: LedgerCreditNote,
+  { invoiceId, amount }: LedgerCreditApplication,
+): boolean {
+  const own = note.allocations.filter(
+    (one) => one.invoiceId.toLowerCase() === invoiceId.toLowerCase(),
+  );
   return own.reduce((sum, one) => sum + scaledOf(one.amount, 4), 0n) >= scaledOf(amount, 4);
 }
 
 // A supplier's credit note may have the same number as one of ours.
 function isWanted(element: ExactObject, number: string): boolean {
-  return element.Type === "ACCRECCREDIT" && foldText(filledTextOf(element.CreditNoteNumber) ?? "") === number;
+  return (
+    element.Type === "ACCRECCREDIT" &&
+    foldText(filledTextOf(element.CreditNoteNumber) ?? "") === number
+  );
 }

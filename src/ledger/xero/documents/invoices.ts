@@ -1,6 +1,11 @@
 /** Sales invoices in Xero: create, get, find by our number, remove. */
 import { isUnsent } from "../../../domain/billing/invoice.ts";
-import { type ExactObject, filledTextOf, objectsOf, writeExactJson } from "../../port/exact-json.ts";
+import {
+  type ExactObject,
+  filledTextOf,
+  objectsOf,
+  writeExactJson,
+} from "../../port/exact-json.ts";
 import type {
   LedgerAnswer,
   LedgerFailure,
@@ -9,7 +14,13 @@ import type {
   LedgerRemoval,
 } from "../../port/ledger.ts";
 import { foldText } from "../../port/texts.ts";
-import { isElementRefused, isTooLarge, messagesOf, refusedBecause, unreadable } from "../wire/failure.ts";
+import {
+  isElementRefused,
+  isTooLarge,
+  messagesOf,
+  refusedBecause,
+  unreadable,
+} from "../wire/failure.ts";
 import { readInvoice } from "../wire/read-shapes.ts";
 import { shortGroups, whereIs } from "../wire/where.ts";
 import type { XeroCall, XeroWire } from "../wire/wire.ts";
@@ -34,7 +45,11 @@ export function createInvoices(
 }
 
 /** Returns one invoice with its lines, or `not_found`. */
-export async function getInvoice(wire: XeroWire, call: XeroCall, id: string): Promise<LedgerAnswer<LedgerInvoice>> {
+export async function getInvoice(
+  wire: XeroWire,
+  call: XeroCall,
+  id: string,
+): Promise<LedgerAnswer<LedgerInvoice>> {
   const path = `/Invoices/${encodeURIComponent(id)}`;
   return readOne(await wire.ask(call, { method: "GET", path, query: unitPlaces }), false);
 }
@@ -51,7 +66,9 @@ export async function findInvoices(
 ): Promise<LedgerAnswer<readonly LedgerInvoice[]>> {
   const found: LedgerInvoice[] = [];
   // A number with a comma cannot be in the list.
-  const [alone = [], together = []] = [true, false].map((has) => numbers.filter((one) => one.includes(",") === has));
+  const [alone = [], together = []] = [true, false].map((has) =>
+    numbers.filter((one) => one.includes(",") === has),
+  );
   const groups = [...shortGroups(together), ...new Set(alone).values().map((number) => [number])];
   for (const group of groups) {
     const [first = ""] = group;
@@ -109,7 +126,8 @@ async function askInvoices(
   // A supplier's bill may have the same number as one of our invoices.
   const elements = objectsOf(answer.value.Invoices).filter((element) => isWanted(element, wanted));
   const invoices = elements.map(readInvoice).filter((invoice) => invoice !== undefined);
-  if (invoices.length < elements.length) return unreadable("an invoice of the list cannot be read", false);
+  if (invoices.length < elements.length)
+    return unreadable("an invoice of the list cannot be read", false);
   return { kind: "ok", value: invoices };
 }
 
@@ -136,12 +154,23 @@ export async function removeInvoice(
   const refused = refusedMoney(invoice);
   if (refused !== null) return refused;
   if (onlyUnsent && !isUnsent(invoice)) {
-    return { kind: "refused", reason: "wrong_status", messages: [`Invoice ${invoice.number} was approved or sent.`] };
+    return {
+      kind: "refused",
+      reason: "wrong_status",
+      messages: [`Invoice ${invoice.number} was approved or sent.`],
+    };
   }
   const isApproved = invoice.status === "approved" || invoice.status === "paid";
   const outcome = isApproved ? "voided" : "deleted";
-  const removed = await setStatus(wire, call, invoice.id, outcome === "voided" ? "VOIDED" : "DELETED");
-  return removed.kind === "ok" ? { kind: "ok", value: { outcome, invoice: removed.value } } : removed;
+  const removed = await setStatus(
+    wire,
+    call,
+    invoice.id,
+    outcome === "voided" ? "VOIDED" : "DELETED",
+  );
+  return removed.kind === "ok"
+    ? { kind: "ok", value: { outcome, invoice: removed.value } }
+    : removed;
 }
 
 async function setStatus(
@@ -160,7 +189,9 @@ function readOne(answer: LedgerAnswer<ExactObject>, isWrite: boolean): LedgerAns
   const [element] = objectsOf(answer.value.Invoices);
   if (element && isWrite && isElementRefused(element)) return refusedBecause(messagesOf(element));
   const invoice = element && readInvoice(element);
-  return invoice ? { kind: "ok", value: invoice } : unreadable("the invoice cannot be read", isWrite);
+  return invoice
+    ? { kind: "ok", value: invoice }
+    : unreadable("the invoice cannot be read", isWrite);
 }
 
 /**

@@ -47,7 +47,9 @@ export function standsAs(element: ExactObject, written: XeroLine): boolean {
  * it.
  */
 export function keepLine(element: ExactObject): object | undefined {
-  const numbers = numberMembers.filter((name) => element[name] !== undefined && element[name] !== null);
+  const numbers = numberMembers.filter(
+    (name) => element[name] !== undefined && element[name] !== null,
+  );
   if (!numbers.every((name) => isNumber(element[name]))) return undefined;
   const account = filledTextOf(element.AccountCode) === undefined ? "AccountID" : "AccountCode";
   const discount = discountOf(element);
@@ -75,7 +77,10 @@ export function replaceLine(element: ExactObject, written: XeroLine): object {
 // changes.
 function unspokenOf(element: ExactObject): object {
   const tracking = objectsOf(element.Tracking).map((one) => textsOf(one, trackingMembers));
-  return { ...textsOf(element, ["ItemCode"]), ...(tracking.length === 0 ? {} : { Tracking: tracking }) };
+  return {
+    ...textsOf(element, ["ItemCode"]),
+    ...(tracking.length === 0 ? {} : { Tracking: tracking }),
+  };
 }
 
 // Xero returns a discount as rate and as amount. Only the one that was entered belongs to the line.
@@ -96,7 +101,9 @@ function textsOf(element: ExactObject, names: readonly string[]): object {
 }
 
 function isSameNumber(value: ExactJson | undefined, written: NumberToken): boolean {
-  return isNumber(value) && scaledOf(value, numberPlaces) === scaledOf(written.rawJSON, numberPlaces);
+  return (
+    isNumber(value) && scaledOf(value, numberPlaces) === scaledOf(written.rawJSON, numberPlaces)
+  );
 }
 
 function isSomething(value: ExactJson | undefined): boolean {

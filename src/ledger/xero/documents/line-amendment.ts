@@ -51,12 +51,17 @@ export function amendLines(
     if (kept === undefined) return undefined;
     // An existing line that matches an added one stays as it is. Only a line that is named by its
     // id changes.
-    const isChanged = one !== undefined && one.change.ledgerLineId === one.lineId && !standsAs(element, one.written);
+    const isChanged =
+      one !== undefined &&
+      one.change.ledgerLineId === one.lineId &&
+      !standsAs(element, one.written);
     sent.push(isChanged ? replaceLine(element, one.written) : kept);
     isSame &&= !isChanged;
   }
   const added = placed.filter(({ lineId }) => lineId === null).map(({ written }) => written);
-  const isGone = placed.some(({ change, lineId }) => change.ledgerLineId !== null && lineId === null);
+  const isGone = placed.some(
+    ({ change, lineId }) => change.ledgerLineId !== null && lineId === null,
+  );
   return { lines: [...sent, ...added], isSame, isGone, placed, knownIds };
 }
 
@@ -65,9 +70,14 @@ export function amendLines(
  * that existed is matched by id. An added line is matched by description and amount among the new
  * ids. Undefined if the answer lacks one of them.
  */
-export function amendedLineIds(amendment: LineAmendment, lines: readonly LedgerLine[]): readonly string[] | undefined {
+export function amendedLineIds(
+  amendment: LineAmendment,
+  lines: readonly LedgerLine[],
+): readonly string[] | undefined {
   const kept = new Set(lines.map((line) => line.ledgerLineId));
-  const free = lines.filter((line) => line.ledgerLineId !== "" && !amendment.knownIds.has(line.ledgerLineId));
+  const free = lines.filter(
+    (line) => line.ledgerLineId !== "" && !amendment.knownIds.has(line.ledgerLineId),
+  );
   const ids = amendment.placed.map(({ change, written, lineId }) => {
     if (lineId !== null) return kept.has(lineId) ? lineId : undefined;
     const index = free.findIndex((line) => isLineOf(line, change, written));
@@ -79,7 +89,10 @@ export function amendedLineIds(amendment: LineAmendment, lines: readonly LedgerL
 
 // Each line of the ledger matches one change only. A named line that is gone is searched for by its
 // content, because it may exist under another id.
-function placeChanges(lines: readonly LedgerLine[], changes: readonly LedgerLineChange[]): readonly Placed[] {
+function placeChanges(
+  lines: readonly LedgerLine[],
+  changes: readonly LedgerLineChange[],
+): readonly Placed[] {
   const standing = new Set(lines.map((line) => line.ledgerLineId));
   const named = changes.map((change) => change.ledgerLineId).filter((id) => id !== null);
   assert(new Set(named).size === named.length, "two changes of one line");
@@ -87,7 +100,8 @@ function placeChanges(lines: readonly LedgerLine[], changes: readonly LedgerLine
   return changes.map((change) => {
     const written = writeLine(change);
     const { ledgerLineId } = change;
-    if (ledgerLineId !== null && standing.has(ledgerLineId)) return { change, written, lineId: ledgerLineId };
+    if (ledgerLineId !== null && standing.has(ledgerLineId))
+      return { change, written, lineId: ledgerLineId };
     const index = free.findIndex((line) => isLineOf(line, change, written));
     const [found] = free.splice(index, index < 0 ? 0 : 1);
     return { change, written, lineId: found?.ledgerLineId ?? null };
@@ -95,5 +109,8 @@ function placeChanges(lines: readonly LedgerLine[], changes: readonly LedgerLine
 }
 
 function isLineOf(line: LedgerLine, change: LedgerLineChange, written: XeroLine): boolean {
-  return isSameText(line.description, written.Description) && scaledOf(line.amount, 4) === scaledOf(change.amount, 4);
+  return (
+    isSameText(line.description, written.Description) &&
+    scaledOf(line.amount, 4) === scaledOf(change.amount, 4)
+  );
 }

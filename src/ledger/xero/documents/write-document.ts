@@ -2,9 +2,17 @@
 import type { LedgerCreditNoteDraft } from "../../port/ledger.ts";
 import { writeLine } from "./write-line.ts";
 
-const firstStatuses = { draft: "DRAFT", awaiting_approval: "SUBMITTED", approved: "AUTHORISED" } as const;
+const firstStatuses = {
+  draft: "DRAFT",
+  awaiting_approval: "SUBMITTED",
+  approved: "AUTHORISED",
+} as const;
 /** Xero's names for the kinds of amounts. */
-export const lineAmountTypes = { exclusive: "Exclusive", inclusive: "Inclusive", none: "NoTax" } as const;
+export const lineAmountTypes = {
+  exclusive: "Exclusive",
+  inclusive: "Inclusive",
+  none: "NoTax",
+} as const;
 
 /**
  * The query of every call about documents. Without it Xero rounds unit amounts to two places

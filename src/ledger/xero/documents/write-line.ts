@@ -28,10 +28,13 @@ const maxDescription = 4_000;
  */
 export function writeLine(line: LedgerLineDraft): XeroLine {
   const isExact =
-    scaledOf(line.quantity, places) * scaledOf(line.unitAmount, places) === scaledOf(line.amount, 2 * places);
+    scaledOf(line.quantity, places) * scaledOf(line.unitAmount, places) ===
+    scaledOf(line.amount, 2 * places);
   const sum = `${short(line.quantity)} × ${short(line.unitAmount)} = ${short(line.amount)}`;
   return {
-    Description: isExact ? cutText(line.description, maxDescription) : describe(line.description, sum),
+    Description: isExact
+      ? cutText(line.description, maxDescription)
+      : describe(line.description, sum),
     Quantity: writeAmount(isExact ? line.quantity : "1"),
     UnitAmount: writeAmount(isExact ? line.unitAmount : line.amount),
     AccountCode: line.accountCode,

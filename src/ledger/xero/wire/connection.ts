@@ -77,5 +77,6 @@ export const xeroDefaults = {
   // Xero takes five calls at once for each organisation (XERO-7).
   connections: 5,
   // The granular scopes that contacts, invoices, credit notes and mapping need.
-  scopes: "accounting.contacts accounting.invoices accounting.payments.read accounting.settings.read",
+  scopes:
+    "accounting.contacts accounting.invoices accounting.payments.read accounting.settings.read",
 } as const satisfies XeroOptions;

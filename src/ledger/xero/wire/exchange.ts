@@ -73,7 +73,9 @@ export const tooLargeCause = "UND_ERR_RES_EXCEEDED_MAX_SIZE";
 export function createAgent(options: XeroOptions): Agent {
   return new Agent({
     connections: options.connections ?? xeroDefaults.connections,
-    connect: options.connect ?? { timeout: options.connectTimeoutMs ?? xeroDefaults.connectTimeoutMs },
+    connect: options.connect ?? {
+      timeout: options.connectTimeoutMs ?? xeroDefaults.connectTimeoutMs,
+    },
     maxResponseSize: options.maxResponseBytes ?? xeroDefaults.maxResponseBytes,
     allowH2: false,
     // One request a connection at a time. A second one behind a slow request would share its fate.
@@ -95,9 +97,16 @@ export async function exchange(
     const answer = await request(url, { dispatcher: agent, method, headers, body, signal });
     const isPacked = answer.headers["content-encoding"] === "gzip";
     const text = isPacked
-      ? (await unpack(await answer.body.arrayBuffer(), { maxOutputLength: maxBytes })).toString("utf8")
+      ? (await unpack(await answer.body.arrayBuffer(), { maxOutputLength: maxBytes })).toString(
+          "utf8",
+        )
       : await answer.body.text();
-    return { kind: "replied", status: answer.statusCode, headers: firstValues(answer.headers), text };
+    return {
+      kind: "replied",
+      status: answer.statusCode,
+      headers: firstValues(answer.headers),
+      text,
+    };
   } catch (error) {
     return silenceOf(error);
   }
@@ -106,7 +115,8 @@ export async function exchange(
 function silenceOf(error: unknown): HttpSilence {
   const code = codeOf(error);
   if (code === tooLongCode) return { kind: "silent", sent: true, cause: tooLargeCause };
-  if (code === "TimeoutError") return { kind: "silent", sent: true, cause: "no answer before the deadline" };
+  if (code === "TimeoutError")
+    return { kind: "silent", sent: true, cause: "no answer before the deadline" };
   const cause = code === notSentCode && error instanceof Error ? error.message : code;
   return { kind: "silent", sent: !unsentCodes.has(code), cause };
 }

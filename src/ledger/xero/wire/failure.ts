@@ -17,26 +17,41 @@ import { type HttpReply, type HttpSilence, tooLargeCause } from "./exchange.ts";
 // message wins. The default is `validation`.
 const reasonPatterns: readonly (readonly [RegExp, LedgerRefusalReason])[] = [
   [/payments? or credit notes? allocated/i, "has_payment_or_credit"],
-  [/invoice # must be unique|credit note # must be unique|number must be unique/i, "duplicate_number"],
-  [/contact name .* is already assigned|another contact has this contact number/i, "duplicate_contact"],
+  [
+    /invoice # must be unique|credit note # must be unique|number must be unique/i,
+    "duplicate_number",
+  ],
+  [
+    /contact name .* is already assigned|another contact has this contact number/i,
+    "duplicate_contact",
+  ],
   [/angle brackets|the (contact )?name (field )?(exceeds|cannot|must)/i, "contact_name_invalid"],
   [/e-?mail ?address/i, "contact_email_invalid"],
   [/contact .*(archived|GDPR|deleted|cannot be used)/i, "contact_inactive"],
   [/lock date/i, "period_locked"],
   [/reached the limit of invoices/i, "approval_limit"],
-  [/\b(user|you) (does|do) not have (the )?(permission|access|rights?)|not permitted to/i, "not_permitted"],
+  [
+    /\b(user|you) (does|do) not have (the )?(permission|access|rights?)|not permitted to/i,
+    "not_permitted",
+  ],
   [/not subscribed to currency|currency .* (not enabled|is not valid)/i, "currency_not_enabled"],
   // Before the amounts: a missing or removed document has nothing due, and Xero reports both.
   [/(invoice|credit note)\b.* could not be found/i, "not_found"],
   [/not of (a )?valid status/i, "wrong_status"],
-  [/greater than (the )?(amount )?(outstanding|remaining)|already been paid off|remaining credit/i, "amount_exceeds"],
+  [
+    /greater than (the )?(amount )?(outstanding|remaining)|already been paid off|remaining credit/i,
+    "amount_exceeds",
+  ],
   // Before the accounts: "The TaxType code x cannot be used with account code y."
   [/the tax ?type code/i, "tax_invalid"],
   [/account code|account must be valid/i, "account_invalid"],
   [/tax rate must be valid/i, "tax_invalid"],
   // Last: accounts and contacts can be "deleted" too.
   [/status \w+ cannot be applied|(must be|is not|only) (authorised|approved)/i, "wrong_status"],
-  [/(invoice|credit note|document) (is|has been) (already )?(paid|voided|deleted)/i, "wrong_status"],
+  [
+    /(invoice|credit note|document) (is|has been) (already )?(paid|voided|deleted)/i,
+    "wrong_status",
+  ],
 ];
 
 // The text of a 403 which says that the connection itself is gone. Any other 403 is about one right
@@ -52,7 +67,12 @@ const keyMismatchPattern = /used with a different request/i;
 
 // The wait without Retry-After. A concurrent slot is free after one call; the other limits are
 // fixed windows.
-const defaultRetryAfterMs = { concurrent: 1_000, minute: 60_000, app: 60_000, day: 3_600_000 } as const;
+const defaultRetryAfterMs = {
+  concurrent: 1_000,
+  minute: 60_000,
+  app: 60_000,
+  day: 3_600_000,
+} as const;
 
 /** Returns the reason for a refusal's texts, or `validation` if none is known. */
 export function refusalReasonOf(messages: readonly string[]): LedgerRefusalReason {
@@ -119,7 +139,9 @@ export function failureOfSilence(silence: HttpSilence, isWrite: boolean): Ledger
 export function readReply(reply: HttpReply, isWrite: boolean): LedgerAnswer<ExactObject> {
   if (reply.status < 200 || reply.status > 299) return failureOfReply(reply, isWrite);
   const value = objectOf(readExactJson(reply.text));
-  return value === undefined ? unreadable("the answer is not a JSON object", isWrite) : { kind: "ok", value };
+  return value === undefined
+    ? unreadable("the answer is not a JSON object", isWrite)
+    : { kind: "ok", value };
 }
 
 /** Returns true if the answer was above the size limit. A smaller request may succeed. */
@@ -129,7 +151,12 @@ export function isTooLarge(failure: LedgerFailure): boolean {
 
 /** A bad answer that the ledger repeats for the same idempotency key (XERO-2). */
 function remembered(cause: string, isWrite: boolean): LedgerFailure {
-  return { kind: "unavailable", outcome: isWrite ? "unknown" : "not_sent", cause, isRemembered: true };
+  return {
+    kind: "unavailable",
+    outcome: isWrite ? "unknown" : "not_sent",
+    cause,
+    isRemembered: true,
+  };
 }
 
 /** Returns the failure of an answer that cannot be parsed. A write may have taken effect. */
@@ -144,7 +171,10 @@ export function failureOfReply(reply: HttpReply, isWrite: boolean): LedgerFailur
     case 400: {
       const messages = refusalMessages(body);
       if (filledTextOf(body?.ErrorNumber) === highVolumeNumber) {
-        return { kind: "high_volume", message: messages.join(" ") || "Too many records for this query." };
+        return {
+          kind: "high_volume",
+          message: messages.join(" ") || "Too many records for this query.",
+        };
       }
       if (messages.some((message) => keyMismatchPattern.test(message))) {
         return remembered("the idempotency key was used for another request", isWrite);
@@ -156,15 +186,24 @@ export function failureOfReply(reply: HttpReply, isWrite: boolean): LedgerFailur
     case 403:
       return forbidden(body);
     case 404:
-      return { kind: "refused", reason: "not_found", messages: [detailOf(body) ?? "Not found in the ledger."] };
+      return {
+        kind: "refused",
+        reason: "not_found",
+        messages: [detailOf(body) ?? "Not found in the ledger."],
+      };
     case 409:
     case 412:
-      return { kind: "refused", reason: "stale", messages: [detailOf(body) ?? "Changed in the ledger meanwhile."] };
+      return {
+        kind: "refused",
+        reason: "stale",
+        messages: [detailOf(body) ?? "Changed in the ledger meanwhile."],
+      };
     case 429:
       return rateLimited(reply);
   }
   const isClientFault = reply.status > 400 && reply.status < 500 && reply.status !== 408;
-  if (isClientFault) return refusedBecause([`The ledger answered ${reply.status}.`, ...refusalMessages(body)]);
+  if (isClientFault)
+    return refusedBecause([`The ledger answered ${reply.status}.`, ...refusalMessages(body)]);
   const cause = `the ledger answered ${reply.status}`;
   return isOnTheWay(reply.status) ? unreadable(cause, isWrite) : remembered(cause, isWrite);
 }
@@ -188,7 +227,13 @@ function refusalMessages(body: ExactObject | undefined): readonly string[] {
 }
 
 function detailOf(body: ExactObject | undefined): string | undefined {
-  const texts: (ExactJson | undefined)[] = [body?.Detail, body?.detail, body?.Message, body?.Title, body?.title];
+  const texts: (ExactJson | undefined)[] = [
+    body?.Detail,
+    body?.detail,
+    body?.Message,
+    body?.Title,
+    body?.title,
+  ];
   return texts.map(filledTextOf).find((text) => text !== undefined);
 }
 
@@ -207,7 +252,8 @@ function unauthorised(reply: HttpReply, body: ExactObject | undefined): LedgerFa
 function forbidden(body: ExactObject | undefined): LedgerFailure {
   const detail = detailOf(body);
   if (detail === undefined) return unreadable("the ledger answered 403", false);
-  if (goneConnectionPattern.test(detail)) return { kind: "unauthorised", why: "disconnected", message: detail };
+  if (goneConnectionPattern.test(detail))
+    return { kind: "unauthorised", why: "disconnected", message: detail };
   const message = `The person who connected the ledger lacks a right there. The ledger says: ${detail}`;
   return { kind: "refused", reason: "not_permitted", messages: [message] };
 }
@@ -215,7 +261,8 @@ function forbidden(body: ExactObject | undefined): LedgerFailure {
 function rateLimited(reply: HttpReply): LedgerFailure {
   const scope = limitScopeOf(reply.headers["x-rate-limit-problem"] ?? "");
   const seconds = Number(reply.headers["retry-after"]);
-  const retryAfterMs = Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : defaultRetryAfterMs[scope];
+  const retryAfterMs =
+    Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : defaultRetryAfterMs[scope];
   return { kind: "rate_limited", scope, retryAfterMs };
 }
 

@@ -59,7 +59,8 @@ type Spent = Extract<Awaited<ReturnType<CallBudget["take"]>>, { readonly kind: "
 
 /** Creates the limiter over a budget. */
 export function createPermits(budget: CallBudget | undefined): Turns {
-  if (budget === undefined) return { take: async () => ({ kind: "granted", end: async () => undefined }) };
+  if (budget === undefined)
+    return { take: async () => ({ kind: "granted", end: async () => undefined }) };
   const begun = new WeakSet<Waiting>();
   let queue: readonly Waiter[] = [];
   let isServing = false;
@@ -103,8 +104,15 @@ export function createPermits(budget: CallBudget | undefined): Turns {
     take: (call) => {
       const leftMs = call.endMs - performance.now();
       if (leftMs <= 0) return Promise.resolve(notSent("the deadline had passed"));
-      const rank = begun.has(call) ? ranks.continuing : call.isBackground ? ranks.background : ranks.awaited;
-      const waitMs = Math.min(waitedShare * leftMs, rank === ranks.continuing ? leftMs : longestWaitMs);
+      const rank = begun.has(call)
+        ? ranks.continuing
+        : call.isBackground
+          ? ranks.background
+          : ranks.awaited;
+      const waitMs = Math.min(
+        waitedShare * leftMs,
+        rank === ranks.continuing ? leftMs : longestWaitMs,
+      );
       const { promise, resolve } = Promise.withResolvers<Turn | LedgerFailure>();
       const waiter: Waiter = { call, rank, giveUpMs: performance.now() + waitMs, resolve };
       const place = queue.findIndex((other) => other.rank > rank);

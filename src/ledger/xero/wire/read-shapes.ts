@@ -4,7 +4,14 @@
  * answer as unreadable.
  */
 import { decimalTextOf, isDecimalText, scaledOf } from "../../port/decimal-text.ts";
-import { type ExactJson, type ExactObject, filledTextOf, objectOf, objectsOf, textOf } from "../../port/exact-json.ts";
+import {
+  type ExactJson,
+  type ExactObject,
+  filledTextOf,
+  objectOf,
+  objectsOf,
+  textOf,
+} from "../../port/exact-json.ts";
 import type {
   LedgerAllocation,
   LedgerContact,
@@ -42,7 +49,8 @@ export function readContact(element: ExactObject): LedgerContact | undefined {
   const name = filledTextOf(element.Name);
   const status = contactStatuses.get(filledTextOf(element.ContactStatus) ?? "ACTIVE");
   const updatedAt = instantOf(element.UpdatedDateUTC);
-  if (id === undefined || name === undefined || status === undefined || updatedAt === undefined) return undefined;
+  if (id === undefined || name === undefined || status === undefined || updatedAt === undefined)
+    return undefined;
   return {
     id,
     code: filledTextOf(element.ContactNumber) ?? null,
@@ -64,7 +72,8 @@ export function readInvoice(element: ExactObject): LedgerInvoice | undefined {
   const number = filledTextOf(element.InvoiceNumber);
   const amountDue = amountOf(element.AmountDue);
   const document = readDocument(element);
-  if (id === undefined || number === undefined || amountDue === undefined || !document) return undefined;
+  if (id === undefined || number === undefined || amountDue === undefined || !document)
+    return undefined;
   return {
     id,
     number,
@@ -87,8 +96,11 @@ export function readCreditNote(element: ExactObject): LedgerCreditNote | undefin
   const number = filledTextOf(element.CreditNoteNumber);
   const remainingCredit = amountOf(element.RemainingCredit);
   const document = readDocument(element);
-  if (id === undefined || number === undefined || remainingCredit === undefined || !document) return undefined;
-  const standing = objectsOf(element.Allocations).filter((allocation) => allocation.IsDeleted !== true);
+  if (id === undefined || number === undefined || remainingCredit === undefined || !document)
+    return undefined;
+  const standing = objectsOf(element.Allocations).filter(
+    (allocation) => allocation.IsDeleted !== true,
+  );
   const allocations = standing.map(readAllocation).filter((allocation) => allocation !== undefined);
   if (allocations.length < standing.length) return undefined;
   return { id, number, ...document, remainingCredit, allocations };
@@ -108,7 +120,9 @@ export function readLine(element: ExactObject): LedgerLine {
  * values are undefined.
  */
 export function instantOf(value: ExactJson | undefined): string | undefined {
-  const milliseconds = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/.exec(filledTextOf(value) ?? "")?.[1];
+  const milliseconds = /^\/Date\((-?\d{1,15})(?:[+-]\d{4})?\)\/$/.exec(
+    filledTextOf(value) ?? "",
+  )?.[1];
   if (milliseconds === undefined) return undefined;
   const instant = new Date(Number(milliseconds)).toISOString();
   return /^(?!0000)\d{4}-/.test(instant) ? instant : undefined;
@@ -118,7 +132,10 @@ export function instantOf(value: ExactJson | undefined): string | undefined {
  * Returns a civil date: the plain form (`2026-04-24T00:00:00`) if there is one, else the UTC day of
  * `/Date(ms)/`.
  */
-export function dateOf(plain: ExactJson | undefined, milliseconds: ExactJson | undefined): string | undefined {
+export function dateOf(
+  plain: ExactJson | undefined,
+  milliseconds: ExactJson | undefined,
+): string | undefined {
   const day = /^(\d{4}-\d{2}-\d{2})(?:T|$)/.exec(filledTextOf(plain) ?? "")?.[1];
   return day ?? instantOf(milliseconds)?.slice(0, 10);
 }

@@ -40,8 +40,12 @@ function maskedPath(path: string): string {
 function warningsOf(path: string, { status, text }: HttpReply): readonly string[] {
   if (status > 299 || !text.includes('"Warnings"')) return [];
   const body = objectOf(readExactJson(text)) ?? {};
-  const elements = Object.values(body).flatMap((value) => (typeof value === "object" ? objectsOf(value) : []));
-  const texts = elements.flatMap((element) => objectsOf(element.Warnings).map(({ Message }) => filledTextOf(Message)));
+  const elements = Object.values(body).flatMap((value) =>
+    typeof value === "object" ? objectsOf(value) : [],
+  );
+  const texts = elements.flatMap((element) =>
+    objectsOf(element.Warnings).map(({ Message }) => filledTextOf(Message)),
+  );
   const found = [...new Set(texts.filter((one) => one !== undefined))].slice(0, mostWarnings);
   // Xero's text about a contact may contain its name.
   if (path.startsWith("/Contacts")) return found.map(() => "a warning about a contact");

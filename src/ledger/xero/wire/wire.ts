@@ -91,11 +91,16 @@ export function createXeroWire(connection: XeroConnection, options: XeroOptions)
   };
 }
 
-async function send(parts: WireParts, call: XeroCall, request: XeroRequest): Promise<HttpReply | LedgerFailure> {
+async function send(
+  parts: WireParts,
+  call: XeroCall,
+  request: XeroRequest,
+): Promise<HttpReply | LedgerFailure> {
   const first = await attempt(parts, call, request, null);
   // 401 means that nothing happened, so one replay with a new token is safe for a write too.
   const last = isAnswered(first, 401) ? await attempt(parts, call, request, first.token) : first;
-  if (last.token !== null && (isAnswered(last, 401) || isAnswered(last, 403))) parts.tokens.forget(last.token);
+  if (last.token !== null && (isAnswered(last, 401) || isAnswered(last, 403)))
+    parts.tokens.forget(last.token);
   return last.answer;
 }
 
@@ -126,7 +131,9 @@ async function attempt(
       url: urlOf(parts.connection, request),
       headers: headersOf(parts.connection, call, request, token.value),
       body: request.body ?? null,
-      ...(parts.options.maxResponseBytes === undefined ? {} : { maxBytes: parts.options.maxResponseBytes }),
+      ...(parts.options.maxResponseBytes === undefined
+        ? {}
+        : { maxBytes: parts.options.maxResponseBytes }),
     },
     call.signal,
   );
@@ -136,7 +143,10 @@ async function attempt(
     if (!reply.sent || reply.cause === tooLargeCause) await turn.end(null);
     return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
   }
-  const told = parts.options.observeAnswer === undefined ? null : publishedOf(request.method, request.path, reply);
+  const told =
+    parts.options.observeAnswer === undefined
+      ? null
+      : publishedOf(request.method, request.path, reply);
   if (told !== null) parts.options.observeAnswer?.(told);
   const left = limitsOf(reply);
   await turn.end(left);

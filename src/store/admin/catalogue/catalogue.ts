@@ -7,8 +7,22 @@ import type { MeterStatus } from "../../../domain/catalogue/meter.ts";
 import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
 import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
 import { isId } from "../../database/ids.ts";
-import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
-import { type Actor, type Change, type Changed, type Changes, isTaken, type Transaction } from "../changes.ts";
+import {
+  type Filter,
+  getOne,
+  type Listing,
+  listPage,
+  type Page,
+  type PageRequest,
+} from "../../database/page.ts";
+import {
+  type Actor,
+  type Change,
+  type Changed,
+  type Changes,
+  isTaken,
+  type Transaction,
+} from "../changes.ts";
 
 /** Fields that every catalogue entry has. */
 export interface CatalogueEntry {
@@ -33,7 +47,11 @@ export interface CatalogueStore<T extends CatalogueEntry, View> {
   /** Creates the entry, or returns the one that an earlier try with the same id created. */
   create(actor: Actor, organisationId: string, entry: T): Promise<View | "code_taken">;
   get(organisationId: string, id: string): Promise<View | null>;
-  list(organisationId: string, filters: AdminCatalogueFilters<T["status"]>, page: PageRequest): Promise<Page<View>>;
+  list(
+    organisationId: string,
+    filters: AdminCatalogueFilters<T["status"]>,
+    page: PageRequest,
+  ): Promise<Page<View>>;
   /** `decide` gets the current entry and returns the new one. It may refuse. */
   update(
     actor: Actor,
@@ -42,7 +60,12 @@ export interface CatalogueStore<T extends CatalogueEntry, View> {
     decide: (before: T) => T,
   ): Promise<View | CatalogueRefusal | null>;
   /** Refuses as the kind's `decideMove` does. */
-  setStatus(actor: Actor, organisationId: string, id: string, status: T["status"]): Promise<View | null>;
+  setStatus(
+    actor: Actor,
+    organisationId: string,
+    id: string,
+    status: T["status"],
+  ): Promise<View | null>;
 }
 
 /** The differences between the kinds. */
@@ -96,7 +119,8 @@ export function createCatalogueStore<Row extends pg.QueryResultRow, T extends Ca
         if (view === null) return { result: null, changes: [] };
         const before = kind.entryOf(view);
         const after = decide(before);
-        if (isSame(kind.snapshot(before), kind.snapshot(after))) return { result: "same", changes: [] };
+        if (isSame(kind.snapshot(before), kind.snapshot(after)))
+          return { result: "same", changes: [] };
         const billedChanges = !isSame(kind.billedBy(before), kind.billedBy(after));
         if (billedChanges && kind.usesOf(view) > 0) return { result: "in_use", changes: [] };
         await kind.replace(transaction, organisationId, after);
@@ -123,7 +147,8 @@ export function createCatalogueStore<Row extends pg.QueryResultRow, T extends Ca
       if (view === null && made) throw new Error(`${kind.targetKind} ${entry.id} is gone`);
       return view ?? "code_taken";
     },
-    list: (organisationId, filters, page) => listPage(pool, organisationId, listing, conditions(filters), page),
+    list: (organisationId, filters, page) =>
+      listPage(pool, organisationId, listing, conditions(filters), page),
     update: write,
     setStatus: async (actor, organisationId, id, status) => {
       const view = await write(actor, organisationId, id, (before) =>
@@ -135,7 +160,10 @@ export function createCatalogueStore<Row extends pg.QueryResultRow, T extends Ca
   };
 }
 
-function conditions({ code, status }: AdminCatalogueFilters<CatalogueEntry["status"]>): readonly Filter[] {
+function conditions({
+  code,
+  status,
+}: AdminCatalogueFilters<CatalogueEntry["status"]>): readonly Filter[] {
   return [
     ...(code === null ? [] : [{ sql: "t.code = ?", value: code }]),
     ...(status === null ? [] : [{ sql: "t.status = ?", value: status }]),
@@ -156,7 +184,9 @@ async function holdCatalogue(transaction: Transaction, organisationId: string): 
 
 /** Returns the entry with its amounts as text. */
 export function logged(entry: object): object {
-  return Object.fromEntries(Object.entries(entry).map(([name, member]) => [name, loggedMember(member)]));
+  return Object.fromEntries(
+    Object.entries(entry).map(([name, member]) => [name, loggedMember(member)]),
+  );
 }
 
 function loggedMember(value: unknown): unknown {

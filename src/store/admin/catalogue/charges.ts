@@ -22,7 +22,10 @@ const chargeViews: Listing<ChargeRow & { invoice_lines: number }, AdminCharge> =
 };
 
 /** Creates the charge store over changes. */
-export function createChargeStore(pool: pg.Pool, changes: Changes): CatalogueStore<Charge, AdminCharge> {
+export function createChargeStore(
+  pool: pg.Pool,
+  changes: Changes,
+): CatalogueStore<Charge, AdminCharge> {
   const record = (charge: Charge) => ({ ...charge, price: formatDecimal(charge.price) });
   return createCatalogueStore(pool, changes, chargeViews, {
     targetKind: "charge",
@@ -32,7 +35,10 @@ export function createChargeStore(pool: pg.Pool, changes: Changes): CatalogueSto
       await transaction.charge.create({ data: { ...record(charge), organisationId } });
     },
     replace: async (transaction, organisationId, charge) => {
-      await transaction.charge.updateMany({ where: { organisationId, id: charge.id }, data: record(charge) });
+      await transaction.charge.updateMany({
+        where: { organisationId, id: charge.id },
+        data: record(charge),
+      });
     },
     snapshot: logged,
     billedBy: ({ code, price, currency }) => logged({ code, price, currency }),

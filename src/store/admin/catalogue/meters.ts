@@ -64,7 +64,10 @@ export function createMeterStore(pool: pg.Pool, changes: Changes): MeterStore {
       await transaction.meter.create({ data: { ...meter, organisationId } });
     },
     replace: async (transaction, organisationId, meter) => {
-      await transaction.meter.updateMany({ where: { organisationId, id: meter.id }, data: { ...meter } });
+      await transaction.meter.updateMany({
+        where: { organisationId, id: meter.id },
+        data: { ...meter },
+      });
     },
     snapshot: logged,
     // Usage reports name the meter by its code. The prices belong to plans.

@@ -15,7 +15,10 @@ export interface AdminPlan {
   readonly subscriptions: number;
 }
 
-const planViews: Listing<PlanRow & { meters: PlanMeterRow[] | null; subscriptions: number }, AdminPlan> = {
+const planViews: Listing<
+  PlanRow & { meters: PlanMeterRow[] | null; subscriptions: number },
+  AdminPlan
+> = {
   ...planListing,
   columns: `${planListing.columns}, ${planMetersJson("t.organisation_id", "t.id")} AS meters,
     (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = t.organisation_id AND s.plan_id = t.id) AS subscriptions`,
@@ -26,7 +29,10 @@ const planViews: Listing<PlanRow & { meters: PlanMeterRow[] | null; subscription
 };
 
 /** Creates the plan store over changes. */
-export function createPlanStore(pool: pg.Pool, changes: Changes): CatalogueStore<MeteredPlan, AdminPlan> {
+export function createPlanStore(
+  pool: pg.Pool,
+  changes: Changes,
+): CatalogueStore<MeteredPlan, AdminPlan> {
   return createCatalogueStore(pool, changes, planViews, {
     targetKind: "plan",
     entryOf: ({ plan }) => plan,
@@ -47,13 +53,20 @@ export function createPlanStore(pool: pg.Pool, changes: Changes): CatalogueStore
       await insertPlanPrices(transaction, organisationId, [plan]);
     },
     snapshot,
-    billedBy: ({ name: _, unitLabels: __, allowsPriceOverride: ___, status: ____, ...billed }) => snapshot(billed),
+    billedBy: ({ name: _, unitLabels: __, allowsPriceOverride: ___, status: ____, ...billed }) =>
+      snapshot(billed),
     decideMove,
   });
 }
 
 /** Returns the plan with its prices for meters, without the meters' own fields. */
 function snapshot<T extends Pick<MeteredPlan, "meters">>({ meters, ...plan }: T): object {
-  const priced = meters.map(({ id: meter, code, type, price, tiers }) => ({ meter, code, type, price, tiers }));
+  const priced = meters.map(({ id: meter, code, type, price, tiers }) => ({
+    meter,
+    code,
+    type,
+    price,
+    tiers,
+  }));
   return logged({ ...plan, meters: priced });
 }

@@ -217,5 +217,11 @@ export async function listDocuments(
     values: [organisationId, states, page.startingAfter, page.limit + 1],
   });
   const value = rows.map(({ id }) => id);
-  return listPage(pool, organisationId, documentListing, [{ sql: "t.id = ANY (?::uuid[])", value }], page);
+  return listPage(
+    pool,
+    organisationId,
+    documentListing,
+    [{ sql: "t.id = ANY (?::uuid[])", value }],
+    page,
+  );
 }

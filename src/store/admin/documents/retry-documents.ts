@@ -42,7 +42,8 @@ export async function retryDocument(
   if (document === null) return { result: null, changes: [] };
   const isGone = document.status === "not_in_external" && document.ledgerId !== null;
   if (document.state === "waiting") return bringForward(client, organisationId, document);
-  if (document.state === "synced" || document.operation === null || isGone) return unchanged({ kind: "settled" });
+  if (document.state === "synced" || document.operation === null || isGone)
+    return unchanged({ kind: "settled" });
   if (organisation.setupMode) return unchanged({ kind: "setup_mode" });
   switch (document.operation) {
     case "creation":
@@ -55,7 +56,11 @@ export async function retryDocument(
 }
 
 /** Locks the document's subscription and reads the document again. */
-async function lockDocument(client: Client, organisationId: string, id: string): Promise<AdminDocument | null> {
+async function lockDocument(
+  client: Client,
+  organisationId: string,
+  id: string,
+): Promise<AdminDocument | null> {
   const seen = await getOne(client, organisationId, documentListing, id);
   if (seen === null) return null;
   await lockSubscriptions(client, organisationId, [seen.subscriptionId]);
@@ -117,7 +122,13 @@ async function bringForward(
     values: [organisationId, jobId],
   });
   if (rows[0] === undefined) return unchanged({ kind: "retried", work });
-  return retried(organisationId, document, work, { nextAttemptAt }, { nextAttemptAt: rows[0].not_before });
+  return retried(
+    organisationId,
+    document,
+    work,
+    { nextAttemptAt },
+    { nextAttemptAt: rows[0].not_before },
+  );
 }
 
 // The number format of creations and new credit notes: four digits after the prefix. The prefix of
@@ -131,7 +142,11 @@ const prefixes: Readonly<Record<DocumentKind, string>> = {
  * Reserves the next number of its kind, because the ledger uses the document's number for another
  * document. INVARIANT-2.
  */
-async function reserveNumber(client: Client, organisationId: string, kind: DocumentKind): Promise<string> {
+async function reserveNumber(
+  client: Client,
+  organisationId: string,
+  kind: DocumentKind,
+): Promise<string> {
   const text = `WITH counter AS (
       INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 2)
       ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1 RETURNING d.next - 1 AS taken
@@ -180,7 +195,11 @@ const mapTexts: Readonly<Record<DocumentKind, string>> = {
  * are updated. If the ledger refused an account or tax type, all lines are. The operator may also
  * have repaired the ledger, so its reference data is invalidated.
  */
-async function mapLines(client: Client, organisationId: string, { id, kind, reason }: AdminDocument): Promise<void> {
+async function mapLines(
+  client: Client,
+  organisationId: string,
+  { id, kind, reason }: AdminDocument,
+): Promise<void> {
   await invalidateReferenceData(client, organisationId, invalidationsOf(reason ?? ""), "mended");
   const isRefused = reason === "account_invalid" || reason === "tax_invalid";
   await client.query({ text: mapTexts[kind], values: [organisationId, id, isRefused] });
@@ -278,5 +297,9 @@ async function retryAllocation(
   await planAllocations(client, organisationId, [subscriptionId], { creditNoteId: id, invoiceId });
   const work = { kind: "allocation", organisationId, subscriptionId } as const;
   const refusal = { invoiceId, reason, message };
-  return retried(organisationId, document, work, refusal, { invoiceId, reason: null, message: null });
+  return retried(organisationId, document, work, refusal, {
+    invoiceId,
+    reason: null,
+    message: null,
+  });
 }

@@ -3,7 +3,11 @@ import type pg from "pg";
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
-import { type ConnectionState, type LedgerConnection, readConnection } from "../../ledger-connection/connections.ts";
+import {
+  type ConnectionState,
+  type LedgerConnection,
+  readConnection,
+} from "../../ledger-connection/connections.ts";
 import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
 import type { Actor, Changed, Changes, Transaction } from "../changes.ts";
 import type { ConsentTokens } from "./consents.ts";
@@ -72,14 +76,23 @@ export interface ConnectionStore {
   disconnect(actor: Actor, organisationId: string, reason: string): Promise<ConnectionView | null>;
   mappings(organisationId: string): Promise<Mappings>;
   /** Sets and returns the mapping. Null if the plan, charge or meter does not exist. */
-  map(actor: Actor, organisationId: string, target: MappingTarget, mapping: Mapping): Promise<Mapping | null>;
+  map(
+    actor: Actor,
+    organisationId: string,
+    target: MappingTarget,
+    mapping: Mapping,
+  ): Promise<Mapping | null>;
 }
 
 /**
  * Creates the connection store over changes. Without `sealing` no connection can be saved or
  * decrypted.
  */
-export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Encryption): ConnectionStore {
+export function createConnectionStore(
+  pool: pg.Pool,
+  { prisma, run }: Changes,
+  sealing: Encryption,
+): ConnectionStore {
   return {
     view: (organisationId) =>
       prisma.ledgerConnection.findUnique({
@@ -92,11 +105,16 @@ export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, s
     },
     open: (organisationId) => readConnection(pool, sealing, organisationId),
     save: (actor, organisationId, connection, granted = undefined) =>
-      run(actor, (transaction) => save(transaction, sealing, organisationId, connection, granted ?? null)),
+      run(actor, (transaction) =>
+        save(transaction, sealing, organisationId, connection, granted ?? null),
+      ),
     disconnect: (actor, organisationId, reason) =>
       run(actor, (transaction) => disconnect(transaction, organisationId, reason)),
     mappings: async (organisationId) => {
-      const own = { organisationId, OR: [{ revenueAccount: { not: null } }, { taxType: { not: null } }] };
+      const own = {
+        organisationId,
+        OR: [{ revenueAccount: { not: null } }, { taxType: { not: null } }],
+      };
       const select = { id: true, code: true, name: true, revenueAccount: true, taxType: true };
       const orderBy = { code: "asc" } as const;
       const [organisation, plans, charges, meters] = await Promise.all([
@@ -108,7 +126,9 @@ export function createConnectionStore(pool: pg.Pool, { prisma, run }: Changes, s
       return { default: mappingOf(organisation), plans, charges, meters };
     },
     map: async (actor, organisationId, target, mapping) =>
-      isId(target.id) ? run(actor, (transaction) => map(transaction, organisationId, target, mapping)) : null,
+      isId(target.id)
+        ? run(actor, (transaction) => map(transaction, organisationId, target, mapping))
+        : null,
   };
 }
 
@@ -138,7 +158,8 @@ async function save(
     create: { ...data, organisationId },
     update: data,
   });
-  if (granted === null) await transaction.ledgerAuthorisation.deleteMany({ where: { organisationId } });
+  if (granted === null)
+    await transaction.ledgerAuthorisation.deleteMany({ where: { organisationId } });
   else await saveTokens(transaction, sealing, organisationId, granted);
   // The ledger's daily limit is read again. The calls so far still count.
   await transaction.ledgerBudget.updateMany({
@@ -150,12 +171,23 @@ async function save(
       SELECT id FROM ledger_jobs WHERE organisation_id = ${organisationId}::uuid AND state = 'ready' AND not_before > now()
       ORDER BY id FOR NO KEY UPDATE) AS waiting
     WHERE o.organisation_id = ${organisationId}::uuid AND o.id = waiting.id`;
-  const change = { targetKind: "ledger_connection", targetId: organisationId, organisationId, before, after } as const;
+  const change = {
+    targetKind: "ledger_connection",
+    targetId: organisationId,
+    organisationId,
+    before,
+    after,
+  } as const;
   return { result: after, changes: [change] };
 }
 
 /** A connection that is neither paused nor disconnected. */
-const welcome = { pausedUntil: null, pausedReason: null, disconnectedAt: null, disconnectedReason: null } as const;
+const welcome = {
+  pausedUntil: null,
+  pausedReason: null,
+  disconnectedAt: null,
+  disconnectedReason: null,
+} as const;
 
 /**
  * Locks the organisation, then its tokens, then its connection. A refresh that ends an
@@ -216,7 +248,13 @@ async function disconnect(
       disconnectedReason: reason,
     },
   });
-  const change = { targetKind: "ledger_connection", targetId: organisationId, organisationId, before, after } as const;
+  const change = {
+    targetKind: "ledger_connection",
+    targetId: organisationId,
+    organisationId,
+    before,
+    after,
+  } as const;
   return { result: after, changes: [change] };
 }
 
@@ -238,11 +276,18 @@ async function map(
     ({ targetKind: "account_mapping", targetId: id, organisationId, before, after }) as const;
   const told = (before: Mapping, named: object = {}) => ({
     result: mapping,
-    changes: [change({ target: kind, ...named, ...mappingOf(before) }, { target: kind, ...named, ...mapping })],
+    changes: [
+      change(
+        { target: kind, ...named, ...mappingOf(before) },
+        { target: kind, ...named, ...mapping },
+      ),
+    ],
   });
   switch (kind) {
     case "organisation": {
-      const before = await transaction.organisation.findUniqueOrThrow({ where: { id: organisationId } });
+      const before = await transaction.organisation.findUniqueOrThrow({
+        where: { id: organisationId },
+      });
       if (isSame(before, mapping)) return { result: mapping, changes: [] };
       await transaction.organisation.update({ where: { id: organisationId }, data });
       return told(before);

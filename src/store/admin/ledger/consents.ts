@@ -122,13 +122,22 @@ interface UsedRow {
 const unopened = "What was kept of this question cannot be opened with our keys: begin anew.";
 
 /** Creates the consent store over changes. The pool is for writes that no operator's call makes. */
-export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, sealing: Encryption): ConsentStore {
-  const find = (organisationId: string) => prisma.ledgerConsent.findUnique({ where: { organisationId } });
+export function createConsentStore(
+  pool: pg.Pool,
+  { prisma, run }: Changes,
+  sealing: Encryption,
+): ConsentStore {
+  const find = (organisationId: string) =>
+    prisma.ledgerConsent.findUnique({ where: { organisationId } });
   const fail = async (organisationId: string, failure: string): Promise<void> => {
     await pool.query({ text: failText, values: [organisationId, failure] });
   };
   return {
-    begin: (actor, organisationId, { operatorId, tokenId, stateHash, verifier, redirectUrl, lifeMs }) =>
+    begin: (
+      actor,
+      organisationId,
+      { operatorId, tokenId, stateHash, verifier, redirectUrl, lifeMs },
+    ) =>
       run(actor, async (transaction) => {
         const now = new Date();
         const expiresAt = new Date(now.getTime() + lifeMs);
@@ -143,7 +152,13 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
           createdAt: now,
           expiresAt,
         };
-        const none = { encryptedTokens: null, tenants: Prisma.DbNull, usedAt: null, connectedAt: null, failure: null };
+        const none = {
+          encryptedTokens: null,
+          tenants: Prisma.DbNull,
+          usedAt: null,
+          connectedAt: null,
+          failure: null,
+        };
         const where = { organisationId };
         await transaction.ledgerConsent.upsert({
           where,
@@ -151,18 +166,34 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
           update: { ...asked, ...none },
         });
         const after = { authorisation: "asked for", redirectUrl, expiresAt };
-        const target = { targetKind: "ledger_connection", targetId: organisationId, organisationId } as const;
+        const target = {
+          targetKind: "ledger_connection",
+          targetId: organisationId,
+          organisationId,
+        } as const;
         return { result: expiresAt, changes: [{ ...target, before: null, after }] };
       }),
     use: async (stateHash) => {
-      const { rows } = await pool.query<UsedRow>({ text: useText, values: [Buffer.from(stateHash)] });
+      const { rows } = await pool.query<UsedRow>({
+        text: useText,
+        values: [Buffer.from(stateHash)],
+      });
       const row = rows[0];
       if (row === undefined) return null;
       const { organisation_id: organisationId, redirect_url: redirectUrl } = row;
       const sealed = { keyId: row.encryption_key_id, bytes: row.encrypted_verifier };
-      const who = { operatorId: row.operator_id, operatorName: row.operator_name, tokenId: row.token_id };
+      const who = {
+        operatorId: row.operator_id,
+        operatorName: row.operator_name,
+        tokenId: row.token_id,
+      };
       try {
-        return { organisationId, ...who, verifier: sealing.open(sealed, places.verifier(organisationId)), redirectUrl };
+        return {
+          organisationId,
+          ...who,
+          verifier: sealing.open(sealed, places.verifier(organisationId)),
+          redirectUrl,
+        };
       } catch (error) {
         await fail(organisationId, unopened);
         throw error;
@@ -172,7 +203,10 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
     keepChoice: async (organisationId, tokens, tenants, lifeMs) => {
       const kept = { ...tokens, freshUntil: Date.now() + tokens.freshMs };
       const { keyId, bytes } = sealing.seal(JSON.stringify(kept), places.tokens(organisationId));
-      await pool.query({ text: choiceText, values: [organisationId, bytes, JSON.stringify(tenants), keyId, lifeMs] });
+      await pool.query({
+        text: choiceText,
+        values: [organisationId, bytes, JSON.stringify(tenants), keyId, lifeMs],
+      });
     },
     view: async (organisationId) => {
       const row = await find(organisationId);
@@ -180,7 +214,12 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
     },
     choice: async (organisationId) => {
       const row = await find(organisationId);
-      if (row === null || row.encryptedTokens === null || viewOf(row, new Date()).status !== "choose") return null;
+      if (
+        row === null ||
+        row.encryptedTokens === null ||
+        viewOf(row, new Date()).status !== "choose"
+      )
+        return null;
       const sealed = { keyId: row.encryptionKeyId, bytes: Buffer.from(row.encryptedTokens) };
       const { freshUntil, ...tokens } = JSON.parse(
         sealing.open(sealed, places.tokens(organisationId)),
@@ -188,7 +227,11 @@ export function createConsentStore(pool: pg.Pool, { prisma, run }: Changes, seal
         freshUntil: number;
       };
       const freshMs = Math.max(0, freshUntil - Date.now());
-      return { operatorId: row.operatorId, tokens: { ...tokens, freshMs }, tenants: tenantsOf(row.tenants) };
+      return {
+        operatorId: row.operatorId,
+        tokens: { ...tokens, freshMs },
+        tenants: tenantsOf(row.tenants),
+      };
     },
   };
 }

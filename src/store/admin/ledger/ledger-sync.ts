@@ -44,7 +44,11 @@ interface SyncRow {
 export function createLedgerSyncAdminStore(pool: pg.Pool, { run }: Changes): LedgerSyncAdminStore {
   return {
     get: async (organisationId) => {
-      const { rows } = await pool.query<SyncRow>({ name: "get_ledger_sync", text: getText, values: [organisationId] });
+      const { rows } = await pool.query<SyncRow>({
+        name: "get_ledger_sync",
+        text: getText,
+        values: [organisationId],
+      });
       return rows[0] === undefined ? null : readSync(rows[0]);
     },
     ask: (actor, organisationId) =>
@@ -62,8 +66,15 @@ export function createLedgerSyncAdminStore(pool: pg.Pool, { run }: Changes): Led
             SELECT kind, ledger_id FROM ledger_notifications WHERE organisation_id = ${organisationId}::uuid AND reason IS NOT NULL
             ORDER BY kind, ledger_id FOR UPDATE) AS unfollowed
           WHERE h.organisation_id = ${organisationId}::uuid AND h.kind = unfollowed.kind AND h.ledger_id = unfollowed.ledger_id`;
-        const target = { targetKind: "ledger_connection", targetId: organisationId, organisationId } as const;
-        return { result: askedAt, changes: [{ ...target, before: {}, after: { syncAskedAt: askedAt } }] };
+        const target = {
+          targetKind: "ledger_connection",
+          targetId: organisationId,
+          organisationId,
+        } as const;
+        return {
+          result: askedAt,
+          changes: [{ ...target, before: {}, after: { syncAskedAt: askedAt } }],
+        };
       }),
   };
 }

@@ -7,7 +7,12 @@ import { formatInstant, type Quantity } from "../../../domain/usage/parse.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Client } from "../../documents/issue-documents.ts";
 import { microseconds } from "../../usage/ingest-facts.ts";
-import { readUsagePlace, type UsagePlace, type UsagePlaceRow, usagePlaceColumns } from "./usage-rows.ts";
+import {
+  readUsagePlace,
+  type UsagePlace,
+  type UsagePlaceRow,
+  usagePlaceColumns,
+} from "./usage-rows.ts";
 
 /**
  * An event. `occurredAt` is an instant in UTC with six decimals. `isBilled`: its bill exists. The
@@ -68,7 +73,9 @@ export async function getEvent(
 // The order of the index over usage that is not billed. A page sorts only the events of the bills,
 // periods and meters that it touches. One more column in that index would cost every stored event.
 const order = (alias: string) =>
-  ["bill", "period_index", "meter_id", "created_at", "event_id"].map((column) => `${alias}.${column} DESC`).join(", ");
+  ["bill", "period_index", "meter_id", "created_at", "event_id"]
+    .map((column) => `${alias}.${column} DESC`)
+    .join(", ");
 
 const listText = `
 SELECT ${columns} FROM (
@@ -117,7 +124,11 @@ async function positionOf(
     rowMode: "array",
   });
   if (rows[0] !== undefined) return rows[0];
-  throw new Refusal("invalid_parameter", "starting_after is not the id of an object of this list.", "starting_after");
+  throw new Refusal(
+    "invalid_parameter",
+    "starting_after is not the id of an object of this list.",
+    "starting_after",
+  );
 }
 
 function readEvent(row: EventRow): StoredUsageEvent {

@@ -73,6 +73,10 @@ export function readUsagePlace(row: UsagePlaceRow): UsagePlace {
   };
 }
 
-function readDocument(id: string | null, number: string | null, status: DocumentStatus | null): UsageDocument | null {
+function readDocument(
+  id: string | null,
+  number: string | null,
+  status: DocumentStatus | null,
+): UsageDocument | null {
   return id === null || number === null || status === null ? null : { id, number, status };
 }

@@ -8,7 +8,12 @@ import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Actor, Changes } from "../changes.ts";
 import { type EventFilters, getEvent, listEvents, type StoredUsageEvent } from "./usage-events.ts";
-import { readUsagePlace, type UsagePlace, type UsagePlaceRow, usagePlaceColumns } from "./usage-rows.ts";
+import {
+  readUsagePlace,
+  type UsagePlace,
+  type UsagePlaceRow,
+  usagePlaceColumns,
+} from "./usage-rows.ts";
 import { type EventToVoid, type VoidOutcome, voidEvent } from "./void-usage.ts";
 
 /**
@@ -49,7 +54,11 @@ export interface UsageQuery {
 /** Usage. Null stands for a subscription or an event that the organisation does not have. */
 export interface UsageStore {
   /** Newest period first. */
-  list(organisationId: string, subscriptionId: string, query: UsageQuery): Promise<Page<UsageOfPeriod> | null>;
+  list(
+    organisationId: string,
+    subscriptionId: string,
+    query: UsageQuery,
+  ): Promise<Page<UsageOfPeriod> | null>;
   /** Lists the events that are not voided. Refuses `invalid_parameter`, param `starting_after`. */
   listEvents(
     organisationId: string,
@@ -79,7 +88,11 @@ export function createUsageStore(pool: pg.Pool, { runOnClient }: Changes): Usage
   };
 }
 
-async function hasSubscription(pool: pg.Pool, organisationId: string, id: string): Promise<boolean> {
+async function hasSubscription(
+  pool: pg.Pool,
+  organisationId: string,
+  id: string,
+): Promise<boolean> {
   if (!isId(id)) return false;
   const { rowCount } = await pool.query({
     text: "SELECT 1 FROM subscriptions WHERE organisation_id = $1 AND id = $2",
@@ -131,7 +144,11 @@ WHERE (t.period_index, t.meter_id, t.bill) < ($4, $5, $6) AND ($3::uuid IS NULL 
 ORDER BY t.period_index DESC, t.meter_id DESC, t.bill DESC LIMIT $7`;
 
 /** The position before every row. No period has so high a number. */
-const top: UsagePosition = { periodIndex: 2 ** 31 - 1, bill: 0, meterId: "00000000-0000-0000-0000-000000000000" };
+const top: UsagePosition = {
+  periodIndex: 2 ** 31 - 1,
+  bill: 0,
+  meterId: "00000000-0000-0000-0000-000000000000",
+};
 
 async function listUsage(
   pool: pg.Pool,
@@ -143,7 +160,15 @@ async function listUsage(
   // The statement has no name, so that it is planned for this subscription.
   const { rows } = await pool.query<UsageRow>({
     text: usageText,
-    values: [organisationId, subscriptionId, meterId, position.periodIndex, position.meterId, position.bill, limit + 1],
+    values: [
+      organisationId,
+      subscriptionId,
+      meterId,
+      position.periodIndex,
+      position.meterId,
+      position.bill,
+      limit + 1,
+    ],
   });
   return { data: rows.slice(0, limit).map(readUsage), hasMore: rows.length > limit };
 }

@@ -35,7 +35,8 @@ export async function voidEvent(
   // Read again, because a bill under way may have taken the event before the lock.
   const before = await getEvent(client, organisationId, eventId);
   if (before === null) throw new Error(`the usage event ${eventId} is gone`);
-  if (before.voidedAt !== null) return { result: { kind: "voided_before", event: before }, changes: [] };
+  if (before.voidedAt !== null)
+    return { result: { kind: "voided_before", event: before }, changes: [] };
   if (before.isBilled) return { result: { kind: "billed", event: before }, changes: [] };
   await client.query({
     text: "UPDATE usage_events SET voided_at = $3, void_reason = $4 WHERE organisation_id = $1 AND event_id = $2",
@@ -53,7 +54,16 @@ export async function voidEvent(
   return { result: { kind: "voided", event }, changes: [change] };
 }
 
-function logged({ eventId, meter, quantity, occurredAt, period, bill, voidedAt, voidReason }: StoredUsageEvent) {
+function logged({
+  eventId,
+  meter,
+  quantity,
+  occurredAt,
+  period,
+  bill,
+  voidedAt,
+  voidReason,
+}: StoredUsageEvent) {
   const said = { eventId, meter: meter.code, quantity, timestamp: occurredAt };
   return { ...said, period: period.index, bill, voidedAt, voidReason };
 }

@@ -56,9 +56,20 @@ export async function sendTest(
   }
   if (endpoint.status !== "enabled") return { result: { kind: "disabled" }, changes: [] };
   const { url, description, kinds, status, created_at: createdAt, livemode, now } = endpoint;
-  const count = await first<{ sequence: string }>(client, sequenceText, [organisationId, endpointId, createdAt]);
+  const count = await first<{ sequence: string }>(client, sequenceText, [
+    organisationId,
+    endpointId,
+    createdAt,
+  ]);
   const sequence = BigInt(count?.sequence ?? 1);
-  const shown = { id: endpointId.toLowerCase(), object: "webhook_endpoint", url, description, kinds, status };
+  const shown = {
+    id: endpointId.toLowerCase(),
+    object: "webhook_endpoint",
+    url,
+    description,
+    kinds,
+    status,
+  };
   const body = eventBody({
     id: eventId,
     type: testEventType,
@@ -70,7 +81,16 @@ export async function sendTest(
   });
   const id = newId();
   await passBreaker(client, organisationId, endpointId);
-  const values = [organisationId, endpointId, eventId, id, testEventType, String(sequence), body, now];
+  const values = [
+    organisationId,
+    endpointId,
+    eventId,
+    id,
+    testEventType,
+    String(sequence),
+    body,
+    now,
+  ];
   await client.query({ name: "send_test_event", text: testText, values });
   const delivery = { endpoint: shown.id, event: eventId, eventType: testEventType };
   const change = {
@@ -80,7 +100,10 @@ export async function sendTest(
     before: null,
     after: delivery,
   } as const;
-  return { result: due(organisationId, { id, endpoint_id: shown.id, event_id: eventId }), changes: [change] };
+  return {
+    result: due(organisationId, { id, endpoint_id: shown.id, event_id: eventId }),
+    changes: [change],
+  };
 }
 
 interface DeliveryRow {
@@ -133,7 +156,11 @@ export async function resendDelivery(
  * Closes the endpoint's breaker, because an operator who sends by hand wants its answer now. The
  * endpoint is locked before the delivery, in the order that attempts use.
  */
-async function passBreaker(client: Client, organisationId: string, endpointId: string): Promise<void> {
+async function passBreaker(
+  client: Client,
+  organisationId: string,
+  endpointId: string,
+): Promise<void> {
   await client.query({
     name: "pass_endpoint_breaker",
     text: "UPDATE webhook_endpoints SET open_until = NULL WHERE organisation_id = $1 AND id = $2 AND open_until IS NOT NULL",
@@ -226,9 +253,16 @@ export async function resendSince(
   const result = await resendPages(client, organisationId, events, states);
   const { resent, added } = result;
   if (resent + added === 0) return { result, changes: [] };
-  const target = { targetKind: "webhook_endpoint", targetId: endpointId.toLowerCase(), organisationId } as const;
+  const target = {
+    targetKind: "webhook_endpoint",
+    targetId: endpointId.toLowerCase(),
+    organisationId,
+  } as const;
   const { since: resentSince, includeDelivered } = events;
-  return { result, changes: [{ ...target, before: {}, after: { resentSince, includeDelivered, resent, added } }] };
+  return {
+    result,
+    changes: [{ ...target, before: {}, after: { resentSince, includeDelivered, resent, added } }],
+  };
 }
 
 async function resendPages(
@@ -263,7 +297,11 @@ async function seqBefore(
   }
   const last = await first<{ seq: string }>(client, afterText, [organisationId, afterEvent]);
   if (last !== null) return last.seq;
-  throw new Refusal("invalid_parameter", "after_event is not the id of an event that is kept.", "after_event");
+  throw new Refusal(
+    "invalid_parameter",
+    "after_event is not the id of an event that is kept.",
+    "after_event",
+  );
 }
 
 async function first<Row extends object>(

@@ -4,7 +4,14 @@
  */
 import type pg from "pg";
 import { isId } from "../../database/ids.ts";
-import { type Filter, getOne, type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
+import {
+  type Filter,
+  getOne,
+  type Listing,
+  listPage,
+  type Page,
+  type PageRequest,
+} from "../../database/page.ts";
 import type { Client } from "../../documents/issue-documents.ts";
 import type { Actor, Changes } from "../changes.ts";
 import { resendDelivery, resendSince, sendTest } from "./resend-events.ts";
@@ -58,7 +65,11 @@ export interface DeliveryFilters {
 
 /** An organisation's deliveries. Null stands for a delivery or endpoint that does not exist. */
 export interface DeliveryStore {
-  list(organisationId: string, filters: DeliveryFilters, page: PageRequest): Promise<Page<DeliveryView>>;
+  list(
+    organisationId: string,
+    filters: DeliveryFilters,
+    page: PageRequest,
+  ): Promise<Page<DeliveryView>>;
   get(organisationId: string, id: string): Promise<WholeDelivery | null>;
   /**
    * Writes a test event with its delivery. A repeat with the same event id finds those of the
@@ -71,7 +82,11 @@ export interface DeliveryStore {
    * Makes all events since an instant that the endpoint has not received pending again, due at
    * once.
    */
-  resendSince(actor: Actor, organisationId: string, events: EventsToResend): Promise<ResentCounts | "disabled" | null>;
+  resendSince(
+    actor: Actor,
+    organisationId: string,
+    events: EventsToResend,
+  ): Promise<ResentCounts | "disabled" | null>;
 }
 
 interface DeliveryRow {
@@ -89,7 +104,8 @@ interface DeliveryRow {
   created_at: Date;
 }
 
-const isHeld = "t.state = 'pending' AND t.due_at <= now() AND w.status = 'enabled' AND w.open_until IS NOT NULL";
+const isHeld =
+  "t.state = 'pending' AND t.due_at <= now() AND w.status = 'enabled' AND w.open_until IS NOT NULL";
 
 const listing: Listing<DeliveryRow, DeliveryView> = {
   table: "webhook_deliveries",
@@ -120,7 +136,8 @@ const listing: Listing<DeliveryRow, DeliveryView> = {
 /** Creates the delivery store over changes. */
 export function createDeliveryStore(pool: pg.Pool, { runOnClient }: Changes): DeliveryStore {
   return {
-    list: (organisationId, filters, page) => listPage(pool, organisationId, listing, conditions(filters), page),
+    list: (organisationId, filters, page) =>
+      listPage(pool, organisationId, listing, conditions(filters), page),
     get: async (organisationId, id) => {
       const delivery = isId(id) ? await getOne(pool, organisationId, listing, id) : null;
       if (delivery === null) return null;
@@ -131,11 +148,15 @@ export function createDeliveryStore(pool: pg.Pool, { runOnClient }: Changes): De
       return { ...delivery, tries, body };
     },
     sendTest: async (actor, organisationId, test) =>
-      isId(test.endpointId) ? runOnClient(actor, (client) => sendTest(client, organisationId, test)) : null,
+      isId(test.endpointId)
+        ? runOnClient(actor, (client) => sendTest(client, organisationId, test))
+        : null,
     resend: async (actor, organisationId, id) =>
       isId(id) ? runOnClient(actor, (client) => resendDelivery(client, organisationId, id)) : null,
     resendSince: async (actor, organisationId, events) =>
-      isId(events.endpointId) ? runOnClient(actor, (client) => resendSince(client, organisationId, events)) : null,
+      isId(events.endpointId)
+        ? runOnClient(actor, (client) => resendSince(client, organisationId, events))
+        : null,
   };
 }
 

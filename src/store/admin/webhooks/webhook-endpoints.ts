@@ -48,20 +48,47 @@ export interface EndpointStore {
    * Creates the endpoint, or returns the one that an earlier try with the same id created.
    * `too_many`: the limit of enabled endpoints is reached.
    */
-  create(actor: Actor, organisationId: string, endpoint: NewEndpoint): Promise<Made<EndpointView> | "too_many">;
+  create(
+    actor: Actor,
+    organisationId: string,
+    endpoint: NewEndpoint,
+  ): Promise<Made<EndpointView> | "too_many">;
   get(organisationId: string, id: string): Promise<EndpointView | null>;
   /** Lists endpoints with this status. Null lists all. */
-  list(organisationId: string, status: string | null, page: PageRequest): Promise<Page<EndpointView>>;
+  list(
+    organisationId: string,
+    status: string | null,
+    page: PageRequest,
+  ): Promise<Page<EndpointView>>;
   /** A new address resets the failures, which belong to the previous address. */
-  update(actor: Actor, organisationId: string, id: string, changes: EndpointChanges): Promise<EndpointView | null>;
+  update(
+    actor: Actor,
+    organisationId: string,
+    id: string,
+    changes: EndpointChanges,
+  ): Promise<EndpointView | null>;
   /**
    * The previous secret also signs for 24 hours. Refuses `invalid_state` if two secrets sign and
    * neither is dropped.
    */
-  rotate(actor: Actor, organisationId: string, id: string, rotation: Rotation): Promise<EndpointView | null>;
-  enable(actor: Actor, organisationId: string, id: string): Promise<EndpointView | "too_many" | null>;
+  rotate(
+    actor: Actor,
+    organisationId: string,
+    id: string,
+    rotation: Rotation,
+  ): Promise<EndpointView | null>;
+  enable(
+    actor: Actor,
+    organisationId: string,
+    id: string,
+  ): Promise<EndpointView | "too_many" | null>;
   /** An endpoint that is disabled already stays as it is. */
-  disable(actor: Actor, organisationId: string, id: string, reason: string): Promise<EndpointView | null>;
+  disable(
+    actor: Actor,
+    organisationId: string,
+    id: string,
+    reason: string,
+  ): Promise<EndpointView | null>;
 }
 
 /** How many endpoints of an organisation may be enabled. Each costs a request for every event. */
@@ -94,17 +121,30 @@ export function createEndpointStore({ prisma, run }: Changes, sealing: Encryptio
     decide: Decide<Refused>,
     asked: object = {},
   ): Promise<EndpointView | Refused | null> =>
-    isId(id) ? run(actor, (transaction) => changeEndpoint(transaction, organisationId, id, decide, asked)) : null;
+    isId(id)
+      ? run(actor, (transaction) => changeEndpoint(transaction, organisationId, id, decide, asked))
+      : null;
   return {
     create: (actor, organisationId, { secret, ...endpoint }) => {
-      const data = { ...endpoint, ...seal(endpoint.id, secret), organisationId, kinds: [...endpoint.kinds] };
+      const data = {
+        ...endpoint,
+        ...seal(endpoint.id, secret),
+        organisationId,
+        kinds: [...endpoint.kinds],
+      };
       return run(actor, (transaction) => createEndpoint(transaction, data));
     },
     get: async (organisationId, id) =>
-      isId(id) ? prisma.webhookEndpoint.findFirst({ where: { organisationId, id }, omit: secrets }) : null,
+      isId(id)
+        ? prisma.webhookEndpoint.findFirst({ where: { organisationId, id }, omit: secrets })
+        : null,
     list: (organisationId, status, page) =>
       pageBySeq(page, {
-        seqOf: (id) => prisma.webhookEndpoint.findFirst({ where: { organisationId, id }, select: { seq: true } }),
+        seqOf: (id) =>
+          prisma.webhookEndpoint.findFirst({
+            where: { organisationId, id },
+            select: { seq: true },
+          }),
         below: (seq, take) =>
           prisma.webhookEndpoint.findMany({
             where: { organisationId, ...given({ seq }), ...(status === null ? {} : { status }) },
@@ -125,7 +165,10 @@ export function createEndpointStore({ prisma, run }: Changes, sealing: Encryptio
         actor,
         organisationId,
         id,
-        async (before) => ({ ...seal(before.id, secret), ...previousOf(before, drops, Date.now()) }),
+        async (before) => ({
+          ...seal(before.id, secret),
+          ...previousOf(before, drops, Date.now()),
+        }),
         drops,
       ),
     enable: (actor, organisationId, id) =>
@@ -136,7 +179,9 @@ export function createEndpointStore({ prisma, run }: Changes, sealing: Encryptio
       }),
     disable: (actor, organisationId, id, reason) =>
       change<never>(actor, organisationId, id, async ({ status }) =>
-        status === "disabled" ? null : { status: "disabled", disabledReason: reason, disabledAt: new Date() },
+        status === "disabled"
+          ? null
+          : { status: "disabled", disabledReason: reason, disabledAt: new Date() },
       ),
   };
 }
@@ -150,7 +195,8 @@ function previousOf(
   { dropPrevious, dropCurrent }: Omit<Rotation, "secret">,
   now: number,
 ): Pick<WebhookEndpoint, "encryptedPrevious" | "previousKeyId" | "previousUntil"> {
-  const { encryptedSecret, encryptionKeyId, encryptedPrevious, previousKeyId, previousUntil } = endpoint;
+  const { encryptedSecret, encryptionKeyId, encryptedPrevious, previousKeyId, previousUntil } =
+    endpoint;
   const hasPrevious = !dropPrevious && previousUntil !== null && previousUntil.getTime() > now;
   if (hasPrevious && !dropCurrent) {
     const message =
@@ -159,7 +205,12 @@ function previousOf(
     throw new Refusal("invalid_state", message);
   }
   const until = new Date(now + overlapMs);
-  if (!dropCurrent) return { encryptedPrevious: encryptedSecret, previousKeyId: encryptionKeyId, previousUntil: until };
+  if (!dropCurrent)
+    return {
+      encryptedPrevious: encryptedSecret,
+      previousKeyId: encryptionKeyId,
+      previousUntil: until,
+    };
   if (hasPrevious) return { encryptedPrevious, previousKeyId, previousUntil: until };
   return { encryptedPrevious: null, previousKeyId: null, previousUntil: null };
 }
@@ -181,7 +232,10 @@ async function createEndpoint(
   if (await isFull(transaction, organisationId)) return { result: "too_many", changes: [] };
   const made = await transaction.webhookEndpoint.create({ data, omit: secrets });
   const target = { targetKind: "webhook_endpoint", targetId: id, organisationId } as const;
-  return { result: { made, isNew: true }, changes: [{ ...target, before: null, after: logged(made) }] };
+  return {
+    result: { made, isNew: true },
+    changes: [{ ...target, before: null, after: logged(made) }],
+  };
 }
 
 /** `asked` is logged together with the resulting endpoint, which does not show it in full. */
@@ -202,7 +256,10 @@ async function changeEndpoint<Refused extends string>(
   if (typeof data === "string") return { result: data, changes: [] };
   const after = await transaction.webhookEndpoint.update({ where: { id }, data });
   const target = { targetKind: "webhook_endpoint", targetId: id, organisationId } as const;
-  return { result: after, changes: [{ ...target, before: logged(before), after: { ...logged(after), ...asked } }] };
+  return {
+    result: after,
+    changes: [{ ...target, before: logged(before), after: { ...logged(after), ...asked } }],
+  };
 }
 
 /**
@@ -213,7 +270,9 @@ async function holdOrganisation(transaction: Transaction, organisationId: string
 }
 
 async function isFull(transaction: Transaction, organisationId: string): Promise<boolean> {
-  const enabled = await transaction.webhookEndpoint.count({ where: { organisationId, status: "enabled" } });
+  const enabled = await transaction.webhookEndpoint.count({
+    where: { organisationId, status: "enabled" },
+  });
   return enabled >= endpointLimit;
 }
 
@@ -223,5 +282,13 @@ async function isFull(transaction: Transaction, organisationId: string): Promise
  */
 function logged(endpoint: EndpointView): object {
   const { url, description, kinds, status, disabledReason, previousUntil, failures } = endpoint;
-  return { url, description, kinds, status, disabledReason, previousSecretUntil: previousUntil, failures };
+  return {
+    url,
+    description,
+    kinds,
+    status,
+    disabledReason,
+    previousSecretUntil: previousUntil,
+    failures,
+  };
 }

@@ -10,7 +10,10 @@ import { field as fieldOption } from "../../../gen/proto/billing/options/v1/opti
  * 1, 9, 10, 99 … 999999999, 1000000000: the possible upper bounds of a decimal in the contract. A
  * pattern that accepts all of them has no bound.
  */
-const ends = Array.from({ length: 9 }, (_, digits) => [`1${"0".repeat(digits)}`, "9".repeat(digits + 1)])
+const ends = Array.from({ length: 9 }, (_, digits) => [
+  `1${"0".repeat(digits)}`,
+  "9".repeat(digits + 1),
+])
   .flat()
   .concat("1000000000");
 
@@ -32,7 +35,9 @@ export function sayPattern(field: DescField): string {
     const above = new RegExp(pattern, "u").test("0") ? "" : " above zero";
     return `must be a decimal${above} such as 12.50, without a sign, with at most four places${sayEnd(pattern)}`;
   }
-  return example === "" ? "does not have the form it must have" : `must have the form of ${JSON.parse(example)}`;
+  return example === ""
+    ? "does not have the form it must have"
+    : `must have the form of ${JSON.parse(example)}`;
 }
 
 /**

@@ -1,6 +1,9 @@
 /** The words that the rules of an enum field allow, for choices and for messages. */
 import { type DescEnum, type DescField, getOption } from "@bufbuild/protobuf";
-import { type EnumRules, field as rulesExtension } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import {
+  type EnumRules,
+  field as rulesExtension,
+} from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 
 /**
  * Returns the words in the order of the proto file, for a list those of its items. Empty for a
@@ -14,7 +17,9 @@ export function enumWords(field: DescField): readonly string[] {
     number !== 0 &&
     !rules?.notIn.includes(number) &&
     (rules === null || rules.in.length === 0 || rules.in.includes(number));
-  return descriptor.values.filter(({ number }) => isAllowed(number)).map(({ name }) => wordOf(descriptor, name));
+  return descriptor.values
+    .filter(({ number }) => isAllowed(number))
+    .map(({ name }) => wordOf(descriptor, name));
 }
 
 function rulesOf(field: DescField): EnumRules | null {

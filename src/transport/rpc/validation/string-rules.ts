@@ -6,7 +6,10 @@
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import { Refusal } from "../../../domain/refusal.ts";
-import { field as fieldOption, TextFormat } from "../../../gen/proto/billing/options/v1/options_pb.ts";
+import {
+  field as fieldOption,
+  TextFormat,
+} from "../../../gen/proto/billing/options/v1/options_pb.ts";
 
 /**
  * The rule of one text format: the test of a text, and its description (`must be a day of the
@@ -21,7 +24,9 @@ export interface TextFormatRule {
 export type TextFormats = ReadonlyMap<TextFormat, TextFormatRule>;
 
 /** A message by its members. `$unknown` holds binary fields that its descriptor does not have. */
-type Fields = Readonly<Record<string, unknown>> & { readonly $unknown?: readonly { readonly no: number }[] };
+type Fields = Readonly<Record<string, unknown>> & {
+  readonly $unknown?: readonly { readonly no: number }[];
+};
 type CheckMessage = (message: Fields, at: Place | null) => void;
 type CheckValue = (value: unknown, above: Place | null, name: string | number) => void;
 
@@ -47,7 +52,10 @@ function refuse(above: Place | null, name: string | number, said: string): never
  * Compiles the check of one message. It refuses `invalid_parameter` with the path of the field,
  * such as `charges.0.charge_code`.
  */
-export function compileTextRules(message: DescMessage, formats: TextFormats): (value: object) => void {
+export function compileTextRules(
+  message: DescMessage,
+  formats: TextFormats,
+): (value: object) => void {
   const check = compileMessage(message, formats, new Map());
   return (value) => check(value as Fields, null);
 }
@@ -78,7 +86,8 @@ function compileMessage(
 function checkMember(field: DescField, check: CheckValue): CheckMessage {
   const { localName, name, oneof } = field;
   return (message, at) => {
-    const value = oneof === undefined ? message[localName] : chosen(message[oneof.localName], localName);
+    const value =
+      oneof === undefined ? message[localName] : chosen(message[oneof.localName], localName);
     if (value !== undefined) check(value, at, name);
   };
 }
@@ -86,7 +95,11 @@ function checkMember(field: DescField, check: CheckValue): CheckMessage {
 /**
  * A member that qualifies a boolean member. It is a fault of the request unless that one is true.
  */
-function checkOnlyWith(message: DescMessage, { localName, name }: DescField, onlyWith: string): CheckMessage {
+function checkOnlyWith(
+  message: DescMessage,
+  { localName, name }: DescField,
+  onlyWith: string,
+): CheckMessage {
   const needed = message.fields.find((field) => field.name === onlyWith);
   if (needed?.scalar !== ScalarType.BOOL)
     throw new Error(`${message}: ${name} stands only with ${onlyWith}, which is no boolean`);
@@ -100,9 +113,14 @@ function checkOnlyWith(message: DescMessage, { localName, name }: DescField, onl
  * Two members that express the same in two ways: exactly one is sent. If both are sent, the fault
  * names this member. If none is sent, it names the other one.
  */
-function checkInsteadOf(message: DescMessage, { localName, name }: DescField, insteadOf: string): CheckMessage {
+function checkInsteadOf(
+  message: DescMessage,
+  { localName, name }: DescField,
+  insteadOf: string,
+): CheckMessage {
   const other = message.fields.find((field) => field.name === insteadOf);
-  if (other === undefined) throw new Error(`${message}: ${name} stands for ${insteadOf}, which it does not have`);
+  if (other === undefined)
+    throw new Error(`${message}: ${name} stands for ${insteadOf}, which it does not have`);
   return (value, at) => {
     const isGiven = value[localName] !== undefined;
     if (isGiven !== (value[other.localName] !== undefined)) return;
@@ -145,7 +163,11 @@ function compileField(
   };
 }
 
-function compilePart(message: DescMessage, formats: TextFormats, known: Map<DescMessage, CheckMessage>): CheckValue {
+function compilePart(
+  message: DescMessage,
+  formats: TextFormats,
+  known: Map<DescMessage, CheckMessage>,
+): CheckValue {
   const check = compileMessage(message, formats, known);
   return (value, above, name) => check(value as Fields, { above, name });
 }

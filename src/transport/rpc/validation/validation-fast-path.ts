@@ -3,7 +3,14 @@
  * cost that matters for a request with hundreds of fields. It therefore runs only if this check is
  * not sure, and only the library refuses.
  */
-import { type DescEnum, type DescField, type DescMessage, getOption, hasOption, ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  getOption,
+  hasOption,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import {
   type EnumRules,
@@ -30,7 +37,11 @@ export function compilePlainRules(message: DescMessage): Keeps<object> | null {
 }
 
 function compileMessage(message: DescMessage): Keeps<Fields> | null {
-  if (hasOption(message, messageRules) || message.oneofs.some((oneof) => hasOption(oneof, oneofRules))) return null;
+  if (
+    hasOption(message, messageRules) ||
+    message.oneofs.some((oneof) => hasOption(oneof, oneofRules))
+  )
+    return null;
   const members: Keeps<Fields>[] = [];
   for (const field of message.fields) {
     // A message stores a part of a oneof under another member.
@@ -44,7 +55,8 @@ function compileMessage(message: DescMessage): Keeps<Fields> | null {
 
 function compileField(field: DescField): Keeps<Fields> | null {
   const rules = getOption(field, fieldRules);
-  if (rules.ignore !== Ignore.UNSPECIFIED || rules.cel.length > 0 || rules.celExpression.length > 0) return null;
+  if (rules.ignore !== Ignore.UNSPECIFIED || rules.cel.length > 0 || rules.celExpression.length > 0)
+    return null;
   const keeps = compileRules(field, rules);
   if (keeps === null) return null;
   const { localName } = field;
@@ -57,7 +69,9 @@ function compileField(field: DescField): Keeps<Fields> | null {
 }
 
 function isZero(value: unknown): boolean {
-  return value === "" || value === 0 || value === false || (Array.isArray(value) && value.length === 0);
+  return (
+    value === "" || value === 0 || value === false || (Array.isArray(value) && value.length === 0)
+  );
 }
 
 function compileRules(field: DescField, { type }: FieldRules): Keeps<unknown> | null {
@@ -70,13 +84,17 @@ function compileRules(field: DescField, { type }: FieldRules): Keeps<unknown> | 
         return compileInteger(type.value) as Keeps<unknown>;
       return null;
     case "message":
-      return type.case === undefined ? (compileMessage(field.message) as Keeps<unknown> | null) : null;
+      return type.case === undefined
+        ? (compileMessage(field.message) as Keeps<unknown> | null)
+        : null;
     case "list":
       if (type.case !== undefined && type.case !== "repeated") return null;
       return compileList(field, type.value ?? null) as Keeps<unknown> | null;
     case "enum":
       if (type.case === undefined) return () => true;
-      return type.case === "enum" ? (compileEnum(field.enum, type.value) as Keeps<unknown> | null) : null;
+      return type.case === "enum"
+        ? (compileEnum(field.enum, type.value) as Keeps<unknown> | null)
+        : null;
     default:
       return null;
   }
@@ -93,7 +111,8 @@ function hasOthers(rules: object, known: readonly string[]): boolean {
  * Unset members of these messages have the default of their type, and an unset oneof has no case.
  */
 function isUnset(value: unknown): boolean {
-  if (value === undefined || value === "" || value === 0n || value === 0 || value === false) return true;
+  if (value === undefined || value === "" || value === 0n || value === 0 || value === false)
+    return true;
   if (Array.isArray(value)) return value.length === 0;
   return typeof value === "object" && value !== null && "case" in value && value.case === undefined;
 }
@@ -104,7 +123,8 @@ function compileText(rules: StringRules): Keeps<string> | null {
   const least = Number(rules.minLen);
   const most = rules.maxLen > 0n ? Number(rules.maxLen) : Number.POSITIVE_INFINITY;
   const pattern = rules.pattern === "" ? null : new RegExp(rules.pattern, "u");
-  return (text) => text.length >= least && text.length <= most && (pattern === null || pattern.test(text));
+  return (text) =>
+    text.length >= least && text.length <= most && (pattern === null || pattern.test(text));
 }
 
 function compileInteger(rules: Int32Rules): Keeps<number> | null {
@@ -129,9 +149,12 @@ function compileList(
 ): Keeps<readonly unknown[]> | null {
   if (rules !== null && hasOthers(rules, ["minItems", "maxItems"])) return null;
   const least = Number(rules?.minItems ?? 0n);
-  const most = rules !== null && rules.maxItems > 0n ? Number(rules.maxItems) : Number.POSITIVE_INFINITY;
+  const most =
+    rules !== null && rules.maxItems > 0n ? Number(rules.maxItems) : Number.POSITIVE_INFINITY;
   const keeps = field.listKind === "message" ? compileMessage(field.message) : () => true;
   if (keeps === null) return null;
   return (elements) =>
-    elements.length >= least && elements.length <= most && elements.every((element) => keeps(element as Fields));
+    elements.length >= least &&
+    elements.length <= most &&
+    elements.every((element) => keeps(element as Fields));
 }

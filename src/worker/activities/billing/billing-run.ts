@@ -58,7 +58,10 @@ export function createBilling(parts: BillingParts): BillingActivities {
   };
 }
 
-async function startDue({ store, startBilling }: BillingParts, after: string | null): Promise<DuePage> {
+async function startDue(
+  { store, startBilling }: BillingParts,
+  after: string | null,
+): Promise<DuePage> {
   const page = await store.findDueOrganisations(after, pageSize);
   const waiting = page.values();
   let started = 0;
@@ -67,11 +70,18 @@ async function startDue({ store, startBilling }: BillingParts, after: string | n
     for (const organisationId of waiting) if (await startBilling(organisationId)) started += 1;
   };
   await Promise.all(Array.from({ length: startsAtOnce }, starter));
-  return { found: page.length, started, next: page.length < pageSize ? null : (page.at(-1) ?? null) };
+  return {
+    found: page.length,
+    started,
+    next: page.length < pageSize ? null : (page.at(-1) ?? null),
+  };
 }
 
 /** Bills chunks one after the other, for a while. A retry finds what the first attempt left. */
-async function billBatch({ store, wake, onParked }: BillingParts, organisationId: string): Promise<BillingBatch> {
+async function billBatch(
+  { store, wake, onParked }: BillingParts,
+  organisationId: string,
+): Promise<BillingBatch> {
   const endMs = performance.now() + batchMs;
   let done = 0;
   let setAside = 0;
@@ -84,7 +94,9 @@ async function billBatch({ store, wake, onParked }: BillingParts, organisationId
     hasWoken = true;
   };
   for (;;) {
-    const chunk = await store.billChunk(organisationId, { onLoaded: () => crashPoint("chunk_loaded") });
+    const chunk = await store.billChunk(organisationId, {
+      onLoaded: () => crashPoint("chunk_loaded"),
+    });
     if (chunk.taken > 0) crashPoint("chunk_saved");
     done += chunk.taken;
     setAside += chunk.parked.length;

@@ -66,7 +66,10 @@ async function advanceBatch(parts: TestClockParts, organisationId: string): Prom
     if (move.kind !== "moved") {
       crashPoint("clock_arrived");
       await notifyLedger();
-      return { isThere: true, progress: move.kind === "arrived" ? reportProgress(move.progress) : null };
+      return {
+        isThere: true,
+        progress: move.kind === "arrived" ? reportProgress(move.progress) : null,
+      };
     }
     crashPoint("clock_moved");
     hasIssued = (await billInstant(parts, organisationId, endMs)) || hasIssued;
@@ -87,7 +90,9 @@ async function billInstant(
 ): Promise<boolean> {
   let hasIssued = false;
   for (;;) {
-    const chunk = await store.billChunk(organisationId, { onLoaded: () => crashPoint("chunk_loaded") });
+    const chunk = await store.billChunk(organisationId, {
+      onLoaded: () => crashPoint("chunk_loaded"),
+    });
     if (chunk.taken > 0) crashPoint("chunk_saved");
     for (const parked of chunk.parked) onParked(organisationId, parked);
     hasIssued ||= chunk.raised > 0;
@@ -98,5 +103,10 @@ async function billInstant(
 }
 
 function reportProgress({ from, target, now, ...counts }: ClockProgress): ClockProgressReport {
-  return { from: from.toISOString(), target: target.toISOString(), now: now.toISOString(), ...counts };
+  return {
+    from: from.toISOString(),
+    target: target.toISOString(),
+    now: now.toISOString(),
+    ...counts,
+  };
 }

@@ -48,7 +48,11 @@ export function createDelivery(parts: DeliverParts): DeliveryActivities {
 }
 
 /** Returns in how many milliseconds something is due. */
-async function deliver(parts: DeliverParts, key: EndpointKey, progress: Progress): Promise<number | null> {
+async function deliver(
+  parts: DeliverParts,
+  key: EndpointKey,
+  progress: Progress,
+): Promise<number | null> {
   const { store, stopping } = parts;
   for (;;) {
     const endpoint = await store.load(key);
@@ -60,7 +64,8 @@ async function deliver(parts: DeliverParts, key: EndpointKey, progress: Progress
       progress.dropped += dropped;
       if (dropped === 0) return heldMs;
     } else if (isHeld(endpoint)) {
-      if ((await exhaustHeld(parts, key, progress)) < endedAtOnce) return Math.ceil(endpoint.openMs);
+      if ((await exhaustHeld(parts, key, progress)) < endedAtOnce)
+        return Math.ceil(endpoint.openMs);
     } else if ((await sendDue(parts, key, endpoint, progress)) === 0) {
       return heldMs;
     }
@@ -75,7 +80,11 @@ function isHeld(endpoint: EndpointState): endpoint is EndpointState & { readonly
  * Ends deliveries that wait for an open breaker longer than the 20 hours (WEBHOOK-2). The breaker
  * stops the requests, not that time. Returns how many were due to end.
  */
-async function exhaustHeld(parts: DeliverParts, key: EndpointKey, progress: Progress): Promise<number> {
+async function exhaustHeld(
+  parts: DeliverParts,
+  key: EndpointKey,
+  progress: Progress,
+): Promise<number> {
   const overdue = await parts.store.findOverdue(key, wholeTimeMs(parts.firstPauseMs), endedAtOnce);
   await exhaust(parts, key, overdue, progress);
   return overdue.length;

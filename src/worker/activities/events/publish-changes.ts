@@ -70,10 +70,15 @@ export function createPublishingActivities(parts: PublishingDependencies): Publi
   };
 }
 
-async function startChanged({ store, startEvents }: PublishingDependencies, after: string | null): Promise<DuePage> {
+async function startChanged(
+  { store, startEvents }: PublishingDependencies,
+  after: string | null,
+): Promise<DuePage> {
   const { organisationIds, now } = await store.findNews(after, pageSize);
   const until = now.toISOString();
-  const started = await startEach(organisationIds, (organisationId) => startEvents({ organisationId, until }));
+  const started = await startEach(organisationIds, (organisationId) =>
+    startEvents({ organisationId, until }),
+  );
   const found = organisationIds.length;
   return { found, started, next: found < pageSize ? null : (organisationIds.at(-1) ?? null) };
 }
@@ -91,7 +96,11 @@ async function publishBatch(
   return { told, started: await startOwnDeliveries(parts, organisationId), isMore };
 }
 
-async function publishForAWhile({ store, onUnpublished }: PublishingDependencies, organisationId: string, until: Date) {
+async function publishForAWhile(
+  { store, onUnpublished }: PublishingDependencies,
+  organisationId: string,
+  until: Date,
+) {
   const endMs = performance.now() + batchMs;
   let told = 0;
   for (;;) {
@@ -99,7 +108,9 @@ async function publishForAWhile({ store, onUnpublished }: PublishingDependencies
     if (objects.length === 0) return { told, isMore: false };
     for (let at = 0; at < objects.length; at += chunkSize) {
       const chunk = objects.slice(at, at + chunkSize);
-      const { events, untold } = await store.tell(organisationId, chunk, () => crashPoint("publishing_loaded"));
+      const { events, untold } = await store.tell(organisationId, chunk, () =>
+        crashPoint("publishing_loaded"),
+      );
       crashPoint("publishing_saved");
       told += events;
       for (const one of untold) onUnpublished(organisationId, one);
@@ -138,7 +149,10 @@ async function startOwnDeliveries(
  * Starts each, several at once, and returns how many were started. One queue for all: each starter
  * takes the next one when its last is started.
  */
-async function startEach<T>(all: readonly T[], start: (one: T) => Promise<boolean>): Promise<number> {
+async function startEach<T>(
+  all: readonly T[],
+  start: (one: T) => Promise<boolean>,
+): Promise<number> {
   const waiting = all.values();
   let started = 0;
   const starter = async (): Promise<void> => {

@@ -102,7 +102,9 @@ export async function sendDue(
   };
   await claim(sending, endpoint);
   const ends = await Promise.allSettled(
-    Array.from({ length: isProbe ? 1 : requestsAtOnce }, (_, index) => sendWithPermit(sending, index === 0)),
+    Array.from({ length: isProbe ? 1 : requestsAtOnce }, (_, index) =>
+      sendWithPermit(sending, index === 0),
+    ),
   );
   await record(sending);
   if (sending.waiting.length > 0) await parts.store.release(key, sending.waiting);
@@ -151,11 +153,13 @@ async function claimMore(sending: Sending): Promise<void> {
     const nowMs = performance.now();
     const isTime = nowMs < (sending.underWay > 0 ? progress.hardEndMs : progress.softEndMs);
     const endpoint = isTime ? await parts.store.load(key) : null;
-    sending.isOver ||= endpoint === null || endpoint.isDisabled || endpoint.openMs !== null || !isDue(endpoint);
+    sending.isOver ||=
+      endpoint === null || endpoint.isDisabled || endpoint.openMs !== null || !isDue(endpoint);
     if (sending.isOver || endpoint === null) return;
     const tookMs = nowMs - sending.claimedAtMs;
     if (tookMs < quickMs) sending.claimSize = Math.min(2 * sending.claimSize, claimAtMost);
-    if (tookMs > slowMs) sending.claimSize = Math.max(Math.ceil(sending.claimSize / 2), requestsAtOnce);
+    if (tookMs > slowMs)
+      sending.claimSize = Math.max(Math.ceil(sending.claimSize / 2), requestsAtOnce);
     await claim(sending, endpoint);
   } catch (error) {
     sending.isOver = true;
@@ -190,7 +194,8 @@ async function claim(sending: Sending, endpoint: EndpointState): Promise<void> {
   if (secrets === null) return;
   sending.target = { url: endpoint.url, secrets };
   // Running requests are not recorded yet, so the larger count of failures is the later one.
-  sending.failures = sending.underWay > 0 ? Math.max(sending.failures, endpoint.failures) : endpoint.failures;
+  sending.failures =
+    sending.underWay > 0 ? Math.max(sending.failures, endpoint.failures) : endpoint.failures;
   sending.waiting.push(...current);
 }
 
@@ -218,7 +223,9 @@ async function send(sending: Sending, delivery: ClaimedDelivery): Promise<void> 
   const { parts, target, progress } = sending;
   const { url, secrets } = target;
   const { body } = delivery;
-  const headers = { [signatureHeaderName]: signatureHeader(secrets, body, Math.floor(Date.now() / 1000)) };
+  const headers = {
+    [signatureHeaderName]: signatureHeader(secrets, body, Math.floor(Date.now() / 1000)),
+  };
   const sentAtMs = performance.now();
   sending.underWay += 1;
   const posted = await parts.poster.post({ url, body, headers });
@@ -266,11 +273,18 @@ async function record(sending: Sending): Promise<void> {
   for (const [url, sent] of Map.groupBy(done, (one) => one.url)) await recordOf(sending, url, sent);
 }
 
-async function recordOf({ parts, key, progress, isProbe }: Sending, url: string, sent: readonly Done[]): Promise<void> {
+async function recordOf(
+  { parts, key, progress, isProbe }: Sending,
+  url: string,
+  sent: readonly Done[],
+): Promise<void> {
   const { store, firstPauseMs, onDisabled } = parts;
   const recorded = await repeated(() =>
     store.record(key, {
-      attempts: sent.map(({ attempt, sentAtMs }) => ({ ...attempt, agoMs: performance.now() - sentAtMs })),
+      attempts: sent.map(({ attempt, sentAtMs }) => ({
+        ...attempt,
+        agoMs: performance.now() - sentAtMs,
+      })),
       url,
       isProbe,
       breakerSteps: breakerSteps(firstPauseMs),

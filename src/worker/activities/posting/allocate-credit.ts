@@ -15,9 +15,20 @@ import {
   sum,
   ZERO,
 } from "../../../domain/money/decimal.ts";
-import type { Ledger, LedgerCreditNote, LedgerFailure, LedgerInvoice } from "../../../ledger/port/ledger.ts";
-import type { AllocationResult, ObservedCreditState } from "../../../store/ledger-jobs/allocation-outcomes.ts";
-import type { AllocationScope, OpenAllocating } from "../../../store/ledger-jobs/allocation-scope.ts";
+import type {
+  Ledger,
+  LedgerCreditNote,
+  LedgerFailure,
+  LedgerInvoice,
+} from "../../../ledger/port/ledger.ts";
+import type {
+  AllocationResult,
+  ObservedCreditState,
+} from "../../../store/ledger-jobs/allocation-outcomes.ts";
+import type {
+  AllocationScope,
+  OpenAllocating,
+} from "../../../store/ledger-jobs/allocation-scope.ts";
 import type { AllocationToSend } from "../../../store/ledger-jobs/credit-allocations.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
@@ -31,7 +42,8 @@ import {
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 
 /** The dependencies of a batch. */
-export interface CreditAllocationParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
+export interface CreditAllocationParts
+  extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openScope: OpenAllocating;
 }
 
@@ -60,7 +72,10 @@ export function createCreditAllocation(parts: CreditAllocationParts): CreditAllo
   return { allocateBatch: (input) => allocateBatch(parts, input) };
 }
 
-async function allocateBatch(parts: CreditAllocationParts, input: CreditAllocationInput): Promise<WorkBatch> {
+async function allocateBatch(
+  parts: CreditAllocationParts,
+  input: CreditAllocationInput,
+): Promise<WorkBatch> {
   const endMs = performance.now() + batchMs;
   let refused: "refused" | null = null;
   let detail = "no credit is left that an invoice could take";
@@ -69,12 +84,14 @@ async function allocateBatch(parts: CreditAllocationParts, input: CreditAllocati
     if (step.kind === "waiting") {
       return { state: "waiting", outcome: refused, detail: step.detail, nextInMs: step.nextInMs };
     }
-    if (step.kind === "nothing") return { state: "settled", outcome: refused ?? "done", detail, nextInMs: null };
+    if (step.kind === "nothing")
+      return { state: "settled", outcome: refused ?? "done", detail, nextInMs: null };
     if (step.kind === "over") {
       if (step.outcome === "refused") refused = step.outcome;
       detail = step.detail;
     }
-    if (performance.now() >= endMs) return { state: "waiting", outcome: refused, detail, nextInMs: 0 };
+    if (performance.now() >= endMs)
+      return { state: "waiting", outcome: refused, detail, nextInMs: 0 };
   }
 }
 
@@ -92,7 +109,8 @@ async function allocateNext(
   const scope = parts.openScope(organisationId);
   const waitMs = await scope.nextInMs(subscriptionId);
   if (waitMs === null) return { kind: (await scope.plan(subscriptionId)) ? "moved" : "nothing" };
-  if (waitMs > 0) return { kind: "waiting", detail: "the next attempt is not due yet", nextInMs: waitMs };
+  if (waitMs > 0)
+    return { kind: "waiting", detail: "the next attempt is not due yet", nextInMs: waitMs };
   const state = await scope.connection();
   if (state === null || state.pausedMs > 0) {
     const reason = state?.pausedReason ?? "no ledger is connected";
@@ -110,7 +128,11 @@ async function allocateNext(
   const { settlement } = settled;
   if (settlement.kind === "done") return { kind: "over", outcome: "done", detail: `put ${what}` };
   if (settlement.kind === "refused") {
-    return { kind: "over", outcome: "refused", detail: `putting ${what} was refused: ${settlement.reason}` };
+    return {
+      kind: "over",
+      outcome: "refused",
+      detail: `putting ${what} was refused: ${settlement.reason}`,
+    };
   }
   const pause = failure === null ? null : connectionPause([failure]);
   if (pause !== null) {
@@ -149,7 +171,11 @@ interface Attempted {
  * After a refusal it is read again: the invoice may have been paid or the credit used in the
  * meantime.
  */
-async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Attempted> {
+async function attempt(
+  ledger: Ledger,
+  operation: AllocationToSend,
+  deadlineMs: number,
+): Promise<Attempted> {
   if (operation.isUncertain || operation.attempts > 1) {
     const looked = await lookAt(ledger, operation, deadlineMs);
     if (looked.kind !== "ok") return undone(failedLookupOutcome(operation, looked), looked);
@@ -157,7 +183,12 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
     if (decided !== null) return { settled: decided, failure: null };
   }
   const answer = await ledger.allocateCredit(
-    { deadlineMs, jobKeys: [operation.id], variant: String(operation.keyVariant), isBackground: true },
+    {
+      deadlineMs,
+      jobKeys: [operation.id],
+      variant: String(operation.keyVariant),
+      isBackground: true,
+    },
     {
       creditNoteId: operation.noteLedgerId,
       invoiceId: operation.invoiceLedgerId,
@@ -165,7 +196,8 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
       date: todayIn(operation.timezone, operation.now),
     },
   );
-  if (answer.kind === "ok") return { settled: done(operation, { note: answer.value, invoice: null }), failure: null };
+  if (answer.kind === "ok")
+    return { settled: done(operation, { note: answer.value, invoice: null }), failure: null };
   if (answer.kind !== "refused" || answer.reason === "not_found") {
     return undone(failureOutcome(operation, answer, deadlineMs, true), answer);
   }
@@ -173,21 +205,37 @@ async function attempt(ledger: Ledger, operation: AllocationToSend, deadlineMs: 
   if (looked.kind !== "ok") {
     const delayMs = retryDelayMs(operation.attempts);
     const reason = `refused, and not looked at since: ${answer.reason}`;
-    const again = { ...held(operation), kind: "again", delayMs, countsAsAttempt: true, reason } as const;
+    const again = {
+      ...held(operation),
+      kind: "again",
+      delayMs,
+      countsAsAttempt: true,
+      reason,
+    } as const;
     return undone({ ...again, isRemembered: true }, looked);
   }
   const { note, invoice } = looked;
-  const refused = { settlement: refusalOutcome(operation, answer), amount: null, seen: { note, invoice } };
+  const refused = {
+    settlement: refusalOutcome(operation, answer),
+    amount: null,
+    seen: { note, invoice },
+  };
   return { settled: decide(operation, note, invoice) ?? refused, failure: null };
 }
 
-type Looked = { readonly kind: "ok"; readonly note: LedgerCreditNote; readonly invoice: LedgerInvoice } | LedgerFailure;
+type Looked =
+  | { readonly kind: "ok"; readonly note: LedgerCreditNote; readonly invoice: LedgerInvoice }
+  | LedgerFailure;
 
 /**
  * Returns the note and the invoice as the ledger has them now. `not_found` is a failed look-up: a
  * ledger keeps removed documents, so it only says something about the address.
  */
-async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: number): Promise<Looked> {
+async function lookAt(
+  ledger: Ledger,
+  operation: AllocationToSend,
+  deadlineMs: number,
+): Promise<Looked> {
   const call = { deadlineMs, jobKeys: [], isBackground: true };
   const [note, invoice] = await Promise.all([
     ledger.getCreditNote(call, operation.noteLedgerId),
@@ -202,20 +250,35 @@ async function lookAt(ledger: Ledger, operation: AllocationToSend, deadlineMs: n
  * here, because our own request applied it. Refused if nothing more can be applied. Again, with
  * less, if only less can be applied. Null if the amount can be sent as it is.
  */
-function decide(operation: AllocationToSend, note: LedgerCreditNote, invoice: LedgerInvoice): AllocationResult | null {
+function decide(
+  operation: AllocationToSend,
+  note: LedgerCreditNote,
+  invoice: LedgerInvoice,
+): AllocationResult | null {
   const seen: ObservedCreditState = { note, invoice };
   const amount = parseDecimal(operation.amount);
   const own = note.allocations.filter(({ invoiceId }) => invoiceId === operation.invoiceLedgerId);
   const applied = sum(own.map((one) => parseDecimal(one.amount)));
-  if (compare(subtract(applied, parseDecimal(operation.applied)), amount) >= 0) return done(operation, seen);
+  if (compare(subtract(applied, parseDecimal(operation.applied)), amount) >= 0)
+    return done(operation, seen);
   const left = note.status === "approved" ? parseDecimal(note.remainingCredit) : ZERO;
   const due = invoice.status === "approved" ? parseDecimal(invoice.amountDue) : ZERO;
   const possible = minimum(amount, minimum(left, due));
   if (compare(possible, ZERO) <= 0)
-    return { settlement: { ...held(operation), kind: "refused", ...nothingLeft }, amount: null, seen };
+    return {
+      settlement: { ...held(operation), kind: "refused", ...nothingLeft },
+      amount: null,
+      seen,
+    };
   if (compare(possible, amount) === 0) return null;
   const reason = `only ${formatShort(possible)} can be put there`;
-  const settlement = { ...held(operation), kind: "again", delayMs: 0, countsAsAttempt: true, reason } as const;
+  const settlement = {
+    ...held(operation),
+    kind: "again",
+    delayMs: 0,
+    countsAsAttempt: true,
+    reason,
+  } as const;
   return { settlement, amount: formatDecimal(possible), seen };
 }
 

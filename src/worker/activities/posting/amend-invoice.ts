@@ -2,7 +2,11 @@
  * One batch of an amendment: takes its job, sends it to the ledger and saves the outcome
  * (POSTING-7).
  */
-import type { CreditAllocationInput, InvoiceAmendmentInput, WorkBatch } from "../../../../workflows/contract.ts";
+import type {
+  CreditAllocationInput,
+  InvoiceAmendmentInput,
+  WorkBatch,
+} from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import type { AmendmentScope, OpenAmendments } from "../../../store/ledger-jobs/amendments.ts";
@@ -52,7 +56,12 @@ async function amendBatch(
   if (amendment === null) return describeBatch(scope, jobId);
   crashPoint("amendment_taken");
   const ledger = parts.openLedger(organisationId, connected.connection);
-  const { settlement, failures } = await askForAmendment(ledger, amendment, parts.callDeadlineMs, await scope.offer());
+  const { settlement, failures } = await askForAmendment(
+    ledger,
+    amendment,
+    parts.callDeadlineMs,
+    await scope.offer(),
+  );
   crashPoint("amendment_answered");
   // The pause is saved before the outcome, so that no other worker calls the ledger in between.
   const pause = connectionPause(failures);
@@ -72,11 +81,17 @@ async function amendBatch(
 async function describeBatch(scope: AmendmentScope, jobId: string): Promise<WorkBatch> {
   const state = await scope.look(jobId);
   if (state === null) {
-    return { state: "settled", outcome: "unknown", detail: "there is no such amendment", nextInMs: null };
+    return {
+      state: "settled",
+      outcome: "unknown",
+      detail: "there is no such amendment",
+      nextInMs: null,
+    };
   }
   const { number, attempts, outcome, reason, nextInMs } = state;
   const why = reason === null || reason === outcome ? "" : `: ${reason}`;
-  if (outcome !== null) return { state: "settled", outcome, detail: `${number} ${outcome}${why}`, nextInMs: null };
+  if (outcome !== null)
+    return { state: "settled", outcome, detail: `${number} ${outcome}${why}`, nextInMs: null };
   // An attempt that the ledger did not evaluate is not counted.
   const attempt = attempts === 0 ? "" : `, attempt ${attempts}`;
   return { state: "waiting", outcome, detail: `amending ${number}${attempt}${why}`, nextInMs };

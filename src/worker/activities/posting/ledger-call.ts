@@ -3,7 +3,11 @@
  * POSTING-2.
  */
 import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
-import type { Held, Settlement, UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type {
+  Held,
+  Settlement,
+  UndoneOutcome,
+} from "../../../store/ledger-jobs/document-outcomes.ts";
 
 /** The first pause after a failed attempt. Each further one doubles it. */
 const firstDelayMs = 1_000;
@@ -61,13 +65,22 @@ export function groupCalls<T extends Carried>(
 ): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
   const together = operations.filter(({ attempts }) => attempts <= togetherAttempts);
   const alone = operations.filter(({ attempts }) => attempts > togetherAttempts);
-  const calls = [...(together.length === 0 ? [] : [together]), ...alone.slice(0, mostAlone).map((one) => [one])];
+  const calls = [
+    ...(together.length === 0 ? [] : [together]),
+    ...alone.slice(0, mostAlone).map((one) => [one]),
+  ];
   return { calls, later: alone.slice(mostAlone) };
 }
 
 /** Returns the outcome that puts a job back at once, because it does not fit this batch. */
 export function rescheduleOutcome(operation: Carried): UndoneOutcome {
-  return { ...held(operation), kind: "again", delayMs: 0, countsAsAttempt: false, reason: "next round" };
+  return {
+    ...held(operation),
+    kind: "again",
+    delayMs: 0,
+    countsAsAttempt: false,
+    reason: "next round",
+  };
 }
 
 /**
@@ -102,7 +115,13 @@ export function failureOutcome(
     case "unavailable": {
       const remembered = failure.isRemembered === true ? ({ isRemembered: true } as const) : {};
       return failure.outcome === "unknown"
-        ? { ...own, ...remembered, kind: "uncertain", delayMs: lookUpAfterMs, reason: failure.cause }
+        ? {
+            ...own,
+            ...remembered,
+            kind: "uncertain",
+            delayMs: lookUpAfterMs,
+            reason: failure.cause,
+          }
         : { ...again(retryDelayMs(operation.attempts), true, failure.cause), ...remembered };
     }
   }
@@ -112,8 +131,13 @@ export function failureOutcome(
  * Returns which limit was reached: the ledger's, or the call budget of the service, which allowed
  * no call.
  */
-export function limitReason({ scope, isOurs }: LedgerFailure & { readonly kind: "rate_limited" }): string {
-  return isOurs ? `our calls to the ledger are used up: ${scope}` : `rate limit of the ledger: ${scope}`;
+export function limitReason({
+  scope,
+  isOurs,
+}: LedgerFailure & { readonly kind: "rate_limited" }): string {
+  return isOurs
+    ? `our calls to the ledger are used up: ${scope}`
+    : `rate limit of the ledger: ${scope}`;
 }
 
 /** Returns the outcome of the ledger's final refusal of one document. */
@@ -130,7 +154,8 @@ export function refusalOutcome(
  */
 export function missingOutcome(operation: Carried): UndoneOutcome {
   // Each time it was sent and then looked up: two attempts.
-  const delayMs = operation.attempts <= togetherAttempts ? 0 : retryDelayMs(Math.ceil(operation.attempts / 2));
+  const delayMs =
+    operation.attempts <= togetherAttempts ? 0 : retryDelayMs(Math.ceil(operation.attempts / 2));
   return {
     ...held(operation),
     kind: "again",
@@ -164,7 +189,8 @@ export function settleTaken(
   const words = messages.join(" ");
   const answered = { ...held(operation), isNumberTaken: true, isRemembered: true } as const;
   const reason = `taken and not found: ${words}`;
-  if (operation.number_taken + 1 < mostTaken) return { ...answered, kind: "uncertain", delayMs: lagMs, reason };
+  if (operation.number_taken + 1 < mostTaken)
+    return { ...answered, kind: "uncertain", delayMs: lagMs, reason };
   const message =
     `The ledger says: ${words} It shows no document with the number ${operation.number}: ` +
     "look for it there before this is tried again under another number.";
@@ -177,7 +203,9 @@ export function groupLookUps<T>(
   atOnce: number,
 ): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
   const starts = Array.from({ length: mostLookUps }, (_, index) => index * atOnce);
-  const calls = starts.map((start) => operations.slice(start, start + atOnce)).filter(({ length }) => length > 0);
+  const calls = starts
+    .map((start) => operations.slice(start, start + atOnce))
+    .filter(({ length }) => length > 0);
   return { calls, later: operations.slice(mostLookUps * atOnce) };
 }
 
@@ -196,8 +224,10 @@ export function connectionPause(
   const pauses = failures.flatMap((failure) => {
     // The call budget of the service keeps a reserve for callers who wait (POSTING-6).
     if (failure.kind === "rate_limited" && failure.isOurs) return [];
-    if (failure.kind === "rate_limited") return [{ pauseMs: failure.retryAfterMs, reason: `${failure.scope} limit` }];
-    if (failure.kind === "unauthorised") return [{ pauseMs: unauthorisedPauseMs, reason: failure.why }];
+    if (failure.kind === "rate_limited")
+      return [{ pauseMs: failure.retryAfterMs, reason: `${failure.scope} limit` }];
+    if (failure.kind === "unauthorised")
+      return [{ pauseMs: unauthorisedPauseMs, reason: failure.why }];
     return [];
   });
   return pauses.reduce<(typeof pauses)[number] | null>(
@@ -222,8 +252,14 @@ export function spentBudgetMs(failures: readonly LedgerFailure[]): number {
  * a look-up succeeds. The ledger's own words are kept.
  */
 export function failedLookupOutcome(operation: Carried, failure: LedgerFailure): UndoneOutcome {
-  const delayMs = failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(operation.attempts);
-  return { ...held(operation), kind: "uncertain", delayMs, reason: `look-up failed: ${causeOf(failure)}` };
+  const delayMs =
+    failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(operation.attempts);
+  return {
+    ...held(operation),
+    kind: "uncertain",
+    delayMs,
+    reason: `look-up failed: ${causeOf(failure)}`,
+  };
 }
 
 function causeOf(failure: LedgerFailure): string {

@@ -49,13 +49,17 @@ export async function postContacts(
   const { calls, later } = groupCalls(taken.ready.filter(({ kind }) => kind === "create_contact"));
   const uncertain = taken.uncertain.filter(({ kind }) => kind === "create_contact");
   // An import only reads the ledger, so an interrupted one is simply repeated.
-  const imports = [...taken.ready, ...taken.uncertain].filter(({ kind }) => kind === "import_contact");
+  const imports = [...taken.ready, ...taken.uncertain].filter(
+    ({ kind }) => kind === "import_contact",
+  );
   const postponed = [...later, ...imports.slice(mostImports)].map(rescheduleOutcome);
   const claimed = claims(findImported);
   const outcomes = await Promise.all([
     ...calls.map((call) => createContacts(ledger, call, settings, claimed)),
     lookUpAll(ledger, uncertain, settings, claimed, missingOutcome),
-    ...imports.slice(0, mostImports).map((contact) => importContact(ledger, contact, settings, claimed)),
+    ...imports
+      .slice(0, mostImports)
+      .map((contact) => importContact(ledger, contact, settings, claimed)),
   ]);
   return joinOutcomes([{ settlements: postponed, failures: [] }, ...outcomes]);
 }
@@ -102,7 +106,9 @@ async function createContacts(
   const answer = await ledger.createContacts(call, drafts);
   if (answer.kind !== "ok") {
     const isAlone = contacts.length === 1;
-    const settlements = contacts.map((contact) => failureOutcome(contact, answer, settings.deadlineMs, isAlone));
+    const settlements = contacts.map((contact) =>
+      failureOutcome(contact, answer, settings.deadlineMs, isAlone),
+    );
     return { settlements, failures: [answer] };
   }
   const settlements: Settlement[] = [];
@@ -111,11 +117,14 @@ async function createContacts(
     const element = answer.value[index];
     if (element === undefined) throw new Error("the ledger's adapter left out an element");
     if (element.kind === "ok") settlements.push(done(contact, element.value));
-    else if (element.kind === "refused" && element.reason === "duplicate_contact") takenNames.push(contact);
+    else if (element.kind === "refused" && element.reason === "duplicate_contact")
+      takenNames.push(contact);
     else if (element.kind === "refused") settlements.push(refusalOutcome(contact, element));
     else settlements.push(failureOutcome(contact, element, settings.deadlineMs, true));
   }
-  const looked = await lookUpAll(ledger, takenNames, settings, claim, (contact) => refuse(contact, nameTaken));
+  const looked = await lookUpAll(ledger, takenNames, settings, claim, (contact) =>
+    refuse(contact, nameTaken),
+  );
   return joinOutcomes([{ settlements, failures: [] }, looked]);
 }
 
@@ -127,7 +136,9 @@ async function lookUpAll(
   missing: (contact: ContactToSend) => Settlement,
 ): Promise<GroupOutcome> {
   const { calls, later } = groupLookUps(contacts, addressesAtOnce);
-  const looked = await Promise.all(calls.map((call) => lookUpContacts(ledger, call, settings, claim, missing)));
+  const looked = await Promise.all(
+    calls.map((call) => lookUpContacts(ledger, call, settings, claim, missing)),
+  );
   return joinOutcomes([{ settlements: later.map(lookUpLater), failures: [] }, ...looked]);
 }
 
@@ -144,16 +155,22 @@ async function lookUpContacts(
   missing: (contact: ContactToSend) => Settlement,
 ): Promise<GroupOutcome> {
   const call = callOf(settings);
-  const answer = await ledger.findContacts(call, { codes: contacts.map(({ code }) => contactNumber(code)) });
+  const answer = await ledger.findContacts(call, {
+    codes: contacts.map(({ code }) => contactNumber(code)),
+  });
   if (answer.kind !== "ok") {
-    return { settlements: contacts.map((contact) => failedLookupOutcome(contact, answer)), failures: [answer] };
+    return {
+      settlements: contacts.map((contact) => failedLookupOutcome(contact, answer)),
+      failures: [answer],
+    };
   }
   const byCode = new Map(answer.value.map((contact) => [contact.code, contact]));
   const settlements: Settlement[] = [];
   for (const contact of contacts) {
     const found = byCode.get(contactNumber(contact.code));
     if (found === undefined) settlements.push(missing(contact));
-    else if (isOurs(contact, found) && (await claim(found.id))) settlements.push(done(contact, found));
+    else if (isOurs(contact, found) && (await claim(found.id)))
+      settlements.push(done(contact, found));
     else settlements.push(refuse(contact, found.status === "active" ? codeTaken : codeArchived));
   }
   return { settlements, failures: [] };
@@ -177,14 +194,22 @@ async function importContact(
 ): Promise<GroupOutcome> {
   const call = callOf(settings);
   const answer = await ledger.getContact(call, contact.wanted_contact_id ?? "");
-  if (answer.kind === "refused") return { settlements: [refusalOutcome(contact, answer)], failures: [] };
+  if (answer.kind === "refused")
+    return { settlements: [refusalOutcome(contact, answer)], failures: [] };
   if (answer.kind !== "ok") {
-    return { settlements: [failureOutcome(contact, answer, settings.deadlineMs, true)], failures: [answer] };
+    return {
+      settlements: [failureOutcome(contact, answer, settings.deadlineMs, true)],
+      failures: [answer],
+    };
   }
   return { settlements: [await validateImport(contact, answer.value, claim)], failures: [] };
 }
 
-async function validateImport(contact: ContactToSend, found: LedgerContact, claim: Claim): Promise<Settlement> {
+async function validateImport(
+  contact: ContactToSend,
+  found: LedgerContact,
+  claim: Claim,
+): Promise<Settlement> {
   if (found.status !== "active") return refuse(contact, inactive);
   return (await claim(found.id)) ? done(contact, found) : refuse(contact, imported);
 }
@@ -210,8 +235,14 @@ const codeArchived: OwnRefusal = {
   reason: "duplicate_contact_code",
   message: "The ledger has an archived contact with this code.",
 };
-const inactive: OwnRefusal = { reason: "contact_inactive", message: "The contact is archived in the ledger." };
-const imported: OwnRefusal = { reason: "already_imported", message: "The contact is a customer already." };
+const inactive: OwnRefusal = {
+  reason: "contact_inactive",
+  message: "The contact is archived in the ledger.",
+};
+const imported: OwnRefusal = {
+  reason: "already_imported",
+  message: "The contact is a customer already.",
+};
 
 function refuse(contact: ContactToSend, refusal: OwnRefusal): Settlement {
   return { ...held(contact), kind: "refused", ...refusal };

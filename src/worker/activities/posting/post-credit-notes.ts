@@ -2,7 +2,11 @@
  * Posts waiting credit notes to the ledger, which creates them approved (DOCUMENT-1), and
  * recognises those that the ledger already has.
  */
-import type { Ledger, LedgerCreditNote, LedgerCreditNoteDraft } from "../../../ledger/port/ledger.ts";
+import type {
+  Ledger,
+  LedgerCreditNote,
+  LedgerCreditNoteDraft,
+} from "../../../ledger/port/ledger.ts";
 import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
 import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
 import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
@@ -24,7 +28,9 @@ export async function postCreditNotes(
     draftOf,
     isOurs,
     done,
-  } as const satisfies Parameters<typeof postDocuments<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>>[0];
+  } as const satisfies Parameters<
+    typeof postDocuments<CreditNoteToSend, LedgerCreditNoteDraft, LedgerCreditNote>
+  >[0];
   return postDocuments(kind, taken, settings);
 }
 

@@ -53,12 +53,23 @@ export interface DocumentToSend extends Carried, DocumentToValidate {
  * A kind of documents: how they are created and found, which found one is ours, and the outcome to
  * record for it.
  */
-export interface DocumentKind<Document extends DocumentToSend, Draft, Found extends { readonly number: string }> {
+export interface DocumentKind<
+  Document extends DocumentToSend,
+  Draft,
+  Found extends { readonly number: string },
+> {
   readonly name: "invoice" | "credit note";
-  create(call: LedgerCall, drafts: readonly Draft[]): Promise<LedgerAnswer<readonly LedgerAnswer<Found>[]>>;
+  create(
+    call: LedgerCall,
+    drafts: readonly Draft[],
+  ): Promise<LedgerAnswer<readonly LedgerAnswer<Found>[]>>;
   /** How many documents one call looks up. */
   readonly lookUpAtOnce: number;
-  find(call: LedgerCall, numbers: readonly string[], areTaken: boolean): Promise<LedgerAnswer<readonly Found[]>>;
+  find(
+    call: LedgerCall,
+    numbers: readonly string[],
+    areTaken: boolean,
+  ): Promise<LedgerAnswer<readonly Found[]>>;
   /** Whether the ledger's document links to ours, whatever its number is now. */
   leadsBack(document: Document, found: Found): boolean;
   draftOf(document: Document): Draft;
@@ -73,7 +84,11 @@ const descriptionLimit = 4_000;
  * Sends ready documents and looks up uncertain ones. A document that fails validation is refused
  * without a call (POSTING-5).
  */
-export async function postDocuments<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
+export async function postDocuments<
+  Document extends DocumentToSend,
+  Draft,
+  Found extends { readonly number: string },
+>(
   kind: DocumentKind<Document, Draft, Found>,
   taken: Taken<Document>,
   settings: CallSettings,
@@ -87,12 +102,17 @@ export async function postDocuments<Document extends DocumentToSend, Draft, Foun
     const { reason, message, by } = fault;
     return [{ ...held(document), kind: "refused", reason, message, evaluatedBy: by }];
   });
-  const { calls, later } = groupCalls(judged.filter(({ fault }) => fault === null).map(({ document }) => document));
+  const { calls, later } = groupCalls(
+    judged.filter(({ fault }) => fault === null).map(({ document }) => document),
+  );
   const outcomes = await Promise.all([
     ...calls.map((call) => send(kind, call, settings)),
     lookUpAll(kind, taken.uncertain, settings, null),
   ]);
-  return joinOutcomes([{ settlements: [...refusals, ...later.map(rescheduleOutcome)], failures: [] }, ...outcomes]);
+  return joinOutcomes([
+    { settlements: [...refusals, ...later.map(rescheduleOutcome)], failures: [] },
+    ...outcomes,
+  ]);
 }
 
 /**
@@ -104,7 +124,9 @@ export function lineOf(line: LineToSend): LedgerLineDraft {
   const text = line.description === "" ? line.name : `${line.name}: ${line.description}`;
   const { units, unit_price: price, amount } = line;
   const isPriced =
-    units !== null && price !== null && equals(multiply(decimalOf(units), parseDecimal(price)), parseDecimal(amount));
+    units !== null &&
+    price !== null &&
+    equals(multiply(decimalOf(units), parseDecimal(price)), parseDecimal(amount));
   return {
     description: [...text].slice(0, descriptionLimit).join(""),
     quantity: isPriced ? String(units) : "1",
@@ -127,12 +149,19 @@ export function sameAmounts(
  * Returns a call about these documents. One document with a waiting caller makes the call a
  * foreground call for all.
  */
-function callOf(documents: readonly DocumentToSend[], { deadlineMs, onPermit }: CallSettings): LedgerCall {
+function callOf(
+  documents: readonly DocumentToSend[],
+  { deadlineMs, onPermit }: CallSettings,
+): LedgerCall {
   const isBackground = !documents.some(({ is_awaited }) => is_awaited);
   return { deadlineMs, jobKeys: [], isBackground, ...(onPermit === undefined ? {} : { onPermit }) };
 }
 
-async function send<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
+async function send<
+  Document extends DocumentToSend,
+  Draft,
+  Found extends { readonly number: string },
+>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
@@ -147,7 +176,9 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
   const answer = await kind.create(call, documents.map(kind.draftOf));
   if (answer.kind !== "ok") {
     const isAlone = documents.length === 1;
-    const settlements = documents.map((document) => failureOutcome(document, answer, settings.deadlineMs, isAlone));
+    const settlements = documents.map((document) =>
+      failureOutcome(document, answer, settings.deadlineMs, isAlone),
+    );
     return { settlements, failures: [answer] };
   }
   const settlements: Settlement[] = [];
@@ -166,7 +197,11 @@ async function send<Document extends DocumentToSend, Draft, Found extends { read
   return joinOutcomes([{ settlements, failures: [] }, looked]);
 }
 
-async function lookUpAll<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
+async function lookUpAll<
+  Document extends DocumentToSend,
+  Draft,
+  Found extends { readonly number: string },
+>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
@@ -183,7 +218,11 @@ async function lookUpAll<Document extends DocumentToSend, Draft, Found extends {
  * refusal, and nothing is sent again. `taken` has the ledger's words for the numbers that it
  * refused.
  */
-async function lookUp<Document extends DocumentToSend, Draft, Found extends { readonly number: string }>(
+async function lookUp<
+  Document extends DocumentToSend,
+  Draft,
+  Found extends { readonly number: string },
+>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
@@ -195,7 +234,10 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends { re
     taken !== null,
   );
   if (answer.kind !== "ok") {
-    return { settlements: documents.map((document) => failedLookupOutcome(document, answer)), failures: [answer] };
+    return {
+      settlements: documents.map((document) => failedLookupOutcome(document, answer)),
+      failures: [answer],
+    };
   }
   const byNumber = Map.groupBy(answer.value, (found) => foldText(found.number));
   const settlements = documents.map((document): Settlement => {
@@ -205,7 +247,9 @@ async function lookUp<Document extends DocumentToSend, Draft, Found extends { re
       named.find((found) => kind.isOurs(document, found));
     if (ours !== undefined) return kind.done(document, ours);
     if (named.length === 0) {
-      return taken === null ? missingOutcome(document) : settleTaken(document, taken.get(document) ?? []);
+      return taken === null
+        ? missingOutcome(document)
+        : settleTaken(document, taken.get(document) ?? []);
     }
     const message = `The number ${document.number} is taken by another ${kind.name} in the ledger.`;
     return { ...held(document), kind: "refused", reason: "duplicate_number", message };

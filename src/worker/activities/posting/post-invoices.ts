@@ -22,7 +22,9 @@ export async function postInvoices(
     draftOf: (invoice) => draftOf(invoice, settings.publicUrl),
     isOurs,
     done,
-  } as const satisfies Parameters<typeof postDocuments<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>>[0];
+  } as const satisfies Parameters<
+    typeof postDocuments<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>
+  >[0];
   return postDocuments(kind, taken, settings);
 }
 

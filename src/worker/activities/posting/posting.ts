@@ -2,7 +2,11 @@
  * One batch of an organisation's ledger workflow: takes waiting jobs, calls the ledger and saves
  * each outcome. POSTING-3.
  */
-import type { CreditAllocationInput, LedgerPostingInput, PostingBatch } from "../../../../workflows/contract.ts";
+import type {
+  CreditAllocationInput,
+  LedgerPostingInput,
+  PostingBatch,
+} from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import type { Ledger } from "../../../ledger/port/ledger.ts";
@@ -82,7 +86,11 @@ export function createPostingActivities(parts: PostingDependencies): PostingActi
  * Posts groups one after the other while there are more. A result for each group would cost the
  * engine and the worker more than the group does.
  */
-async function postBatch(parts: PostingDependencies, gather: Gather, organisationId: string): Promise<PostingBatch> {
+async function postBatch(
+  parts: PostingDependencies,
+  gather: Gather,
+  organisationId: string,
+): Promise<PostingBatch> {
   const endMs = performance.now() + batchMs;
   let settled = 0;
   let refused = 0;
@@ -128,7 +136,11 @@ async function postGroup(
   const scope = parts.openScope(organisationId);
   const state = await scope.connection();
   if (state === null || state.pausedMs > 0) {
-    return reschedule(scope, state?.pausedMs ?? unconnectedPauseMs, state?.pausedReason ?? "no ledger is connected");
+    return reschedule(
+      scope,
+      state?.pausedMs ?? unconnectedPauseMs,
+      state?.pausedReason ?? "no ledger is connected",
+    );
   }
   const ledger = parts.openLedger(organisationId, state.connection);
   const leaseMs = leaseFactor * parts.callDeadlineMs;
@@ -138,7 +150,12 @@ async function postGroup(
     scope.takeCreditNotes(leaseMs),
     scope.offer(),
   ]);
-  const settings = { deadlineMs: parts.callDeadlineMs, publicUrl: parts.publicUrl, offer, onPermit };
+  const settings = {
+    deadlineMs: parts.callDeadlineMs,
+    publicUrl: parts.publicUrl,
+    offer,
+    onPermit,
+  };
   crashPoint("posting_taken");
   // Each kind is saved as soon as it is answered, and neither waits for the other.
   const save = async (outcome: GroupOutcome): Promise<GroupOutcome> => {
@@ -151,7 +168,9 @@ async function postGroup(
     await invalidateReferenceDataKind(scope, outcome.settlements);
     const { startAllocation } = parts;
     if (startAllocation !== undefined) {
-      await Promise.all(credited.map((subscriptionId) => startAllocation({ organisationId, subscriptionId })));
+      await Promise.all(
+        credited.map((subscriptionId) => startAllocation({ organisationId, subscriptionId })),
+      );
     }
     return outcome;
   };
@@ -185,7 +204,10 @@ async function postGroup(
  * Invalidates the cached reference data if the ledger rejected a document because of it, or if we
  * rejected one using data that may be stale. POSTING-5.
  */
-async function invalidateReferenceDataKind(scope: PostingStore, settlements: readonly Settlement[]): Promise<void> {
+async function invalidateReferenceDataKind(
+  scope: PostingStore,
+  settlements: readonly Settlement[],
+): Promise<void> {
   const refused = settlements.filter((settlement) => settlement.kind === "refused");
   const contradicted = refused.flatMap(({ evaluatedBy, reason }) =>
     evaluatedBy === undefined ? invalidationsOf(reason) : [],
@@ -199,7 +221,11 @@ async function invalidateReferenceDataKind(scope: PostingStore, settlements: rea
  * Waits while the connection is paused. Ready work is rescheduled. Uncertain work waits as long,
  * because a look-up is a call as well.
  */
-async function reschedule(scope: PostingStore, pauseMs: number, reason: string): Promise<PostingBatch> {
+async function reschedule(
+  scope: PostingStore,
+  pauseMs: number,
+  reason: string,
+): Promise<PostingBatch> {
   await scope.reschedule(pauseMs, reason);
   const { waiting, nextInMs } = await scope.waiting();
   return {

@@ -2,11 +2,20 @@
  * Reads the ledgers' reference data again before it is too old to validate documents (POSTING-5).
  * No caller waits for these calls, so calls with a waiting caller come first.
  */
-import { organisationReferenceData, referenceDataList } from "../../../domain/billing/ledger-reference-data.ts";
-import type { LedgerReferenceData, ReferenceDataKind } from "../../../domain/billing/ledger-validation.ts";
+import {
+  organisationReferenceData,
+  referenceDataList,
+} from "../../../domain/billing/ledger-reference-data.ts";
+import type {
+  LedgerReferenceData,
+  ReferenceDataKind,
+} from "../../../domain/billing/ledger-validation.ts";
 import type { Ledger, LedgerAnswer, LedgerCall } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
-import type { DueReferenceData, ReferenceDataReading } from "../../../store/ledger-connection/reference-data.ts";
+import type {
+  DueReferenceData,
+  ReferenceDataReading,
+} from "../../../store/ledger-connection/reference-data.ts";
 import { connectionPause } from "./ledger-call.ts";
 
 /**
@@ -37,7 +46,10 @@ const forbiddenPauseMs = 6 * 60 * 60_000;
  * Reads what is due, at most `atMost` kinds, all at once, and returns how many were taken. A failed
  * read is due again later. The failure of one organisation does not affect others.
  */
-export async function readDueReferenceData(parts: ReferenceDataDependencies, atMost: number): Promise<number> {
+export async function readDueReferenceData(
+  parts: ReferenceDataDependencies,
+  atMost: number,
+): Promise<number> {
   const due = await parts.store.takeDue(atMost);
   await Promise.all(
     due.map(async (one) => {
@@ -46,7 +58,11 @@ export async function readDueReferenceData(parts: ReferenceDataDependencies, atM
       } catch (error) {
         parts.onError(one.organisationId, error);
         const { organisationId, kinds } = one;
-        await parts.store.reschedule(organisationId, kinds, { pauseMs: failedPauseMs, ageMs: 0, isForbidden: false });
+        await parts.store.reschedule(organisationId, kinds, {
+          pauseMs: failedPauseMs,
+          ageMs: 0,
+          isForbidden: false,
+        });
       }
     }),
   );
@@ -80,7 +96,9 @@ async function readReferenceData(
   );
   // A connection without permission to read settings can still post documents. Only a rate limit
   // pauses all calls.
-  const pause = connectionPause(answers.flatMap((answer) => (answer.kind === "rate_limited" ? [answer] : [])));
+  const pause = connectionPause(
+    answers.flatMap((answer) => (answer.kind === "rate_limited" ? [answer] : [])),
+  );
   if (pause !== null) await store.pause(organisationId, pause.pauseMs, pause.reason);
 }
 
@@ -89,7 +107,10 @@ async function queryReferenceData(
   ledger: Ledger,
   call: LedgerCall,
   kind: ReferenceDataKind,
-  tell: <Kind extends ReferenceDataKind>(told: Kind, offer: NonNullable<LedgerReferenceData[Kind]>) => Promise<void>,
+  tell: <Kind extends ReferenceDataKind>(
+    told: Kind,
+    offer: NonNullable<LedgerReferenceData[Kind]>,
+  ) => Promise<void>,
 ): Promise<LedgerAnswer<unknown>> {
   if (kind === "organisation") {
     const answer = await ledger.describe(call);

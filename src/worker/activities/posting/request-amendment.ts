@@ -17,7 +17,10 @@ import type {
   LedgerLine,
   LedgerLineChange,
 } from "../../../ledger/port/ledger.ts";
-import type { AmendmentOutcome, SyncedInvoice } from "../../../store/ledger-jobs/amendment-outcomes.ts";
+import type {
+  AmendmentOutcome,
+  SyncedInvoice,
+} from "../../../store/ledger-jobs/amendment-outcomes.ts";
 import type { AmendmentLine, AmendmentToSend } from "../../../store/ledger-jobs/amendments.ts";
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { failureOutcome, held, retryDelayMs } from "./ledger-call.ts";
@@ -59,10 +62,16 @@ export async function askForAmendment(
 ): Promise<AmendmentAnswer> {
   const { id, lines, joins } = amendment;
   const fault = faultOf(amendment, offer);
-  if (fault !== null) return { settlement: { kind: "refused", ...fault, invoice: null }, failures: [] };
+  if (fault !== null)
+    return { settlement: { kind: "refused", ...fault, invoice: null }, failures: [] };
   const changed = changedLines(lines);
   const answer = await ledger.amendInvoice(
-    { deadlineMs, jobKeys: [id], variant: String(amendment.attempts), isBackground: !amendment.is_awaited },
+    {
+      deadlineMs,
+      jobKeys: [id],
+      variant: String(amendment.attempts),
+      isBackground: !amendment.is_awaited,
+    },
     {
       id: amendment.ledger_id,
       allowed: joins ? joined : open,
@@ -103,10 +112,17 @@ export function faultOf(
   offer: LedgerReferenceData,
 ): { readonly reason: string; readonly message: string } | null {
   const amending = lines.filter((line) => line.amending);
-  const fault = validateLines(amending, "invoice", skipValidation || attempts > 1 ? unknownReferenceData : offer);
+  const fault = validateLines(
+    amending,
+    "invoice",
+    skipValidation || attempts > 1 ? unknownReferenceData : offer,
+  );
   if (fault !== null) return { reason: fault.reason, message: fault.message };
   if (amending.every((line) => line.kind !== "plan" || line.ledger_line_id !== null)) return null;
-  return { reason: "validation", message: `It is not known which line of ${number} in the ledger is the plan's.` };
+  return {
+    reason: "validation",
+    message: `It is not known which line of ${number} in the ledger is the plan's.`,
+  };
 }
 
 /**
@@ -120,7 +136,10 @@ function changedLines(lines: readonly AmendmentLine[]): readonly AmendmentLine[]
     const { description, amount } = lineOf(line);
     return added.some((one) => one.description === description && one.amount === amount);
   };
-  return [...amending, ...lines.filter((line) => !line.amending && line.ledger_line_id !== null && isTwin(line))];
+  return [
+    ...amending,
+    ...lines.filter((line) => !line.amending && line.ledger_line_id !== null && isTwin(line)),
+  ];
 }
 
 function changeOf(line: AmendmentLine): LedgerLineChange {
@@ -141,7 +160,8 @@ async function lookAtInvoice(
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
   const found = answer.value;
   const lines = standingLines(amendment.lines, found.lines);
-  if (lines !== null) return { settlement: { kind: "done", invoice: syncOf(found), lines }, failures: [] };
+  if (lines !== null)
+    return { settlement: { kind: "done", invoice: syncOf(found), lines }, failures: [] };
   const allowed = amendment.joins ? joined : open;
   const isOpenAgain = refusal.reason === "wrong_status" && allowed.includes(found.status);
   if (isOpenAgain && amendment.attempts < believedAttempts) {
@@ -160,7 +180,9 @@ async function lookForInvoice(
   refusal: Refusal,
   deadlineMs: number,
 ): Promise<AmendmentAnswer> {
-  const answer = await ledger.findInvoices(lookCall(amendment, deadlineMs), { numbers: [amendment.number] });
+  const answer = await ledger.findInvoices(lookCall(amendment, deadlineMs), {
+    numbers: [amendment.number],
+  });
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
   if (answer.value.some(({ id }) => id === amendment.ledger_id)) {
     return { settlement: again(amendment, "not found by its id"), failures: [] };
@@ -177,19 +199,34 @@ function lookCall({ is_awaited: isAwaited }: AmendmentToSend, deadlineMs: number
  * Returns the outcome of an invoice that accepts the lines no more: they are billed on other
  * documents. An invoice that is only no longer a draft can still be re-priced (UNITS-8).
  */
-function closed(amendment: AmendmentToSend, refusal: Refusal, invoice: SyncedInvoice): AmendmentOutcome {
+function closed(
+  amendment: AmendmentToSend,
+  refusal: Refusal,
+  invoice: SyncedInvoice,
+): AmendmentOutcome {
   const isOpen = open.some((status) => status === invoice.status);
   const isRepriceable = amendment.joins && refusal.reason === "wrong_status" && isOpen;
-  return { kind: "closed", reason: refusal.reason, message: messageOf(refusal), invoice, isRepriceable };
+  return {
+    kind: "closed",
+    reason: refusal.reason,
+    message: messageOf(refusal),
+    invoice,
+    isRepriceable,
+  };
 }
 
 /**
  * Returns the outcome of a call that is not known to have changed anything. It is retried, since an
  * amendment reads before it writes.
  */
-function undone(amendment: AmendmentToSend, failure: LedgerFailure, deadlineMs: number): AmendmentAnswer {
+function undone(
+  amendment: AmendmentToSend,
+  failure: LedgerFailure,
+  deadlineMs: number,
+): AmendmentAnswer {
   const settlement = failureOutcome(amendment, failure, deadlineMs, false);
-  if (settlement.kind === "refused") throw new Error("a refusal of a look-up is no refusal of the amendment");
+  if (settlement.kind === "refused")
+    throw new Error("a refusal of a look-up is no refusal of the amendment");
   return { settlement, failures: [failure] };
 }
 
@@ -206,7 +243,14 @@ function messageOf({ messages }: Refusal): string {
   return messages.join(" ") || "Refused";
 }
 
-function syncOf({ status, subtotal, total, amountDue, sent, updatedAt }: LedgerInvoice): SyncedInvoice {
+function syncOf({
+  status,
+  subtotal,
+  total,
+  amountDue,
+  sent,
+  updatedAt,
+}: LedgerInvoice): SyncedInvoice {
   return { status, subtotal, total, amountDue, sent, updatedAt };
 }
 

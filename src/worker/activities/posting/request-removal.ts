@@ -4,8 +4,17 @@
  * end.
  */
 import { isUnsent } from "../../../domain/billing/invoice.ts";
-import type { Ledger, LedgerCall, LedgerFailure, LedgerInvoice } from "../../../ledger/port/ledger.ts";
-import type { RemovalRefused, Removed, ReportedInvoice } from "../../../store/subscriptions/end-lease.ts";
+import type {
+  Ledger,
+  LedgerCall,
+  LedgerFailure,
+  LedgerInvoice,
+} from "../../../ledger/port/ledger.ts";
+import type {
+  RemovalRefused,
+  Removed,
+  ReportedInvoice,
+} from "../../../store/subscriptions/end-lease.ts";
 import type { TerminationTask } from "../../../store/subscriptions/end-removals.ts";
 
 /** A leased invoice that is to be removed. */
@@ -28,7 +37,11 @@ export type RemovalAnswer =
 const statusPatienceMs = 5_000;
 
 /** Removes the invoice: one call, and a read after a refusal, each with `deadlineMs`. */
-export async function askForRemoval(ledger: Ledger, task: RemovalToAsk, deadlineMs: number): Promise<RemovalAnswer> {
+export async function askForRemoval(
+  ledger: Ledger,
+  task: RemovalToAsk,
+  deadlineMs: number,
+): Promise<RemovalAnswer> {
   const call: LedgerCall = { deadlineMs, jobKeys: [], isBackground: !task.isAwaited };
   const answer = await ledger.removeInvoice(call, task.ledgerId, { onlyUnsent: task.isOnlyUnsent });
   if (answer.kind === "refused") return lookAtRefused(ledger, task, answer, call);
@@ -56,7 +69,10 @@ async function lookAtRefused(
     return { kind: "removed", removed: { outcome: "already_removed", invoice: told(invoice) } };
   }
   if (isOnlyUnsent && !isUnsent(invoice)) return { kind: "kept", invoice: told(invoice) };
-  const isPassing = refusal.reason === "stale" || refusal.reason === "not_found" || refusal.reason === "wrong_status";
+  const isPassing =
+    refusal.reason === "stale" ||
+    refusal.reason === "not_found" ||
+    refusal.reason === "wrong_status";
   if (isPassing && triedMs < statusPatienceMs) {
     return { kind: "again", reason: "changed in the ledger meanwhile", failure: null };
   }

@@ -5,14 +5,23 @@
 import type { EndSubscriptionInput, WorkBatch } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
-import type { HeldRemoval, LeftBecause, ReportedInvoice } from "../../../store/subscriptions/end-lease.ts";
-import type { OpenTerminations, TerminationStore, TerminationTask } from "../../../store/subscriptions/end-removals.ts";
+import type {
+  HeldRemoval,
+  LeftBecause,
+  ReportedInvoice,
+} from "../../../store/subscriptions/end-lease.ts";
+import type {
+  OpenTerminations,
+  TerminationStore,
+  TerminationTask,
+} from "../../../store/subscriptions/end-removals.ts";
 import { connectionPause } from "../posting/ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "../posting/posting.ts";
 import { askForRemoval, type RemovalToAsk } from "../posting/request-removal.ts";
 
 /** The dependencies of a batch. */
-export interface EndSubscriptionDependencies extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
+export interface EndSubscriptionDependencies
+  extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openScope: OpenTerminations;
   /** Wakes the organisation's ledger workflow if an end leaves an invoice to be posted. */
   readonly wake: (organisationId: string) => Promise<boolean>;
@@ -58,7 +67,9 @@ const longestLookMs = 30_000;
 /**
  * Creates the activities over these dependencies. A retried batch finds what the first one left.
  */
-export function createEndSubscriptionActivities(parts: EndSubscriptionDependencies): EndSubscriptionActivities {
+export function createEndSubscriptionActivities(
+  parts: EndSubscriptionDependencies,
+): EndSubscriptionActivities {
   return { endBatch: (input) => endBatch(parts, input) };
 }
 
@@ -87,7 +98,10 @@ async function perform(
       crashPoint("removal_taken");
       return remove(parts, organisationId, scope, task);
     case "drop":
-      return (await wakeIfRaised(parts, organisationId, await scope.drop(task))) || lookLater(scope, task);
+      return (
+        (await wakeIfRaised(parts, organisationId, await scope.drop(task))) ||
+        lookLater(scope, task)
+      );
     case "wait":
       return lookLater(scope, task);
     case "finish": {
@@ -187,7 +201,8 @@ async function lookLater(scope: TerminationStore, task: HeldRemoval): Promise<fa
  */
 async function describeBatch(scope: TerminationStore, terminationId: string): Promise<WorkBatch> {
   const state = await scope.look(terminationId);
-  if (state === null) return { state: "settled", outcome: "unknown", detail: "there is no such end", nextInMs: null };
+  if (state === null)
+    return { state: "settled", outcome: "unknown", detail: "there is no such end", nextInMs: null };
   const { outcome, reason, nextInMs, current, removals, removed, left } = state;
   const why = reason === null ? "" : `: ${reason}`;
   if (outcome !== null) {

@@ -93,7 +93,11 @@ async function startMirrors(
     for (const organisationId of waiting) if (await startLedgerSync(organisationId)) started += 1;
   };
   await Promise.all(Array.from({ length: startsAtOnce }, starter));
-  return { found: page.length, started, next: page.length < pageSize ? null : (page.at(-1) ?? null) };
+  return {
+    found: page.length,
+    started,
+    next: page.length < pageSize ? null : (page.at(-1) ?? null),
+  };
 }
 
 /** The counts of a batch so far. */
@@ -103,17 +107,22 @@ interface Counts {
   unfollowed: number;
 }
 
-async function syncBatch(parts: LedgerSyncDependencies, organisationId: string): Promise<WorkBatch> {
+async function syncBatch(
+  parts: LedgerSyncDependencies,
+  organisationId: string,
+): Promise<WorkBatch> {
   const endMs = performance.now() + batchMs;
   const scope = parts.mirroring.open(organisationId);
   const counts: Counts = { looked: 0, changed: 0, unfollowed: 0 };
   const call = { deadlineMs: parts.callDeadlineMs, jobKeys: [], isBackground: true };
   for (;;) {
     const state = await scope.look();
-    if (state.waitMs > 0) return waiting(`waits: ${state.reason ?? "the ledger cannot be asked"}`, state.waitMs);
+    if (state.waitMs > 0)
+      return waiting(`waits: ${state.reason ?? "the ledger cannot be asked"}`, state.waitMs);
     const connected = await scope.connection();
     if (connected === null) return settled("no ledger is connected");
-    if (connected.pausedMs > 0) return waiting(`paused: ${connected.pausedReason ?? "for now"}`, connected.pausedMs);
+    if (connected.pausedMs > 0)
+      return waiting(`paused: ${connected.pausedReason ?? "for now"}`, connected.pausedMs);
     const ledger = parts.openLedger(organisationId, connected.connection);
     const step = await lookOnce(parts, organisationId, { scope, ledger, call });
     if (step === null) return atRest(state, counts);
@@ -121,7 +130,9 @@ async function syncBatch(parts: LedgerSyncDependencies, organisationId: string):
     counts.changed += step.followed.changed;
     counts.unfollowed += step.unfollowed.length;
     await Promise.all(
-      step.followed.credited.map((subscriptionId) => parts.startAllocation({ organisationId, subscriptionId })),
+      step.followed.credited.map((subscriptionId) =>
+        parts.startAllocation({ organisationId, subscriptionId }),
+      ),
     );
     if (step.failure !== null) return failed(scope, state, step.failure, step.of);
     if (state.reason !== null) await scope.reschedule(null);
@@ -142,16 +153,24 @@ type Look = Looked & { readonly of: LookedAt };
  * Reads notifications first, because a person may be viewing the document. Returns null if there is
  * nothing to read. Failing notifications do not stop an incremental sync that is due.
  */
-async function lookOnce(parts: LedgerSyncDependencies, organisationId: string, looking: Looking): Promise<Look | null> {
+async function lookOnce(
+  parts: LedgerSyncDependencies,
+  organisationId: string,
+  looking: Looking,
+): Promise<Look | null> {
   const hints = await looking.scope.claimNotifications();
   const of = hints?.isAlone ? "lone_notification" : "hints";
-  const byNotifications = hints === null ? null : ({ ...(await readNotifications(looking, hints)), of } as const);
+  const byNotifications =
+    hints === null ? null : ({ ...(await readNotifications(looking, hints)), of } as const);
   if (hints !== null && byNotifications !== null && byNotifications.unfollowed.length > 0) {
     const reasons = [...new Set(byNotifications.unfollowed.map(({ reason }) => reason))];
     const ids = byNotifications.unfollowed.map(({ ledgerId }) => ledgerId);
     parts.onUnfollowed(organisationId, { kind: hints.kind, ids, reason: reasons.join("; ") });
   }
-  if (byNotifications !== null && (byNotifications.failure === null || isForAll(byNotifications.failure)))
+  if (
+    byNotifications !== null &&
+    (byNotifications.failure === null || isForAll(byNotifications.failure))
+  )
     return byNotifications;
   const page = await looking.scope.claimSyncPage();
   if (page === null) return byNotifications;
@@ -178,8 +197,18 @@ async function lookAtPage(
   page: SyncPage,
 ): Promise<Look> {
   const { kind, since, cursor, takenAt } = page;
-  const answer = await ledger.listChanges(call, { kind, since, ...(cursor === null ? {} : { cursor }) });
-  const none = { looked: 0, followed: nothingSynced, unfollowed: [], failure: null, of: "page" } as const;
+  const answer = await ledger.listChanges(call, {
+    kind,
+    since,
+    ...(cursor === null ? {} : { cursor }),
+  });
+  const none = {
+    looked: 0,
+    followed: nothingSynced,
+    unfollowed: [],
+    failure: null,
+    of: "page",
+  } as const;
   if (answer.kind !== "ok") return { ...none, failure: answer };
   const { changes, unread, ...next } = answer.value;
   const ids = unread.filter((id) => id !== null);
@@ -193,7 +222,10 @@ async function lookAtPage(
   const others = changes.filter(({ id }) => !merged.some((contact) => contact.id === id));
   const followed = await syncObserved(scope, kind, others, takenAt);
   await scope.leaveNotifications(kind, [
-    ...[...followed.again, ...followed.unfit, ...ids].map((ledgerId) => ({ ledgerId, changedAt: null })),
+    ...[...followed.again, ...followed.unfit, ...ids].map((ledgerId) => ({
+      ledgerId,
+      changedAt: null,
+    })),
     ...merged.map(({ id, updatedAt }) => ({ ledgerId: id, changedAt: updatedAt })),
   ]);
   await scope.endPage(page, { ...next, changed: followed.changed });
@@ -226,13 +258,19 @@ async function failed(
   const retryMs = retryDelayMs(failures + 1);
   const delayMs = Math.min(retryMs, longestForAllMs);
   if (of === "page") await scope.failSyncPage(retryMs);
-  await scope.reschedule({ delayMs: of === "lone_notification" ? 0 : delayMs, reason, isFailure: true });
+  await scope.reschedule({
+    delayMs: of === "lone_notification" ? 0 : delayMs,
+    reason,
+    isFailure: true,
+  });
   return waiting(`waits: ${reason}`, delayMs);
 }
 
 function atRest({ nextInMs }: SyncState, counts: Counts): WorkBatch {
   const detail = described(counts);
-  return nextInMs === null ? settled(detail) : waiting(`${detail}; something is to be looked at again`, nextInMs);
+  return nextInMs === null
+    ? settled(detail)
+    : waiting(`${detail}; something is to be looked at again`, nextInMs);
 }
 
 function described({ looked, changed, unfollowed }: Counts): string {

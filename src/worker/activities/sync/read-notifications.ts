@@ -4,7 +4,13 @@
  * read first. A notification that cannot be synced is kept with its reason (LEDGER-5).
  */
 import { isMerged, mostMerges, resolveMerges } from "../../../domain/customers/sync-contact.ts";
-import type { Ledger, LedgerCall, LedgerChanged, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
+import type {
+  Ledger,
+  LedgerCall,
+  LedgerChanged,
+  LedgerContact,
+  LedgerFailure,
+} from "../../../ledger/port/ledger.ts";
 import {
   type DocumentKind,
   type Followed,
@@ -90,7 +96,10 @@ export function syncObserved<Kind extends SyncKind>(
 }
 
 /** Reads the objects of claimed notifications and finishes the notifications. */
-export async function readNotifications(looking: Looking, taken: ClaimedNotifications): Promise<Looked> {
+export async function readNotifications(
+  looking: Looking,
+  taken: ClaimedNotifications,
+): Promise<Looked> {
   const { scope, ledger, call } = looking;
   const { kind, hints, takenAt } = taken;
   const ids = hints.map(({ ledgerId }) => ledgerId);
@@ -108,9 +117,15 @@ export async function readNotifications(looking: Looking, taken: ClaimedNotifica
   return end(scope, taken, parts);
 }
 
-async function end(scope: LedgerSyncTenant, taken: ClaimedNotifications, parts: readonly Sought[]): Promise<Looked> {
+async function end(
+  scope: LedgerSyncTenant,
+  taken: ClaimedNotifications,
+  parts: readonly Sought[],
+): Promise<Looked> {
   const followed = joinSynced(parts.map((part) => part.followed));
-  const kept = [...parts, unfollowed(followed.unfit, unfitReason)].flatMap((part) => part.unfollowed);
+  const kept = [...parts, unfollowed(followed.unfit, unfitReason)].flatMap(
+    (part) => part.unfollowed,
+  );
   const unaskedIds = new Set(parts.flatMap((part) => part.unasked));
   const failure = parts.find((part) => part.failure !== null)?.failure ?? null;
   const [rest, asked] = [true, false].map((isRest) => ({
@@ -136,14 +151,19 @@ async function syncFound<Kind extends SyncKind>(
   const seen = new Map(contacts.map((contact) => [contact.id, contact]));
   const failure = await seeMerges(ledger, call, merged, seen);
   const followed = [await scope.syncContacts(contacts.filter((contact) => !isMerged(contact)))];
-  if (failure !== null) return { ...sought(followed[0]), unasked: merged.map(({ id }) => id), failure };
+  if (failure !== null)
+    return { ...sought(followed[0]), unasked: merged.map(({ id }) => id), failure };
   const lost: string[] = [];
   for (const contact of merged) {
     const led = resolveMerges(contact.id, seen);
     if (led.kind === "unseen") lost.push(contact.id);
     // The merge chain is a cycle, so no contact survives: treat it as archived.
     else
-      followed.push(await scope.syncContacts([{ ...contact, mergedInto: led.kind === "end" ? led.contactId : null }]));
+      followed.push(
+        await scope.syncContacts([
+          { ...contact, mergedInto: led.kind === "end" ? led.contactId : null },
+        ]),
+      );
   }
   const changed = lost.length === 0 ? 0 : await scope.loseContacts(lost);
   return {
@@ -165,7 +185,9 @@ async function seeMerges(
   const asked = new Set<string>();
   for (let merge = 0; merge < mostMerges; merge += 1) {
     const leads = merged.map(({ id }) => resolveMerges(id, seen));
-    const unseen = leads.flatMap((led) => (led.kind === "unseen" && !asked.has(led.contactId) ? [led.contactId] : []));
+    const unseen = leads.flatMap((led) =>
+      led.kind === "unseen" && !asked.has(led.contactId) ? [led.contactId] : [],
+    );
     if (unseen.length === 0) return null;
     const answer = await ledger.getMany(call, { kind: "contacts", ids: [...new Set(unseen)] });
     if (answer.kind !== "ok") return answer;
@@ -195,7 +217,12 @@ async function seekContacts(
       const again = isMerged(answer.value) ? { ...nothingSynced, again: [id] } : null;
       followed.push(again ?? (await syncObserved(scope, "contacts", [answer.value], askedAt)));
     } else if (answer.kind === "refused" && answer.reason === "not_found") lost.push(id);
-    else return { ...(await loseContacts(scope, followed, lost)), unasked: alone.slice(index), failure: answer };
+    else
+      return {
+        ...(await loseContacts(scope, followed, lost)),
+        unasked: alone.slice(index),
+        failure: answer,
+      };
   }
   return loseContacts(scope, followed, lost);
 }
@@ -222,14 +249,17 @@ async function seekDocuments(
   if (missing.length === 0) return sought(nothingSynced);
   const numbers = await scope.findNumbers(kind, missing);
   const query = { numbers: [...numbers.values()] };
-  const answer = await (kind === "invoices" ? ledger.findInvoices(call, query) : ledger.findCreditNotes(call, query));
+  const answer = await (kind === "invoices"
+    ? ledger.findInvoices(call, query)
+    : ledger.findCreditNotes(call, query));
   if (answer.kind !== "ok") return unasked(missing, answer);
   const found = new Set(answer.value.map(({ id }) => id));
   const taken = new Set(answer.value.map(({ number }) => number));
   const gone = missing.filter((id) => !found.has(id));
   const others = gone.filter((id) => taken.has(numbers.get(id) ?? ""));
   const lost = gone.filter((id) => !others.includes(id));
-  const followed = lost.length === 0 ? nothingSynced : await scope.loseDocuments(kind, lost, askedAt);
+  const followed =
+    lost.length === 0 ? nothingSynced : await scope.loseDocuments(kind, lost, askedAt);
   const again = { ...nothingSynced, again: missing.filter((id) => found.has(id)) };
   return { ...unfollowed(others, otherNumberReason), followed: joinSynced([followed, again]) };
 }

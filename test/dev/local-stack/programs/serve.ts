@@ -4,7 +4,8 @@ import { createServer } from "node:http";
 import { basename } from "node:path";
 
 const name = basename(process.argv[1] ?? "", ".ts");
-const story = (word: string): void => appendFileSync(process.env.STORY_FILE ?? "", `${name} ${word}\n`);
+const story = (word: string): void =>
+  appendFileSync(process.env.STORY_FILE ?? "", `${name} ${word}\n`);
 const server = createServer((_request, response) => response.end("ready"));
 process.on("SIGTERM", () => {
   story("drained");
@@ -13,5 +14,7 @@ process.on("SIGTERM", () => {
 
 /** Listens on the port and tells that it has started, with the addresses that it was given. */
 export function serve(port: string | undefined): void {
-  server.listen(Number(port), "127.0.0.1", () => story(`started ${process.env.TEMPORAL_ADDRESS !== undefined}`));
+  server.listen(Number(port), "127.0.0.1", () =>
+    story(`started ${process.env.TEMPORAL_ADDRESS !== undefined}`),
+  );
 }

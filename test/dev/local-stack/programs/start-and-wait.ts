@@ -5,7 +5,11 @@ import { collectParts } from "../../../../src/dev/local-stack/stack-settings.ts"
 
 const program = (name: string): string => fileURLToPath(new URL(`./${name}.ts`, import.meta.url));
 const log = (line: string): void => console.log(line);
-const programs = { api: program("api"), worker: program("worker"), demoLedger: program("demo-ledger") };
+const programs = {
+  api: program("api"),
+  worker: program("worker"),
+  demoLedger: program("demo-ledger"),
+};
 await startStack({ env: process.env, log, parts: collectParts(log), programs });
 console.log("all started");
 setInterval(() => undefined, 60_000);

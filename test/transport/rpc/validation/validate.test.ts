@@ -9,10 +9,19 @@ import {
 } from "@bufbuild/protobuf";
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, test } from "vitest";
-import { DocumentState, ListDocumentsRequestSchema } from "../../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
+import {
+  DocumentState,
+  ListDocumentsRequestSchema,
+} from "../../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import { DocumentStatus } from "../../../../src/gen/proto/billing/v1/common_pb.ts";
-import { CreateCustomerRequestSchema, CustomerService } from "../../../../src/gen/proto/billing/v1/customers_pb.ts";
-import { InvoiceService, ListInvoicesRequestSchema } from "../../../../src/gen/proto/billing/v1/invoices_pb.ts";
+import {
+  CreateCustomerRequestSchema,
+  CustomerService,
+} from "../../../../src/gen/proto/billing/v1/customers_pb.ts";
+import {
+  InvoiceService,
+  ListInvoicesRequestSchema,
+} from "../../../../src/gen/proto/billing/v1/invoices_pb.ts";
 import {
   type CreateSubscriptionRequest,
   CreateSubscriptionRequestSchema,
@@ -21,12 +30,21 @@ import {
 } from "../../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { UsageEventSchema, UsageService } from "../../../../src/gen/proto/billing/v1/usage_pb.ts";
 import { textFormats } from "../../../../src/services/text-formats.ts";
-import { patternOf, sayPattern } from "../../../../src/transport/rpc/validation/describe-pattern.ts";
+import {
+  patternOf,
+  sayPattern,
+} from "../../../../src/transport/rpc/validation/describe-pattern.ts";
 import { createValidate } from "../../../../src/transport/rpc/validation/validate.ts";
 
 const schema = CreateSubscriptionRequestSchema;
 type Changes = MessageInitShape<typeof schema>;
-const usage = { eventId: "e", subscription: "s", meter: "m", quantity: "1", timestamp: "2026-03-05T10:15:00Z" };
+const usage = {
+  eventId: "e",
+  subscription: "s",
+  meter: "m",
+  quantity: "1",
+  timestamp: "2026-03-05T10:15:00Z",
+};
 const validate = createValidate([schema], textFormats);
 
 function request(changes: Changes): CreateSubscriptionRequest {
@@ -39,7 +57,9 @@ function charges(...codes: string[]): CreateSubscriptionRequest["charges"] {
 
 describe("validation", () => {
   test("lets a valid request pass", () => {
-    expect(() => validate(schema, request({ charges: charges("setup"), discountPercent: "12.5" }))).not.toThrow();
+    expect(() =>
+      validate(schema, request({ charges: charges("setup"), discountPercent: "12.5" })),
+    ).not.toThrow();
   });
 
   test.each<[string, Changes]>([
@@ -79,7 +99,11 @@ describe("validation", () => {
       request({ price: "-1" }),
       "price: must be a decimal such as 12.50, without a sign, with at most four places, and below 1000000000",
     ],
-    [schema, request({ startDate: "3 March" }), "start_date must be a day of the calendar, YYYY-MM-DD"],
+    [
+      schema,
+      request({ startDate: "3 March" }),
+      "start_date must be a day of the calendar, YYYY-MM-DD",
+    ],
     [
       UsageEventSchema,
       create(UsageEventSchema, { ...usage, quantity: "1e3" }),
@@ -95,7 +119,11 @@ describe("validation", () => {
       create(UsageEventSchema, { ...usage, meterCode: "c" }),
       "meter_code must not be given beside meter",
     ],
-    [UsageEventSchema, create(UsageEventSchema, { ...usage, timestamp: "" }), "timestamp: value is required"],
+    [
+      UsageEventSchema,
+      create(UsageEventSchema, { ...usage, timestamp: "" }),
+      "timestamp: value is required",
+    ],
     [
       CreateCustomerRequestSchema,
       create(CreateCustomerRequestSchema, { code: "a", name: "A", email: "nobody" }),
@@ -118,16 +146,20 @@ describe("validation", () => {
     ],
   ])("says of a text or word in %s what is wanted, in words", (message, value, said) => {
     const one = createValidate([message], textFormats);
-    expect(() => one(message, value as Message)).toThrow(expect.objectContaining({ message: said }));
+    expect(() => one(message, value as Message)).toThrow(
+      expect.objectContaining({ message: said }),
+    );
   });
 
   test("tells no expression of any field of the contract", () => {
-    const messages = [InvoiceService, SubscriptionService, CustomerService, UsageService].flatMap(({ methods }) =>
-      methods.map(({ input }) => input),
+    const messages = [InvoiceService, SubscriptionService, CustomerService, UsageService].flatMap(
+      ({ methods }) => methods.map(({ input }) => input),
     );
     const nested = messages.flatMap(({ fields }) => fields.flatMap(({ message }) => message ?? []));
     const fields = [...messages, ...nested].flatMap((message) => message.fields);
-    const patterns = fields.map((field) => [field, patternOf(field)] as const).filter(([, pattern]) => pattern !== "");
+    const patterns = fields
+      .map((field) => [field, patternOf(field)] as const)
+      .filter(([, pattern]) => pattern !== "");
     expect(patterns.length).toBeGreaterThan(5);
     for (const [field, pattern] of patterns) {
       expect(sayPattern(field)).not.toContain(pattern);
@@ -145,7 +177,9 @@ describe("validation", () => {
   test("refuses binary fields that the message does not have, also inside one of its parts", () => {
     const unknown = new BinaryWriter().tag(999, WireType.Varint).uint32(1).finish();
     const whole = fromBinary(schema, Buffer.concat([toBinary(schema, request({})), unknown]));
-    expect(() => validate(schema, whole)).toThrow(expect.objectContaining({ code: "invalid_parameter", param: null }));
+    expect(() => validate(schema, whole)).toThrow(
+      expect.objectContaining({ code: "invalid_parameter", param: null }),
+    );
     const inner = request({ charges: charges("setup") });
     Object.assign(inner.charges[0] ?? {}, {
       $unknown: [{ no: 9, wireType: WireType.Varint, data: new Uint8Array([1]) }],

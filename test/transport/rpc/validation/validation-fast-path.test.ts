@@ -1,5 +1,12 @@
 /** What is taken without asking the library, it would take as well: messages of every request, with values at and around each limit. */
-import { create, type DescField, type DescMessage, getOption, type Message, ScalarType } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  getOption,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
 import { createValidator } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { describe, expect, test } from "vitest";
@@ -32,7 +39,8 @@ function oneOf<T>(values: readonly T[]): T {
 /** Texts around the lengths of the field's rules, also of characters that are two code units, and what its pattern is about. */
 function someText(field: DescField): string {
   const { type } = getOption(field, fieldRules);
-  const lengths = type.case === "string" ? [Number(type.value.minLen), Number(type.value.maxLen)] : [1];
+  const lengths =
+    type.case === "string" ? [Number(type.value.minLen), Number(type.value.maxLen)] : [1];
   const length = Math.max(0, oneOf(lengths) + oneOf([-1, 0, 0, 1]));
   const { example } = getOption(field, fieldOption);
   const known: unknown = example === "" ? "0" : JSON.parse(example);
@@ -51,7 +59,8 @@ function someText(field: DescField): string {
 
 function someNumber(field: DescField): number {
   const { type } = getOption(field, fieldRules);
-  const ends = type.case === "int32" ? [type.value.greaterThan.value, type.value.lessThan.value] : [];
+  const ends =
+    type.case === "int32" ? [type.value.greaterThan.value, type.value.lessThan.value] : [];
   return oneOf([0, 1, 2, ...ends.filter((end) => end !== undefined)]) + oneOf([-1, 0, 0, 0, 1]);
 }
 
@@ -68,20 +77,28 @@ function someMessage(schema: DescMessage): Message {
     if (field.oneof !== undefined || below(5) === 0) continue;
     const count = oneOf([0, 1, 1, 2, 3]);
     message[field.localName] =
-      field.fieldKind === "list" ? Array.from({ length: count }, () => someValue(field)) : someValue(field);
+      field.fieldKind === "list"
+        ? Array.from({ length: count }, () => someValue(field))
+        : someValue(field);
   }
   return message;
 }
 
 describe("a message that the plain rules take", () => {
-  const compiled = schemas.map((schema) => [schema.name, schema, compilePlainRules(schema)] as const);
+  const compiled = schemas.map(
+    (schema) => [schema.name, schema, compilePlainRules(schema)] as const,
+  );
   const plain = compiled.filter(([, , keeps]) => keeps !== null);
 
   test("can be of nearly every request of the contract", () => {
     expect(compiled.length).toBeGreaterThan(60);
     expect(plain.length).toBeGreaterThan(compiled.length / 2);
     expect(plain.map(([name]) => name)).toEqual(
-      expect.arrayContaining(["ReportUsageRequest", "CreateSubscriptionRequest", "ChangeUnitsRequest"]),
+      expect.arrayContaining([
+        "ReportUsageRequest",
+        "CreateSubscriptionRequest",
+        "ChangeUnitsRequest",
+      ]),
     );
   });
 
@@ -95,15 +112,35 @@ describe("a message that the plain rules take", () => {
   });
 
   test("is every good report of usage and every good creation, so that the library is not asked for them", () => {
-    const one = { eventId: "e", subscription: "s", meterCode: "c", quantity: "1.5", timestamp: "2026-03-05T10:15:00Z" };
+    const one = {
+      eventId: "e",
+      subscription: "s",
+      meterCode: "c",
+      quantity: "1.5",
+      timestamp: "2026-03-05T10:15:00Z",
+    };
     const usage = (count: number) =>
       create(ReportUsageRequestSchema, { events: Array.from({ length: count }, () => one) });
     const keepsUsage = compilePlainRules(ReportUsageRequestSchema);
-    expect([0, 1, 100, 101].map((count) => keepsUsage?.(usage(count)))).toEqual([false, true, true, false]);
-    const creation = { customerCode: "ACME", planCode: "team", units: 10, charges: [{ chargeCode: "onboarding" }] };
+    expect([0, 1, 100, 101].map((count) => keepsUsage?.(usage(count)))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    const creation = {
+      customerCode: "ACME",
+      planCode: "team",
+      units: 10,
+      charges: [{ chargeCode: "onboarding" }],
+    };
     const keepsCreation = compilePlainRules(CreateSubscriptionRequestSchema);
     expect(keepsCreation?.(create(CreateSubscriptionRequestSchema, creation))).toBe(true);
-    expect(keepsCreation?.(create(CreateSubscriptionRequestSchema, { ...creation, units: -1 }))).toBe(false);
-    expect(keepsCreation?.(create(CreateSubscriptionRequestSchema, { ...creation, customerCode: "" }))).toBe(false);
+    expect(
+      keepsCreation?.(create(CreateSubscriptionRequestSchema, { ...creation, units: -1 })),
+    ).toBe(false);
+    expect(
+      keepsCreation?.(create(CreateSubscriptionRequestSchema, { ...creation, customerCode: "" })),
+    ).toBe(false);
   });
 });
