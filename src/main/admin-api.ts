@@ -3,7 +3,6 @@
  * port has its own gate. Calls, health and reflection work as on the public port. There is no REST.
  */
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import type pg from "pg";
 import { takeConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
 import type { AdminParts } from "../admin/services/dependencies.ts";
@@ -17,7 +16,7 @@ import type { IdempotencyStore } from "../store/access/idempotency.ts";
 import { createOperatorAccess } from "../store/access/operator-tokens.ts";
 import { createAdminStore } from "../store/admin/admin-store.ts";
 import { createEncryption, type Encryption } from "../store/database/encryption.ts";
-import { createPool } from "../store/database/pool.ts";
+import { createPool, type Pool } from "../store/database/pool.ts";
 import { exchangeOf } from "../transport/http/exchanges.ts";
 import type { Readiness } from "../transport/http/readiness.ts";
 import { type HttpParts, startHttp } from "../transport/http/server.ts";
@@ -56,7 +55,7 @@ export interface AdminPortParts
   readonly config: Config;
   readonly readiness: Readiness;
   /** The pool of the process, for admissions and lists. Writes use a second pool. */
-  readonly pool: pg.Pool;
+  readonly pool: Pool;
   readonly keys: IdempotencyStore;
   readonly onPoolError: (error: Error) => void;
   /** Aborted when the process stops. */

@@ -2,7 +2,7 @@
  * Our app at the ledger for the admin services: consents, and the end of a connection. The end uses
  * the tokens that all processes share.
  */
-import type pg from "pg";
+
 import type { LedgerApp } from "../admin/oauth/consent.ts";
 import type { Config } from "../config.ts";
 import type { LedgerAnswer } from "../ledger/port/ledger.ts";
@@ -11,6 +11,7 @@ import { redirectUrlOf } from "../ledger/xero/auth/app-settings.ts";
 import { createSharedTokenSource } from "../ledger/xero/auth/authorised-tokens.ts";
 import { createAgent } from "../ledger/xero/wire/exchange.ts";
 import type { Encryption } from "../store/database/encryption.ts";
+import type { Pool } from "../store/database/pool.ts";
 import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
 
 /**
@@ -19,7 +20,7 @@ import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
  */
 export function createLedgerApp(parts: {
   readonly config: Config;
-  readonly pool: pg.Pool;
+  readonly pool: Pool;
   readonly sealing: Encryption;
   readonly redirectPort: () => number;
 }): (LedgerApp & { readonly close: () => Promise<void> }) | null {

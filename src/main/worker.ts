@@ -3,14 +3,13 @@
  * them. The API's is `api.ts`. In all other files, neither process loads the libraries of the
  * other.
  */
-import type pg from "pg";
 import { type Config, SettingError } from "../config.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import { createBillingRun, type Parked } from "../store/billing/billing-run.ts";
 import { createTestClock, findStoppedClocks } from "../store/billing/test-clock.ts";
 import { boundQueries } from "../store/database/bound-queries.ts";
 import { createEncryption, type Encryption } from "../store/database/encryption.ts";
-import { createPool } from "../store/database/pool.ts";
+import { createPool, type Pool } from "../store/database/pool.ts";
 import { deleteExpiredEvents } from "../store/events/delete-expired-events.ts";
 import { createDeliveryStore } from "../store/events/deliveries.ts";
 import { createOutboxStore } from "../store/events/outbox.ts";
@@ -157,7 +156,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
 
 /** Starts the cleanups that delete expired rows, and the refresh of the ledgers' reference data. */
 function startHousekeepings(
-  pool: pg.Pool,
+  pool: Pool,
   sealing: Encryption,
   ledger: Pick<ReferenceDataDependencies, "openLedger" | "callDeadlineMs">,
   log: Log,
@@ -193,7 +192,7 @@ function asSetting(error: unknown): never {
 }
 
 /** The dependencies of the activities that publish events. */
-function publishingDependencies(pool: pg.Pool, log: Log) {
+function publishingDependencies(pool: Pool, log: Log) {
   const onUnpublished = (organisationId: string, { kind, id, error: err }: Unpublished) =>
     log.error(
       { organisationId, kind, id, err },
@@ -206,7 +205,7 @@ function publishingDependencies(pool: pg.Pool, log: Log) {
  * Opens the delivery of events to endpoints, and re-encrypts the endpoints' secrets with the newest
  * key.
  */
-function openWebhooks(config: Config, pool: pg.Pool, sealing: Encryption, log: Log) {
+function openWebhooks(config: Config, pool: Pool, sealing: Encryption, log: Log) {
   const poster = createPoster({ mode: config.webhooks.addresses });
   const stopping = new AbortController();
   const activities = createDelivery({

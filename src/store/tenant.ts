@@ -2,7 +2,7 @@
  * The store as the services see it. Every read and write goes through one organisation, the tenant,
  * and every statement names it. ACCESS-8.
  */
-import type pg from "pg";
+
 import type { CreditNote } from "../domain/billing/credit-note.ts";
 import type { Invoice } from "../domain/billing/invoice.ts";
 import type { Charge, Plan } from "../domain/catalogue/plan.ts";
@@ -33,6 +33,7 @@ import {
 } from "./customers/customers.ts";
 import { isId } from "./database/ids.ts";
 import { getOne, type Listing, listPage, type Page, type PageRequest } from "./database/page.ts";
+import type { AnyRow, Pool } from "./database/pool.ts";
 import { creditNoteListing } from "./documents/credit-notes.ts";
 import { type DocumentFilters, documentFilters, invoiceListing } from "./documents/invoices.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
@@ -139,12 +140,12 @@ export interface Store {
 }
 
 /** Creates the store over a pool. */
-export function createStore(pool: pg.Pool): Store {
+export function createStore(pool: Pool): Store {
   const storeUsage = createStoreUsage(pool);
   return { organisation: (organisationId) => openScope(pool, storeUsage, organisationId) };
 }
 
-function openScope(pool: pg.Pool, storeUsage: StoreUsage, organisationId: string): Scope {
+function openScope(pool: Pool, storeUsage: StoreUsage, organisationId: string): Scope {
   return {
     organisationId,
     settings: () => getOrganisation(pool, organisationId),
@@ -177,8 +178,8 @@ function openScope(pool: pg.Pool, storeUsage: StoreUsage, organisationId: string
   };
 }
 
-function collect<Row extends pg.QueryResultRow, T, Filters>(
-  pool: pg.Pool,
+function collect<Row extends AnyRow, T, Filters>(
+  pool: Pool,
   organisationId: string,
   listing: Listing<Row, T>,
   toFilters: (filters: Filters) => Parameters<typeof listPage>[3],
@@ -191,7 +192,7 @@ function collect<Row extends pg.QueryResultRow, T, Filters>(
 }
 
 async function findFirst(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
 ): Promise<InvoiceIds | null> {

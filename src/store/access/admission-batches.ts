@@ -2,7 +2,7 @@
  * Admits requests in batches. While one statement runs, new requests wait, and the next statement
  * takes them together.
  */
-import type pg from "pg";
+import type { Pool, Statement } from "../database/pool.ts";
 
 /**
  * A batch and its statement. `read` gets the row of each request, which has its `ordinal`, or
@@ -10,7 +10,7 @@ import type pg from "pg";
  */
 export interface Batching<Row extends { readonly ordinal: number }, Admission> {
   /** The statement that admits these hashes. It returns a row for each hash that it knows. */
-  readonly statement: (hashes: readonly Buffer[]) => pg.QueryConfig;
+  readonly statement: (hashes: readonly Buffer[]) => Statement;
   readonly read: (row: Row | undefined) => Admission;
   readonly largestBatch: number;
   readonly statementsInFlight: number;
@@ -34,7 +34,7 @@ const admissionTimeoutMs = 3_000;
  * database does not answer.
  */
 export function batchAdmissions<Row extends { readonly ordinal: number }, Admission>(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   batching: Batching<Row, Admission>,
 ): (hash: Uint8Array) => Promise<Admission> {
   let waiting: { readonly hash: Uint8Array; readonly answer: PromiseWithResolvers<Admission> }[] =
@@ -56,7 +56,7 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
   const admit = async (batch: typeof waiting): Promise<void> => {
     try {
       // pg supports a time limit for one query, but its types do not declare it.
-      const query: pg.QueryConfig & { readonly query_timeout: number } = {
+      const query: Statement & { readonly query_timeout: number } = {
         query_timeout: admissionTimeoutMs,
         ...batching.statement(batch.map(({ hash }) => Buffer.from(hash))),
       };

@@ -3,7 +3,7 @@
  * one round trip. Nothing is cached, so a revocation holds from its commit on. ACCESS-1, ACCESS-2,
  * ACCESS-5.
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 import { batchAdmissions } from "./admission-batches.ts";
 
 /** A valid key with what its organisation allows, at the instant of the admission. */
@@ -90,7 +90,7 @@ interface AdmissionRow {
  * together by the next one. Several requests of one key are counted one after the other, as if each
  * had come alone.
  */
-export function createAccess(pool: Pick<pg.Pool, "query">, settings: AccessSettings = {}): Access {
+export function createAccess(pool: Pick<Pool, "query">, settings: AccessSettings = {}): Access {
   const limit = settings.limitPerMinute ?? defaultLimitPerMinute;
   const admit = batchAdmissions<AdmissionRow, Admission>(pool, {
     statement: (hashes) => ({

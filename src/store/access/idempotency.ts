@@ -12,8 +12,9 @@
  * the operation again. The services make that harmless. The id of a created object is derived from
  * the key, so the second run finds the first one's work and answers it.
  */
+
 import { randomUUID } from "node:crypto";
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 import { createLeases, type Leased } from "./idempotency-leases.ts";
 
 /** A request with an idempotency key. */
@@ -90,7 +91,7 @@ const defaultLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Creates the store of keys over a pool. */
 export function createIdempotencyStore(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   settings: IdempotencySettings,
 ): IdempotencyStore {
   const leaseMs = settings.leaseMs ?? defaultLeaseMs;
@@ -128,7 +129,7 @@ export function createIdempotencyStore(
 }
 
 async function begin(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   claim: Claim,
   leaseMs: number,
   lifetimeMs: number,
@@ -163,7 +164,7 @@ async function begin(
 
 /** Completes or releases a claim. A repeat changes nothing. */
 async function settle(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   { claim, ending }: Leased,
 ): Promise<Uint8Array | null> {
   const { apiKeyId, key, owner } = claim;
@@ -186,7 +187,7 @@ async function settle(
 }
 
 async function renew(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   claims: readonly Claim[],
   leaseMs: number,
 ): Promise<void> {
@@ -202,7 +203,7 @@ async function renew(
   });
 }
 
-async function deleteExpired(pool: Pick<pg.Pool, "query">, atMost: number): Promise<number> {
+async function deleteExpired(pool: Pick<Pool, "query">, atMost: number): Promise<number> {
   const { rows } = await pool.query<{ deleted: number }>({
     name: "delete_expired_idempotency_keys",
     text: "SELECT delete_expired_idempotency_keys($1) AS deleted",

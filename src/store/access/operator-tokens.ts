@@ -2,7 +2,7 @@
  * Admits an operator by looking up the token, many requests in one round trip. Nothing is cached,
  * so a revoked token or an inactive operator is refused from the commit on. ADMIN-1.
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 import { batchAdmissions } from "./admission-batches.ts";
 
 /** An operator whose token is valid now. `role` is `read-only`, `admin` or `owner`. */
@@ -64,7 +64,7 @@ const admitText = `SELECT h.place::integer AS ordinal, a.*
  * connections.
  */
 export function createOperatorAccess(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   settings: OperatorAccessSettings = {},
 ): OperatorAccess {
   const admit = batchAdmissions<AdmissionRow, AdmittedOperator | null>(pool, {

@@ -1,9 +1,10 @@
 /** Reads organisations and their settings from rows, and an organisation's current time. */
-import type pg from "pg";
+
 import type {
   FirstInvoiceStatus,
   OrganisationSettings,
 } from "../../domain/subscriptions/organisation-settings.ts";
+import type { Connection, Pool } from "../database/pool.ts";
 
 /** The columns of an organisation's settings, under the alias `o`. */
 export const organisationColumns = `o.id AS o_id, o.name AS o_name, o.timezone AS o_timezone, o.default_currency, o.livemode,
@@ -48,7 +49,7 @@ export function readOrganisation(row: OrganisationRow): OrganisationSettings {
 
 /** Returns the organisation with this id. It exists, because one of its keys was admitted. */
 export async function getOrganisation(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
 ): Promise<OrganisationSettings> {
   const { rows } = await pool.query<OrganisationRow>({
@@ -65,7 +66,7 @@ export async function getOrganisation(
  * clock. CLOCK-1.
  */
 export async function organisationNow(
-  client: Pick<pg.PoolClient, "query">,
+  client: Pick<Connection, "query">,
   organisationId: string,
 ): Promise<Date> {
   const { rows } = await client.query<{ now: Date }>({

@@ -2,10 +2,11 @@
  * The store of the admin API. It covers all organisations, and each call names the one that it
  * means.
  */
-import type pg from "pg";
+
 import type { MeteredPlan } from "../../domain/catalogue/meter.ts";
 import type { Charge } from "../../domain/catalogue/plan.ts";
 import type { Encryption } from "../database/encryption.ts";
+import type { Pool } from "../database/pool.ts";
 import {
   createReferenceDataStore,
   type ReferenceDataStore,
@@ -68,8 +69,8 @@ export interface AdminStore {
  * single pool such writes could wait for each other for ever.
  */
 export interface AdminPools {
-  readonly reading: pg.Pool;
-  readonly writing: pg.Pool;
+  readonly reading: Pool;
+  readonly writing: Pool;
 }
 
 /** Creates the store over both pools. `sealing` encrypts and decrypts the ledger credentials. */

@@ -2,13 +2,14 @@
  * The billing run for operators: lists parked subscriptions with their reasons, and retries them.
  * POSTING-8.
  */
-import type pg from "pg";
+
 import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
 import { type BillingCounts, countDue } from "../billing/billing-run.ts";
 import { isId } from "../database/ids.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
-import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
+import type { Pool } from "../database/pool.ts";
+import type { Actor, Changed, Changes, PrismaTransaction } from "./changes.ts";
 
 /** A parked subscription. `nextAttemptAt` may be in the past. */
 export interface ParkedSubscription {
@@ -68,7 +69,7 @@ const listing: Listing<ParkedRow, ParkedSubscription> = {
 };
 
 /** Creates the billing store over changes. */
-export function createBillingStore(pool: pg.Pool, { run }: Changes): BillingStore {
+export function createBillingStore(pool: Pool, { run }: Changes): BillingStore {
   const count = (organisationId: string) => countDue(pool, organisationId);
   return {
     count,
@@ -88,7 +89,7 @@ export function createBillingStore(pool: pg.Pool, { run }: Changes): BillingStor
 }
 
 async function retry(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   organisationId: string,
   id: string,
 ): Promise<Changed<ParkedSubscription | "not_parked" | null>> {

@@ -3,14 +3,12 @@
  * without an entry, and no entry without a change. ADMIN-2.
  */
 import { PrismaPg } from "@prisma/adapter-pg";
-import type pg from "pg";
 import { Prisma, PrismaClient } from "../../gen/prisma/client.ts";
 import { newId } from "../database/ids.ts";
-import { inTransaction, repeatBrokenOff } from "../database/pool.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import { inTransaction, type Pool, repeatBrokenOff, type Transaction } from "../database/pool.ts";
 
 /** A transaction of an ordinary write. */
-export type Transaction = Prisma.TransactionClient;
+export type PrismaTransaction = Prisma.TransactionClient;
 
 /** The operator and the call of a write. Without an operator it is the server's own machine. */
 export interface Actor {
@@ -66,18 +64,18 @@ export interface Changes {
    */
   run<T>(
     actor: Actor,
-    write: (transaction: Transaction) => Promise<Changed<T>>,
+    write: (transaction: PrismaTransaction) => Promise<Changed<T>>,
     limitMs?: number,
   ): Promise<T>;
   /** The same for a write with statements that the API and the worker also use. */
-  runOnClient<T>(actor: Actor, write: (client: Client) => Promise<Changed<T>>): Promise<T>;
+  runOnClient<T>(actor: Actor, write: (client: Transaction) => Promise<Changed<T>>): Promise<T>;
 }
 
 /** A write of a few rows takes milliseconds. One that waits longer than this for a lock fails. */
 const defaultLimitMs = 5_000;
 
 /** Creates the runner of writes over a pool. */
-export function createChanges(pool: pg.Pool): Changes {
+export function createChanges(pool: Pool): Changes {
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     prisma,

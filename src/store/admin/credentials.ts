@@ -5,7 +5,13 @@
 import type { ApiKey, Operator, OperatorToken, PrismaClient } from "../../gen/prisma/client.ts";
 import { isId } from "../database/ids.ts";
 import type { Page, PageRequest } from "../database/page.ts";
-import { type Actor, type Changed, type Changes, isTaken, type Transaction } from "./changes.ts";
+import {
+  type Actor,
+  type Changed,
+  type Changes,
+  isTaken,
+  type PrismaTransaction,
+} from "./changes.ts";
 import { given } from "./organisations.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 
@@ -183,7 +189,7 @@ export function createOperatorStore({ prisma, run }: Changes): OperatorStore {
 
 /** Creates an operator in a transaction. */
 export async function createOperator(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   data: Pick<OperatorRecord, "id" | "name" | "role">,
 ) {
   const after = await transaction.operator.create({ data });
@@ -199,7 +205,7 @@ export async function createOperator(
 
 /** Creates an operator's token in a transaction. */
 export async function createToken(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   operatorId: string,
   { hash, ...token }: NewCredential,
 ) {
@@ -216,7 +222,7 @@ export async function createToken(
 }
 
 async function updateOperator(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   id: string,
   changes: OperatorChanges,
 ): Promise<Changed<OperatorRecord | "last_owner" | null>> {
@@ -247,7 +253,7 @@ async function updateOperator(
   return { result: after, changes: [change] };
 }
 
-async function revokeToken(transaction: Transaction, id: string) {
+async function revokeToken(transaction: PrismaTransaction, id: string) {
   await transaction.$executeRaw`SELECT 1 FROM operator_tokens WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
   const before = await transaction.operatorToken.findUnique({ where: { id } });
   if (before === null || before.revokedAt !== null) return { result: before, changes: [] };

@@ -1,10 +1,11 @@
 /** Imports customers and changes their status for the admin API. CUSTOMER-1, ADMIN-6. */
-import type pg from "pg";
+
 import type { Customer } from "../../domain/customers/customer.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
 import { isId } from "../database/ids.ts";
 import { getOne, listPage, type Page, type PageRequest } from "../database/page.ts";
-import { type Actor, type Changes, isTaken, type Transaction } from "./changes.ts";
+import type { Pool } from "../database/pool.ts";
+import { type Actor, type Changes, isTaken, type PrismaTransaction } from "./changes.ts";
 
 /** A customer to import. Its contact exists in the ledger. */
 export type CustomerToImport = Customer & { readonly ledgerContactId: string };
@@ -50,7 +51,7 @@ export interface CustomerStore {
 }
 
 /** Creates the customer store over changes. */
-export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): CustomerStore {
+export function createCustomerStore(pool: Pool, { prisma, run }: Changes): CustomerStore {
   const get = async (organisationId: string, id: string) =>
     isId(id) ? getOne(pool, organisationId, customerListing, id) : null;
   const findByContacts: CustomerStore["findByContacts"] = async (organisationId, contactIds) => {
@@ -133,7 +134,7 @@ export function createCustomerStore(pool: pg.Pool, { prisma, run }: Changes): Cu
 
 // Has the contact read again: its last sync did not evaluate whether the customer can be active.
 async function lookAgain(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   organisationId: string,
   contactId: string | null,
 ): Promise<void> {

@@ -2,8 +2,9 @@
  * Creates the first operator, an owner, with a token. It works only while no operator exists, for
  * anyone who may write to the database.
  */
-import type pg from "pg";
+
 import { newId } from "../database/ids.ts";
+import type { Pool } from "../database/pool.ts";
 import { createChanges } from "./changes.ts";
 import { createOperator, createToken } from "./credentials.ts";
 
@@ -24,7 +25,7 @@ export interface FirstToken {
  * not.
  */
 export async function createFirstOperator(
-  pool: pg.Pool,
+  pool: Pool,
   name: string,
   token: FirstToken,
 ): Promise<boolean> {

@@ -1,5 +1,5 @@
 /** Creates organisations and changes their settings for the admin API. DOCUMENT-6, SETUP-4. */
-import type pg from "pg";
+
 import { Refusal } from "../../domain/refusal.ts";
 import type {
   FirstInvoiceStatus,
@@ -10,7 +10,14 @@ import { performable } from "../billing/billing-run.ts";
 import { performDue } from "../billing/catch-up.ts";
 import { isId } from "../database/ids.ts";
 import type { Page, PageRequest } from "../database/page.ts";
-import { type Actor, type Changed, type Changes, isTaken, type Transaction } from "./changes.ts";
+import type { Pool } from "../database/pool.ts";
+import {
+  type Actor,
+  type Changed,
+  type Changes,
+  isTaken,
+  type PrismaTransaction,
+} from "./changes.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 import { requireNothingInTheWay } from "./setup-mode-obstacles.ts";
 
@@ -98,7 +105,7 @@ type FullRecord = OrganisationRecord & { ledgerConnection: { organisationId: str
  */
 export function createOrganisationStore(
   { prisma, run }: Changes,
-  pool: pg.Pool,
+  pool: Pool,
   performMs = performLimitMs,
 ): OrganisationStore {
   const get = async (id: string): Promise<AdminOrganisation | null> => {
@@ -157,7 +164,7 @@ export function createOrganisationStore(
   };
 }
 
-async function create(transaction: Transaction, { id, ...organisation }: NewOrganisation) {
+async function create(transaction: PrismaTransaction, { id, ...organisation }: NewOrganisation) {
   const record = await transaction.organisation.create({
     data: { id, ...given(organisation) },
     include: withConnection,
@@ -176,7 +183,11 @@ async function create(transaction: Transaction, { id, ...organisation }: NewOrga
   return { result: readRecord(record), changes: [change] };
 }
 
-async function update(transaction: Transaction, id: string, changes: Partial<OrganisationRecord>) {
+async function update(
+  transaction: PrismaTransaction,
+  id: string,
+  changes: Partial<OrganisationRecord>,
+) {
   const before = await lock(transaction, id);
   if (before === null) return { result: null, changes: [] };
   const record = await transaction.organisation.update({
@@ -211,7 +222,7 @@ async function update(transaction: Transaction, id: string, changes: Partial<Org
  * start between them and the switch. SETUP-3, SETUP-4.
  */
 async function switchSetupMode(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   id: string,
   setupMode: boolean,
 ): Promise<Changed<Pick<SetupModeChange, "organisation" | "changed"> | "due" | null>> {
@@ -223,7 +234,7 @@ async function switchSetupMode(
   return { result: result && { organisation: result, changed: wasOther }, changes };
 }
 
-async function isAnyDue(transaction: Transaction, id: string): Promise<boolean> {
+async function isAnyDue(transaction: PrismaTransaction, id: string): Promise<boolean> {
   const rows = await transaction.$queryRaw<
     object[]
   >`SELECT FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
@@ -237,7 +248,7 @@ async function isAnyDue(transaction: Transaction, id: string): Promise<boolean> 
  * included if a deferred amount or usage was not billed then. Subscriptions are locked by id, the
  * common order. PERIOD-4, INVARIANT-5.
  */
-async function lookAgain(transaction: Transaction, organisationId: string): Promise<void> {
+async function lookAgain(transaction: PrismaTransaction, organisationId: string): Promise<void> {
   for (let after = "00000000-0000-0000-0000-000000000000"; ; ) {
     const [batch] = await transaction.$queryRaw<{ last: string | null }[]>`WITH batch AS (
         SELECT s.id FROM subscriptions s
@@ -261,7 +272,10 @@ async function lookAgain(transaction: Transaction, organisationId: string): Prom
  * Returns the record, locked until the transaction ends. The value logged as before is therefore
  * the one that was replaced.
  */
-async function lock(transaction: Transaction, id: string): Promise<OrganisationRecord | null> {
+async function lock(
+  transaction: PrismaTransaction,
+  id: string,
+): Promise<OrganisationRecord | null> {
   await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
   return transaction.organisation.findUnique({ where: { id } });
 }

@@ -2,8 +2,8 @@
  * Creates organisations with their settings, ledger connection, key, catalogue and customers, in
  * one transaction. These are ordinary writes through Prisma.
  */
+
 import { PrismaPg } from "@prisma/adapter-pg";
-import type pg from "pg";
 import { checkMeteredPlan, type Meter, type MeteredPlan } from "../../domain/catalogue/meter.ts";
 import type { Charge } from "../../domain/catalogue/plan.ts";
 import type { Customer } from "../../domain/customers/customer.ts";
@@ -12,6 +12,7 @@ import type { OrganisationSettings } from "../../domain/subscriptions/organisati
 import { PrismaClient } from "../../gen/prisma/client.ts";
 import { insertPlanPrices, planRecord } from "../catalogue/plan-writes.ts";
 import type { Encryption } from "../database/encryption.ts";
+import type { Pool } from "../database/pool.ts";
 import type { LedgerConnection } from "../ledger-connection/connections.ts";
 
 /** A key to store: its hash, and the part of it that may be shown. */
@@ -57,7 +58,7 @@ const counters = ["invoice", "credit_note"] as const;
 const limitMs = 60_000;
 
 /** Creates the writer of organisations over a pool. */
-export function createSettingUp(pool: pg.Pool, sealing: Encryption): SettingUp {
+export function createSettingUp(pool: Pool, sealing: Encryption): SettingUp {
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     isEmpty: async () => (await prisma.organisation.count()) === 0,

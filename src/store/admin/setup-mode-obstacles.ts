@@ -3,7 +3,7 @@
  * is not done yet. SETUP-4.
  */
 import { Refusal } from "../../domain/refusal.ts";
-import type { Transaction } from "./changes.ts";
+import type { PrismaTransaction } from "./changes.ts";
 
 /** As many as a person can handle at once. SETUP-4. */
 const namedAtMost = 10;
@@ -28,7 +28,7 @@ const introductions = {
  * a subscription, shares that lock and waits.
  */
 export async function requireNothingInTheWay(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   organisationId: string,
 ): Promise<void> {
   const obstacles = await transaction.$queryRaw<Obstacle[]>`

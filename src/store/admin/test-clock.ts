@@ -4,7 +4,7 @@
  */
 import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clock.ts";
 import { isId } from "../database/ids.ts";
-import type { Actor, Changed, Changes, Transaction } from "./changes.ts";
+import type { Actor, Changed, Changes, PrismaTransaction } from "./changes.ts";
 
 /** A clock. `now` is its current time. */
 export interface TestClock {
@@ -65,7 +65,7 @@ export function createTestClockStore({ prisma, run }: Changes): TestClockStore {
 }
 
 async function advance(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   organisationId: string,
   request: ClockRequest,
 ): Promise<Changed<TestClock | null>> {
@@ -109,7 +109,10 @@ async function advance(
  * Reads the clock and its advance in one statement, so that both are of one moment. The real time
  * is the database's, as for every other process. It has milliseconds, which is what a clock shows.
  */
-async function load(transaction: Transaction, organisationId: string): Promise<LoadedClock | null> {
+async function load(
+  transaction: PrismaTransaction,
+  organisationId: string,
+): Promise<LoadedClock | null> {
   const [row] = await transaction.$queryRaw<
     ClockRow[]
   >`SELECT o.id, o.livemode, o.timezone, o.test_clock,

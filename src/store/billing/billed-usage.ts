@@ -2,9 +2,10 @@
  * Stores which usage each bill billed, and on which document. Written in the transaction that
  * closes the bill (INVARIANT-4).
  */
+
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { BilledUsage } from "../../domain/usage/rating.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import type { Transaction } from "../database/pool.ts";
 
 /** Usage of a subscription on one bill. Both ids are null if no document bills it. */
 export interface UsageBillToSave {
@@ -26,7 +27,7 @@ FROM jsonb_to_recordset($2) AS r(subscription_id uuid, bill int, period_index in
  * so nothing is billed twice.
  */
 export async function saveUsageBills(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   bills: readonly UsageBillToSave[],
 ): Promise<void> {
@@ -54,7 +55,7 @@ export async function saveUsageBills(
 
 /** Moves billed usage from replaced invoices to the invoices that replace them. */
 export async function takeOverUsage(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   replaced: readonly { readonly id: string; readonly replaces: string }[],
 ): Promise<void> {

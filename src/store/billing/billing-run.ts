@@ -2,7 +2,6 @@
  * Finds organisations with something due and bills a chunk of their subscriptions per transaction.
  * A subscription that cannot be billed is parked and delays no other (POSTING-8).
  */
-import pg from "pg";
 import {
   type DueDecision,
   type DueFacts,
@@ -17,8 +16,7 @@ import {
   readOrganisation,
 } from "../access/organisation-settings.ts";
 import { statementName } from "../database/page.ts";
-import { inTransaction } from "../database/pool.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import { DatabaseError, inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
 import { dayStarts, writeDue } from "./locked-subscription.ts";
 
@@ -54,7 +52,7 @@ export interface ChunkOrder {
   /** A test clock's own chunk. It bills only while the clock advances, and then no other does. */
   readonly isOfClock?: boolean;
   /** Called inside the transaction after all writes. */
-  readonly onPerformed?: (client: Client, outcome: ChunkOutcome) => Promise<void>;
+  readonly onPerformed?: (client: Transaction, outcome: ChunkOutcome) => Promise<void>;
 }
 
 /** A subscription that was parked, and why. */
@@ -79,7 +77,7 @@ export interface BillingRunStore {
 }
 
 /** Binds the statements to a pool. */
-export function createBillingRun(pool: pg.Pool): BillingRunStore {
+export function createBillingRun(pool: Pool): BillingRunStore {
   return {
     findDueOrganisations: (after, limit) => findDueOrganisations(pool, after, limit),
     countDue: (organisationId) => countDue(pool, organisationId),
@@ -102,7 +100,7 @@ const advancing = `EXISTS (SELECT 1 FROM clock_advances a WHERE a.organisation_i
  * It reads across organisations and returns ids only.
  */
 export async function findDueOrganisations(
-  pool: pg.Pool,
+  pool: Pool,
   after: string | null,
   limit: number,
 ): Promise<readonly string[]> {
@@ -124,7 +122,7 @@ export interface BillingCounts {
 }
 
 /** Counts subscriptions that are due by the organisation's clock and billable, and parked ones. */
-export async function countDue(pool: pg.Pool, organisationId: string): Promise<BillingCounts> {
+export async function countDue(pool: Pool, organisationId: string): Promise<BillingCounts> {
   const { rows } = await pool.query<BillingCounts>({
     name: "count_due",
     text: `SELECT (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id
@@ -141,7 +139,7 @@ export async function countDue(pool: pg.Pool, organisationId: string): Promise<B
  * subscription is billed alone. One that fails alone is parked. Afterwards none is due as it was.
  */
 export async function billChunk(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   order: ChunkOrder = {},
 ): Promise<ChunkOutcome> {
@@ -169,7 +167,7 @@ export async function billChunk(
 
 /** Bills one subscription in its own transaction. An error parks it, unless it is transient. */
 async function billAlone(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
   order: ChunkOrder,
@@ -199,7 +197,7 @@ async function billAlone(
 // Transient: conflict (SQLSTATE class 40), resources (53), another object's state (55),
 // intervention (57). The chunk is repeated. A statement timeout (57014) would recur each time.
 function isPassing(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
+  return error instanceof DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
 }
 
 /** The locked organisation, the instant of its clock, and whether this order may bill it. */
@@ -210,7 +208,7 @@ interface Held {
 }
 
 async function hold(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { now = null, isOfClock }: ChunkOrder,
 ): Promise<Held> {
@@ -234,7 +232,7 @@ const takeText = `SELECT s.id FROM subscriptions s
   ORDER BY s.due_at, s.id LIMIT $3 FOR NO KEY UPDATE OF s SKIP LOCKED`;
 
 async function takeDue(
-  client: Client,
+  client: Transaction,
   { organisation, now, isOurs }: Held,
   among: readonly string[] | null,
   limit: number,
@@ -250,7 +248,7 @@ async function takeDue(
 }
 
 async function perform(
-  client: Client,
+  client: Transaction,
   { organisation, now }: Held,
   ids: readonly string[],
   { decide = decideDue, onLoaded }: ChunkOrder,
@@ -285,7 +283,7 @@ const moveOnText = `UPDATE subscriptions s SET due_at = r.due_at, parked_until =
 
 /** Sets the next due instant of subscriptions for which nothing was due. */
 async function moveOn(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   loaded: readonly LoadedState[],
   now: Date,
@@ -312,7 +310,7 @@ const parkText = `UPDATE subscriptions s SET parked_reason = $3, parked_attempts
   WHERE s.organisation_id = $1 AND s.id = $2`;
 
 async function park(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   subscriptionId: string,
   reason: string,

@@ -2,7 +2,7 @@
  * Loads the state that a subscription's rules need: its periods, live invoices, deferred lines and
  * running job.
  */
-import type pg from "pg";
+
 import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
 import {
   type CivilDate,
@@ -25,7 +25,7 @@ import type { Subscription } from "../../domain/subscriptions/subscription.ts";
 import type { PlanRow } from "../catalogue/catalogue.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { statementName } from "../database/page.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
 import {
   planJson,
   readPlanJson,
@@ -144,7 +144,7 @@ export interface StateQuery {
  * left out. If a usage bill is due, its usage is loaded and locked.
  */
 export async function loadStates(
-  client: Client,
+  client: Transaction,
   organisation: OrganisationSettings,
   { ids, now, closing = false }: StateQuery,
 ): Promise<readonly LoadedState[]> {
@@ -223,7 +223,7 @@ function readState(
  * Ids of open jobs for those invoices of the subscription that a change can amend, oldest first.
  */
 export async function findUnsent(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
 ): Promise<readonly string[]> {

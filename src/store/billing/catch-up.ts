@@ -2,8 +2,9 @@
  * Bills everything that is due for an organisation at once. Called before a settings switch that
  * would change how it is billed (SETUP-4).
  */
-import type pg from "pg";
+
 import { decideDue } from "../../domain/billing/renewal.ts";
+import type { Pool } from "../database/pool.ts";
 import { billChunk, type ChunkOrder } from "./billing-run.ts";
 import { createTestClock } from "./test-clock.ts";
 
@@ -22,7 +23,7 @@ const withoutAmendments: Pick<ChunkOrder, "decide"> = {
  * have them posted.
  */
 export async function performDue(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   endMs: number,
 ): Promise<number> {

@@ -2,7 +2,6 @@
  * Changes subscriptions one at a time. It locks the subscription, bills what is due (STATE-2),
  * loads its state, decides, and writes the decision in one transaction.
  */
-import type pg from "pg";
 import { type DueDecision, decideDue } from "../../domain/billing/renewal.ts";
 import { type CivilDate, startOfDay } from "../../domain/calendar/civil-date.ts";
 import type { BillingState, PeriodState } from "../../domain/subscriptions/billing-state.ts";
@@ -15,8 +14,7 @@ import {
   readOrganisation,
 } from "../access/organisation-settings.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import { inTransaction } from "../database/pool.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { loadStates } from "./billing-state.ts";
 import { leavesDocuments, saveCharges } from "./save-billing.ts";
 
@@ -43,10 +41,10 @@ export interface ChangedSubscription {
  * organisation has no such subscription. Nothing is due while an end runs.
  */
 export async function changeSubscription<T>(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   { subscriptionId, now, onIssued, closing = false }: ChangedSubscription,
-  change: (client: Client, state: BillingState) => Promise<T>,
+  change: (client: Transaction, state: BillingState) => Promise<T>,
 ): Promise<T | null> {
   for (;;) {
     const step = await inTransaction(pool, async (client) => {
@@ -76,7 +74,7 @@ export async function changeSubscription<T>(
  * Loads the organisation and locks it against a switch of Setup Mode until the transaction ends.
  */
 export async function holdOrganisation(
-  client: Client,
+  client: Transaction,
   organisationId: string,
 ): Promise<OrganisationSettings> {
   return (await hold(client, organisationId)).organisation;
@@ -84,7 +82,7 @@ export async function holdOrganisation(
 
 /** The share lock also stops the organisation's test clock. */
 async function hold(
-  client: Client,
+  client: Transaction,
   organisationId: string,
 ): Promise<{ readonly organisation: OrganisationSettings; readonly testClock: Date | null }> {
   const { rows } = await client.query<OrganisationRow & { test_clock: Date | null }>({
@@ -101,7 +99,7 @@ async function hold(
  * usage.
  */
 export async function writeDue(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   dues: readonly DueDecision[],
   now: Date,
@@ -140,7 +138,7 @@ export interface SubscriptionToWrite {
  * `ended` ends at `now`, or at the end of its last period if the ledger took longer (USAGE-12).
  */
 export async function updateSubscriptions(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   changes: readonly SubscriptionToWrite[],
   now: Date,
@@ -200,7 +198,7 @@ ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.bille
  * flags.
  */
 export async function savePeriods(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   periods: readonly { readonly subscriptionId: string; readonly period: PeriodState }[],
 ): Promise<void> {

@@ -2,10 +2,12 @@
  * Issues what subscriptions are charged in the transaction that decides it: invoices, usage that
  * joins a draft, credit notes.
  */
+
 import type { ClosedUsage, DueInvoice } from "../../domain/billing/renewal-usage.ts";
 import type { BilledUsage } from "../../domain/usage/rating.ts";
 import { newId } from "../database/ids.ts";
-import { type Client, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
+import type { Transaction } from "../database/pool.ts";
+import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 import { amendInvoice } from "../documents/save-amendment.ts";
 import { saveUsageBills, type UsageBillToSave } from "./billed-usage.ts";
 
@@ -28,7 +30,7 @@ export function leavesDocuments({
  * caller waits for the ledger.
  */
 export async function saveCharges(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   owed: readonly DueCharges[],
   now: Date,

@@ -2,9 +2,7 @@
  * Advances a sandbox's test clock from one due instant to the next until its target. What is due is
  * billed before the clock moves on, and counted in the same transaction (CLOCK-1).
  */
-import type pg from "pg";
-import { inTransaction } from "../database/pool.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import type { StaleJobs } from "../ledger-jobs/stale-jobs.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
 
@@ -37,7 +35,7 @@ export interface TestClockStore {
 }
 
 /** Binds the statements to a pool. */
-export function createTestClock(pool: pg.Pool): TestClockStore {
+export function createTestClock(pool: Pool): TestClockStore {
   return {
     moveClock: (organisationId) => moveClock(pool, organisationId),
     billChunk: (organisationId, order = {}) =>
@@ -64,7 +62,7 @@ interface AdvanceRow {
  * organisation's subscriptions, so that no change sees two clocks. Work that was due earlier leaves
  * the clock where it is.
  */
-async function moveClock(pool: pg.Pool, organisationId: string): Promise<ClockMove> {
+async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove> {
   return inTransaction(pool, async (client) => {
     // Separate statements, so that the next one sees the state under the organisation's lock.
     await client.query({
@@ -104,7 +102,7 @@ async function moveClock(pool: pg.Pool, organisationId: string): Promise<ClockMo
  * The earliest instant up to `target` at which something billable is due. Null if there is none.
  */
 async function findNextDue(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   target: Date,
 ): Promise<Date | null> {
@@ -121,7 +119,7 @@ async function findNextDue(
  * Adds a chunk's counts in the transaction that billed it, so that a crash cannot separate them.
  */
 async function countPerformed(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   outcome: ChunkOutcome,
 ): Promise<void> {
@@ -140,7 +138,7 @@ async function countPerformed(
  * returns ids only.
  */
 export async function findStoppedClocks(
-  pool: pg.Pool,
+  pool: Pool,
   graceMs: number,
 ): Promise<readonly StaleJobs[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({

@@ -8,7 +8,7 @@ import type { PricedMeter } from "../../domain/catalogue/meter.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Subscription } from "../../domain/subscriptions/subscription.ts";
 import type { OpenUsage } from "../../domain/usage/rating.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import type { Transaction } from "../database/pool.ts";
 import { lockToBill } from "./usage-locks.ts";
 
 /** A subscription whose usage is to be billed, with the meters of its plan. */
@@ -49,7 +49,7 @@ ORDER BY s.id, e.bill, e.period_index`;
  * period in the plan's order.
  */
 export async function loadOpenUsage(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   metered: readonly MeteredSubscription[],
 ): Promise<ReadonlyMap<string, readonly OpenUsage[]>> {

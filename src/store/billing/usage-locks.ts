@@ -3,7 +3,7 @@
  * shared, and closing a bill takes it exclusively. Usage stored before a close is on that bill.
  * Usage stored later sees the next bill (INVARIANT-4).
  */
-import type { Client } from "../documents/issue-documents.ts";
+import type { Transaction } from "../database/pool.ts";
 
 /** First key of these advisory locks, so that they never meet other ones: "usag" in ASCII. */
 const lockClass = 0x75736167;
@@ -42,7 +42,7 @@ const readByIndex = "SET LOCAL enable_seqscan = off";
  * subscriptions' rows and before reading their usage.
  */
 export async function lockToBill(
-  client: Client,
+  client: Transaction,
   subscriptionIds: readonly string[],
 ): Promise<void> {
   if (subscriptionIds.length === 0) return;

@@ -2,11 +2,10 @@
  * Reads and lists customers as rows, and saves a new customer together with the ledger job that
  * creates its contact.
  */
-import type pg from "pg";
 import type { Customer } from "../../domain/customers/customer.ts";
 import { newId } from "../database/ids.ts";
 import type { Filter, Listing } from "../database/page.ts";
-import { isDatabaseError, uniqueViolation } from "../database/pool.ts";
+import { isDatabaseError, type Pool, uniqueViolation } from "../database/pool.ts";
 
 /** A row of `customers`. */
 export interface CustomerRow {
@@ -91,7 +90,7 @@ export type CustomerSave =
  * CUSTOMER-4.
  */
 export async function saveCustomer(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   { customer, requestHash, awaitedUntil }: CustomerToSave,
 ): Promise<CustomerSave> {
@@ -144,7 +143,7 @@ export interface CustomerCreation {
 
 /** Returns the creation of the customer with this id, listed or not. Null if there is none. */
 export async function findCustomerCreation(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   id: string,
 ): Promise<CustomerCreation | null> {
@@ -161,7 +160,7 @@ export async function findCustomerCreation(
 
 /** Returns those of these ledger contacts that are customers of the organisation already. */
 export async function findImported(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   contactIds: readonly string[],
 ): Promise<ReadonlySet<string>> {

@@ -16,14 +16,14 @@
  * buckets. A writer that takes its rows with SKIP LOCKED waits for none of them and may take them
  * in any order.
  */
-import type { Client } from "../documents/issue-documents.ts";
+import type { Transaction } from "./pool.ts";
 
 /**
  * Locks subscriptions by rising id. A later read in the transaction sees what the last change
  * committed.
  */
 export async function lockSubscriptions(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   ids: readonly string[],
 ): Promise<void> {
@@ -70,7 +70,7 @@ const concernedText = `SELECT id FROM subscriptions WHERE organisation_id = $1 A
 
 /** Takes the locks of all rows to write, in the common order, before any of them is written. */
 export async function lockInOrder(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   toLock: ToLock,
 ): Promise<void> {

@@ -5,6 +5,24 @@
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 
+/** The connections of one process. A statement over it is a transaction by itself. */
+export type Pool = pg.Pool;
+
+/** One connection of a pool. */
+export type Connection = pg.PoolClient;
+
+/** A connection inside a transaction. */
+export type Transaction = Pick<pg.PoolClient, "query">;
+
+/** A statement with its name and values. */
+export type Statement = pg.QueryConfig;
+
+/** Any row of a result. */
+export type AnyRow = pg.QueryResultRow;
+
+/** An error that the server has answered. `code` is its SQLSTATE. */
+export const { DatabaseError } = pg;
+
 /**
  * Settings of a pool. `size` is the number of connections of this process. The server's
  * `max_connections` bounds the sum over all processes.
@@ -54,7 +72,7 @@ const types: pg.CustomTypesConfig = {
 export function createPool(settings: PoolSettings, onError: (error: Error) => void): pg.Pool {
   const statementMs = settings.statementTimeoutMs ?? statementTimeoutMs;
   const pool = new pg.Pool({
-    connectionString: settings.databaseUrl,
+    connectionString: inUtc(settings.databaseUrl),
     max: settings.size,
     application_name: settings.name,
     connectionTimeoutMillis: settings.connectTimeoutMs ?? connectTimeoutMs,
@@ -72,6 +90,31 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("connect", guard);
   return pool;
+}
+
+/**
+ * Creates a connection of its own for LISTEN, which is not yet connected. `name` is shown in
+ * `pg_stat_activity`.
+ */
+export function createListener(databaseUrl: string, name: string): pg.Client {
+  return new pg.Client({
+    connectionString: databaseUrl,
+    application_name: name,
+    keepAlive: true,
+    connectionTimeoutMillis: connectTimeoutMs,
+  });
+}
+
+/**
+ * Returns the address with the session's time zone set. Prisma reads and writes every instant as if
+ * the session were in UTC, and the server's own zone may be another one.
+ */
+function inUtc(databaseUrl: string): string {
+  if (!URL.canParse(databaseUrl)) return databaseUrl;
+  const url = new URL(databaseUrl);
+  const options = [url.searchParams.get("options"), "-c TimeZone=UTC"];
+  url.searchParams.set("options", options.filter((option) => option !== null).join(" "));
+  return url.href;
 }
 
 /**
@@ -148,7 +191,10 @@ export async function repeatBrokenOff<T>(run: () => Promise<T>): Promise<T> {
 }
 
 interface AdapterCause {
-  readonly cause?: { readonly originalCode?: string };
+  readonly cause?: {
+    readonly originalCode?: string;
+    readonly constraint?: { readonly index?: string };
+  };
 }
 
 /** Returns the SQLSTATE of an error of pg or of Prisma's client, or null if it has none. */
@@ -208,8 +254,15 @@ async function runOnce<T>(
  * Whether an error is PostgreSQL's with this SQLSTATE and, if one is passed, for this constraint.
  */
 export function isDatabaseError(error: unknown, code: string, constraint?: string): boolean {
-  if (!(error instanceof pg.DatabaseError) || error.code !== code) return false;
-  return constraint === undefined || error.constraint === constraint;
+  if (sqlState(error) !== code) return false;
+  return constraint === undefined || constraintOf(error) === constraint;
+}
+
+/** The violated constraint, or null if PostgreSQL or Prisma does not name it. */
+function constraintOf(error: unknown): string | null {
+  if (error instanceof pg.DatabaseError) return error.constraint ?? null;
+  const { meta } = error as { readonly meta?: { readonly driverAdapterError?: AdapterCause } };
+  return meta?.driverAdapterError?.cause?.constraint?.index ?? null;
 }
 
 /** SQLSTATE of a violated unique constraint. */

@@ -1,4 +1,5 @@
 /** Writes observed credit notes, allocations and invoices (DOCUMENT-2, INVARIANT-3). */
+
 import {
   add,
   compare,
@@ -10,8 +11,8 @@ import {
   ZERO,
 } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
+import type { Transaction } from "../database/pool.ts";
 import { unfitText } from "../ledger-jobs/observed-state.ts";
-import type { Client } from "./issue-documents.ts";
 
 /** Credit on the ledger's invoice `invoiceId`. `id` is empty if the ledger reports none. */
 export interface ObservedAllocation {
@@ -111,7 +112,7 @@ export type NoteLook = "own" | "found" | "followed";
  * any allocation is new, changed or gone.
  */
 export async function saveObservedNote(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   creditNoteId: string,
   note: ObservedNoteState,
@@ -194,7 +195,7 @@ function record({ id, amount, date }: ObservedAllocation): object {
 }
 
 async function loadKnown(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   creditNoteId: string,
 ): Promise<readonly KnownAllocation[]> {
@@ -217,7 +218,7 @@ async function loadKnown(
 
 /** Ids here of invoices, by the ledger's ids. */
 async function findInvoices(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   allocations: readonly ObservedAllocation[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -250,7 +251,7 @@ function changesOfDue(
 }
 
 async function takeFromDue(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   changes: ReadonlyMap<string, Decimal>,
 ): Promise<void> {
@@ -273,7 +274,7 @@ async function takeFromDue(
 
 /** Queues these invoices for the ledger sync. */
 async function lookAgain(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   invoiceIds: readonly string[],
 ): Promise<void> {
@@ -290,7 +291,7 @@ async function lookAgain(
 
 /** Writes an invoice's observed status and amounts. Its lines stay ours. */
 export async function saveObservedInvoice(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   invoiceId: string,
   { status, subtotal, total, amountDue, sent, updatedAt }: ObservedInvoiceState,

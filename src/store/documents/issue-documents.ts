@@ -3,11 +3,12 @@
  * writes the job that posts the document (POSTING-1, INVARIANT-2). One subscription costs as much
  * as a chunk.
  */
-import type pg from "pg";
+
 import type { CreditNoteDraft } from "../../domain/billing/credit-note.ts";
 import type { InvoiceDraft } from "../../domain/billing/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
+import type { Transaction } from "../database/pool.ts";
 import {
   documentNumber,
   insertLines,
@@ -16,9 +17,6 @@ import {
   lineRecords,
   lineRecordType,
 } from "./invoice-writes.ts";
-
-/** A connection inside a transaction. */
-export type Client = Pick<pg.PoolClient, "query">;
 
 /** An invoice to issue: its ids, its subscription, and the deferred lines that it bills. */
 export interface InvoiceToIssue {
@@ -82,7 +80,7 @@ SELECT (SELECT count(*) FROM invoice)::int AS raised, (SELECT count(*) FROM bill
  * deferred lines meanwhile.
  */
 export async function issueInvoices(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   invoices: readonly InvoiceToIssue[],
   { createdAt, awaitedUntil }: Issuing,
@@ -148,7 +146,7 @@ FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, jo
  * reversal's credit goes first to the invoices that it reverses (END-7).
  */
 export async function issueCreditNotes(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   notes: readonly CreditNoteToIssue[],
   { createdAt, awaitedUntil }: Issuing,

@@ -15,7 +15,8 @@ import {
 import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { newId } from "../database/ids.ts";
-import { type Client, issueCreditNotes, issueInvoices } from "./issue-documents.ts";
+import type { Transaction } from "../database/pool.ts";
+import { issueCreditNotes, issueInvoices } from "./issue-documents.ts";
 
 interface LineRow {
   invoice_id: string | null;
@@ -57,7 +58,7 @@ SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
  * must be locked.
  */
 export async function loadNextPeriodLines(
-  client: Client,
+  client: Transaction,
   { organisation, subscription, nextPeriod }: BillingState,
 ): Promise<NextPeriodLines> {
   if (nextPeriod === null) return noNextPeriodLines;
@@ -77,7 +78,7 @@ export async function loadNextPeriodLines(
  * subscription must be locked.
  */
 export async function reverseNextPeriod(
-  client: Client,
+  client: Transaction,
   organisation: OrganisationSettings,
   subscriptionId: string,
 ): Promise<boolean> {

@@ -6,8 +6,8 @@
 import type { InvoiceLineDraft } from "../../domain/billing/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { InvoiceAmendment } from "../../domain/subscriptions/change-units.ts";
+import type { Transaction } from "../database/pool.ts";
 import { decimalText, insertLines, lineRecords, lineRecordType } from "./invoice-writes.ts";
-import type { Client } from "./issue-documents.ts";
 
 /** An amendment to write. `billedUnits`: what the invoice's period was billed for before it. */
 export interface AmendmentToWrite {
@@ -52,7 +52,7 @@ SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FRO
  * invoice is already as decided, so that no job is needed.
  */
 export async function amendInvoice(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { jobId, subscriptionId, amendment, billedUnits, awaitedUntil }: AmendmentToWrite,
 ): Promise<boolean> {
@@ -84,7 +84,7 @@ export async function amendInvoice(
  * Appends lines to an invoice. `amending`: the ledger has the invoice already but not these lines.
  */
 export async function appendLines(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   invoiceId: string,
   { lines, amending }: { readonly lines: readonly InvoiceLineDraft[]; readonly amending: boolean },

@@ -1,6 +1,5 @@
 /** Deletes events that can no longer be resent, with their deliveries and attempts (EVENT-5). */
-import type pg from "pg";
-import { inTransaction } from "../database/pool.ts";
+import { inTransaction, type Pool } from "../database/pool.ts";
 
 /** How long events are kept: as long as they can be resent. */
 const keptFor = "interval '30 days'";
@@ -10,7 +9,7 @@ const keptFor = "interval '30 days'";
  * returns how many. An event that is still being delivered stays. Several processes may run it at
  * once.
  */
-export async function deleteExpiredEvents(pool: pg.Pool, atMost: number): Promise<number> {
+export async function deleteExpiredEvents(pool: Pool, atMost: number): Promise<number> {
   return inTransaction(pool, async (client) => {
     const old = await client.query<{ id: string }>({
       name: "find_old_events",

@@ -3,8 +3,9 @@
  * deliveries whose time is over. A statement that locks both takes the endpoint first, then
  * deliveries by rising id.
  */
-import type pg from "pg";
+
 import type { Encryption } from "../database/encryption.ts";
+import type { Pool } from "../database/pool.ts";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
 import {
   type ClaimedDelivery,
@@ -117,10 +118,7 @@ interface LoadedRow {
 }
 
 /** Binds the store to a pool. `sealing` decrypts the endpoints' secrets. */
-export function createDeliveryStore(
-  pool: Pick<pg.Pool, "query">,
-  sealing: Encryption,
-): DeliveryStore {
+export function createDeliveryStore(pool: Pick<Pool, "query">, sealing: Encryption): DeliveryStore {
   return {
     load: (key) => load(pool, sealing, key),
     claim: (key, limit) => claimDeliveries(pool, key, limit),
@@ -135,7 +133,7 @@ export function createDeliveryStore(
 }
 
 async function load(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   sealing: Encryption,
   { organisationId, endpointId }: EndpointKey,
 ): Promise<EndpointState | null> {
@@ -163,7 +161,7 @@ async function load(
 }
 
 async function takeProbe(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
 ): Promise<boolean> {
   const { rowCount } = await pool.query({
@@ -176,7 +174,7 @@ async function takeProbe(
 }
 
 async function endDue(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
   limit: number,
 ): Promise<number> {
@@ -197,7 +195,7 @@ async function endDue(
 }
 
 async function findOverdue(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
   wholeMs: number,
   limit: number,
@@ -236,7 +234,7 @@ const exhaustText = `WITH endpoint AS MATERIALIZED (
     (SELECT disabled_reason FROM disabled) AS disabled_reason`;
 
 async function exhaust(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
   deliveryIds: readonly string[],
   { wholeMs, awayMs }: EndTimes,

@@ -2,7 +2,7 @@
  * Records attempts to deliver events to one endpoint in one statement: the attempts, their
  * deliveries, and the endpoint's health (WEBHOOK-5).
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 import type { EndpointKey } from "./due-endpoints.ts";
 
 /** An attempt and its result. */
@@ -117,7 +117,7 @@ SELECT count(*) FILTER (WHERE state = 'delivered')::int AS delivered, count(*) F
 
 /** Writes the attempts. Deliveries that no longer exist are skipped. */
 export async function recordAttempts(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
   { attempts, url, isProbe, breakerSteps, wholeMs }: AttemptRecord,
 ): Promise<RecordedAttempts> {

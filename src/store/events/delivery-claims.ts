@@ -2,7 +2,7 @@
  * Claims on due deliveries of one endpoint. A claim is a lease: it moves the due time of its rows.
  * If the process dies, the deliveries are due again when the lease is over.
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 import type { EndpointKey } from "./due-endpoints.ts";
 
 /** A claimed delivery with the body to send. */
@@ -44,7 +44,7 @@ interface ClaimedRow {
  * are skipped.
  */
 export async function claimDeliveries(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   { organisationId, endpointId }: EndpointKey,
   limit: number,
 ): Promise<readonly ClaimedDelivery[]> {
@@ -80,7 +80,7 @@ export async function claimDeliveries(
  * claimed them since.
  */
 export async function releaseDeliveries(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   { organisationId }: EndpointKey,
   claimed: readonly ClaimedDelivery[],
 ): Promise<void> {
@@ -102,7 +102,7 @@ export async function releaseDeliveries(
  * Postpones claimed deliveries that cannot be sent, each by its own milliseconds, and stores why.
  */
 export async function deferDeliveries(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   { organisationId }: EndpointKey,
   claimed: readonly (ClaimedDelivery & { readonly pauseMs: number })[],
   reason: string,

@@ -2,7 +2,7 @@
  * Finds webhook endpoints with due deliveries. Their workflow must be started, unless it runs
  * (WEBHOOK-4).
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 
 /** The key of an endpoint. */
 export interface EndpointKey {
@@ -32,7 +32,7 @@ const isDue = `(w.open_until IS NULL OR w.open_until <= now() OR w.status = 'dis
  * The endpoints of one organisation. The query is planned each time, for the tables' current sizes.
  */
 export async function findDueEndpoints(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   organisationId: string,
 ): Promise<readonly EndpointKey[]> {
   const { rows } = await pool.query<EndpointRow>({
@@ -44,7 +44,7 @@ export async function findDueEndpoints(
 
 /** Up to `limit` endpoints of all organisations after `after`. It returns ids only. */
 export async function findAllDueEndpoints(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   after: string | null,
   limit: number,
 ): Promise<readonly EndpointKey[]> {

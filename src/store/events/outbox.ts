@@ -2,7 +2,7 @@
  * Finds unpublished work: organisations with outbox entries, their changed objects, and endpoints
  * with due deliveries (EVENT-1).
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
 import type { ObjectName, WriteObject } from "./publish-changes.ts";
 import { type PublishedIsolated, publishOrReschedule } from "./publish-isolated.ts";
@@ -27,7 +27,7 @@ export interface OutboxStore {
 }
 
 /** Binds the store to a pool. `write` creates the JSON text of an object. */
-export function createOutboxStore(pool: pg.Pool, write: WriteObject): OutboxStore {
+export function createOutboxStore(pool: Pool, write: WriteObject): OutboxStore {
   return {
     findNews: (after, limit) => findNews(pool, after, limit),
     findChanged: (organisationId, until, limit) => findChanged(pool, organisationId, until, limit),
@@ -44,7 +44,7 @@ export function createOutboxStore(pool: pg.Pool, write: WriteObject): OutboxStor
  * the search for others. It is planned each time, for the tables' current sizes.
  */
 export async function findNews(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   after: string | null,
   limit: number,
 ): Promise<NewsPage> {
@@ -70,7 +70,7 @@ const marksAtOnce = 20_000;
  * So a long run leaves nothing behind, and still combines changes within a minute (EVENT-2).
  */
 export async function findChanged(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   organisationId: string,
   until: Date,
   limit: number,

@@ -3,7 +3,6 @@
  * endpoints that subscribe to them. One transaction works on one snapshot. Later changes have
  * entries that stay (EVENT-1).
  */
-import type pg from "pg";
 import type { CreditNote } from "../../domain/billing/credit-note.ts";
 import type { Invoice } from "../../domain/billing/invoice.ts";
 import type { Customer } from "../../domain/customers/customer.ts";
@@ -17,7 +16,7 @@ import {
 import { customerListing } from "../customers/customers.ts";
 import { newId } from "../database/ids.ts";
 import { getThese } from "../database/page.ts";
-import { inTransaction } from "../database/pool.ts";
+import { type Connection, inTransaction, type Pool } from "../database/pool.ts";
 import { creditNoteListing } from "../documents/credit-notes.ts";
 import { invoiceListing } from "../documents/invoices.ts";
 import { type PlannedSubscription, subscriptionListing } from "../subscriptions/subscriptions.ts";
@@ -97,7 +96,7 @@ interface Told {
  * changes. The caller tries again.
  */
 export async function publishChunk(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   objects: readonly ObjectName[],
   { write, onLoaded }: PublishingOrder,
@@ -117,7 +116,7 @@ export async function publishChunk(
   );
 }
 
-async function hold(client: pg.PoolClient, organisationId: string): Promise<Held> {
+async function hold(client: Connection, organisationId: string): Promise<Held> {
   const { rows } = await client.query<Held>({
     name: "hold_publishing",
     text: `SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS fetched_at,
@@ -139,7 +138,7 @@ async function hold(client: pg.PoolClient, organisationId: string): Promise<Held
  * (INVARIANT-6).
  */
 async function takeMarks(
-  client: pg.PoolClient,
+  client: Connection,
   organisationId: string,
   objects: readonly ObjectName[],
 ): Promise<readonly Marked[]> {
@@ -166,7 +165,7 @@ const columnsOf = (objects: readonly ObjectName[]) => [
  * shown has none.
  */
 async function loadTexts(
-  client: pg.PoolClient,
+  client: Connection,
   organisationId: string,
   marked: readonly Marked[],
   write: WriteObject,
@@ -199,7 +198,7 @@ async function loadTexts(
 }
 
 async function loadPublished(
-  client: pg.PoolClient,
+  client: Connection,
   organisationId: string,
   marked: readonly Marked[],
 ): Promise<ReadonlyMap<string, Told>> {
@@ -271,7 +270,7 @@ function decide(
 }
 
 async function save(
-  client: pg.PoolClient,
+  client: Connection,
   organisationId: string,
   { now }: Held,
   { told, events, deliveries }: Decided,

@@ -2,7 +2,7 @@
  * If publishing a chunk fails, each object is published alone. An object that fails alone is
  * rescheduled and blocks neither other objects nor deliveries.
  */
-import pg from "pg";
+import { DatabaseError, type Pool } from "../database/pool.ts";
 import {
   type ObjectName,
   type PublishedChunk,
@@ -33,12 +33,12 @@ const rescheduleFor = "interval '1 hour'";
  */
 function isPassing(error: unknown): boolean {
   if (error instanceof PublishingHeld) return true;
-  return error instanceof pg.DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
+  return error instanceof DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
 }
 
 /** Publishes a chunk, or each of its objects alone if that fails. Throws transient errors. */
 export async function publishOrReschedule(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   objects: readonly ObjectName[],
   order: PublishingOrder,
@@ -66,7 +66,7 @@ export async function publishOrReschedule(
 
 /** Its entries stay for a later time. */
 async function reschedule(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   { kind, id }: ObjectName,
 ): Promise<void> {

@@ -2,9 +2,8 @@
  * Re-encrypts the signing secrets of webhook endpoints with the current key, so that an old key can
  * be retired without any organisation's action (ADMIN-3).
  */
-import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
-import { inTransaction } from "../database/pool.ts";
+import { inTransaction, type Pool } from "../database/pool.ts";
 import { endpointSecretBound } from "./signing-secrets.ts";
 
 interface EncryptedRow {
@@ -23,7 +22,7 @@ const encryptedBefore = "(encryption_key_id <> $1 OR previous_key_id <> $1)";
  * If one was encrypted with an unknown key, the others are still re-encrypted. Then it rejects.
  */
 export async function reencryptEndpoints(
-  pool: pg.Pool,
+  pool: Pool,
   sealing: Encryption,
   atMost: number,
 ): Promise<number> {
@@ -45,7 +44,7 @@ export async function reencryptEndpoints(
 
 /** The row is locked, so that a concurrent rotation is not overwritten. */
 async function reencryptOne(
-  pool: pg.Pool,
+  pool: Pool,
   sealing: Encryption,
   keyId: string,
   organisationId: string,

@@ -2,8 +2,9 @@
  * The budget of calls to an organisation's ledger, shared by all processes through PostgreSQL. A
  * permit is taken before a call and returned after it. POSTING-6, XERO-7.
  */
-import type pg from "pg";
+
 import { newId } from "../database/ids.ts";
+import type { Pool } from "../database/pool.ts";
 
 /** What is left of the ledger's limits, as the ledger reported it. Null if it reported nothing. */
 export interface LimitsLeft {
@@ -43,7 +44,7 @@ interface TakenRow {
  * rejects. If a return is lost, the permit expires with the lease.
  */
 export function createCallBudget(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   organisationId: string,
   leaseMs: number,
 ): LedgerBudget {

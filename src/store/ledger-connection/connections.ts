@@ -1,8 +1,9 @@
 /**
  * Reads the ledger connection of an organisation, and records the pause that its ledger requested.
  */
-import type pg from "pg";
+
 import type { Encryption } from "../database/encryption.ts";
+import type { Pool } from "../database/pool.ts";
 
 /**
  * A connection with its decrypted secret. Never logged. `custom` has its own credentials.
@@ -62,7 +63,7 @@ interface ConnectionRow {
 
 /** Returns the organisation's connection, or null if it has none. */
 export async function readConnection(
-  pool: pg.Pool,
+  pool: Pool,
   sealing: Encryption,
   organisationId: string,
 ): Promise<ConnectionState | null> {
@@ -104,7 +105,7 @@ export async function readConnection(
 
 /** Pauses all calls of an organisation's connection. A longer pause that is already set stays. */
 export async function pauseConnection(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   pauseMs: number,
   reason: string,

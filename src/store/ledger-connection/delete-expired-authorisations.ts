@@ -2,7 +2,7 @@
  * Deletes the tokens of consents for which no tenant was chosen in time. Unused secrets are not
  * kept.
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 
 const deleteExpiredText = `UPDATE ledger_consents SET failure = 'No tenant was chosen in time.', encrypted_tokens = NULL, tenants = NULL
   WHERE organisation_id IN (SELECT organisation_id FROM ledger_consents WHERE tenants IS NOT NULL AND expires_at <= now()
@@ -13,7 +13,7 @@ const deleteExpiredText = `UPDATE ledger_consents SET failure = 'No tenant was c
  * processes may run it at once.
  */
 export async function deleteExpiredConsents(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   atMost: number,
 ): Promise<number> {
   const { rowCount } = await pool.query({

@@ -3,9 +3,10 @@
  * that refreshes them holds a lease while it calls the ledger, outside of any transaction. A
  * process that lost its lease saves nothing. LEDGER-6, XERO-12.
  */
-import type pg from "pg";
+
 import type { Encryption } from "../database/encryption.ts";
 import { newId } from "../database/ids.ts";
+import type { Pool } from "../database/pool.ts";
 
 /**
  * The access token in use. `freshMs` is how much longer it may be used. `generation` rises with
@@ -82,7 +83,7 @@ const disconnectText = `WITH ended AS (
 
 /** Creates the token store of an organisation over a pool. */
 export function createLedgerTokens(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   sealing: Encryption,
   organisationId: string,
 ): LedgerTokens {

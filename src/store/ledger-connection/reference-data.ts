@@ -3,7 +3,7 @@
  * ledger is called. It is read again in the background, and invalidated as soon as the ledger
  * contradicts it. POSTING-5.
  */
-import type pg from "pg";
+
 import {
   type LedgerReferenceData,
   type ReferenceDataKind,
@@ -11,7 +11,7 @@ import {
   unknownReferenceData,
 } from "../../domain/billing/ledger-validation.ts";
 import type { Encryption } from "../database/encryption.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
 
 /**
@@ -46,7 +46,7 @@ const readingPause = "interval '5 minutes'";
  * Returns the ledger's reference data, as far as it is recent enough to reject a document by it.
  */
 export async function loadReferenceData(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
 ): Promise<LedgerReferenceData> {
   const { rows } = await pool.query<{ kind: ReferenceDataKind; offer: unknown }>({
@@ -63,7 +63,7 @@ export async function loadReferenceData(
 }
 
 async function saveReferenceData<Kind extends ReferenceDataKind>(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   kind: Kind,
   offer: NonNullable<LedgerReferenceData[Kind]>,
@@ -92,7 +92,7 @@ export type Invalidation = "contradicted" | "refused_by" | "mended";
  * no data is stored there is nothing to contradict, and the next read keeps its time.
  */
 export async function invalidateReferenceData(
-  client: pg.Pool | Client,
+  client: Pool | Transaction,
   organisationId: string,
   kinds: readonly ReferenceDataKind[],
   doubt: Invalidation,
@@ -116,7 +116,7 @@ export async function invalidateReferenceData(
  * data no longer counts as known. Data stored or invalidated since takes precedence.
  */
 async function rescheduleReading(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   kinds: readonly ReferenceDataKind[],
   { pauseMs, ageMs, isForbidden }: FailedReading,
@@ -157,7 +157,7 @@ export interface ReferenceDataStore {
 }
 
 /** Creates the store of reference data over a pool. */
-export function createReferenceDataStore(pool: pg.Pool): ReferenceDataStore {
+export function createReferenceDataStore(pool: Pool): ReferenceDataStore {
   return {
     keep: (organisationId, kind, offer, told) =>
       saveReferenceData(pool, organisationId, kind, offer, told),
@@ -185,10 +185,7 @@ export interface ReferenceDataReading extends ReferenceDataStore {
 }
 
 /** Creates the background read over a pool. `sealing` decrypts the connections' secrets. */
-export function createReferenceDataReading(
-  pool: pg.Pool,
-  sealing: Encryption,
-): ReferenceDataReading {
+export function createReferenceDataReading(pool: Pool, sealing: Encryption): ReferenceDataReading {
   return {
     ...createReferenceDataStore(pool),
     takeDue: (atMost) => claimDueReferenceData(pool, atMost),
@@ -207,7 +204,7 @@ export interface DueReferenceData {
 }
 
 async function claimDueReferenceData(
-  pool: pg.Pool,
+  pool: Pool,
   atMost: number,
 ): Promise<readonly DueReferenceData[]> {
   const { rows } = await pool.query<{ organisation_id: string; kinds: ReferenceDataKind[] }>({

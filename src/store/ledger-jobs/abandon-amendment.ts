@@ -2,6 +2,7 @@
  * Rolls back an amendment whose invoice can no longer be edited. Bills its lines on new documents
  * in the same transaction.
  */
+
 import { strict as assert } from "node:assert";
 import type { ProrationParts } from "../../domain/billing/proration.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
@@ -15,12 +16,8 @@ import { loadStates, type PeriodRow, readPeriod } from "../billing/billing-state
 import { holdOrganisation, savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import {
-  type Client,
-  type Issuing,
-  issueCreditNotes,
-  issueInvoices,
-} from "../documents/issue-documents.ts";
+import type { Transaction } from "../database/pool.ts";
+import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 import { appendLines } from "../documents/save-amendment.ts";
 import type { AmendmentAttempt, AmendmentOutcome } from "./amendment-outcomes.ts";
 import { plain } from "./document-outcomes.ts";
@@ -56,7 +53,7 @@ interface IssuedIds {
  * `done` if anything was issued, else `refused`. False if another attempt has the job.
  */
 export async function closeAmendment(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   amendment: AmendmentAttempt,
   closing: Closing,
@@ -120,7 +117,7 @@ interface HeldRow {
 
 /** Locks the job. Null if another attempt has it. */
 async function hold(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { id, attempts }: AmendmentAttempt,
 ): Promise<HeldRow | null> {
@@ -184,7 +181,7 @@ WHERE i.organisation_id = $1 AND i.id = $2`;
 
 /** Loads the amendment's content and the organisation's now. */
 async function loadClosed(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   invoiceId: string,
   isRepriceable: boolean,
@@ -245,7 +242,7 @@ FROM line WHERE d.organisation_id = $1 AND d.invoice_id = $2
  * Issues the decided documents. The lines to add keep their ids and come first on the new invoice.
  */
 async function raise(
-  client: Client,
+  client: Transaction,
   { organisation: { id: organisationId }, subscription: { id: subscriptionId } }: BillingState,
   fromId: string,
   { invoice, creditNote }: ClosedDecision,
@@ -285,7 +282,7 @@ UPDATE invoices SET amending_from = NULL WHERE organisation_id = $1 AND id = $2`
 
 /** Restores the ledger's plan line, and saves the invoice's period to match. */
 async function takeBack(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   subscriptionId: string,
   invoiceId: string,
@@ -313,7 +310,7 @@ UPDATE invoices i SET status = $3, total = coalesce($4, i.total), amount_due = c
 WHERE i.organisation_id = $1 AND i.id = $2`;
 
 async function leaveInvoice(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   invoiceId: string,
   { message, invoice }: Closing,

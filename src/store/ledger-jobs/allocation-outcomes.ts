@@ -2,16 +2,14 @@
  * Records the outcome of a leased allocation, and the observed state of its credit note and
  * invoice, in one transaction.
  */
-import type pg from "pg";
 import { lockInOrder } from "../database/lock-order.ts";
-import { inTransaction } from "../database/pool.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import {
   type ObservedInvoiceState,
   type ObservedNoteState,
   saveObservedInvoice,
   saveObservedNote,
 } from "../documents/credit-note-state.ts";
-import type { Client } from "../documents/issue-documents.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import {
   doneRecord,
@@ -52,7 +50,7 @@ WHERE o.organisation_id = $1 AND ${heldJob} AND o.kind = 'allocate_credit' RETUR
  * columns here, the allocation is refused, so that an operator sees it.
  */
 export async function recordAllocation(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
   settled: AllocationResult,
@@ -76,7 +74,7 @@ function unwritable({ jobId, attempt }: Held): UndoneOutcome {
 }
 
 async function settle(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   subscriptionId: string,
   { settlement, amount, seen }: AllocationResult,

@@ -2,9 +2,8 @@
  * The store of the activities that apply held credit: one organisation's allocations and
  * connection.
  */
-import type pg from "pg";
 import type { Encryption } from "../database/encryption.ts";
-import { inTransaction } from "../database/pool.ts";
+import { inTransaction, type Pool } from "../database/pool.ts";
 import {
   type ConnectionState,
   pauseConnection,
@@ -39,7 +38,7 @@ export interface AllocationScope {
 export type OpenAllocating = (organisationId: string) => AllocationScope;
 
 /** Binds allocations to a pool. `sealing` decrypts the connections' secrets. */
-export function createAllocating(pool: pg.Pool, sealing: Encryption): OpenAllocating {
+export function createAllocating(pool: Pool, sealing: Encryption): OpenAllocating {
   return (organisationId) => ({
     connection: () => readConnection(pool, sealing, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),

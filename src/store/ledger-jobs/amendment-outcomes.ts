@@ -2,11 +2,9 @@
  * Records the outcome of a leased amendment with its invoice and lines. Each outcome is written
  * together with the job's state, and waiting callers are notified.
  */
-import type pg from "pg";
 import type { DocumentStatus } from "../../domain/billing/invoice.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import { inTransaction } from "../database/pool.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { closeAmendment } from "./abandon-amendment.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import {
@@ -94,7 +92,7 @@ SELECT pg_notify('${outcomesChannel}', CASE WHEN op.state = 'done' THEN '${doneM
  * amendment. The caller must start its workflow (DOCUMENT-4).
  */
 export async function recordAmendment(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   amendment: AmendmentAttempt,
   settlement: AmendmentOutcome,
@@ -113,7 +111,7 @@ export async function recordAmendment(
 }
 
 async function write(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   amendment: AmendmentAttempt,
   settlement: AmendmentOutcome,
@@ -135,7 +133,7 @@ async function write(
 }
 
 async function decide(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { id, attempts, subscription_id: subscriptionId }: AmendmentAttempt,
   settlement: AmendmentOutcome & { readonly kind: "done" | "refused" },

@@ -4,14 +4,15 @@
  * and compares the ledger's invoice. So an `uncertain` one is simply tried again once its first
  * request can no longer take effect.
  */
+
 import { strict as assert } from "node:assert";
-import type pg from "pg";
 import type { LineKind } from "../../domain/billing/invoice.ts";
 import type {
   LedgerReferenceData,
   ReferenceDataKind,
 } from "../../domain/billing/ledger-validation.ts";
 import type { Encryption } from "../database/encryption.ts";
+import type { Pool } from "../database/pool.ts";
 import {
   type ConnectionState,
   pauseConnection,
@@ -92,7 +93,7 @@ export interface AmendmentScope {
 export type OpenAmendments = (organisationId: string) => AmendmentScope;
 
 /** Binds amendments to a pool. `sealing` decrypts the connections' secrets. */
-export function createAmendments(pool: pg.Pool, sealing: Encryption): OpenAmendments {
+export function createAmendments(pool: Pool, sealing: Encryption): OpenAmendments {
   return (organisationId) => ({
     connection: () => readConnection(pool, sealing, organisationId),
     offer: () => loadReferenceData(pool, organisationId),
@@ -115,7 +116,7 @@ interface StateRow {
 }
 
 async function look(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   jobId: string,
 ): Promise<AmendmentState | null> {
@@ -153,7 +154,7 @@ SELECT taken.*, i.number, i.ledger_invoice_id AS ledger_id,
 FROM taken JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id`;
 
 async function take(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   jobId: string,
   leaseMs: number,
@@ -170,7 +171,7 @@ async function take(
 }
 
 async function reschedule(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   jobId: string,
   pauseMs: number,

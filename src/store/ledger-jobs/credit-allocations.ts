@@ -3,10 +3,10 @@
  * approved, one at a time for each subscription, and taken under a lease. Order: oldest note, then
  * oldest invoice (DOCUMENT-4).
  */
-import type pg from "pg";
+
 import { newId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
 
 /**
  * After this many refusals of a pair an operator must request a retry. A ledger that refuses every
@@ -71,7 +71,7 @@ export interface AskedPair {
  * step possible. It locks the subscriptions, so that the later of two transactions sees both.
  */
 export async function planAllocations(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   subscriptionIds: readonly string[],
   asked: AskedPair | null = null,
@@ -153,7 +153,7 @@ FROM taken
  * One with an expired lease becomes uncertain: its last attempt may have got an answer.
  */
 export async function takeAllocation(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
   leaseMs: number,
@@ -183,7 +183,7 @@ export async function takeAllocation(
 
 /** Milliseconds until the subscription's allocation can be tried. Null if there is none. */
 export async function readAllocationWait(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
 ): Promise<number | null> {
@@ -203,7 +203,7 @@ export async function readAllocationWait(
  * lease waits as long, because its lookup is a call as well. One under a lease is left alone.
  */
 export async function rescheduleAllocation(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
   pauseMs: number,

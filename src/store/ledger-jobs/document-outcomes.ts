@@ -1,10 +1,8 @@
 /** Records the outcomes of leased jobs and of their documents in one statement. */
-import pg from "pg";
 import type { ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
 import { lockInOrder } from "../database/lock-order.ts";
-import { inTransaction } from "../database/pool.ts";
+import { DatabaseError, inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { type ObservedAllocation, saveObservedNote } from "../documents/credit-note-state.ts";
-import type { Client } from "../documents/issue-documents.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
@@ -155,7 +153,7 @@ FROM op HAVING count(*) > 0`;
  * be started.
  */
 export async function recordOutcomes(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   settlements: readonly Settlement[],
 ): Promise<readonly string[]> {
@@ -180,7 +178,7 @@ export async function recordOutcomes(
 }
 
 async function recordTogether(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   settlements: readonly Settlement[],
 ): Promise<readonly string[]> {
@@ -211,7 +209,7 @@ interface FinishedRow {
 
 /** Writes the allocations of notes whose credit was used before they were found again. */
 async function saveUsed(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   used: readonly UsedNote[],
   settled: NonNullable<FinishedRow["notes"]>,
@@ -237,7 +235,7 @@ function isDone({ kind }: Settlement): boolean {
 
 /** An invalid value or a constraint (SQLSTATE classes 22 and 23). A retry would not help. */
 export function isUnwritable(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? "");
+  return error instanceof DatabaseError && /^2[23]/.test(error.code ?? "");
 }
 
 /** Why a document that the ledger has is refused here. */

@@ -3,8 +3,9 @@
  * connection in a process serves all its callers. A lost connection loses nothing: the jobs are
  * read again once it is back.
  */
-import pg from "pg";
+
 import { statementName } from "../database/page.ts";
+import { createListener, type Pool } from "../database/pool.ts";
 
 /**
  * A job's state. `waiting`: the ledger has not decided. Then `reason` and `message` describe the
@@ -49,9 +50,6 @@ export const doneMark = "+";
 /** Delay before a lost connection is opened again. It spares a server that restarts. */
 const reconnectMs = 500;
 
-/** Time limit for opening a connection. */
-const connectTimeoutMs = 3_000;
-
 /** How often waiting callers read by themselves. It covers notifications lost with a connection. */
 const lookMs = 2_000;
 
@@ -60,7 +58,7 @@ const lookMs = 2_000;
  */
 export function createOutcomes(
   databaseUrl: string,
-  pool: pg.Pool,
+  pool: Pool,
   onError: (error: Error) => void,
 ): Outcomes {
   const watchers: Watchers = new Map();
@@ -68,15 +66,10 @@ export function createOutcomes(
     for (const watcher of watchers.get(id) ?? []) watcher(id, isDone);
   };
   let closed = false;
-  let client: pg.Client | null = null;
+  let client: ReturnType<typeof createListener> | null = null;
   const listen = async (): Promise<void> => {
     if (closed) return;
-    const next = new pg.Client({
-      connectionString: databaseUrl,
-      application_name: "outcomes",
-      keepAlive: true,
-      connectionTimeoutMillis: connectTimeoutMs,
-    });
+    const next = createListener(databaseUrl, "outcomes");
     const lost = (error?: Error) => {
       if (client !== next) return;
       client = null;
@@ -118,7 +111,7 @@ export function createOutcomes(
 /** The callbacks to notify, by job id. */
 type Watchers = Map<string, Set<(id: string, isDone: boolean) => void>>;
 
-function startWatch(pool: pg.Pool, watchers: Watchers, jobIds: readonly string[]): Watch {
+function startWatch(pool: Pool, watchers: Watchers, jobIds: readonly string[]): Watch {
   // A wake-up before the first sleep is remembered.
   let woken = false;
   let resume: (() => void) | null = null;
@@ -175,7 +168,7 @@ const readText = `SELECT id, state, reason, message, (state = 'ready' AND not_be
 
 /** `decided`: no job can change before `untilMs`. */
 async function readOutcomes(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   jobIds: readonly string[],
   untilMs: number,

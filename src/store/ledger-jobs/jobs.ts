@@ -4,9 +4,10 @@
  * An uncertain job is looked up before anything is sent again (POSTING-2). `done`, `refused` and
  * `abandoned` are final.
  */
-import type pg from "pg";
+
 import type { FirstInvoiceStatus } from "../../domain/subscriptions/organisation-settings.ts";
 import { statementName } from "../database/page.ts";
+import type { Pool } from "../database/pool.ts";
 import { outcomesChannel } from "./job-notifications.ts";
 
 /** What a job asks the ledger to do. */
@@ -128,7 +129,7 @@ export interface Taken<T> {
  * caller come first.
  */
 export async function takeInvoices(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   leaseMs: number,
 ): Promise<Taken<InvoiceToSend>> {
@@ -137,7 +138,7 @@ export async function takeInvoices(
 
 /** Takes credit notes, as `takeInvoices` takes invoices. */
 export async function takeCreditNotes(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   leaseMs: number,
 ): Promise<Taken<CreditNoteToSend>> {
@@ -153,7 +154,7 @@ export async function takeCreditNotes(
 
 /** Takes contacts, as `takeInvoices` takes invoices. */
 export async function takeContacts(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   leaseMs: number,
 ): Promise<Taken<ContactToSend>> {
@@ -168,7 +169,7 @@ export async function takeContacts(
 }
 
 async function take<T extends TakenRow>(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   kinds: readonly JobKind[],
   leaseMs: number,
@@ -212,7 +213,7 @@ async function take<T extends TakenRow>(
  * callers.
  */
 export async function reschedule(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   pauseMs: number,
   reason: string,
@@ -249,7 +250,7 @@ export const postingKinds = [
  * if there are none).
  */
 export async function readWaiting(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
 ): Promise<{ readonly waiting: number; readonly nextInMs: number | null }> {
   const { rows } = await pool.query<{ waiting: number; next_in_ms: number | null }>({
@@ -268,7 +269,7 @@ export async function readWaiting(
  * it, because nothing was decided. A retry starts from nothing.
  */
 export async function abandonContact(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   jobId: string,
 ): Promise<boolean> {

@@ -3,7 +3,7 @@
  * stale. A notification says which object to read and never its content. One more or a repeated one
  * does no harm (LEDGER-4).
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 
 /**
  * The synced kinds in the order of an incremental sync. A note's allocations come before their
@@ -129,7 +129,7 @@ interface TakenRow {
  * here since their change.
  */
 export async function dropNotifications(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   kind: SyncKind,
 ): Promise<void> {
@@ -141,7 +141,7 @@ export async function dropNotifications(
  * failed calls come after all others, one at a time. Null if there are none.
  */
 export async function claimNotifications(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
 ): Promise<ClaimedNotifications | null> {
   const { rows: due } = await pool.query<{ kind: SyncKind; is_alone: boolean }>({
@@ -174,7 +174,7 @@ export async function claimNotifications(
  * alone, the ledger answers again, so the others of its kind are read together.
  */
 export async function finishNotifications(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   { kind, hints, isAlone }: ClaimedNotifications,
   again: readonly string[],
@@ -213,7 +213,7 @@ export async function finishNotifications(
 
 // An object that always fails is alone again after one more failure.
 async function rejoinNotifications(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   kind: SyncKind,
 ): Promise<void> {
@@ -232,7 +232,7 @@ async function rejoinNotifications(
  * time.
  */
 export async function failNotifications(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   { kind, hints }: Pick<ClaimedNotifications, "kind" | "hints">,
   reason: string,
@@ -254,7 +254,7 @@ export async function failNotifications(
  * `keepsPauses` the pause stays, because nothing new was reported.
  */
 export async function leaveNotifications(
-  pool: Pick<pg.Pool, "query">,
+  pool: Pick<Pool, "query">,
   organisationId: string,
   kind: SyncKind,
   hints: readonly { readonly ledgerId: string; readonly changedAt: string | null }[],

@@ -2,13 +2,14 @@
  * The store of the posting workflow's activities: one organisation's waiting jobs and its
  * connection.
  */
-import type pg from "pg";
+
 import type {
   LedgerReferenceData,
   ReferenceDataKind,
 } from "../../domain/billing/ledger-validation.ts";
 import { findImported } from "../customers/customers.ts";
 import type { Encryption } from "../database/encryption.ts";
+import type { Pool } from "../database/pool.ts";
 import {
   type ConnectionState,
   pauseConnection,
@@ -58,7 +59,7 @@ export interface PostingStore {
 export type OpenPosting = (organisationId: string) => PostingStore;
 
 /** Binds posting to a pool. `sealing` decrypts the connections' secrets. */
-export function createPosting(pool: pg.Pool, sealing: Encryption): OpenPosting {
+export function createPosting(pool: Pool, sealing: Encryption): OpenPosting {
   return (organisationId) => ({
     organisationId,
     connection: () => readConnection(pool, sealing, organisationId),

@@ -1,5 +1,5 @@
 /** Finds stale jobs: waiting work without a worker. The dispatcher starts their workflows. */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 import { postingKinds } from "./jobs.ts";
 
 /**
@@ -49,7 +49,7 @@ interface StaleJobRow {
  * version are skipped, and each is reported to `onUnknown`.
  */
 export async function findStaleJobs(
-  pool: pg.Pool,
+  pool: Pool,
   graceMs: number,
   onUnknown: (kind: string) => void = () => undefined,
 ): Promise<readonly StaleJobs[]> {

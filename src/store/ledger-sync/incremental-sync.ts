@@ -3,7 +3,7 @@
  * cursors, kind by kind, so that a lost webhook loses nothing (LEDGER-4). It also stores until when
  * the ledger must not be called.
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 import { type SyncKind, syncKinds, takenAt } from "../ledger-jobs/pending-notifications.ts";
 
 /**
@@ -69,7 +69,7 @@ const firstSyncAt = (syncIntervalMs: string): string =>
  * the connection leads to another tenant by now, everything is read again.
  */
 export async function readSyncState(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   syncIntervalMs: number,
 ): Promise<SyncState> {
@@ -118,10 +118,7 @@ interface SyncPageRow {
  * The next page of the running sync, or the first page of one that is due. Null if neither exists,
  * or if its page has just failed.
  */
-export async function claimSyncPage(
-  pool: pg.Pool,
-  organisationId: string,
-): Promise<SyncPage | null> {
+export async function claimSyncPage(pool: Pool, organisationId: string): Promise<SyncPage | null> {
   const begun = await pool.query({
     name: "begin_sync",
     text: `UPDATE ledger_sync_cursors SET sync_kind = '${syncKinds[0]}', sync_cursor = NULL, began_at = clock_timestamp(),
@@ -147,7 +144,7 @@ export async function claimSyncPage(
 
 // In Xero an invoice's change time does not move if it is sent when partly paid. Lists and webhooks
 // do not report it.
-async function hintPartPaid(pool: pg.Pool, organisationId: string): Promise<void> {
+async function hintPartPaid(pool: Pool, organisationId: string): Promise<void> {
   await pool.query({
     name: "hint_part_paid",
     text: `WITH due AS (
@@ -197,7 +194,7 @@ WHERE s.organisation_id = $1 AND s.sync_kind = $2 AND s.sync_cursor IS NOT DISTI
  * `syncIntervalMs`.
  */
 export async function endPage(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   page: SyncPage,
   { cursor, highWater, changed }: SweptPage,
@@ -222,7 +219,7 @@ export async function endPage(
 
 /** Pauses the running sync for `delayMs`, because its page failed. */
 export async function failSyncPage(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   delayMs: number,
 ): Promise<void> {
@@ -239,7 +236,7 @@ export async function failSyncPage(
  * sync keeps its reason and its number of failures until it continues.
  */
 export async function rescheduleSync(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   put: { readonly delayMs: number; readonly reason: string; readonly isFailure: boolean } | null,
 ): Promise<void> {
@@ -258,7 +255,7 @@ export async function rescheduleSync(
  * organisations and returns ids only.
  */
 export async function findMirrors(
-  pool: pg.Pool,
+  pool: Pool,
   after: string | null,
   limit: number,
   syncIntervalMs: number,
@@ -277,7 +274,7 @@ export async function findMirrors(
 
 /** Of these organisations, those with a due notification whose ledger may be called now. */
 export async function findWithNotifications(
-  pool: pg.Pool,
+  pool: Pool,
   organisationIds: readonly string[],
 ): Promise<readonly string[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
@@ -294,7 +291,7 @@ export async function findWithNotifications(
 const isAskable =
   "c.disconnected_at IS NULL AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)";
 
-async function beginMirrors(pool: pg.Pool, syncIntervalMs: number): Promise<void> {
+async function beginMirrors(pool: Pool, syncIntervalMs: number): Promise<void> {
   await pool.query({
     name: "begin_mirrors",
     text: `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)

@@ -2,7 +2,7 @@
  * Stores notifications from the ledger's webhooks for the organisations connected to those tenants,
  * if the object may be theirs (LEDGER-4).
  */
-import type pg from "pg";
+import type { Pool } from "../database/pool.ts";
 import {
   dropNotifications,
   leaveNotifications,
@@ -25,7 +25,7 @@ export interface ReceivedNotification {
  * what they missed.
  */
 export async function recordNotifications(
-  pool: pg.Pool,
+  pool: Pool,
   hints: readonly ReceivedNotification[],
 ): Promise<readonly string[]> {
   if (hints.length === 0) return [];

@@ -2,9 +2,8 @@
  * Syncs credit notes that people changed in the ledger, with their allocations. Each is written
  * separately, if our state is older (LEDGER-4).
  */
-import type pg from "pg";
 import { lockInOrder } from "../database/lock-order.ts";
-import { inTransaction } from "../database/pool.ts";
+import { inTransaction, type Pool } from "../database/pool.ts";
 import { type ObservedNoteState, saveObservedNote } from "../documents/credit-note-state.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
@@ -34,7 +33,7 @@ interface NoteRow {
  * people added or removed. One whose amounts do not fit the columns here keeps its state.
  */
 export async function syncCreditNotes(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   looked: readonly ObservedCreditNote[],
   askedAt: string,
@@ -56,7 +55,7 @@ export async function syncCreditNotes(
 }
 
 async function followNote(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   { id, ledger_id: ledgerId, subscription_id: subscriptionId }: NoteRow,
   note: ObservedCreditNote,

@@ -1,5 +1,4 @@
 /** Syncs customers with their contacts that people changed in the ledger (CUSTOMER-5). */
-import type pg from "pg";
 import type { Customer } from "../../domain/customers/customer.ts";
 import {
   type ObservedContactState,
@@ -7,8 +6,13 @@ import {
   syncContact,
 } from "../../domain/customers/sync-contact.ts";
 import { lockInOrder } from "../database/lock-order.ts";
-import { inTransaction, isDatabaseError, uniqueViolation } from "../database/pool.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import {
+  inTransaction,
+  isDatabaseError,
+  type Pool,
+  type Transaction,
+  uniqueViolation,
+} from "../database/pool.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import { type Followed, joinSynced, nothingSynced } from "../ledger-jobs/observed-state.ts";
 import { leaveNotifications } from "../ledger-jobs/pending-notifications.ts";
@@ -35,7 +39,7 @@ interface SyncedRow {
  * skipped.
  */
 export async function syncContacts(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   looked: readonly ObservedContact[],
 ): Promise<Followed> {
@@ -55,7 +59,7 @@ export async function syncContacts(
 }
 
 async function follow(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   contact: ObservedContact,
 ): Promise<Followed> {
@@ -71,7 +75,7 @@ async function follow(
 }
 
 async function write(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   contact: ObservedContact,
 ): Promise<boolean> {
@@ -119,7 +123,7 @@ async function write(
 }
 
 async function isCustomer(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   contactId: string | null,
 ): Promise<boolean> {
@@ -137,7 +141,7 @@ async function isCustomer(
  * contact is observed again. Returns how many changed.
  */
 export async function loseContacts(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   contactIds: readonly string[],
 ): Promise<number> {

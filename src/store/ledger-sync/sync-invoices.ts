@@ -3,11 +3,9 @@
  * row is written only if our state is older. A row that was written since the ledger was queried,
  * or that a job is posting, is left (LEDGER-4).
  */
-import type pg from "pg";
 import { lockInOrder, lockSubscriptions } from "../database/lock-order.ts";
-import { inTransaction } from "../database/pool.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import type { ObservedInvoiceState } from "../documents/credit-note-state.ts";
-import type { Client } from "../documents/issue-documents.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import {
@@ -64,7 +62,7 @@ interface EvaluatedRow {
  * shows the error.
  */
 export async function syncInvoices(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   looked: readonly ObservedInvoice[],
   askedAt: string,
@@ -86,7 +84,7 @@ export async function syncInvoices(
 }
 
 async function writeInvoices(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   looked: readonly ObservedInvoice[],
   askedAt: string,
@@ -137,7 +135,7 @@ WITH judged AS (
 SELECT verdict FROM judged`;
 
 async function leaveUnfit(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   { id, updatedAt }: ObservedInvoice,
   askedAt: string,
@@ -167,7 +165,7 @@ SELECT ledger_id, is_busy FROM judged`;
  * written since `askedAt`, or that a job is posting, is read again.
  */
 export async function loseDocuments(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   kind: DocumentKind,
   ledgerIds: readonly string[],
@@ -188,7 +186,7 @@ export async function loseDocuments(
 
 /** The numbers of our documents, by their ids in the ledger. */
 export async function findNumbers(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   kind: DocumentKind,
   ledgerIds: readonly string[],

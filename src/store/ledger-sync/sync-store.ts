@@ -2,8 +2,9 @@
  * The store of the ledger sync's activities: what to read in one organisation's ledger, and what
  * was observed there.
  */
-import type pg from "pg";
+
 import type { Encryption } from "../database/encryption.ts";
+import type { Pool } from "../database/pool.ts";
 import {
   type ConnectionState,
   pauseConnection,
@@ -94,7 +95,7 @@ export interface LedgerSync {
  * time between two incremental syncs.
  */
 export function createLedgerSync(
-  pool: pg.Pool,
+  pool: Pool,
   sealing: Encryption,
   syncIntervalMs: number,
 ): LedgerSync {

@@ -2,8 +2,8 @@
  * Stores changes of units. A decision is written with every document that it issues. A repeat of
  * the request finds it again (IDEMPOTENCY-2).
  */
+
 import { strict as assert } from "node:assert";
-import type pg from "pg";
 import type { InvoiceLineDraft } from "../../domain/billing/invoice.ts";
 import { prorationLine } from "../../domain/billing/invoice-lines.ts";
 import { nextDueDate } from "../../domain/billing/renewal.ts";
@@ -17,7 +17,8 @@ import {
   updateSubscriptions,
 } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
-import { type Client, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
+import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 import { amendInvoice } from "../documents/save-amendment.ts";
 
 /**
@@ -77,7 +78,7 @@ const columns = `id, subscription_id, to_units, invoice_id, renewal_invoice_id, 
 
 /** Applies the change that `decide` decides. A refusal by `decide` leaves everything as it was. */
 export async function applyUnitsChange(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   asked: UnitsChangeOrder,
   decide: (state: BillingState) => UnitsDecision,
@@ -95,7 +96,7 @@ export async function applyUnitsChange(
 
 /** Loads the change with this id. It must exist. */
 export async function getUnitsChange(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   id: string,
 ): Promise<AppliedUnitsChange> {
@@ -114,7 +115,7 @@ export async function getUnitsChange(
  * than that start. Until then the response stored with the key answers.
  */
 async function findRepeated(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   requestId: string | null,
 ): Promise<ChangeRow | null> {
@@ -129,7 +130,7 @@ async function findRepeated(
 }
 
 async function saveChange(
-  client: Client,
+  client: Transaction,
   state: BillingState,
   asked: UnitsChangeOrder,
   decision: UnitsDecision,
@@ -220,7 +221,7 @@ async function saveChange(
  * until that invoice exists.
  */
 async function deferLine(
-  client: Client,
+  client: Transaction,
   { organisation, subscription, period }: BillingState,
   line: InvoiceLineDraft,
   invoiceId: string | null,
@@ -253,7 +254,7 @@ async function deferLine(
 
 // Uses the database's time, also in a sandbox: an idempotency key's 24 hours are real hours.
 async function insertChange(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   fromUnits: number,
   change: AppliedUnitsChange,

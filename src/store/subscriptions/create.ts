@@ -2,7 +2,6 @@
  * Creates subscriptions. One read loads the facts for the decision. One statement writes the
  * subscription, its periods, its invoices under reserved numbers, and a job for each document.
  */
-import type pg from "pg";
 import { startOfDay } from "../../domain/calendar/civil-date.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { CreationDecision, CreationFacts } from "../../domain/subscriptions/create.ts";
@@ -21,7 +20,7 @@ import {
 } from "../catalogue/catalogue.ts";
 import { type CustomerRow, customerListing, readCustomer } from "../customers/customers.ts";
 import { newId } from "../database/ids.ts";
-import { isDatabaseError, repeatBrokenOff, uniqueViolation } from "../database/pool.ts";
+import { isDatabaseError, type Pool, repeatBrokenOff, uniqueViolation } from "../database/pool.ts";
 import {
   decimalText,
   documentNumber,
@@ -71,7 +70,7 @@ const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text,
 
 /** Loads the facts of a creation in one read (CREATE-1). */
 export async function loadCreation(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   query: CreationQuery,
 ): Promise<LoadedCreation> {
@@ -176,7 +175,7 @@ SELECT count(*)::int AS saved FROM subscription`;
  * (IDEMPOTENCY-7).
  */
 export async function saveCreation(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   creation: CreationToSave,
 ): Promise<CreationSave> {

@@ -3,7 +3,6 @@
  * before sending, a refusal, or the end itself. Each outcome is one transaction. The last one
  * notifies waiting callers.
  */
-import type pg from "pg";
 import type { DocumentStatus } from "../../domain/billing/invoice.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
@@ -18,8 +17,7 @@ import { loadStates } from "../billing/billing-state.ts";
 import { holdOrganisation } from "../billing/locked-subscription.ts";
 import { leavesDocuments } from "../billing/save-billing.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import { inTransaction } from "../database/pool.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { loadNextPeriodLines, reverseNextPeriod } from "../documents/reversals.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
@@ -71,7 +69,7 @@ export interface RecordTermination {
 }
 
 /** Binds the outcomes to a pool and an organisation. */
-export function createRecordTermination(pool: pg.Pool, organisationId: string): RecordTermination {
+export function createRecordTermination(pool: Pool, organisationId: string): RecordTermination {
   return {
     removed: (held, removed) => saveRemoved(pool, organisationId, held, removed),
     drop: (held) => inTransaction(pool, (client) => drop(client, organisationId, held)),
@@ -84,7 +82,7 @@ export function createRecordTermination(pool: pg.Pool, organisationId: string): 
 
 /** The removal stands even if the ledger's amounts do not fit the columns here. */
 async function saveRemoved(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   held: HeldRemoval,
   removed: Removed,
@@ -111,7 +109,7 @@ async function saveRemoved(
  * under the subscription's lock, because an operator may retry a refused invoice at this moment.
  */
 async function drop(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   held: HeldRemoval,
 ): Promise<{ readonly raised: boolean } | null> {
@@ -149,7 +147,7 @@ async function drop(
 
 /** Makes the job ready for its next step, if this attempt still holds the lease. */
 async function takeBack(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { terminationId, attempt }: HeldTermination,
 ): Promise<boolean> {
@@ -187,7 +185,7 @@ interface SyncedRemoval {
 
 /** Removes the renewal invoice and reverses the rest of its period in one transaction (END-7). */
 async function syncRemoved(
-  client: Client,
+  client: Transaction,
   organisation: OrganisationSettings,
   { terminationId, subscriptionId, step, isAhead }: HeldRemoval,
   { outcome, status, told }: SyncedRemoval,
@@ -226,7 +224,7 @@ FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id`;
  * credit skipped the invoice while its removal was planned.
  */
 async function saveLeft(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   held: HeldRemoval,
   because: LeftBecause,
@@ -276,7 +274,7 @@ async function saveLeft(
  * ended.
  */
 async function finish(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   held: HeldTermination,
   when: EndWhen,

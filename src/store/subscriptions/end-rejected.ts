@@ -3,15 +3,13 @@
  * stay and removed ones stay removed. The subscription continues and is billed for the period that
  * it continues into (END-4).
  */
-import type pg from "pg";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
 import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { holdOrganisation } from "../billing/locked-subscription.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import { inTransaction } from "../database/pool.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { loadNextPeriodLines } from "../documents/reversals.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
@@ -52,7 +50,7 @@ SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
  * reissued and must be posted.
  */
 export async function saveRefused(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   held: HeldRemoval,
   refused: RemovalRefused,
@@ -78,7 +76,7 @@ export async function saveRefused(
 }
 
 async function writeRefused(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { terminationId, attempt, step, number }: HeldRemoval,
   { reason, message, invoice: told }: RemovalRefused,
@@ -117,7 +115,7 @@ SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
  * end began cannot be billed with it. `message` says why. The result is that of `saveRefused`.
  */
 export async function refuseLast(
-  client: Client,
+  client: Transaction,
   organisation: OrganisationSettings,
   held: HeldTermination,
   message: string,
@@ -129,7 +127,7 @@ export async function refuseLast(
 
 /** Continues the subscription and bills the period that it continues into (END-4). */
 async function goOn(
-  client: Client,
+  client: Transaction,
   organisation: OrganisationSettings,
   { terminationId, subscriptionId }: HeldTermination,
 ): Promise<boolean> {

@@ -3,9 +3,10 @@
  * write the end. Its states are those in `ledger-jobs/jobs.ts`. A removal reads the ledger first,
  * so one whose answer was lost is simply tried again (LEDGER-3).
  */
-import type pg from "pg";
+
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
 import type { Encryption } from "../database/encryption.ts";
+import type { Pool } from "../database/pool.ts";
 import {
   type ConnectionState,
   pauseConnection,
@@ -61,7 +62,7 @@ export interface TerminationStore extends RecordTermination {
 export type OpenTerminations = (organisationId: string) => TerminationStore;
 
 /** Binds terminations to a pool. `sealing` decrypts the connections' secrets. */
-export function createTerminations(pool: pg.Pool, sealing: Encryption): OpenTerminations {
+export function createTerminations(pool: Pool, sealing: Encryption): OpenTerminations {
   return (organisationId) => ({
     ...createRecordTermination(pool, organisationId),
     connection: () => readConnection(pool, sealing, organisationId),
@@ -84,7 +85,7 @@ interface StateRow {
 }
 
 async function look(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   terminationId: string,
 ): Promise<TerminationState | null> {
@@ -152,7 +153,7 @@ FROM taken JOIN terminations e ON e.organisation_id = $1 AND e.id = taken.id LEF
 ) next ON true`;
 
 async function take(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   terminationId: string,
   leaseMs: number,
@@ -195,7 +196,7 @@ async function take(
 }
 
 async function release(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   { terminationId, attempt }: HeldTermination,
   delayMs: number,

@@ -2,7 +2,7 @@
  * Stores ends of subscriptions. Without removals an end is written at once. Otherwise a termination
  * with its removals and a job are written. A repeat of the request finds either.
  */
-import type pg from "pg";
+
 import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import {
@@ -19,7 +19,7 @@ import {
   updateSubscriptions,
 } from "../billing/locked-subscription.ts";
 import { leavesDocuments, saveCharges } from "../billing/save-billing.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
 import { loadNextPeriodLines } from "../documents/reversals.ts";
 
 /**
@@ -50,7 +50,7 @@ export type TerminationOutcome =
 
 /** Ends the subscription as `decide` decides. A refusal by `decide` leaves everything as it was. */
 export async function createTermination(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   asked: TerminationRequest,
   decide: (facts: EndFacts) => EndDecision,
@@ -93,7 +93,7 @@ export async function createTermination(
 
 /** Writes a subscription that is over or set to end, and issues its outstanding charges (END-6). */
 export async function writeEnded(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   currentPeriod: number,
   ended: EndedSubscription,
@@ -109,7 +109,7 @@ export async function writeEnded(
  * (IDEMPOTENCY-5).
  */
 export async function reportTermination(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   terminationId: string,
 ): Promise<void> {
@@ -133,7 +133,7 @@ interface EarlierRow {
  * requests, not for itself (IDEMPOTENCY-5).
  */
 async function findRepeated(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { requestId, terminationId }: TerminationRequest,
 ): Promise<EarlierRow | null> {
@@ -182,7 +182,7 @@ interface OpenRow {
 
 /** The invoices of a subscription that are not removed, newest first. */
 async function loadOpenInvoices(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   subscriptionId: string,
 ): Promise<readonly OpenInvoice[]> {
@@ -229,7 +229,7 @@ SELECT ending.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM endi
  * subscription until it is decided.
  */
 async function insertTermination(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   asked: TerminationRequest,
   decision: Pick<EndDecision & { readonly kind: "ends" }, "removals" | "onlyUnsent"> | null,

@@ -2,17 +2,14 @@
  * Loads the invoices that ends removed, with what they billed, and reissues them (RESTORE-3,
  * END-4).
  */
+
 import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
 import { takeOverUsage } from "../billing/billed-usage.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
+import type { Transaction } from "../database/pool.ts";
 import { type InvoiceRow, invoiceListing, readInvoice } from "../documents/invoices.ts";
-import {
-  type Client,
-  type Issuing,
-  issueCreditNotes,
-  issueInvoices,
-} from "../documents/issue-documents.ts";
+import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 
 interface RemovedRow extends InvoiceRow {
   period_index: number;
@@ -46,7 +43,7 @@ export interface RemovedQuery {
 
 /** The invoices that ends removed and that are not reissued, oldest first. */
 export async function loadRemoved(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { subscriptionId, currentPeriod, terminationId }: RemovedQuery,
 ): Promise<readonly RemovedInvoice[]> {
@@ -72,7 +69,7 @@ function readRemoved(row: RemovedRow): RemovedInvoice {
 
 /** Reissues the invoices. It passes the ids of the jobs to `watch` before it writes anything. */
 export async function reissueInvoices(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   subscriptionId: string,
   { periods, invoices, creditNote }: Reissued,
@@ -106,7 +103,7 @@ export async function reissueInvoices(
 
 /** Moves deferred lines from a removed invoice to the one that replaces it. */
 async function takeOverDeferred(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   replaced: readonly { readonly id: string; readonly replaces: string }[],
 ): Promise<void> {

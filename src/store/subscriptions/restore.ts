@@ -2,8 +2,8 @@
  * Stores restorations. A decision is written with every reissued document in one transaction. A
  * repeat of the request finds it again (IDEMPOTENCY-2).
  */
+
 import { strict as assert } from "node:assert";
-import type pg from "pg";
 import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
 import type { Restoration, RestorationFacts } from "../../domain/subscriptions/restore.ts";
 import {
@@ -12,7 +12,7 @@ import {
   updateSubscriptions,
 } from "../billing/locked-subscription.ts";
 import { newId } from "../database/ids.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
 import { loadNextPeriodLines } from "../documents/reversals.ts";
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 
@@ -52,7 +52,7 @@ interface EarlierRow {
  * Restores the subscription as `decide` decides. A refusal by `decide` leaves everything as it was.
  */
 export async function createRestoration(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   asked: RestorationRequest,
   decide: (facts: RestorationFacts) => Restoration,
@@ -73,7 +73,7 @@ export async function createRestoration(
 
 /** An idempotency key lives 24 hours. Afterwards it stands for another request (IDEMPOTENCY-6). */
 async function findRepeated(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   requestId: string | null,
 ): Promise<EarlierRow | null> {
@@ -87,7 +87,7 @@ async function findRepeated(
   return rows[0] ?? null;
 }
 
-async function loadFacts(client: Client, state: BillingState): Promise<RestorationFacts> {
+async function loadFacts(client: Transaction, state: BillingState): Promise<RestorationFacts> {
   const { organisation, subscription, period } = state;
   const query = {
     subscriptionId: subscription.id,
@@ -107,7 +107,7 @@ async function loadFacts(client: Client, state: BillingState): Promise<Restorati
 
 /** Writes the restoration and returns the ids of its jobs. */
 async function saveRestoration(
-  client: Client,
+  client: Transaction,
   state: BillingState,
   asked: RestorationRequest,
   restoration: Restoration,
@@ -132,7 +132,7 @@ async function saveRestoration(
 // Takes its number from the terminations' sequence, so that comparing numbers shows which came
 // later. Uses the database's time, also in a sandbox: an idempotency key's 24 hours are real hours.
 async function insertRestoration(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   jobIds: readonly string[],
   { subscriptionId, requestId, requestHash }: RestorationRequest,

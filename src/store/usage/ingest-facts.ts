@@ -2,6 +2,7 @@
  * Loads the facts that usage is evaluated with: the batch's subscriptions, and the organisation's
  * meters with their plans. Meters are cached for each catalogue version.
  */
+
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { MeterStatus } from "../../domain/catalogue/meter.ts";
 import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
@@ -10,7 +11,7 @@ import type {
   ReportableSubscription,
   UsageFacts,
 } from "../../domain/usage/ingest.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import type { Transaction } from "../database/pool.ts";
 
 /** A subscription to evaluate usage with, and whether nothing is due for it. */
 export interface LoadedSubscription extends ReportableSubscription {
@@ -49,7 +50,7 @@ const subscriptionsText = `SELECT o.catalogue_version, (SELECT string_agg(s.told
  * after any concurrent close or end.
  */
 export async function loadReportable(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   ids: readonly string[],
 ): Promise<LoadedSubscriptions> {
@@ -100,7 +101,7 @@ function readSubscription(told: string): LoadedSubscription {
 /** A cache of organisations' meters. Each catalogue version is read once. */
 export interface MeterCatalogue {
   /** The meters of this catalogue version, or of a later one. */
-  meters(client: Client, organisationId: string, catalogueVersion: string): Promise<Meters>;
+  meters(client: Transaction, organisationId: string, catalogueVersion: string): Promise<Meters>;
 }
 
 /**
@@ -134,7 +135,7 @@ interface MeterRow {
 }
 
 async function loadMeters(
-  client: Client,
+  client: Transaction,
   organisationId: string,
 ): Promise<Meters & { readonly version: string }> {
   const { rows } = await client.query<MeterRow>({

@@ -3,7 +3,6 @@
  * goes on the bill that is open while its lock is held. Every batch takes the same steps in the
  * same order, so that no two batches deadlock (USAGE-11).
  */
-import type pg from "pg";
 import {
   describeVerdict,
   type EvaluatedUsage,
@@ -21,8 +20,7 @@ import { holdOrganisation } from "../billing/locked-subscription.ts";
 import { lockToStore } from "../billing/usage-locks.ts";
 import { isId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
-import { inTransaction } from "../database/pool.ts";
-import type { Client } from "../documents/issue-documents.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import {
   createMeterCatalogue,
   type LoadedSubscription,
@@ -59,7 +57,7 @@ type Tried =
   | { readonly kind: "unlocked"; readonly ids: readonly string[] };
 
 /** Binds ingestion to a pool. It caches meters. */
-export function createStoreUsage(pool: pg.Pool): StoreUsage {
+export function createStoreUsage(pool: Pool): StoreUsage {
   const catalogue = createMeterCatalogue();
   return async (organisationId, reported, now) => {
     // An id that is no UUID names no subscription, and the database is not queried for it
@@ -90,7 +88,11 @@ function begin({ subscriptionIds, locked }: Batch): string {
   return locked.size > 0 ? beginText : `${beginText}; ${lockToStore(subscriptionIds)}`;
 }
 
-async function tryBatch(client: Client, catalogue: MeterCatalogue, batch: Batch): Promise<Tried> {
+async function tryBatch(
+  client: Transaction,
+  catalogue: MeterCatalogue,
+  batch: Batch,
+): Promise<Tried> {
   const { organisationId, reported, subscriptionIds, now, locked } = batch;
   if (locked.size > 0) {
     // The organisation before its subscriptions. A settings switch locks it exclusively, and writes
@@ -151,7 +153,7 @@ const insertText = `INSERT INTO usage_events (organisation_id, event_id, subscri
 
 /** Inserts the events whose ids are free. Returns the ids that were free. */
 async function insertEvents(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   events: readonly UsageEvent[],
   now: Date,
@@ -200,7 +202,7 @@ const storedText = `SELECT string_agg(concat_ws(' ', asked.place, e.told), ',') 
  * batch stored meanwhile.
  */
 async function loadStored(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   eventIds: readonly string[],
 ): Promise<ReadonlyMap<string, UsageDetails>> {
@@ -228,7 +230,7 @@ async function loadStored(
 
 /** Marks late usage as due. The subscriptions' rows are locked, and nothing was due for them. */
 async function setDue(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   subscriptions: readonly LoadedSubscription[],
   now: Date,

@@ -2,7 +2,7 @@
  * Finds the currencies that an organisation's catalogue is priced in, with the entries that use
  * them.
  */
-import type pg from "pg";
+import type { Pool } from "../../database/pool.ts";
 
 /**
  * A currency with its plans and charges: up to ten names such as `plan team`, and the total number.
@@ -18,7 +18,7 @@ const namedAtMost = 10;
 
 /** Returns the currencies of all plans and charges that are not inactive. */
 export async function findCatalogueCurrencies(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
 ): Promise<readonly CatalogueCurrency[]> {
   const { rows } = await pool.query<CatalogueCurrency>({

@@ -2,7 +2,7 @@
  * Writes and lists plans, charges and meters for the admin API. This file has what is the same for
  * all three.
  */
-import type pg from "pg";
+
 import type { MeterStatus } from "../../../domain/catalogue/meter.ts";
 import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
 import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
@@ -15,13 +15,14 @@ import {
   type Page,
   type PageRequest,
 } from "../../database/page.ts";
+import type { AnyRow, Pool } from "../../database/pool.ts";
 import {
   type Actor,
   type Change,
   type Changed,
   type Changes,
   isTaken,
-  type Transaction,
+  type PrismaTransaction,
 } from "../changes.ts";
 
 /** Fields that every catalogue entry has. */
@@ -73,8 +74,16 @@ export interface CatalogueKind<T extends CatalogueEntry, View> {
   readonly targetKind: "plan" | "charge" | "meter";
   readonly entryOf: (view: View) => T;
   readonly usesOf: (view: View) => number;
-  readonly insert: (transaction: Transaction, organisationId: string, entry: T) => Promise<void>;
-  readonly replace: (transaction: Transaction, organisationId: string, entry: T) => Promise<void>;
+  readonly insert: (
+    transaction: PrismaTransaction,
+    organisationId: string,
+    entry: T,
+  ) => Promise<void>;
+  readonly replace: (
+    transaction: PrismaTransaction,
+    organisationId: string,
+    entry: T,
+  ) => Promise<void>;
   /** The part of the entry that is logged and compared, in the form that `logged` returns. */
   readonly snapshot: (entry: T) => object;
   /** The fields that determine billing. They cannot change once the entry is used. CATALOGUE-3. */
@@ -87,8 +96,8 @@ export interface CatalogueKind<T extends CatalogueEntry, View> {
 }
 
 /** Creates the store of one kind over changes. */
-export function createCatalogueStore<Row extends pg.QueryResultRow, T extends CatalogueEntry, View>(
-  pool: pg.Pool,
+export function createCatalogueStore<Row extends AnyRow, T extends CatalogueEntry, View>(
+  pool: Pool,
   { run }: Changes,
   listing: Listing<Row, View>,
   kind: CatalogueKind<T, View>,
@@ -175,7 +184,10 @@ function conditions({
  * A count after this call includes every use of an entry. Caches of the catalogue compare its
  * version to detect a change.
  */
-async function holdCatalogue(transaction: Transaction, organisationId: string): Promise<void> {
+async function holdCatalogue(
+  transaction: PrismaTransaction,
+  organisationId: string,
+): Promise<void> {
   await transaction.organisation.update({
     where: { id: organisationId },
     data: { catalogueVersion: { increment: 1 } },

@@ -1,10 +1,11 @@
 /** Writes and lists charges for the admin API. */
-import type pg from "pg";
+
 import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import type { Charge } from "../../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../../domain/money/decimal.ts";
 import { type ChargeRow, chargeListing, readCharge } from "../../catalogue/catalogue.ts";
 import type { Listing } from "../../database/page.ts";
+import type { Pool } from "../../database/pool.ts";
 import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
 
@@ -23,7 +24,7 @@ const chargeViews: Listing<ChargeRow & { invoice_lines: number }, AdminCharge> =
 
 /** Creates the charge store over changes. */
 export function createChargeStore(
-  pool: pg.Pool,
+  pool: Pool,
   changes: Changes,
 ): CatalogueStore<Charge, AdminCharge> {
   const record = (charge: Charge) => ({ ...charge, price: formatDecimal(charge.price) });

@@ -1,7 +1,8 @@
 /** Writes and lists meters for the admin API. */
-import type pg from "pg";
+
 import type { Meter } from "../../../domain/catalogue/meter.ts";
 import type { Listing } from "../../database/page.ts";
+import type { Pool } from "../../database/pool.ts";
 import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
 
@@ -55,7 +56,7 @@ const namedText = `SELECT ${meterViews.columns} FROM ${meterViews.from}
   WHERE t.organisation_id = $1 AND (t.code = ANY ($2) OR t.id::text = ANY ($3))`;
 
 /** Creates the meter store over changes. */
-export function createMeterStore(pool: pg.Pool, changes: Changes): MeterStore {
+export function createMeterStore(pool: Pool, changes: Changes): MeterStore {
   const store = createCatalogueStore(pool, changes, meterViews, {
     targetKind: "meter",
     entryOf: ({ meter }) => meter,

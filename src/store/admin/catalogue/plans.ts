@@ -1,11 +1,12 @@
 /** Writes and lists plans, with their tiers and meters, for the admin API. */
-import type pg from "pg";
+
 import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import { checkMeteredPlan, type MeteredPlan } from "../../../domain/catalogue/meter.ts";
 import { type PlanRow, planListing, readPlan } from "../../catalogue/catalogue.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../../catalogue/meters.ts";
 import { insertPlanPrices, planRecord } from "../../catalogue/plan-writes.ts";
 import type { Listing } from "../../database/page.ts";
+import type { Pool } from "../../database/pool.ts";
 import type { Changes } from "../changes.ts";
 import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
 
@@ -30,7 +31,7 @@ const planViews: Listing<
 
 /** Creates the plan store over changes. */
 export function createPlanStore(
-  pool: pg.Pool,
+  pool: Pool,
   changes: Changes,
 ): CatalogueStore<MeteredPlan, AdminPlan> {
   return createCatalogueStore(pool, changes, planViews, {

@@ -2,10 +2,11 @@
  * Lists documents for operators, invoices and credit notes together. Each shows the last ledger job
  * for it and the ledger's answer. ADMIN-6.
  */
-import type pg from "pg";
+
 import type { DocumentStatus } from "../../../domain/billing/invoice.ts";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
+import type { Pool } from "../../database/pool.ts";
 import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
 
 /** Invoices and credit notes. */
@@ -206,7 +207,7 @@ const idsText = `WITH open AS (
  * read is shown in its new state. Refuses `invalid_parameter`, param `starting_after`.
  */
 export async function listDocuments(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   states: readonly DocumentState[],
   page: PageRequest,

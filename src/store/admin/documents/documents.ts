@@ -1,7 +1,8 @@
 /** Lists documents with a failed or waiting job, and retries them. */
-import type pg from "pg";
+
 import { isId } from "../../database/ids.ts";
 import { getOne, type Page, type PageRequest } from "../../database/page.ts";
+import type { Pool } from "../../database/pool.ts";
 import type { Actor, Changes } from "../changes.ts";
 import {
   type AdminDocument,
@@ -24,7 +25,7 @@ export interface DocumentStore {
 }
 
 /** Creates the document store over changes. */
-export function createDocumentStore(pool: pg.Pool, { runOnClient }: Changes): DocumentStore {
+export function createDocumentStore(pool: Pool, { runOnClient }: Changes): DocumentStore {
   return {
     get: async (organisationId, id) =>
       isId(id) ? getOne(pool, organisationId, documentListing, id) : null,

@@ -2,14 +2,15 @@
  * Retries what the ledger refused of a document, or makes its waiting job due at once. The change
  * and its ledger job are written in one transaction. ADMIN-6, POSTING-1.
  */
+
 import { strict as assert } from "node:assert";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import { holdOrganisation } from "../../billing/locked-subscription.ts";
 import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import { getOne } from "../../database/page.ts";
+import type { Transaction } from "../../database/pool.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";
-import type { Client } from "../../documents/issue-documents.ts";
 import { invalidateReferenceData } from "../../ledger-connection/reference-data.ts";
 import { lackingChanges } from "../../ledger-jobs/abandon-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
@@ -33,7 +34,7 @@ export type RetryOutcome =
  * Returns the changes for the audit log.
  */
 export async function retryDocument(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   id: string,
 ): Promise<Changed<RetryOutcome | null>> {
@@ -57,7 +58,7 @@ export async function retryDocument(
 
 /** Locks the document's subscription and reads the document again. */
 async function lockDocument(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   id: string,
 ): Promise<AdminDocument | null> {
@@ -108,7 +109,7 @@ function workOf(organisationId: string, document: AdminDocument, jobId: string):
 }
 
 async function bringForward(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   document: AdminDocument,
 ): Promise<Changed<RetryOutcome>> {
@@ -143,7 +144,7 @@ const prefixes: Readonly<Record<DocumentKind, string>> = {
  * document. INVARIANT-2.
  */
 async function reserveNumber(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   kind: DocumentKind,
 ): Promise<string> {
@@ -196,7 +197,7 @@ const mapTexts: Readonly<Record<DocumentKind, string>> = {
  * have repaired the ledger, so its reference data is invalidated.
  */
 async function mapLines(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { id, kind, reason }: AdminDocument,
 ): Promise<void> {
@@ -206,7 +207,7 @@ async function mapLines(
 }
 
 async function retryCreation(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   document: AdminDocument,
 ): Promise<Changed<RetryOutcome>> {
@@ -256,7 +257,7 @@ const nameAgainText = `UPDATE unit_changes c SET job_ids = c.job_ids || $4::uuid
   WHERE c.organisation_id = $1 AND c.id IN (${lackingChanges})`;
 
 async function retryAmendment(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   document: AdminDocument,
 ): Promise<Changed<RetryOutcome>> {
@@ -284,7 +285,7 @@ async function retryAmendment(
  * is under way, that one plans the next.
  */
 async function retryAllocation(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   document: AdminDocument,
 ): Promise<Changed<RetryOutcome>> {

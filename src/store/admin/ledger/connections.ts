@@ -1,15 +1,16 @@
 /** Stores ledger connections and account mappings. */
-import type pg from "pg";
+
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
+import type { Pool } from "../../database/pool.ts";
 import {
   type ConnectionState,
   type LedgerConnection,
   readConnection,
 } from "../../ledger-connection/connections.ts";
 import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
-import type { Actor, Changed, Changes, Transaction } from "../changes.ts";
+import type { Actor, Changed, Changes, PrismaTransaction } from "../changes.ts";
 import type { ConsentTokens } from "./consents.ts";
 
 /** A connection without its secret. */
@@ -89,7 +90,7 @@ export interface ConnectionStore {
  * decrypted.
  */
 export function createConnectionStore(
-  pool: pg.Pool,
+  pool: Pool,
   { prisma, run }: Changes,
   sealing: Encryption,
 ): ConnectionStore {
@@ -133,7 +134,7 @@ export function createConnectionStore(
 }
 
 async function save(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   sealing: Encryption,
   organisationId: string,
   connection: LedgerConnection,
@@ -193,13 +194,13 @@ const welcome = {
  * Locks the organisation, then its tokens, then its connection. A refresh that ends an
  * authorisation takes them in the same order.
  */
-async function lock(transaction: Transaction, organisationId: string): Promise<void> {
+async function lock(transaction: PrismaTransaction, organisationId: string): Promise<void> {
   await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
   await transaction.$executeRaw`SELECT 1 FROM ledger_authorisations WHERE organisation_id = ${organisationId}::uuid FOR UPDATE`;
 }
 
 async function saveTokens(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   sealing: Encryption,
   organisationId: string,
   { accessToken, refreshToken, freshMs, ledgerConnection }: GrantedTokens,
@@ -230,7 +231,7 @@ async function saveTokens(
 }
 
 async function disconnect(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   organisationId: string,
   reason: string,
 ): Promise<Changed<ConnectionView | null>> {
@@ -259,7 +260,7 @@ async function disconnect(
 }
 
 async function map(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   organisationId: string,
   { kind, id }: MappingTarget,
   mapping: Mapping,

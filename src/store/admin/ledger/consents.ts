@@ -3,9 +3,10 @@
  * valid for one answer within its time. The operator who requested it must be an active owner with
  * the same valid token. Secrets are encrypted. ADMIN-4.
  */
-import type pg from "pg";
+
 import { Prisma } from "../../../gen/prisma/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
+import type { Pool } from "../../database/pool.ts";
 import type { Actor, Changes } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */
@@ -123,7 +124,7 @@ const unopened = "What was kept of this question cannot be opened with our keys:
 
 /** Creates the consent store over changes. The pool is for writes that no operator's call makes. */
 export function createConsentStore(
-  pool: pg.Pool,
+  pool: Pool,
   { prisma, run }: Changes,
   sealing: Encryption,
 ): ConsentStore {

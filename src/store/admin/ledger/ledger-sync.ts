@@ -1,5 +1,5 @@
 /** Shows operators the state of an organisation's ledger sync, and requests a new sync. */
-import type pg from "pg";
+import type { Pool } from "../../database/pool.ts";
 import type { Actor, Changes } from "../changes.ts";
 
 /** The state of the ledger sync. The counts are of the sync under way, or of the last one. */
@@ -41,7 +41,7 @@ interface SyncRow {
 }
 
 /** Creates the store of the ledger sync over changes. */
-export function createLedgerSyncAdminStore(pool: pg.Pool, { run }: Changes): LedgerSyncAdminStore {
+export function createLedgerSyncAdminStore(pool: Pool, { run }: Changes): LedgerSyncAdminStore {
   return {
     get: async (organisationId) => {
       const { rows } = await pool.query<SyncRow>({

@@ -1,11 +1,11 @@
 /**
  * Reads usage events for operators: each with the bill that takes it and the document of that bill.
  */
-import type pg from "pg";
+
 import { Refusal } from "../../../domain/refusal.ts";
 import { formatInstant, type Quantity } from "../../../domain/usage/parse.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
-import type { Client } from "../../documents/issue-documents.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
 import { microseconds } from "../../usage/ingest-facts.ts";
 import {
   readUsagePlace,
@@ -59,7 +59,7 @@ const beside = `JOIN subscriptions s ON s.organisation_id = $1 AND s.id = t.subs
 
 /** Returns the event with this id, or null. */
 export async function getEvent(
-  client: Client | pg.Pool,
+  client: Transaction | Pool,
   organisationId: string,
   eventId: string,
 ): Promise<StoredUsageEvent | null> {
@@ -92,7 +92,7 @@ ORDER BY ${order("t")}`;
  * `starting_after`.
  */
 export async function listEvents(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
   { meterId, periodIndex }: EventFilters,
@@ -112,7 +112,7 @@ export async function listEvents(
 
 /** Returns the event's position in the list, or its position until it was voided. */
 async function positionOf(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
   eventId: string,

@@ -2,10 +2,11 @@
  * A subscription's usage by period, meter and bill, with the documents that bill it. Also lists and
  * voids its events. USAGE-13.
  */
-import type pg from "pg";
+
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
+import type { Pool } from "../../database/pool.ts";
 import type { Actor, Changes } from "../changes.ts";
 import { type EventFilters, getEvent, listEvents, type StoredUsageEvent } from "./usage-events.ts";
 import {
@@ -72,7 +73,7 @@ export interface UsageStore {
 }
 
 /** Creates the usage store over changes. */
-export function createUsageStore(pool: pg.Pool, { runOnClient }: Changes): UsageStore {
+export function createUsageStore(pool: Pool, { runOnClient }: Changes): UsageStore {
   return {
     list: async (organisationId, subscriptionId, query) =>
       (await hasSubscription(pool, organisationId, subscriptionId))
@@ -88,11 +89,7 @@ export function createUsageStore(pool: pg.Pool, { runOnClient }: Changes): Usage
   };
 }
 
-async function hasSubscription(
-  pool: pg.Pool,
-  organisationId: string,
-  id: string,
-): Promise<boolean> {
+async function hasSubscription(pool: Pool, organisationId: string, id: string): Promise<boolean> {
   if (!isId(id)) return false;
   const { rowCount } = await pool.query({
     text: "SELECT 1 FROM subscriptions WHERE organisation_id = $1 AND id = $2",
@@ -151,7 +148,7 @@ const top: UsagePosition = {
 };
 
 async function listUsage(
-  pool: pg.Pool,
+  pool: Pool,
   organisationId: string,
   subscriptionId: string,
   { meterId, limit, after }: UsageQuery,

@@ -4,7 +4,7 @@
  */
 
 import { lockToBill } from "../../billing/usage-locks.ts";
-import type { Client } from "../../documents/issue-documents.ts";
+import type { Transaction } from "../../database/pool.ts";
 import type { Changed } from "../changes.ts";
 import { getEvent, type StoredUsageEvent } from "./usage-events.ts";
 
@@ -25,7 +25,7 @@ export interface VoidOutcome {
  * Voids the event unless a bill has taken it. Null if the organisation has no event with this id.
  */
 export async function voidEvent(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { eventId, reason, now }: EventToVoid,
 ): Promise<Changed<VoidOutcome | null>> {

@@ -3,10 +3,11 @@
  * missed. Each write is in one transaction with its log entry. Written deliveries are due at once.
  * The caller wakes the endpoint's workflow, and if that fails the relay does.
  */
+
 import { eventBody, testEventType } from "../../../domain/events/event.ts";
 import { Refusal } from "../../../domain/refusal.ts";
 import { newId } from "../../database/ids.ts";
-import type { Client } from "../../documents/issue-documents.ts";
+import type { Transaction } from "../../database/pool.ts";
 import type { Changed } from "../changes.ts";
 import type { EventsToResend, ResendOutcome, ResentCounts, TestToSend } from "./resend-orders.ts";
 
@@ -43,7 +44,7 @@ const testText = `WITH event AS (
 
 /** Writes the event and its delivery. Null if the organisation has no such endpoint. */
 export async function sendTest(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { endpointId, eventId }: TestToSend,
 ): Promise<Changed<ResendOutcome | null>> {
@@ -133,7 +134,7 @@ const heldText = `SELECT id, endpoint_id, event_id, state, attempts FROM webhook
  * with this id.
  */
 export async function resendDelivery(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   id: string,
 ): Promise<Changed<ResendOutcome | null>> {
@@ -157,7 +158,7 @@ export async function resendDelivery(
  * endpoint is locked before the delivery, in the order that attempts use.
  */
 async function passBreaker(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   endpointId: string,
 ): Promise<void> {
@@ -234,7 +235,7 @@ interface PageRow {
  * organisation has no such endpoint. Refuses `invalid_parameter`, param `after_event`.
  */
 export async function resendSince(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   events: EventsToResend,
 ): Promise<Changed<ResentCounts | "disabled" | null>> {
@@ -266,7 +267,7 @@ export async function resendSince(
 }
 
 async function resendPages(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   events: EventsToResend,
   states: readonly string[],
@@ -288,7 +289,7 @@ async function resendPages(
 
 /** Returns the number of the last event that is left out. */
 async function seqBefore(
-  client: Client,
+  client: Transaction,
   organisationId: string,
   { since, afterEvent }: EventsToResend,
 ): Promise<string> {
@@ -305,7 +306,7 @@ async function seqBefore(
 }
 
 async function first<Row extends object>(
-  client: Client,
+  client: Transaction,
   text: string,
   values: readonly unknown[],
 ): Promise<Row | null> {

@@ -2,7 +2,7 @@
  * Lists webhook deliveries for operators: the state of each event for each endpoint, with its
  * attempts. WEBHOOK-4.
  */
-import type pg from "pg";
+
 import { isId } from "../../database/ids.ts";
 import {
   type Filter,
@@ -12,7 +12,7 @@ import {
   type Page,
   type PageRequest,
 } from "../../database/page.ts";
-import type { Client } from "../../documents/issue-documents.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
 import type { Actor, Changes } from "../changes.ts";
 import { resendDelivery, resendSince, sendTest } from "./resend-events.ts";
 import type { EventsToResend, ResendOutcome, ResentCounts, TestToSend } from "./resend-orders.ts";
@@ -134,7 +134,7 @@ const listing: Listing<DeliveryRow, DeliveryView> = {
 };
 
 /** Creates the delivery store over changes. */
-export function createDeliveryStore(pool: pg.Pool, { runOnClient }: Changes): DeliveryStore {
+export function createDeliveryStore(pool: Pool, { runOnClient }: Changes): DeliveryStore {
   return {
     list: (organisationId, filters, page) =>
       listPage(pool, organisationId, listing, conditions(filters), page),
@@ -181,7 +181,7 @@ function stateText(state: DeliveryState): string {
 const triesShown = 100;
 
 async function loadTries(
-  client: Client | pg.Pool,
+  client: Transaction | Pool,
   organisationId: string,
   deliveryId: string,
 ): Promise<readonly AttemptView[]> {
@@ -194,7 +194,7 @@ async function loadTries(
   return rows.reverse().map(({ latency_ms: latencyMs, ...rest }) => ({ ...rest, latencyMs }));
 }
 
-async function loadBody(pool: pg.Pool, organisationId: string, eventId: string): Promise<string> {
+async function loadBody(pool: Pool, organisationId: string, eventId: string): Promise<string> {
   const { rows } = await pool.query<{ body: string }>({
     name: "get_event_body",
     text: "SELECT body FROM events WHERE organisation_id = $1 AND id = $2",

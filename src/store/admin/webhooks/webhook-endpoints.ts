@@ -8,7 +8,7 @@ import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import { endpointSecretBound } from "../../events/signing-secrets.ts";
-import type { Actor, Changed, Changes, Transaction } from "../changes.ts";
+import type { Actor, Changed, Changes, PrismaTransaction } from "../changes.ts";
 import type { Made } from "../credentials.ts";
 import { given } from "../organisations.ts";
 import { pageBySeq } from "../page-by-seq.ts";
@@ -218,11 +218,11 @@ function previousOf(
 /** Returns the fields to write, or null for none. A string is the reason for a refusal. */
 type Decide<Refused> = (
   before: WebhookEndpoint,
-  transaction: Transaction,
+  transaction: PrismaTransaction,
 ) => Promise<Prisma.WebhookEndpointUpdateManyMutationInput | Refused | null>;
 
 async function createEndpoint(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   data: Prisma.WebhookEndpointUncheckedCreateInput & { readonly id: string },
 ): Promise<Changed<Made<EndpointView> | "too_many">> {
   const { id, organisationId } = data;
@@ -240,7 +240,7 @@ async function createEndpoint(
 
 /** `asked` is logged together with the resulting endpoint, which does not show it in full. */
 async function changeEndpoint<Refused extends string>(
-  transaction: Transaction,
+  transaction: PrismaTransaction,
   organisationId: string,
   id: string,
   decide: Decide<Refused>,
@@ -265,11 +265,14 @@ async function changeEndpoint<Refused extends string>(
 /**
  * Locks all endpoints of the organisation, so that no other endpoint is enabled during the count.
  */
-async function holdOrganisation(transaction: Transaction, organisationId: string): Promise<void> {
+async function holdOrganisation(
+  transaction: PrismaTransaction,
+  organisationId: string,
+): Promise<void> {
   await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
 }
 
-async function isFull(transaction: Transaction, organisationId: string): Promise<boolean> {
+async function isFull(transaction: PrismaTransaction, organisationId: string): Promise<boolean> {
   const enabled = await transaction.webhookEndpoint.count({
     where: { organisationId, status: "enabled" },
   });
