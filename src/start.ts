@@ -67,7 +67,7 @@ async function reportStack(stack: Stack): Promise<void> {
     const firstData = await createFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {
       log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));
-      log(`What it raised, the demo ledger's books in a browser: ${demoLedgerUrl}`);
+      log(`What it issued, the demo ledger's books in a browser: ${demoLedgerUrl}`);
       return;
     }
   }

@@ -69,34 +69,34 @@ export async function organisationBilling({
     isWoken = true;
   });
   const order = { organisationId };
-  let { done, setAside, total } = progress ?? {
+  let { done, parked, total } = progress ?? {
     done: 0,
-    setAside: 0,
+    parked: 0,
     total: await countDue(order),
   };
   for (;;) {
     isWoken = false;
     const round = await billBatch(order);
     done += round.done;
-    setAside += round.setAside;
-    setCurrentDetails(describe({ done, setAside, total }));
+    parked += round.parked;
+    setCurrentDetails(describe({ done, parked, total }));
     if (!round.isMore && !isWoken) break;
     if (isLongRun()) {
       await continueAsNew<typeof organisationBilling>({
         organisationId,
-        progress: { done, setAside, total },
+        progress: { done, parked, total },
       });
     }
   }
-  endAs(setAside > 0 ? "set_aside" : "done");
+  endAs(parked > 0 ? "parked" : "done");
 }
 
 /**
- * `1,200 of about 3,000 renewed, 2 set aside`. The total is approximate: more may become due
+ * `1,200 of about 3,000 renewed, 2 parked`. The total is approximate: more may become due
  * meanwhile.
  */
-function describe({ done, setAside, total }: BillingProgress): string {
-  return `${counted(done - setAside)} of about ${counted(Math.max(total, done))} renewed, ${counted(setAside)} set aside`;
+function describe({ done, parked, total }: BillingProgress): string {
+  return `${counted(done - parked)} of about ${counted(Math.max(total, done))} renewed, ${counted(parked)} parked`;
 }
 
 function counted(count: number): string {

@@ -123,7 +123,7 @@ export interface DuePage {
 export interface BillingProgress {
   /** Subscriptions processed, including parked ones. */
   readonly done: number;
-  readonly setAside: number;
+  readonly parked: number;
   /** How many subscriptions were due when it began. */
   readonly total: number;
 }
@@ -137,7 +137,7 @@ export interface OrganisationBillingInput {
 /** The result of one batch of an organisation's billing. */
 export interface BillingBatch {
   readonly done: number;
-  readonly setAside: number;
+  readonly parked: number;
   /** Whether more may be due already. */
   readonly isMore: boolean;
 }
@@ -165,8 +165,8 @@ export interface ClockProgressReport {
   readonly target: string;
   readonly now: string;
   readonly performed: number;
-  readonly raised: number;
-  readonly setAside: number;
+  readonly issued: number;
+  readonly parked: number;
 }
 
 /** The result of one batch of advancing a test clock. */

@@ -12,7 +12,7 @@ const longRunMs = 30 * 60_000;
 
 /**
  * Sets the search attribute `Outcome`; nothing comes after it. In addition to the outcomes of work
- * batches: `done`; `refused` if the ledger refused a document; `set_aside` if a subscription is
+ * batches: `done`; `refused` if the ledger refused a document; `parked` if a subscription is
  * parked; `put_off` if the rest starts again in more than a minute; `rescheduled` if an endpoint's
  * next attempt is more than five minutes away.
  */

@@ -50,16 +50,16 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
       if (isLongRun()) await continueAsNew<typeof testClock>({ ...order, progress });
     }
   }
-  endAs((progress?.setAside ?? 0) > 0 ? "set_aside" : "done");
+  endAs((progress?.parked ?? 0) > 0 ? "parked" : "done");
 }
 
 /**
- * `2027-03-31T11:00:00.000Z on the way from … to …: 1,200 performed, 1,200 invoices raised, 0 set
+ * `2027-03-31T11:00:00.000Z on the way from … to …: 1,200 performed, 1,200 invoices issued, 0 set
  * aside`.
  */
-function describe({ from, target, now, performed, raised, setAside }: ClockProgressReport): string {
+function describe({ from, target, now, performed, issued, parked }: ClockProgressReport): string {
   const counted = (count: number) => count.toLocaleString("en");
   const place =
     now === target ? `${now}, from ${from}` : `${now} on the way from ${from} to ${target}`;
-  return `${place}: ${counted(performed)} performed, ${counted(raised)} invoices raised, ${counted(setAside)} set aside`;
+  return `${place}: ${counted(performed)} performed, ${counted(issued)} invoices issued, ${counted(parked)} parked`;
 }

@@ -62,7 +62,7 @@ export function renewByBilling(pool: pg.Pool): Renew {
     startBilling: () => assert.fail("nothing is started here"),
     wake: async () => true,
     onParked: (_, { subscriptionId, reason }) =>
-      assert.fail(`${subscriptionId} was set aside: ${reason}`),
+      assert.fail(`${subscriptionId} was parked: ${reason}`),
   });
   return async (organisationId) => {
     let renewed = 0;

@@ -99,7 +99,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   const onParked = (organisationId: string, { subscriptionId, reason }: Parked) =>
     log.warn(
       { organisationId, subscriptionId, reason },
-      "a subscription was set aside by the billing run",
+      "a subscription was parked by the billing run",
     );
   const webhooks = openWebhooks(config, pool, sealing, log);
   const activities = {

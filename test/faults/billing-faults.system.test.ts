@@ -47,7 +47,7 @@ async function missedMonths(): Promise<{
   };
 }
 
-/** Every month of every subscription has one invoice, in order, which is in the ledger once, and nothing is set aside. */
+/** Every month of every subscription has one invoice, in order, which is in the ledger once, and nothing is parked. */
 async function expectEachMonthOnce({ organisationId, tenantId }: MadeOrganisation): Promise<void> {
   await allSettled(system, organisationId);
   const { rows } = await system.pool.query(

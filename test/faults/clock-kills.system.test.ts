@@ -54,7 +54,7 @@ describe("a worker killed at a step of an advance leaves nothing undone and noth
     await system.worker.exited();
     await system.worker.start();
     const clock = await world.arrived(own);
-    expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesRaised: 27 } });
+    expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesIssued: 27 } });
     await expectEachRenewed(system, own, 3);
     await world.expectEqualBooks(own);
   });
@@ -82,7 +82,7 @@ test("a worker killed in the middle is gone on for by the next one, from where t
   await system.worker.start();
   expect(await world.arrived(own)).toMatchObject({
     ...arrived,
-    advance: { performed: 900, invoicesRaised: 900 },
+    advance: { performed: 900, invoicesIssued: 900 },
   });
   await expectEachRenewed(system, own, 3);
 });
@@ -131,7 +131,7 @@ test("while a clock is on its way nobody else performs what is due there", async
   await world.advance(own, { to: target });
   expect(await isFound()).toBe(false);
   const beside = await billChunk(system.pool, organisationId);
-  expect(beside).toEqual({ taken: 0, performed: 0, raised: 0, parked: [] });
+  expect(beside).toEqual({ taken: 0, performed: 0, issued: 0, parked: [] });
   const others = await billChunk(system.pool, organisationId, { now: new Date(target) });
   expect(others.taken).toBe(0);
   await system.worker.start();
@@ -156,7 +156,7 @@ test("what is on its way out is left to its end, and the clock goes past it", as
     return rows.length > 0;
   });
   const clock = await world.advanced(own, { to: "2026-06-10" });
-  expect(clock.advance.setAside).toBeUndefined();
+  expect(clock.advance.parked).toBeUndefined();
   expect(await world.subscription(own, id)).toMatchObject({
     status: "active",
     renewal_date: "2026-04-15",

@@ -1,6 +1,6 @@
 /**
  * SIGKILL between every two steps of a restoration, several at once, restorations against ends, and a ledger that loses requests and
- * answers: what an end removed is raised again once, and the ledger's books have the same. Spec: Idempotency.
+ * answers: what an end removed is issued again once, and the ledger's books have the same. Spec: Idempotency.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { restoreCrashPoints as checkpoints } from "../../src/crash-points.ts";
@@ -51,7 +51,7 @@ async function endedWithThree(): Promise<Endable> {
   return endable;
 }
 
-/** Holds that it was restored once, with each of its three invoices raised again once, and that the ledger has the same. */
+/** Holds that it was restored once, with each of its three invoices issued again once, and that the ledger has the same. */
 async function expectRestoredOnce({ own, id }: Endable): Promise<void> {
   await world.expectEqualBooks(own);
   expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });

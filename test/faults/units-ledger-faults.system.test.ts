@@ -93,7 +93,7 @@ describe("with the ledger away", () => {
     const credit = await prepared({ first_invoice_status: "approved" }, { plan_code: "bands" });
     await system.stopLedger();
     const started = performance.now();
-    const [joined, raised, credited] = await Promise.all([
+    const [joined, issued, credited] = await Promise.all([
       world.changed(joining.own, joining.id, { units: 13, ...half }),
       world.changed(separate.own, separate.id, { units: 13, ...half }),
       world.changed(credit.own, credit.id, { units: 11, ...half }),
@@ -110,7 +110,7 @@ describe("with the ledger away", () => {
       invoice: { subtotal: "115.0000", status: "draft", ledger },
     });
     expect(await world.invoices(joining.own, joining.id)).toEqual([joined.change.invoice]);
-    expect(raised.change).toMatchObject({ units: 13, invoice: { ...scheduled, total: "15.0000" } });
+    expect(issued.change).toMatchObject({ units: 13, invoice: { ...scheduled, total: "15.0000" } });
     expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([
       {
         id: credited.change.credit_note,
@@ -127,7 +127,7 @@ describe("with the ledger away", () => {
     ]);
     const shown = await world.invoices(separate.own, separate.id);
     expect(shown[0]).toMatchObject({
-      id: raised.change.invoice.id,
+      id: issued.change.invoice.id,
       status: "approved",
       total: "18.0000",
     });

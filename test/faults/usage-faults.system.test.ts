@@ -97,7 +97,7 @@ describe.concurrent("an API killed at a step of a report leaves every event stor
 });
 
 /**
- * Three whose usage is billed by 15 May, on each kind of document: on the draft that was raised ahead, on an invoice of its own because
+ * Three whose usage is billed by 15 May, on each kind of document: on the draft that was issued ahead, on an invoice of its own because
  * it completes, and on a renewal with a credit note, because what came late brought the period before down to a cheaper band.
  */
 async function dueOnEachKind() {
@@ -311,7 +311,7 @@ test("what two processes take while periods end beside them is on a bill or stil
   );
   let end: Promise<unknown> = Promise.resolve();
   try {
-    // At midnight in Paris a renewal invoice is raised ahead, or a period ends; in June several of them.
+    // At midnight in Paris a renewal invoice is issued ahead, or a period ends; in June several of them.
     for (const [month, days] of [[4, [-3, 1, 2, 3, 4, 5, 6]] as const, [5, [-3, 3, 6]] as const]) {
       for (const day of days) {
         const now = new Date(Date.UTC(2026, month, day, -1));

@@ -26,7 +26,7 @@ import { planOf, tiersOf } from "../domain/catalogue/catalogue.ts";
 import {
   afterChange,
   changeTo,
-  raised,
+  issued,
   refusalOf,
   stateOf,
 } from "../domain/subscriptions/billing-state-builder.ts";
@@ -221,7 +221,7 @@ describe("changes of units while the ledger takes, puts off or closes amendments
   });
 
   it("are measured from what the invoice bills as soon as an amendment is closed: six, and ten again, cost nothing", () => {
-    const world = begin(stateOf({ today: "2026-06-20", invoices: [raised()], renewalInvoice: {} }));
+    const world = begin(stateOf({ today: "2026-06-20", invoices: [issued()], renewalInvoice: {} }));
     make(world, { units: 6, document: "amend", prorate: false, outcome: "closed" });
     make(world, { units: 10, document: "separate", prorate: true, outcome: "done" });
     expect(formatDecimal(world.billed)).toBe("0.0000");

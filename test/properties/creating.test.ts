@@ -106,13 +106,13 @@ it("periods, status, dates and amounts of a decision agree", () => {
         expect(renewalInvoice?.subtotal).toEqual(renewalValue(subscription, plan));
       }
 
-      for (const raised of [invoice, renewalInvoice]) {
-        if (!raised) continue;
-        expect(raised.issueDate).toBe(
+      for (const issued of [invoice, renewalInvoice]) {
+        if (!issued) continue;
+        expect(issued.issueDate).toBe(
           subscription.startDate > today ? subscription.startDate : today,
         );
-        expect(equals(raised.subtotal, sum(raised.lines.map(({ amount }) => amount)))).toBe(true);
-        for (const { amount } of raised.lines) {
+        expect(equals(issued.subtotal, sum(issued.lines.map(({ amount }) => amount)))).toBe(true);
+        for (const { amount } of issued.lines) {
           expect(amount.scale).toBe(minorUnitDigits(plan.currency));
           expect(formatDecimal(amount)).toMatch(/^\d+\.\d{4}$/);
         }

@@ -13,7 +13,7 @@ import {
   afterChange,
   afterDue,
   changeTo,
-  raised,
+  issued,
   refusalOf,
   seats,
   stateOf,
@@ -48,18 +48,18 @@ const someStart: fc.Arbitrary<BillingState> = fc
       today: addDays(startDate, -before),
       subscription: { status: before > 0 ? "pending" : "active", endAfterCycles: cycles, endDate },
       organisation: { invoiceCreateDays: createDays },
-      invoices: [raised({ type: "first", periodIndex: 0, status: "approved" })],
+      invoices: [issued({ type: "first", periodIndex: 0, status: "approved" })],
     });
   });
 
-/** An invoice as far as it does not depend on the day on which it was raised. */
+/** An invoice as far as it does not depend on the day on which it was issued. */
 interface Billed {
   readonly type: string;
   readonly index: number;
   readonly lines: readonly InvoiceLineDraft[];
 }
 
-/** A subscription's way so far: its state, all periods ever begun or prepared, all invoices raised. */
+/** A subscription's way so far: its state, all periods ever begun or prepared, all invoices issued. */
 interface Way {
   readonly state: BillingState;
   readonly periods: readonly PeriodState[];

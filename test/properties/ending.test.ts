@@ -11,7 +11,7 @@ import {
   type OpenInvoice,
 } from "../../src/domain/subscriptions/end.ts";
 import { willRenew } from "../../src/domain/subscriptions/subscription.ts";
-import { raised, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
+import { issued, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 
 const someInvoice = fc
   .record({
@@ -35,7 +35,7 @@ const someInvoice = fc
     amountDue: decimalOf(Math.min(due, total)),
   }));
 
-/** An invoice of each kind, numbered from the newest to the oldest; the newest is the renewal invoice where one was raised ahead. */
+/** An invoice of each kind, numbered from the newest to the oldest; the newest is the renewal invoice where one was issued ahead. */
 const someInvoices = fc
   .record({ others: fc.array(someInvoice, { maxLength: 12 }), ahead: fc.option(someInvoice) })
   .map(
@@ -47,7 +47,7 @@ const someInvoices = fc
         ahead === null ? [] : [{ ...ahead, type: "renewal" as const, periodIndex: 6 }];
       const all = [...renewal, ...others];
       const invoices = all.map((invoice, n) => ({
-        ...raised(invoice),
+        ...issued(invoice),
         sent: invoice.sent,
         id: `${100 + n}`,
         number: `${n}`,

@@ -302,8 +302,8 @@ function goOn(life: Life, gone: readonly string[]): Life {
     .map((id) => ({ id, until: subscription.renewalDate }));
   const after = { ...life, lost: [...life.lost, ...lost] };
   if (again === null) return after;
-  const raised = reissueInvoices(after, again);
-  return again.periods.length === 0 ? raised : marked(raised, []);
+  const issued = reissueInvoices(after, again);
+  return again.periods.length === 0 ? issued : marked(issued, []);
 }
 
 function removedIn(
@@ -322,7 +322,7 @@ function removedIn(
 
 function reissueInvoices(life: Life, { periods, invoices, creditNote }: Reissued): Life {
   const start: Life = { ...life, periods: written(life, periods) };
-  const raised = invoices.reduce((now, { replaces, ...invoice }) => {
+  const issued = invoices.reduce((now, { replaces, ...invoice }) => {
     const after = raise(now, invoice);
     const id = after.papers.at(-1)?.id ?? "";
     const takenOver = after.deferred.map((one) =>
@@ -330,7 +330,7 @@ function reissueInvoices(life: Life, { periods, invoices, creditNote }: Reissued
     );
     return { ...after, deferred: takenOver };
   }, start);
-  return creditNote === null ? raised : creditIn(raised, creditNote);
+  return creditNote === null ? issued : creditIn(issued, creditNote);
 }
 
 function unlessRefused<T>(decide: () => T): T | null {
@@ -397,7 +397,7 @@ function creditIn(life: Life, { lines }: CreditNoteDraft): Life {
   return { ...life, credits: [...life.credits, ...lines] };
 }
 
-/** What a renewal invoice that was raised ahead had deferred to it waits again. */
+/** What a renewal invoice that was issued ahead had deferred to it waits again. */
 function remove(life: Life, id: string): Life {
   const papers = life.papers.map((paper) =>
     paper.id === id ? { ...paper, isRemoved: true } : paper,

@@ -41,7 +41,7 @@ function changed(before: Life, after: Life, model: Model, request: UnitsChangeRe
   });
 }
 
-/** The next period, where its renewal invoice is raised again: by that alone, at the units of then. */
+/** The next period, where its renewal invoice is issued again: by that alone, at the units of then. */
 function restored(before: Life, after: Life, model: Model): Model {
   const index = before.current + 1;
   const period = before.periods[index];
@@ -292,11 +292,11 @@ describe("whatever changes, ends, refused removals, restorations and days follow
             index,
             left: "0.0000",
           });
-          const raised =
+          const issued =
             life.papers.length - before.papers.length + life.credits.length - before.credits.length;
           const others = amountsFrom(before, period.start, (one) => !isRenewalOf(one, index));
           const kind =
-            others.length === 0 ? "nothing" : raised === 0 ? "reversed before" : "reversed";
+            others.length === 0 ? "nothing" : issued === 0 ? "reversed before" : "reversed";
           seen.set(kind, (seen.get(kind) ?? 0) + 1);
         });
       }),

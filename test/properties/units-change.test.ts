@@ -292,8 +292,8 @@ describe("a sequence of changes", () => {
             expect(isNegative(amount) || isZero(amount)).toBe(false);
           }
           expect(amended?.planLine?.amount.scale ?? digits).toBe(digits);
-          const raised = [invoice, joined, amended, deferred].filter((one) => one !== null);
-          expect(raised.length).toBeLessThanOrEqual(1);
+          const issued = [invoice, joined, amended, deferred].filter((one) => one !== null);
+          expect(issued.length).toBeLessThanOrEqual(1);
         }
       }),
     );
@@ -402,9 +402,9 @@ describe("one change", () => {
 describe("the process's own zone", () => {
   const folder = new URL("../../", import.meta.url);
   const program = `
-    const { afterChange, changeTo, dueOver, raised, stateOf } = await import("${folder}test/domain/subscriptions/billing-state-builder.ts");
+    const { afterChange, changeTo, dueOver, issued, stateOf } = await import("${folder}test/domain/subscriptions/billing-state-builder.ts");
     const { decideUnitsChange } = await import("${folder}src/domain/subscriptions/change-units.ts");
-    let state = stateOf({ startDate: "2023-12-31", index: 0, today: "2024-01-20", invoices: [raised({ periodIndex: 0 })] });
+    let state = stateOf({ startDate: "2023-12-31", index: 0, today: "2024-01-20", invoices: [issued({ periodIndex: 0 })] });
     const print = (value) => console.log(JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one)));
     const days = ["2024-01-31", "2024-02-29", "2024-03-10", "2024-03-31", "2024-10-27", "2024-11-03"];
     for (const [index, day] of days.entries()) {

@@ -86,7 +86,7 @@ export function scaled({ unscaled, scale }: Decimal, places: number): bigint {
     : unscaled * 10n ** BigInt(places - scale);
 }
 
-/** Where invoices begin and how early they are raised. */
+/** Where invoices begin and how early they are issued. */
 export interface LifeOrder {
   readonly firstInvoiceStatus: BillingState["organisation"]["firstInvoiceStatus"];
   readonly invoiceCreateDays: number;

@@ -153,12 +153,12 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
   const { id } = await world.subscribe(own, { ...april, units: Number.parseInt(name, 10) });
   for (const [units, how, expected] of steps) {
     const { status, json } = await world.change(own, id, { units, ...how });
-    const raised = async () => {
+    const issued = async () => {
       if (json.change.credit_note !== null)
         return `credit ${(await note(own, json.change.credit_note)).subtotal}`;
       return json.change.invoice === null ? null : `charge ${json.change.invoice.subtotal}`;
     };
-    expect([units, status === 200 ? await raised() : json.error.code]).toEqual([units, expected]);
+    expect([units, status === 200 ? await issued() : json.error.code]).toEqual([units, expected]);
   }
 });
 

@@ -149,7 +149,7 @@ describe.each([2, 10])("%i changes at once", (count) => {
     await world.expectEqualBooks(ahead);
   });
 
-  test("of a volume plan: the credit is raised once", async () => {
+  test("of a volume plan: the credit is issued once", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     await addBands(system, own);
     const { id } = await world.subscribe(own, { ...april, plan_code: "bands" });
@@ -162,7 +162,7 @@ describe.each([2, 10])("%i changes at once", (count) => {
     expect((await world.creditNotes(own, id)).map(({ subtotal }) => subtotal)).toEqual(["12.0000"]);
   });
 
-  test("just when it renews: the renewal is raised once, and every change is judged in the new period", async () => {
+  test("just when it renews: the renewal is issued once, and every change is judged in the new period", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-06-01");
@@ -315,7 +315,7 @@ test("while an amendment is on its way any further change is 409, and the messag
 
 test("what was due is told to the ledger at once, also where the change is refused", async () => {
   const own = await world.sandbox({ setup_mode: true });
-  // Nothing is raised in Setup Mode, so that nothing has started the organisation's workflow yet.
+  // Nothing is issued in Setup Mode, so that nothing has started the organisation's workflow yet.
   const { id } = await world.subscribe(own, april);
   await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
     own.organisationId,

@@ -11,7 +11,7 @@ import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.
 let system: TestSystem;
 let ask: Ask;
 let world: UnitsWorld;
-/** 16 April; nothing is raised ahead. */
+/** 16 April; nothing is issued ahead. */
 let own: MadeOrganisation;
 /** 16 April; what renews on 1 May has its renewal invoice, approved. */
 let ahead: MadeOrganisation;

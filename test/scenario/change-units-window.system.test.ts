@@ -136,7 +136,7 @@ describe.each([
   });
 });
 
-test("the request that finds the window open has the renewal invoice raised, and may amend it", async () => {
+test("the request that finds the window open has the renewal invoice issued, and may amend it", async () => {
   const own = await world.sandbox({ invoice_create_days: 5 });
   const { id } = await world.subscribe(own, april);
   await world.setClock(own, "2026-04-26");

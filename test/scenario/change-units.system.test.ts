@@ -215,7 +215,7 @@ describe("an increase with prorate and charge_immediately", () => {
     expect(after).toMatchObject({ units: 13, renewal_value: "0.0000", end_date: "2026-05-01" });
   });
 
-  test("within one band of a stairstep nothing is raised, and later steps are charged in full", async () => {
+  test("within one band of a stairstep nothing is issued, and later steps are charged in full", async () => {
     const { id } = await world.subscribe(approved, { ...april, plan_code: "steps", units: 5 });
     expect((await world.changed(approved, id, { units: 10, ...half })).change.invoice).toBeNull();
     const { change } = await world.changed(approved, id, { units: 11, ...half });

@@ -47,7 +47,7 @@ test("a name that the ledger does not take is told as a fault of the name, and l
   expect(again.status, again.text).toBe(201);
 });
 
-test("the demo ledger shows what was raised without a token", async () => {
+test("the demo ledger shows what was issued without a token", async () => {
   const books = await fetch(`${system.demoUrl}/demo/invoices`);
   const { invoices } = (await books.json()) as { readonly invoices: readonly unknown[] };
   // Those of others stand beside it, the newest first.

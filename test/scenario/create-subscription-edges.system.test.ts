@@ -164,7 +164,7 @@ describe("in the ledger", () => {
     ]);
   });
 
-  test("nothing is raised for a line without an account: the answer says so, and the subscription stays", async () => {
+  test("nothing is issued for a line without an account: the answer says so, and the subscription stays", async () => {
     const own = await sandbox({ revenue_account: null });
     const { id, invoice } = await created({ plan_code: "site" }, own);
     expect(invoice).toMatchObject({

@@ -249,7 +249,7 @@ describe("what a first period costs", () => {
   });
 });
 
-test("one that starts later is pending, and its invoice is raised now with its start date", async () => {
+test("one that starts later is pending, and its invoice is issued now with its start date", async () => {
   expect(await created({ plan_code: "site", start_date: "2031-01-31" })).toMatchObject({
     status: "pending",
     renewal_date: "2031-02-28",
@@ -288,7 +288,7 @@ test("a limited number of cycles has its end date from the start, and its last o
 });
 
 describe("in Setup Mode", () => {
-  test("nothing is raised, also once it is off and the request is repeated", async () => {
+  test("nothing is issued, also once it is off and the request is repeated", async () => {
     const own = await sandbox({ setup_mode: true, invoice_create_days: 25 });
     const body = { plan_code: "team", units: 3, start_date: "2026-01-10" };
     const first = await create(body, own, "mirror");
@@ -314,7 +314,7 @@ describe("in Setup Mode", () => {
 });
 
 describe("inside its invoice window", () => {
-  test("the renewal invoice is raised at once, without the one-off charges", async () => {
+  test("the renewal invoice is issued at once, without the one-off charges", async () => {
     const own = await sandbox({ invoice_create_days: 25 });
     const charges = [{ charge_code: "hardware-key" }];
     const body = {
@@ -343,7 +343,7 @@ describe("inside its invoice window", () => {
     expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(2);
   });
 
-  test("none is raised a day before the window, or for one that will not renew", async () => {
+  test("none is issued a day before the window, or for one that will not renew", async () => {
     const own = await sandbox({ invoice_create_days: 25 });
     await created({ plan_code: "site", start_date: "2026-01-26" }, own);
     await created({ plan_code: "site", start_date: "2026-01-10", end_after_cycles: 1 }, own);

@@ -383,7 +383,7 @@ describe.concurrent("a renewal invoice that a person removed", () => {
     expect(await paid(made)).toBe(230);
   });
 
-  test("in Setup Mode: the end is refused, since a document would have to be raised", async () => {
+  test("in Setup Mode: the end is refused, since a document would have to be issued", async () => {
     const made = await withTwoMore();
     const { own, id } = made;
     await voided(made);

@@ -14,7 +14,7 @@ import type { Json } from "./units-world.ts";
 let system: TestSystem;
 let ask: Ask;
 let world: LifeWorld;
-/** 16 April; nothing is raised ahead. */
+/** 16 April; nothing is issued ahead. */
 let own: MadeOrganisation;
 
 beforeAll(async () => {

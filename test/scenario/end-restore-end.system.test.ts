@@ -64,7 +64,7 @@ async function expectEachPeriodOnce(own: MadeOrganisation, id: string): Promise<
   expect(new Set(froms).size).toBe(froms.length);
 }
 
-/** On 16 April, renewal invoices raised so many days ahead. */
+/** On 16 April, renewal invoices issued so many days ahead. */
 async function onDay(days: number, status = "draft"): Promise<MadeOrganisation> {
   const own = await world.sandbox({ invoice_create_days: days, first_invoice_status: status });
   await world.setClock(own, "2026-04-16");
@@ -110,7 +110,7 @@ describe.concurrent("ends and restorations, time after time,", () => {
     ]);
   });
 
-  test("outside the window: nothing is removed and nothing raised", async () => {
+  test("outside the window: nothing is removed and nothing issued", async () => {
     const own = await onDay(0);
     const { id } = await world.subscribe(own, april);
     const steps = [
@@ -179,7 +179,7 @@ describe.concurrent("ends and restorations, time after time,", () => {
 });
 
 describe.concurrent("at the edges of the window", () => {
-  test("its first day: ended the day before and restored in it, the renewal invoice is raised with it", async () => {
+  test("its first day: ended the day before and restored in it, the renewal invoice is issued with it", async () => {
     const own = await onDay(10);
     const { id } = await world.subscribe(own, april);
     const steps = [
@@ -242,7 +242,7 @@ describe.concurrent("a renewal invoice that was paid meanwhile", () => {
     expect((await world.told(own, id))[0]).toBe("INV-0002 renewal paid");
   });
 
-  test("after it was raised again refuses the next end, and the first end is not done twice", async () => {
+  test("after it was issued again refuses the next end, and the first end is not done twice", async () => {
     const own = await onDay(20, "approved");
     const { id } = await world.subscribe(own, april);
     await walk(own, id, [periodEnd, "restore"]);
@@ -256,7 +256,7 @@ describe.concurrent("a renewal invoice that was paid meanwhile", () => {
     ]);
   });
 
-  test("of the current period is left alone by an end, and not raised again", async () => {
+  test("of the current period is left alone by an end, and not issued again", async () => {
     const own = await onDay(20, "approved");
     const { id, invoice } = await world.subscribe(own, april);
     await world.pay(own, invoice, invoice.total);

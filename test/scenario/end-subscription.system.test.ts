@@ -21,7 +21,7 @@ const periodEnd = { when: "period_end" };
 const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices: true };
 const conflict = refused(409, "invalid_state");
 
-/** An organisation on 16 April whose renewal invoices are raised 20 days ahead, in this first status. */
+/** An organisation on 16 April whose renewal invoices are issued 20 days ahead, in this first status. */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
   const organisation = await world.sandbox({
     invoice_create_days: 20,
@@ -64,7 +64,7 @@ describe.concurrent("period_end", () => {
     ["draft", "deleted", "DELETED"],
     ["awaiting_approval", "deleted", "DELETED"],
     ["approved", "voided", "VOIDED"],
-  ])("removes a renewal invoice raised ahead that is %s: it is %s", async (status, outcome, booked) => {
+  ])("removes a renewal invoice issued ahead that is %s: it is %s", async (status, outcome, booked) => {
     const own = await aheadOf(status);
     const { id } = await world.subscribe(own, april);
     expect(await world.told(own, id)).toEqual([

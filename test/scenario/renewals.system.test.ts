@@ -69,7 +69,7 @@ const end = (organisation: MadeOrganisation, id: string): Promise<{ status: numb
   });
 
 describe("a renewal", () => {
-  test("is raised on its day at the current units, with what was deferred to it and the discount, and is in the books", async () => {
+  test("is issued on its day at the current units, with what was deferred to it and the discount, and is in the books", async () => {
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation, {
       discount_percent: "10",
@@ -112,7 +112,7 @@ describe("a renewal", () => {
     await expectOurBooks(organisation, id);
   });
 
-  test("is raised Invoice Create Days ahead and begins on its day, billed once", async () => {
+  test("is issued Invoice Create Days ahead and begins on its day, billed once", async () => {
     const organisation = await world.sandbox({
       invoice_create_days: 10,
       first_invoice_status: "approved",

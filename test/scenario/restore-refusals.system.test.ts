@@ -13,7 +13,7 @@ import type { Json } from "./units-world.ts";
 let system: TestSystem;
 let ask: Ask;
 let world: LifeWorld;
-/** 16 April; nothing is raised ahead. */
+/** 16 April; nothing is issued ahead. */
 let own: MadeOrganisation;
 
 beforeAll(async () => {
@@ -233,14 +233,14 @@ describe.concurrent("Setup Mode", () => {
       isOn,
     ]);
 
-  test("refuses where a document would have to be raised, and not otherwise", async () => {
+  test("refuses where a document would have to be issued, and not otherwise", async () => {
     const organisation = await world.sandbox({ invoice_create_days: 20 });
     await world.setClock(organisation, "2026-04-16");
     const { id } = await world.subscribe(organisation, april);
     await world.ended(organisation, id, periodEnd);
     await setupMode(organisation, true);
     const why =
-      "The organisation is in Setup Mode: invoice INV-0002 would have to be raised again.";
+      "The organisation is in Setup Mode: invoice INV-0002 would have to be issued again.";
     expect(await message(organisation, id)).toBe(why);
     await setupMode(organisation, false);
     await world.restored(organisation, id);

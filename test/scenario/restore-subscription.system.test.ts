@@ -24,7 +24,7 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 const ten = "100.0000 10 × 10.0000";
 const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
 
-/** An organisation on 16 April whose renewal invoices are raised 20 days ahead, in this first status. */
+/** An organisation on 16 April whose renewal invoices are issued 20 days ahead, in this first status. */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
   const organisation = await world.sandbox({
     invoice_create_days: 20,
@@ -48,7 +48,7 @@ const runs = {
 };
 
 describe.concurrent("what was set to end at period end", () => {
-  test("renews again: the subscription is as before, and nothing is raised", async () => {
+  test("renews again: the subscription is as before, and nothing is issued", async () => {
     const own = await world.sandbox();
     const created = await world.subscribe(own, april);
     const { id, invoice: _, ...before } = created;
@@ -67,7 +67,7 @@ describe.concurrent("what was set to end at period end", () => {
     ["draft", "deleted"],
     ["awaiting_approval", "deleted"],
     ["approved", "voided"],
-  ])("has its renewal invoice raised again, in the status %s, under a new number", async (status, removed) => {
+  ])("has its renewal invoice issued again, in the status %s, under a new number", async (status, removed) => {
     const own = await aheadOf(status);
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, periodEnd);
@@ -179,7 +179,7 @@ describe.concurrent("what ended", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("has its renewal invoice raised where the window has opened meanwhile", async () => {
+  test("has its renewal invoice issued where the window has opened meanwhile", async () => {
     const own = await world.sandbox({ invoice_create_days: 10 });
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, now);
@@ -259,7 +259,7 @@ describe.concurrent("end_after_cycles", () => {
     expect(await world.standing(own, id)).toHaveLength(3);
   });
 
-  test("in the last cycle: it ends on its renewal date as before, and nothing is raised ahead", async () => {
+  test("in the last cycle: it ends on its renewal date as before, and nothing is issued ahead", async () => {
     const own = await aheadOf();
     const { id } = await world.subscribe(own, { ...april, end_after_cycles: 1 });
     await world.ended(own, id, now);

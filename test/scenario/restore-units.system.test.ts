@@ -28,7 +28,7 @@ const ten = "100.0000 10 × 10.0000";
 const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
 const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 31";
 
-/** On 16 April, with renewal invoices raised 20 days ahead; and a subscription with its own. */
+/** On 16 April, with renewal invoices issued 20 days ahead; and a subscription with its own. */
 async function ahead(
   changes: Record<string, unknown> = {},
 ): Promise<{ own: MadeOrganisation; id: string }> {

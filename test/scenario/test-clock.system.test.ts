@@ -66,7 +66,7 @@ describe.concurrent("a clock", () => {
     });
     const middle = await world.subscribe(own, { start_date: "2026-03-15" });
     const clock = await world.advanced(own, { to: "2026-06-15T12:00:00Z" });
-    const counts = { performed: 7, invoicesRaised: 7 };
+    const counts = { performed: 7, invoicesIssued: 7 };
     expect(clock).toMatchObject({ ...standing, now: "2026-06-15T12:00:00.000Z", advance: counts });
     const renewals = [
       "INV-0004 renewal 2026-04-15, made 2026-04-14T22:00:00.000Z",
@@ -189,7 +189,7 @@ describe.concurrent("a clock", () => {
     expect([made.created, added.created]).toEqual(Array(2).fill("2026-04-01T12:00:00.000Z"));
   });
 
-  test("goes on where a subscription cannot be performed: that one is set aside, and told of", async () => {
+  test("goes on where a subscription cannot be performed: that one is parked, and told of", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
     const broken = await world.subscribe(own, { start_date: "2026-04-01" });
@@ -204,9 +204,9 @@ describe.concurrent("a clock", () => {
       [own.organisationId, broken.id, planId],
     );
     const clock = await world.advanced(own, { to: "2026-07-02" });
-    expect(clock.advance).toMatchObject({ performed: 3, invoicesRaised: 3 });
+    expect(clock.advance).toMatchObject({ performed: 3, invoicesIssued: 3 });
     // Once more each time that it is tried again, a minute later.
-    expect(clock.advance.setAside).toBeGreaterThanOrEqual(1);
+    expect(clock.advance.parked).toBeGreaterThanOrEqual(1);
     expect(await world.told(own, id)).toHaveLength(4);
     const { data } = await world.operator.done("BillingService/ListParkedSubscriptions", {
       organisation: own.organisationId,

@@ -125,7 +125,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
     booked: ({ tenantId }) => loadBooks(system, tenantId),
     expectEqualBooks: async (organisation) => {
       const { ours, books } = await until(
-        "the ledger has decided on everything, and nothing is raised while both are read",
+        "the ledger has decided on everything, and nothing is issued while both are read",
         async () => {
           const before = await decided(organisation);
           if (before === null) return false;

@@ -167,7 +167,7 @@ describe.concurrent("the usage of a period", () => {
     await expectBilledOnce(system, own);
   });
 
-  test("joins the renewal invoice that was raised ahead, or has one of its own where somebody has approved that meanwhile", async () => {
+  test("joins the renewal invoice that was issued ahead, or has one of its own where somebody has approved that meanwhile", async () => {
     const [own, id] = await metered({ invoice_create_days: 10 });
     const { id: other } = await world.subscribe(own, april);
     await to(own, "2026-04-25");

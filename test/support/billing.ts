@@ -9,12 +9,12 @@ export interface BillingRuns {
   readonly client: Client;
   /** Has the schedule start a run, now. */
   start(): Promise<void>;
-  /** Starts runs until nothing is due for the organisation by its clock that could be performed; what is set aside stays so. */
+  /** Starts runs until nothing is due for the organisation by its clock that could be performed; what is parked stays so. */
   untilDone(organisationId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** How many subscriptions of the organisation are due and not set aside. */
+/** How many subscriptions of the organisation are due and not parked. */
 export async function countWaiting(
   { pool }: Pick<TestSystem, "pool">,
   organisationId: string,

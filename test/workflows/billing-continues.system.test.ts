@@ -47,7 +47,7 @@ test("a billing and a telling of many rounds take their progress over into a new
     },
     billBatch: async (): Promise<BillingBatch> => {
       begun += 1;
-      return { done: 200, setAside: begun === 1 ? 1 : 0, isMore: begun < rounds };
+      return { done: 200, parked: begun === 1 ? 1 : 0, isMore: begun < rounds };
     },
   };
   const parts = { connection: native, namespace, activities };
@@ -76,11 +76,11 @@ test("a billing and a telling of many rounds take their progress over into a new
       "__temporal_workflow_metadata",
     );
     expect(currentDetails).toBe(
-      `${inWords(rounds * 200 - 1)} of about ${inWords(rounds * 200)} renewed, 1 set aside`,
+      `${inWords(rounds * 200 - 1)} of about ${inWords(rounds * 200)} renewed, 1 parked`,
     );
     expect(last.searchAttributes).toMatchObject({
       OrganisationId: [organisationId],
-      Outcome: ["set_aside"],
+      Outcome: ["parked"],
     });
     await telling.result();
     const lastTelling = await telling.describe();

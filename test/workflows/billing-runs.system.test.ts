@@ -103,11 +103,11 @@ describe.concurrent("the billing of an organisation", () => {
     await runs.untilDone(organisationId);
     const { runId, details, attributes } = await firstRun(organisationId);
     await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing", runId);
-    expect(details).toBe("1,234 of about 1,234 renewed, 0 set aside");
+    expect(details).toBe("1,234 of about 1,234 renewed, 0 parked");
     expect(attributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
   });
 
-  test("tells what it set aside, and its history replays", async () => {
+  test("tells what it parked, and its history replays", async () => {
     const organisationId = await withDue(30, 2);
     await runs.untilDone(organisationId);
     const { runId, details, attributes } = await firstRun(organisationId);
@@ -117,8 +117,8 @@ describe.concurrent("the billing of an organisation", () => {
       "billing-set-aside",
       runId,
     );
-    expect(details).toBe("28 of about 30 renewed, 2 set aside");
-    expect(attributes).toMatchObject({ Outcome: ["set_aside"] });
+    expect(details).toBe("28 of about 30 renewed, 2 parked");
+    expect(attributes).toMatchObject({ Outcome: ["parked"] });
     await until("it is logged", async () =>
       system.worker.output().includes("numeric field overflow"),
     );

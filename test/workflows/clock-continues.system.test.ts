@@ -69,8 +69,8 @@ const progressOf = (performed: number): ClockProgressReport => ({
   target: "2031-04-01T00:00:00.000Z",
   now: "2030-01-01T00:00:00.000Z",
   performed,
-  raised: performed,
-  setAside: 0,
+  issued: performed,
+  parked: 0,
 });
 
 test("an advance of many rounds takes its progress over into a new run", async () => {

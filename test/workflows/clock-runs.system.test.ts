@@ -45,7 +45,7 @@ describe.concurrent("an advance", () => {
     const workflowId = clockWorkflowId(organisationId);
     await expectReplayable(client, workflowId, "clock");
     expect(await detailsOf(organisationId)).toBe(
-      "2026-08-10T12:00:00.000Z, from 2026-04-01T12:00:00.000Z: 4 performed, 4 invoices raised, 0 set aside",
+      "2026-08-10T12:00:00.000Z, from 2026-04-01T12:00:00.000Z: 4 performed, 4 invoices issued, 0 parked",
     );
     const handle = client.workflow.getHandle(workflowId);
     expect(await handle.query(progressQuery)).toEqual({
@@ -53,8 +53,8 @@ describe.concurrent("an advance", () => {
       target: "2026-08-10T12:00:00.000Z",
       now: "2026-08-10T12:00:00.000Z",
       performed: 4,
-      raised: 4,
-      setAside: 0,
+      issued: 4,
+      parked: 0,
     });
     const { searchAttributes } = await handle.describe();
     expect(searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
@@ -85,7 +85,7 @@ describe.concurrent("an advance", () => {
       });
     });
     expect(seen.details).toMatch(
-      /^\S+ on the way from 2026-04-01T12:00:00.000Z to 2026-07-01T12:00:00.000Z: [\d,]+ performed, [\d,]+ invoices raised, 0 set aside$/,
+      /^\S+ on the way from 2026-04-01T12:00:00.000Z to 2026-07-01T12:00:00.000Z: [\d,]+ performed, [\d,]+ invoices issued, 0 parked$/,
     );
     const { advance, now } = await world.clock(own);
     expect(now >= seen.progress.now).toBe(true);

@@ -126,10 +126,10 @@ async function bill(): Promise<void> {
   const runs = await billingRuns(system);
   await runs.untilDone(organisationId);
   await runs.close();
-  found['JobKind = "billing" AND Outcome = "set_aside"'] = {
+  found['JobKind = "billing" AND Outcome = "parked"'] = {
     workflowId: billingWorkflowId(organisationId),
-    details: /^10 of about 12 renewed, 2 set aside$/,
-    outcome: "set_aside",
+    details: /^10 of about 12 renewed, 2 parked$/,
+    outcome: "parked",
   };
   found['JobKind = "billing_run"'] = {
     workflowId: "billing-run-",
@@ -145,7 +145,7 @@ async function advanceClock(): Promise<void> {
   found['OrganisationId = "…" AND JobKind = "advance_clock"'] = {
     id: own.organisationId,
     workflowId: clockWorkflowId(own.organisationId),
-    details: /^2026-06-10T12:00:00.000Z, from .*: 2 performed, 2 invoices raised, 0 set aside$/,
+    details: /^2026-06-10T12:00:00.000Z, from .*: 2 performed, 2 invoices issued, 0 parked$/,
     outcome: "done",
   };
 }

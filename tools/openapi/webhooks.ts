@@ -38,13 +38,13 @@ const occasions: Readonly<Record<EventType, string>> = {
   "subscription.ended": "A subscription ended, or completed.",
   "subscription.restored": "Can be asked for and is never sent: a restoration is an update.",
   "subscription.deleted": "Can be asked for and is never sent: subscriptions end.",
-  "invoice.created": "An invoice was raised.",
+  "invoice.created": "An invoice was issued.",
   "invoice.updated":
     "Something of an invoice changed: lines, approval, a part of it paid or credited, whether the ledger has it.",
   "invoice.paid": "An invoice was paid in the ledger.",
   "invoice.voided": "An invoice was voided, by an operation here or in the ledger.",
   "invoice.deleted": "An invoice was deleted, by an operation here or in the ledger.",
-  "credit_note.created": "A credit note was raised.",
+  "credit_note.created": "A credit note was issued.",
   "credit_note.updated":
     "Something of a credit note changed: credit was applied or taken back, or whether the ledger has it.",
   "credit_note.voided": "A credit note was voided in the ledger.",

@@ -20,7 +20,7 @@ CREATE TABLE "ledger_sync_cursors" (
     "credit_notes_since" TIMESTAMPTZ(6),
     "invoices_since" TIMESTAMPTZ(6),
     "next_sync_at" TIMESTAMPTZ(6) NOT NULL,
-    "asked_at" TIMESTAMPTZ(6),
+    "requested_at" TIMESTAMPTZ(6),
     "sync_kind" TEXT,
     "sync_cursor" TEXT,
     "began_at" TIMESTAMPTZ(6),

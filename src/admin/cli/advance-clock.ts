@@ -36,8 +36,8 @@ export async function advanceClock({ terminal, connection, request, extra }: Wor
   return clock;
 }
 
-/** A line of progress: `2027-03-31T11:00:00.000Z: 1200 performed, 1200 invoices raised`. */
+/** A line of progress: `2027-03-31T11:00:00.000Z: 1200 performed, 1200 invoices issued`. */
 function progressLine({ now, advance }: Json): string {
-  const { performed, invoices_raised: raised } = isObject(advance) ? advance : {};
-  return `${String(now)}: ${String(performed)} performed, ${String(raised)} invoices raised`;
+  const { performed, invoices_issued: issued } = isObject(advance) ? advance : {};
+  return `${String(now)}: ${String(performed)} performed, ${String(issued)} invoices issued`;
 }

@@ -40,7 +40,7 @@ export function billingService(parts: AdminParts): AdminImplementation<typeof Bi
         "subscription_not_found",
       );
       if (outcome === "not_parked")
-        throw new Refusal("invalid_state", "The subscription is not set aside.");
+        throw new Refusal("invalid_state", "The subscription is not parked.");
       await parts.startBilling(owner.id);
       return { subscription: presentParked(outcome) };
     },

@@ -47,7 +47,7 @@ export function documentService(parts: AdminParts): AdminImplementation<typeof D
         case "setup_mode":
           throw new Refusal(
             "invalid_state",
-            "The organisation is in Setup Mode: nothing is raised in the ledger.",
+            "The organisation is in Setup Mode: nothing is issued in the ledger.",
           );
         case "busy": {
           const message = `Another operation on this subscription is still running: ${outcome.running}.`;

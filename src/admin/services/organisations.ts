@@ -71,7 +71,7 @@ export function organisationService({
           throw error;
         });
       const outcome = required(await switching, "organisation_not_found");
-      if (outcome.raised > 0) await wake(id);
+      if (outcome.issued > 0) await wake(id);
       return {
         organisation: presentOrganisation(outcome.organisation),
         changed: outcome.changed,

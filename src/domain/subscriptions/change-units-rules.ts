@@ -162,7 +162,7 @@ export function checkProration(
 ): void {
   if (!prorate && change.isCredit) {
     const message =
-      "The new total costs less than what was billed: send prorate true, so that the credit can be raised.";
+      "The new total costs less than what was billed: send prorate true, so that the credit can be issued.";
     throw new Refusal("proration_required", message, "prorate");
   }
   const { proration } = change;

@@ -135,12 +135,12 @@ function checkRestorable({ state, customerStatus, removed }: RestorationFacts): 
   const again = removed.find((one) => isAhead(state, one) || linesOf(state, one).length > 0);
   if (again !== undefined) {
     throw refuse(
-      `The organisation is in Setup Mode: invoice ${again.number} would have to be raised again.`,
+      `The organisation is in Setup Mode: invoice ${again.number} would have to be issued again.`,
     );
   }
   if (lacksRenewal(state)) {
     throw refuse(
-      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be raised.",
+      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be issued.",
     );
   }
 }

@@ -60,7 +60,7 @@ export interface SetupModeChange {
    */
   readonly unbilledSubscriptions: number;
   /** The number of documents that billing before the switch issued. */
-  readonly raised: number;
+  readonly issued: number;
 }
 
 /** Organisations. Null stands for one that does not exist. */
@@ -144,7 +144,7 @@ export function createOrganisationStore(
     setSetupMode: async (actor, id, setupMode) => {
       if (!isId(id)) return null;
       const endMs = performance.now() + performMs;
-      for (let raised = 0; ; raised += await performDue(pool, id, endMs)) {
+      for (let issued = 0; ; issued += await performDue(pool, id, endMs)) {
         const changed = await run(
           actor,
           (transaction) => switchSetupMode(transaction, id, setupMode),
@@ -152,7 +152,7 @@ export function createOrganisationStore(
         );
         if (changed === null) return null;
         if (changed !== "due")
-          return { ...changed, raised, unbilledSubscriptions: await countUnbilled(prisma, id) };
+          return { ...changed, issued, unbilledSubscriptions: await countUnbilled(prisma, id) };
         if (performance.now() > endMs) {
           throw new Refusal(
             "invalid_state",

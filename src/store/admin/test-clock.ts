@@ -20,8 +20,8 @@ export interface TestClockAdvance {
   readonly from: Date;
   readonly to: Date;
   readonly performed: number;
-  readonly invoicesRaised: number;
-  readonly setAside: number;
+  readonly invoicesIssued: number;
+  readonly parked: number;
   readonly startedAt: Date;
   readonly finishedAt: Date | null;
 }
@@ -47,8 +47,8 @@ interface ClockRow {
   started_from: Date | null;
   target: Date;
   performed: number;
-  raised: number;
-  set_aside: number;
+  issued: number;
+  parked: number;
   started_at: Date;
   finished_at: Date | null;
 }
@@ -84,8 +84,8 @@ async function advance(
     startedFrom: before.now,
     target: decision.target,
     performed: 0,
-    raised: 0,
-    setAside: 0,
+    issued: 0,
+    parked: 0,
     startedAt: before.realTime,
     movedAt: before.realTime,
     finishedAt: null,
@@ -116,8 +116,8 @@ async function load(
   const [row] = await transaction.$queryRaw<
     ClockRow[]
   >`SELECT o.id, o.livemode, o.timezone, o.test_clock,
-      date_trunc('milliseconds', clock_timestamp()) AS real_time, a.started_from, a.target, a.performed, a.raised,
-      a.set_aside, a.started_at, a.finished_at
+      date_trunc('milliseconds', clock_timestamp()) AS real_time, a.started_from, a.target, a.performed, a.issued,
+      a.parked, a.started_at, a.finished_at
     FROM organisations o LEFT JOIN clock_advances a ON a.organisation_id = o.id WHERE o.id = ${organisationId}::uuid`;
   if (row === undefined) return null;
   const advance = readAdvance(row);
@@ -139,8 +139,8 @@ function readAdvance(row: ClockRow): TestClockAdvance | null {
     from: row.started_from,
     to: row.target,
     performed: row.performed,
-    invoicesRaised: row.raised,
-    setAside: row.set_aside,
+    invoicesIssued: row.issued,
+    parked: row.parked,
     startedAt: row.started_at,
     finishedAt: row.finished_at,
   };

@@ -61,11 +61,11 @@ export interface Parked {
   readonly reason: string;
 }
 
-/** Counts of a chunk. `taken` 0: none is left to bill now. `raised`: documents issued. */
+/** Counts of a chunk. `taken` 0: none is left to bill now. `issued`: documents issued. */
 export interface ChunkOutcome {
   readonly taken: number;
   readonly performed: number;
-  readonly raised: number;
+  readonly issued: number;
   readonly parked: readonly Parked[];
 }
 
@@ -85,7 +85,7 @@ export function createBillingRun(pool: Pool): BillingRunStore {
   };
 }
 
-const nothing: ChunkOutcome = { taken: 0, performed: 0, raised: 0, parked: [] };
+const nothing: ChunkOutcome = { taken: 0, performed: 0, issued: 0, parked: [] };
 
 /** SQL: due subscription `s` can be billed now. A running end bills its subscription itself. */
 export const performable = `(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
@@ -268,11 +268,11 @@ async function perform(
   onLoaded?.();
   await writeDue(client, organisation.id, dues, now);
   await moveOn(client, organisation.id, others, now);
-  const raised = dues.reduce(
+  const issued = dues.reduce(
     (sum, { invoices, creditNotes }) => sum + invoices.length + creditNotes.length,
     0,
   );
-  return { taken: ids.length, performed: dues.length, raised, parked: [] };
+  return { taken: ids.length, performed: dues.length, issued, parked: [] };
 }
 
 /** A clock set back over midnight repeats a day. Work due by day is due again within this time. */
@@ -328,7 +328,7 @@ function join(outcomes: readonly ChunkOutcome[]): ChunkOutcome {
   return {
     taken: sum(({ taken }) => taken),
     performed: sum(({ performed }) => performed),
-    raised: sum(({ raised }) => raised),
+    issued: sum(({ issued }) => issued),
     parked: outcomes.flatMap(({ parked }) => parked),
   };
 }

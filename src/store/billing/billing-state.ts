@@ -81,7 +81,7 @@ interface StateRow extends Omit<SubscriptionRow, "plan"> {
   usage_bill: number;
   usage_billed: number;
   periods: PeriodRow[] | null;
-  raised: IssuedRow[] | null;
+  issued: IssuedRow[] | null;
   deferred: DeferredRow[] | null;
   running: RunningRow | null;
 }
@@ -111,7 +111,7 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
         NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
           AND l.ledger_line_id IS NULL) AS is_plan_line_known
       FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id AND i.period_index >= t.current_period
-        AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC) i) AS raised,
+        AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC) i) AS issued,
     (SELECT json_agg(d) FROM (SELECT d.id, d.name, d.description, d.amount::text, d.period_start, d.period_end, d.from_units, d.to_units,
         d.days_remaining, d.days_in_period
       FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = t.id AND d.invoice_id IS NULL ORDER BY d.seq) d) AS deferred,
@@ -212,7 +212,7 @@ function readState(
     ...known,
     period,
     nextPeriod: periods.find(({ index }) => index === row.current_period + 1) ?? null,
-    invoices: (row.raised ?? []).map(readIssued),
+    invoices: (row.issued ?? []).map(readIssued),
     deferred: (row.deferred ?? []).map(readDeferred),
     usageBills: { open: row.usage_bill, billed: row.usage_billed },
     running: row.running === null ? null : readRunning(row.running),

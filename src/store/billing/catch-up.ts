@@ -28,12 +28,12 @@ export async function performDue(
   endMs: number,
 ): Promise<number> {
   const clock = createTestClock(pool);
-  let raised = 0;
+  let issued = 0;
   for (;;) {
     // Only one of the two takes rows: the clock's while it advances, otherwise the other.
     const chunk = await billChunk(pool, organisationId, withoutAmendments);
     const ofClock = await clock.billChunk(organisationId, withoutAmendments);
-    raised += chunk.raised + ofClock.raised;
-    if (chunk.taken + ofClock.taken === 0 || performance.now() > endMs) return raised;
+    issued += chunk.issued + ofClock.issued;
+    if (chunk.taken + ofClock.taken === 0 || performance.now() > endMs) return issued;
   }
 }

@@ -12,8 +12,8 @@ export interface ClockProgress {
   readonly target: Date;
   readonly now: Date;
   readonly performed: number;
-  readonly raised: number;
-  readonly setAside: number;
+  readonly issued: number;
+  readonly parked: number;
 }
 
 /**
@@ -52,8 +52,8 @@ interface AdvanceRow {
   target: Date;
   now: Date;
   performed: number;
-  raised: number;
-  set_aside: number;
+  issued: number;
+  parked: number;
 }
 
 /**
@@ -72,8 +72,8 @@ async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove>
     });
     const { rows } = await client.query<AdvanceRow>({
       name: "get_running_advance",
-      text: `SELECT a.started_from, a.target, coalesce(o.test_clock, a.started_from) AS now, a.performed, a.raised,
-          a.set_aside
+      text: `SELECT a.started_from, a.target, coalesce(o.test_clock, a.started_from) AS now, a.performed, a.issued,
+          a.parked
         FROM organisations o JOIN clock_advances a ON a.organisation_id = o.id
         WHERE o.id = $1 AND a.finished_at IS NULL`,
       values: [organisationId],
@@ -90,10 +90,10 @@ async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove>
         UPDATE organisations SET test_clock = $2 WHERE id = $1 AND test_clock IS DISTINCT FROM $2`,
       values: [organisationId, now, due === null],
     });
-    const { started_from: from, target, performed, raised, set_aside: setAside } = row;
+    const { started_from: from, target, performed, issued, parked } = row;
     return {
       kind: due === null ? "arrived" : "moved",
-      progress: { from, target, now, performed, raised, setAside },
+      progress: { from, target, now, performed, issued, parked },
     };
   });
 }
@@ -123,12 +123,12 @@ async function countPerformed(
   organisationId: string,
   outcome: ChunkOutcome,
 ): Promise<void> {
-  const { performed, raised, parked } = outcome;
+  const { performed, issued, parked } = outcome;
   await client.query({
     name: "count_performed",
-    text: `UPDATE clock_advances SET performed = performed + $2, raised = raised + $3, set_aside = set_aside + $4,
+    text: `UPDATE clock_advances SET performed = performed + $2, issued = issued + $3, parked = parked + $4,
         moved_at = clock_timestamp() WHERE organisation_id = $1`,
-    values: [organisationId, performed, raised, parked.length],
+    values: [organisationId, performed, issued, parked.length],
   });
 }
 

@@ -73,7 +73,7 @@ WITH ${takeNumbers}, invoice AS (
   FROM jsonb_to_recordset($8) AS r(id uuid, invoice_id uuid)
   WHERE d.organisation_id = $1 AND d.id = r.id AND d.invoice_id IS NULL RETURNING d.id
 )
-SELECT (SELECT count(*) FROM invoice)::int AS raised, (SELECT count(*) FROM billed)::int AS billed`;
+SELECT (SELECT count(*) FROM invoice)::int AS issued, (SELECT count(*) FROM billed)::int AS billed`;
 
 /**
  * Issues invoices in the given order. It throws if another transaction has billed one of the
@@ -89,7 +89,7 @@ export async function issueInvoices(
   const deferred = invoices.flatMap(({ id, deferredIds }) =>
     deferredIds.map((deferredId) => ({ id: deferredId, invoice_id: id })),
   );
-  const { rows } = await client.query<{ raised: number; billed: number }>({
+  const { rows } = await client.query<{ issued: number; billed: number }>({
     name: "issue_invoices",
     text: invoicesText,
     values: [
@@ -109,7 +109,7 @@ export async function issueInvoices(
       JSON.stringify(deferred),
     ],
   });
-  if (rows[0]?.raised !== invoices.length || rows[0].billed !== deferred.length) {
+  if (rows[0]?.issued !== invoices.length || rows[0].billed !== deferred.length) {
     throw new Error("an invoice's subscription or deferred line is not as it was loaded");
   }
 }

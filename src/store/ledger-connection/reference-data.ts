@@ -51,7 +51,7 @@ export async function loadReferenceData(
 ): Promise<LedgerReferenceData> {
   const { rows } = await pool.query<{ kind: ReferenceDataKind; offer: unknown }>({
     name: "read_reference_data",
-    text: `SELECT o.kind, o.offer FROM ledger_reference_data o
+    text: `SELECT o.kind, o.data AS offer FROM ledger_reference_data o
         JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
       WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedFor} AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
     values: [organisationId],
@@ -71,9 +71,9 @@ async function saveReferenceData<Kind extends ReferenceDataKind>(
 ): Promise<void> {
   await pool.query({
     name: "save_reference_data",
-    text: `INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, offer, fetched_at, next_read_at)
+    text: `INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, data, fetched_at, next_read_at)
       VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${freshFor})
-      ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id, offer = excluded.offer, fetched_at = excluded.fetched_at,
+      ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id, data = excluded.data, fetched_at = excluded.fetched_at,
         next_read_at = CASE WHEN o.invalidated_at >= excluded.fetched_at THEN o.next_read_at ELSE excluded.next_read_at END
       WHERE o.fetched_at IS NULL OR o.fetched_at <= excluded.fetched_at OR o.tenant_id <> excluded.tenant_id`,
     values: [organisationId, kind, tenantId, JSON.stringify(offer), ageMs],
@@ -128,7 +128,7 @@ async function rescheduleReading(
           AND NOT coalesce(greatest(o.fetched_at, o.invalidated_at) > asked.at, false) ORDER BY o.kind FOR UPDATE OF o
       )
       UPDATE ledger_reference_data o SET next_read_at = now() + $3 * interval '1 millisecond',
-        offer = CASE WHEN NOT $5 THEN offer END, fetched_at = CASE WHEN NOT $5 THEN fetched_at END
+        data = CASE WHEN NOT $5 THEN data END, fetched_at = CASE WHEN NOT $5 THEN fetched_at END
       FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
     values: [organisationId, kinds, pauseMs, ageMs, isForbidden],
   });

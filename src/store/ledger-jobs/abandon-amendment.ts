@@ -74,13 +74,13 @@ export async function closeAmendment(
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   assert(loaded, "an amended invoice is a subscription's");
   const decision = billClosedAmendment(loaded.state, closed);
-  const raised = await raise(client, loaded.state, invoiceId, decision, {
+  const issued = await raise(client, loaded.state, invoiceId, decision, {
     createdAt: now,
     awaitedUntil,
   });
   if (closed.repricing !== null)
     await takeBack(client, organisationId, subscriptionId, invoiceId, decision.period);
-  const isBilled = raised.jobIds.length > 0;
+  const isBilled = issued.jobIds.length > 0;
   await leaveInvoice(client, organisationId, invoiceId, closing, isBilled);
   await client.query({
     name: "close_amendment",
@@ -101,10 +101,10 @@ export async function closeAmendment(
       organisationId,
       subscriptionId,
       invoiceId,
-      raised.invoiceId,
+      issued.invoiceId,
       closing.isRepriceable,
-      raised.creditNoteId,
-      raised.jobIds,
+      issued.creditNoteId,
+      issued.jobIds,
     ],
   });
   return true;

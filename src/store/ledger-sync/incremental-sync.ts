@@ -148,8 +148,8 @@ async function hintPartPaid(pool: Pool, organisationId: string): Promise<void> {
   await pool.query({
     name: "hint_part_paid",
     text: `WITH due AS (
-        UPDATE ledger_sync_cursors SET part_paid_looked_at = now() WHERE organisation_id = $1
-          AND (part_paid_looked_at IS NULL OR part_paid_looked_at < now() - ${partPaidEvery}) RETURNING organisation_id
+        UPDATE ledger_sync_cursors SET part_paid_checked_at = now() WHERE organisation_id = $1
+          AND (part_paid_checked_at IS NULL OR part_paid_checked_at < now() - ${partPaidEvery}) RETURNING organisation_id
       ), picked AS (
         SELECT i.ledger_invoice_id AS ledger_id FROM invoices i JOIN due ON due.organisation_id = i.organisation_id
         WHERE i.organisation_id = $1 AND i.status = 'approved' AND NOT i.sent AND i.amount_due > 0 AND i.amount_due < i.total
@@ -180,7 +180,7 @@ UPDATE ledger_sync_cursors s SET
   failures = 0, not_before = NULL, reason = NULL, sync_cursor = $4, sync_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
   swept_at = CASE WHEN over.is_over THEN clock_timestamp() ELSE s.swept_at END,
   day_most = greatest(s.day_most, over.day_remaining),
-  next_sync_at = CASE WHEN NOT over.is_over THEN s.next_sync_at WHEN s.asked_at > s.began_at THEN now()
+  next_sync_at = CASE WHEN NOT over.is_over THEN s.next_sync_at WHEN s.requested_at > s.began_at THEN now()
     ELSE now() + $8 * CASE WHEN over.day_remaining < greatest(s.day_most, ${leastDay}) / 5 THEN ${scarceFactor} ELSE 1 END
       * interval '1 millisecond' END
 FROM (SELECT CASE WHEN $5::timestamptz IS NOT NULL THEN least($5::timestamptz, now()) END AS high_water,

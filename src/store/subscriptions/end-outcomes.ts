@@ -41,14 +41,14 @@ import { refuseLast, saveRefused } from "./end-rejected.ts";
 export interface RecordTermination {
   /**
    * The invoice was removed. After a renewal invoice, other documents' lines for its period are
-   * reversed (END-7). `raised`: a document must be posted because of that.
+   * reversed (END-7). `issued`: a document must be posted because of that.
    */
-  removed(held: HeldRemoval, removed: Removed): Promise<{ readonly raised: boolean } | null>;
+  removed(held: HeldRemoval, removed: Removed): Promise<{ readonly issued: boolean } | null>;
   /**
    * Abandons an invoice that the ledger does not have. The result is that of `removed`, or null if
    * sending it has begun.
    */
-  drop(held: HeldRemoval): Promise<{ readonly raised: boolean } | null>;
+  drop(held: HeldRemoval): Promise<{ readonly issued: boolean } | null>;
   /**
    * Leaves an invoice that an option asked to remove, with its state in `invoice`. The end
    * continues.
@@ -56,16 +56,16 @@ export interface RecordTermination {
   leave(held: HeldRemoval, because: LeftBecause, invoice: ReportedInvoice): Promise<boolean>;
   /**
    * The ledger refused. The remaining invoices stay, and the subscription continues (END-4).
-   * `raised`: a removed invoice of the period that it continues into is reissued and must be
+   * `issued`: a removed invoice of the period that it continues into is reissued and must be
    * posted.
    */
-  refuse(held: HeldRemoval, refused: RemovalRefused): Promise<{ readonly raised: boolean } | null>;
+  refuse(held: HeldRemoval, refused: RemovalRefused): Promise<{ readonly issued: boolean } | null>;
   /**
    * The subscription ends or is set to end. It is refused if the usage since the end began costs
-   * more than can be billed. `raised`: an invoice must be posted, of outstanding charges or of the
+   * more than can be billed. `issued`: an invoice must be posted, of outstanding charges or of the
    * period that it continues into.
    */
-  finish(held: HeldTermination, when: EndWhen): Promise<{ readonly raised: boolean } | null>;
+  finish(held: HeldTermination, when: EndWhen): Promise<{ readonly issued: boolean } | null>;
 }
 
 /** Binds the outcomes to a pool and an organisation. */
@@ -86,7 +86,7 @@ async function saveRemoved(
   organisationId: string,
   held: HeldRemoval,
   removed: Removed,
-): Promise<{ readonly raised: boolean } | null> {
+): Promise<{ readonly issued: boolean } | null> {
   const { outcome } = removed;
   const status = removed.invoice?.status ?? "deleted";
   const save = (told: ReportedInvoice | null) =>
@@ -112,7 +112,7 @@ async function drop(
   client: Transaction,
   organisationId: string,
   held: HeldRemoval,
-): Promise<{ readonly raised: boolean } | null> {
+): Promise<{ readonly issued: boolean } | null> {
   const organisation = await holdOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [held.subscriptionId]);
   const { rows } = await client.query<{ status: DocumentStatus }>({
@@ -189,7 +189,7 @@ async function syncRemoved(
   organisation: OrganisationSettings,
   { terminationId, subscriptionId, step, isAhead }: HeldRemoval,
   { outcome, status, told }: SyncedRemoval,
-): Promise<{ readonly raised: boolean }> {
+): Promise<{ readonly issued: boolean }> {
   const { id: organisationId } = organisation;
   await client.query({
     name: "sync_removed",
@@ -206,7 +206,7 @@ async function syncRemoved(
       told?.updatedAt ?? null,
     ],
   });
-  return { raised: isAhead && (await reverseNextPeriod(client, organisation, subscriptionId)) };
+  return { issued: isAhead && (await reverseNextPeriod(client, organisation, subscriptionId)) };
 }
 
 const leftText = `
@@ -278,7 +278,7 @@ async function finish(
   organisationId: string,
   held: HeldTermination,
   when: EndWhen,
-): Promise<{ readonly raised: boolean } | null> {
+): Promise<{ readonly issued: boolean } | null> {
   const { terminationId, subscriptionId, attempt } = held;
   const organisation = await holdOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [subscriptionId]);
@@ -312,7 +312,7 @@ async function finish(
     values: [organisationId, terminationId],
   });
   await writeEnded(client, organisationId, loaded.currentPeriod, ended, now);
-  return { raised: leavesDocuments(ended) };
+  return { issued: leavesDocuments(ended) };
 }
 
 function endedUnlessRefused(

@@ -46,7 +46,7 @@ WITH op AS (
 SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
 
 /**
- * Writes the refusal. Null if another attempt holds the termination. `raised`: an invoice was
+ * Writes the refusal. Null if another attempt holds the termination. `issued`: an invoice was
  * reissued and must be posted.
  */
 export async function saveRefused(
@@ -54,18 +54,18 @@ export async function saveRefused(
   organisationId: string,
   held: HeldRemoval,
   refused: RemovalRefused,
-): Promise<{ readonly raised: boolean } | null> {
+): Promise<{ readonly issued: boolean } | null> {
   const save = (told: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
       const organisation = await holdOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
       if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: told })))
         return null;
-      const raised = await goOn(client, organisation, held);
+      const issued = await goOn(client, organisation, held);
       // Held credit skipped the invoices while their removal was planned. The dispatcher starts the
       // workflow of the planned allocation.
       await planAllocations(client, organisationId, [held.subscriptionId]);
-      return { raised };
+      return { issued };
     });
   try {
     return await save(refused.invoice);
@@ -119,10 +119,10 @@ export async function refuseLast(
   organisation: OrganisationSettings,
   held: HeldTermination,
   message: string,
-): Promise<{ readonly raised: boolean }> {
+): Promise<{ readonly issued: boolean }> {
   const values = [organisation.id, held.terminationId, held.attempt, message];
   await client.query({ name: "refuse_termination", text: refusedLastText, values });
-  return { raised: await goOn(client, organisation, held) };
+  return { issued: await goOn(client, organisation, held) };
 }
 
 /** Continues the subscription and bills the period that it continues into (END-4). */

@@ -115,7 +115,7 @@ export async function reportTermination(
 ): Promise<void> {
   await pool.query({
     name: "report_termination",
-    text: "UPDATE terminations SET told = true WHERE organisation_id = $1 AND id = $2",
+    text: "UPDATE terminations SET reported = true WHERE organisation_id = $1 AND id = $2",
     values: [organisationId, terminationId],
   });
 }
@@ -142,7 +142,7 @@ async function findRepeated(
     name: "find_termination",
     text: `SELECT e.id, e.request_hash, e.ended, o.state, o.message
       FROM terminations e LEFT JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id
-      WHERE e.organisation_id = $1 AND e.request_id = $2 AND (NOT e.told OR e.id = $3)
+      WHERE e.organisation_id = $1 AND e.request_id = $2 AND (NOT e.reported OR e.id = $3)
         AND e.created_at > now() - interval '23 hours 59 minutes'
       ORDER BY e.seq DESC LIMIT 1`,
     values: [organisationId, requestId, terminationId],

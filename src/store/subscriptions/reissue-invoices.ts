@@ -75,7 +75,7 @@ export async function reissueInvoices(
   { periods, invoices, creditNote }: Reissued,
   { watch, ...raising }: Issuing & { readonly watch: (jobIds: readonly string[]) => void },
 ): Promise<readonly string[]> {
-  const raised = invoices.map((invoice) => ({
+  const issued = invoices.map((invoice) => ({
     id: newId(),
     jobId: newId(),
     subscriptionId,
@@ -83,15 +83,15 @@ export async function reissueInvoices(
   }));
   const notes =
     creditNote === null ? [] : [{ id: newId(), jobId: newId(), subscriptionId, draft: creditNote }];
-  const jobIds = [...raised, ...notes].map(({ jobId }) => jobId);
+  const jobIds = [...issued, ...notes].map(({ jobId }) => jobId);
   watch(jobIds);
   await savePeriods(
     client,
     organisationId,
     periods.map((period) => ({ subscriptionId, period })),
   );
-  await issueInvoices(client, organisationId, raised, raising);
-  const replaced = raised.flatMap(({ id, replaces }) =>
+  await issueInvoices(client, organisationId, issued, raising);
+  const replaced = issued.flatMap(({ id, replaces }) =>
     replaces === null ? [] : [{ id, replaces }],
   );
   await takeOverDeferred(client, organisationId, replaced);

@@ -14,7 +14,7 @@ beforeEach(() => server.answer({}));
 function clock(state: TestClockState, now: string, performed: number): object {
   const advance = { from: "2026-04-01T00:00:00.000Z", to: "2026-06-01T00:00:00.000Z", performed };
   return {
-    testClock: { organisation, state, now, advance: { ...advance, invoicesRaised: performed } },
+    testClock: { organisation, state, now, advance: { ...advance, invoicesIssued: performed } },
   };
 }
 
@@ -50,8 +50,8 @@ test("with --wait it shows each step of the way once, and the clock once it is t
   const ended = await run("clock advance --months 2 --wait --json", { env: server.env });
   expect(ended.exitCode).toBe(0);
   expect(ended.err.split("\n")).toEqual([
-    "2026-04-01T00:00:00.000Z: 0 performed, 0 invoices raised",
-    "2026-04-30T22:00:00.000Z: 10 performed, 10 invoices raised",
+    "2026-04-01T00:00:00.000Z: 0 performed, 0 invoices issued",
+    "2026-04-30T22:00:00.000Z: 10 performed, 10 invoices issued",
     "",
   ]);
   expect(JSON.parse(ended.out)).toMatchObject({

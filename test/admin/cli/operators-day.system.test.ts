@@ -257,7 +257,7 @@ test("an operator has months go by in a sandbox, and sees its renewals", async (
     expect.stringMatching(/Z: \d+ performed, \d+ invoices raised$/),
   ]);
   expect(out).toMatch(/^state +standing$/m);
-  expect(out).toMatch(/^advance invoices raised +3$/m);
+  expect(out).toMatch(/^advance invoices issued +3$/m);
   const live = await system.organisation();
   const refused = await billing([
     "clock",

@@ -1,4 +1,4 @@
-/** Billing as operators see it, over the wire: what is due, what is set aside and why, having it tried again, and what the log says. */
+/** Billing as operators see it, over the wire: what is due, what is parked and why, having it tried again, and what the log says. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
@@ -63,7 +63,7 @@ async function periodsOf(id: string): Promise<number> {
   return rows[0].count;
 }
 
-test("what is set aside is listed with its reason, and tried at once when an operator asks", async () => {
+test("what is parked is listed with its reason, and tried at once when an operator asks", async () => {
   const organisation = await sandbox();
   const own = { organisation: organisation.organisationId };
   const [good, bad, worse] = [
@@ -124,7 +124,7 @@ test("what is set aside is listed with its reason, and tried at once when an ope
   expect(await admin.refused("BillingService/RetrySubscription", retry)).toBe("invalid_state");
   expect((await admin.lastEntry()).id).toBe(entry.id);
   await admin.done("BillingService/RetrySubscription", { ...own, id: worse });
-  await until("it is set aside again", async () => {
+  await until("it is parked again", async () => {
     const { data } = await admin.done("BillingService/ListParkedSubscriptions", own);
     return data[0].attempts === 2;
   });

@@ -369,7 +369,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
       operation: "creation",
       number: "CN-NZ-0002",
     });
-    // The one that is raised next has the same form.
+    // The one that is issued next has the same form.
     expect(await get(made, await raise())).toMatchObject({ number: "CN-NZ-0003" });
   });
 });

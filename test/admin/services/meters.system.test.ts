@@ -31,7 +31,7 @@ async function meter(code: string, of = own) {
 }
 
 /** How much a call raises the version of the organisation's catalogue. */
-async function raised(call: () => Promise<unknown>): Promise<number> {
+async function issued(call: () => Promise<unknown>): Promise<number> {
   const version = async () => {
     const text = "SELECT catalogue_version::int AS version FROM organisations WHERE id = $1";
     return (
@@ -50,7 +50,7 @@ describe("meters", () => {
   test("are made active, read, listed, changed and moved, each change with its entry and a new version of the catalogue", async () => {
     const create = () =>
       admin.done("MeterService/CreateMeter", { ...own, ...calls, revenueAccount: "200" });
-    expect(await raised(create)).toBe(1);
+    expect(await issued(create)).toBe(1);
     const page = await admin.done("MeterService/ListMeters", { ...own, code: "api-calls" });
     const [first] = page.data;
     expect(first).toEqual({
@@ -81,7 +81,7 @@ describe("meters", () => {
       revenueAccount: "",
       taxType: "OUTPUT2",
     };
-    expect(await raised(() => admin.done("MeterService/UpdateMeter", change))).toBe(1);
+    expect(await issued(() => admin.done("MeterService/UpdateMeter", change))).toBe(1);
     const { revenueAccount: _, ...rest } = first;
     const changed = { ...rest, name: "Calls", unitLabel: "request", taxType: "OUTPUT2" };
     expect((await admin.done("MeterService/GetMeter", at)).meter).toEqual(changed);
@@ -92,7 +92,7 @@ describe("meters", () => {
     });
 
     expect(
-      await raised(() => admin.done("MeterService/SetMeterStatus", { ...at, ...inactive })),
+      await issued(() => admin.done("MeterService/SetMeterStatus", { ...at, ...inactive })),
     ).toBe(1);
     expect(await admin.lastEntry()).toMatchObject({
       before: { status: "active" },
@@ -143,7 +143,7 @@ describe("meters", () => {
     const set = "AccountMappingService/SetAccountMapping";
     const target = { ...own, meter: mapped.id };
     expect(
-      await raised(() => admin.done(set, { ...target, revenueAccount: "260", taxType: "OUTPUT2" })),
+      await issued(() => admin.done(set, { ...target, revenueAccount: "260", taxType: "OUTPUT2" })),
     ).toBe(1);
     expect(await admin.lastEntry()).toMatchObject({
       targetKind: "account_mapping",
@@ -236,7 +236,7 @@ describe("meters on a plan", () => {
     ];
     const create = () =>
       admin.done("PlanService/CreatePlan", { ...own, ...flat, code: "cloud", meters });
-    expect(await raised(create)).toBe(1);
+    expect(await issued(create)).toBe(1);
     const [plan] = (await admin.done("PlanService/ListPlans", { ...own, code: "cloud" })).data;
     const shown = [
       {
@@ -281,7 +281,7 @@ describe("meters on a plan", () => {
       },
     ];
     expect(
-      await raised(() =>
+      await issued(() =>
         admin.done("PlanService/UpdatePlan", { ...at, meters: { meters: others } }),
       ),
     ).toBe(1);

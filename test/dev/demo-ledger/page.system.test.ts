@@ -45,7 +45,7 @@ const press = (row: Locator, name: string) =>
 const told = (text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
 const shows = (row: Locator, text: string) => row.filter({ hasText: text }).waitFor();
 
-test("shows what was raised, a draft approved by hand, paid in part and in full, and is refused what Xero refuses", async () => {
+test("shows what was issued, a draft approved by hand, paid in part and in full, and is refused what Xero refuses", async () => {
   const draft = await books.invoice({ Status: "DRAFT", Reference: hostile });
   const row = rowOf(draft.InvoiceID);
   await shows(row, "DRAFT");

@@ -105,7 +105,7 @@ test("the first start prints keys and calls that work, the next one neither, and
   for (const key of keys) expect(await organisationOf(key)).toBe(200);
   const { url, method, headers, body } = readCurl(commandsIn(first.output())[0] ?? "");
   expect((await fetch(url, { method, headers, body })).status).toBe(201);
-  // The books in a browser show what that raised, and faults can be ordered there.
+  // The books in a browser show what that issued, and faults can be ordered there.
   const books = first.output().match(/books in a browser: (http\S+)/)?.[1] ?? "";
   expect(await (await fetch(books)).text()).toContain("<title>Demo ledger: books</title>");
   // A slow machine may answer before the ledger has it.

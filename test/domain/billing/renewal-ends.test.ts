@@ -44,7 +44,7 @@ describe("deferred lines", () => {
     }
   });
 
-  it("are billed oldest first, each by the first invoice raised, and are told by id", () => {
+  it("are billed oldest first, each by the first invoice issued, and are told by id", () => {
     const twice = deferred(13, "2026-06-16", deferred(12, "2026-06-16"));
     const decision = decideDue({ ...twice, today: civilDate("2026-08-01") });
     expect(decision?.invoices.map(({ deferredIds }) => deferredIds)).toEqual([
@@ -209,7 +209,7 @@ describe("Setup Mode", () => {
     ]);
   });
 
-  it("leaves alone what was raised before it, and bills nothing else of that period", () => {
+  it("leaves alone what was issued before it, and bills nothing else of that period", () => {
     expect(due({ ...inSetupMode, renewalInvoice: {}, today: "2026-07-01" })).toEqual({
       is: "active, in 6, until 2026-08-01",
       periods: ["6: 10 billed, in Setup Mode"],

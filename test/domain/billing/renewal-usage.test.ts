@@ -174,7 +174,7 @@ describe("at a renewal", () => {
   });
 });
 
-describe("with a renewal invoice that was raised ahead", () => {
+describe("with a renewal invoice that was issued ahead", () => {
   const own = { bills: "1 to 1", invoices: [["usage of 5", juneLine, "calls of 5 in bill 0"]] };
 
   it("it joins that while it is a draft in the ledger, and only where it costs something", () => {

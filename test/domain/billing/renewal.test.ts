@@ -68,26 +68,26 @@ describe("a pending subscription", () => {
 });
 
 describe("the renewal invoice", () => {
-  const raised = {
+  const issued = {
     is: "active, in 5, until 2026-07-01",
     periods: ["6: 10 billed"],
     invoices: [["renewal of 6", planOnly("07", "08")]],
   };
-  const renewed = { ...raised, is: "active, in 6, until 2026-08-01" };
+  const renewed = { ...issued, is: "active, in 6, until 2026-08-01" };
 
   it.each([
     [14, "2026-06-16", null],
-    [14, "2026-06-17", raised],
-    [14, "2026-06-30", raised],
+    [14, "2026-06-17", issued],
+    [14, "2026-06-30", issued],
     [14, "2026-07-01", renewed],
     [0, "2026-06-30", null],
     [0, "2026-07-01", renewed],
     [1, "2026-06-29", null],
-    [1, "2026-06-30", raised],
+    [1, "2026-06-30", issued],
     [25, "2026-06-05", null],
-    [25, "2026-06-06", raised],
+    [25, "2026-06-06", issued],
     [60, "2026-06-05", null],
-  ])("of %i create days is raised from the first day of its window on: on %s", (invoiceCreateDays, today, decision) => {
+  ])("of %i create days is issued from the first day of its window on: on %s", (invoiceCreateDays, today, decision) => {
     expect(due({ today, organisation: { invoiceCreateDays } })).toEqual(decision);
   });
 
@@ -103,7 +103,7 @@ describe("the renewal invoice", () => {
     expect(due({ ...order, today: first })).toHaveProperty("periods", [`${index + 1}: 10 billed`]);
   });
 
-  it("is dated and due from the day that it is raised on, for the period that it bills", () => {
+  it("is dated and due from the day that it is issued on, for the period that it bills", () => {
     const decision = decideDue(
       stateOf({ today: "2026-06-17", subscription: { discountPercent: d("10") } }),
     );
@@ -142,7 +142,7 @@ describe("the renewal invoice", () => {
     ]);
   });
 
-  it("is raised once, ahead or on the renewal date, and its period begins with the units that it billed", () => {
+  it("is issued once, ahead or on the renewal date, and its period begins with the units that it billed", () => {
     const { state, told } = dueOver(
       stateOf(),
       "2026-06-17",
@@ -151,7 +151,7 @@ describe("the renewal invoice", () => {
       "2026-07-02",
     );
     expect(told).toEqual([
-      raised,
+      issued,
       null,
       { is: "active, in 6, until 2026-08-01", periods: [], invoices: [] },
       null,
@@ -160,7 +160,7 @@ describe("the renewal invoice", () => {
     expect(dueOver(stateOf(), "2026-07-01", "2026-07-02").told).toEqual([renewed, null]);
   });
 
-  it("once raised is not raised again where it was removed since", () => {
+  it("once issued is not issued again where it was removed since", () => {
     expect(due({ today: "2026-06-20", renewalInvoice: null })).toBeNull();
     expect(due({ today: "2026-07-01", renewalInvoice: null })).toEqual({
       is: "active, in 6, until 2026-08-01",
@@ -177,7 +177,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("is raised for nothing to pay too, and for a flat fee without units", () => {
+  it("is issued for nothing to pay too, and for a flat fee without units", () => {
     expect(due({ today: "2026-07-01", units: 0 })).toHaveProperty(
       "invoices.0.1",
       planOnly("07", "08", 0),
@@ -240,7 +240,7 @@ describe("periods that nobody looked at", () => {
     expect(decideDue(afterDue(state, decision))).toBeNull();
   });
 
-  it("begin with the one that was raised ahead", () => {
+  it("begin with the one that was issued ahead", () => {
     const order = { units: 12, billed: 10, next: { billedUnits: 10 }, today: "2026-08-01" };
     expect(due(order)).toEqual({
       is: "active, in 7, until 2026-09-01",

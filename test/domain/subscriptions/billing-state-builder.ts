@@ -57,7 +57,7 @@ export interface StateOrder {
   readonly subscription?: Partial<Subscription>;
   readonly organisation?: Partial<BillingState["organisation"]>;
   readonly period?: Partial<PeriodState>;
-  /** The next period, where its renewal invoice was raised ahead: billed for the units where nothing else is said. */
+  /** The next period, where its renewal invoice was issued ahead: billed for the units where nothing else is said. */
   readonly next?: Partial<PeriodState>;
   /** The renewal invoice of the next period; null where it was removed. */
   readonly renewalInvoice?: Partial<IssuedInvoice> | null;
@@ -112,7 +112,7 @@ export function stateOf(order: StateOrder = {}): BillingState {
     ...order.subscription,
   };
   const isAhead = order.next !== undefined || order.renewalInvoice !== undefined;
-  const current = raised({
+  const current = issued({
     type: index === 0 ? "first" : "renewal",
     periodIndex: index,
     status: "approved",
@@ -121,7 +121,7 @@ export function stateOf(order: StateOrder = {}): BillingState {
   const renewal =
     order.renewalInvoice === null
       ? []
-      : [raised({ periodIndex: index + 1, ...order.renewalInvoice })];
+      : [issued({ periodIndex: index + 1, ...order.renewalInvoice })];
   return {
     organisation: { ...organisation, ...order.organisation },
     subscription,
@@ -138,7 +138,7 @@ export function stateOf(order: StateOrder = {}): BillingState {
 }
 
 /** A renewal invoice of June 2026 that is a draft in the ledger, with nothing paid, or what is said. */
-export function raised(differs: Partial<IssuedInvoice> = {}): IssuedInvoice {
+export function issued(differs: Partial<IssuedInvoice> = {}): IssuedInvoice {
   const { type = "renewal", periodIndex = 5 } = differs;
   const amount = parseDecimal("100.00");
   return {
@@ -199,7 +199,7 @@ export function afterChange(state: BillingState, decision: UnitsDecision): Billi
     period: written(period),
     nextPeriod: nextPeriod && written(nextPeriod),
     invoices: invoice
-      ? [raised({ id, type: "change", periodIndex: invoice.periodIndex }), ...invoices]
+      ? [issued({ id, type: "change", periodIndex: invoice.periodIndex }), ...invoices]
       : invoices,
     deferred: decision.deferred
       ? [...deferred, { ...decision.deferred, id: `deferred ${deferred.length}` }]
@@ -220,7 +220,7 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
   if (period === undefined) throw new Error(`no period ${currentPeriod}`);
   const billed = due.invoices.flatMap(({ deferredIds }) => deferredIds);
   const made = due.invoices.map(({ draft: { type, periodIndex } }) =>
-    raised({ type, periodIndex }),
+    issued({ type, periodIndex }),
   );
   return {
     ...state,

@@ -6,7 +6,7 @@ import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { type RefusalCode, refusals } from "../../../src/domain/refusal.ts";
 import type { SubscriptionStatus } from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
-import { changeTo, raised, refusalOf, stateOf } from "./billing-state-builder.ts";
+import { changeTo, issued, refusalOf, stateOf } from "./billing-state-builder.ts";
 
 const flatFee = planOf("flat_fee", { price: parseDecimal("49") });
 const bounded = planOf("tiered", { tiers: tiersOf([5, "1"], [9, "2"]), freeUnits: 2 });
@@ -51,7 +51,7 @@ interface Fault {
   readonly minimumUnits?: number;
   readonly units?: number;
   readonly final?: true;
-  readonly ahead?: "raised" | "paid" | false;
+  readonly ahead?: "issued" | "paid" | false;
   readonly firstInvoice?: false;
   readonly closed?: true;
   readonly account?: null;
@@ -78,10 +78,10 @@ const faults: Readonly<Record<Code, readonly Fault[]>> = {
   ],
   proration_behaviour_not_allowed: [
     { prorate: true, onRenewal: true, final: true },
-    { prorate: true, onRenewal: true, ahead: "raised" },
+    { prorate: true, onRenewal: true, ahead: "issued" },
     { prorate: true, onRenewal: true, ahead: "paid" },
   ],
-  document_required: [{ ahead: "raised", document: null }],
+  document_required: [{ ahead: "issued", document: null }],
   document_not_allowed: [{ ahead: false, document: "amend" }],
   proration_required: [{ prorate: false, plan: cheaper }],
   proration_unavailable: [{ prorate: true, closed: true }],
@@ -97,7 +97,7 @@ function answerTo(fault: Fault): string {
     units,
     ...(plan && { plan }),
     ...(isAhead && { renewalInvoice: { status: next === "paid" ? "paid" : "approved" } }),
-    invoices: fault.firstInvoice === false ? [] : [raised({ type: "first" })],
+    invoices: fault.firstInvoice === false ? [] : [issued({ type: "first" })],
     running: fault.running ? running : null,
     period: { prorationClosed: fault.closed ?? false },
     subscription: {

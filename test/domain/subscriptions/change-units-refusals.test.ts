@@ -7,7 +7,7 @@ import type { UnitsChangeRequest } from "../../../src/domain/subscriptions/chang
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   changeTo,
-  raised,
+  issued,
   refusalOf,
   type StateOrder,
   stateOf,
@@ -201,7 +201,7 @@ describe("a change of units", () => {
       changeTo(12),
       "proration_required",
       "prorate",
-      "The new total costs less than what was billed: send prorate true, so that the credit can be raised.",
+      "The new total costs less than what was billed: send prorate true, so that the credit can be issued.",
     ],
     [
       "that would charge after an unprorated increase",
@@ -274,15 +274,15 @@ describe("a change of units", () => {
 
   it.each([
     ["removed", [], "it is removed"],
-    ["paid", [raised({ type: "first", status: "paid" })], "invoice INV-0005 is paid"],
+    ["paid", [issued({ type: "first", status: "paid" })], "invoice INV-0005 is paid"],
     [
       "not sent yet",
-      [raised({ type: "first", status: "scheduled" })],
+      [issued({ type: "first", status: "scheduled" })],
       "invoice INV-0005 is still to be sent to the ledger",
     ],
     [
       "of lines whose ids in the ledger are not known",
-      [raised({ type: "first", isPlanLineKnown: false })],
+      [issued({ type: "first", isPlanLineKnown: false })],
       "it is not known which line of invoice INV-0005 is the plan's",
     ],
   ])("while pending is refused where the first invoice is %s", (_, invoices, why) => {
@@ -296,7 +296,7 @@ describe("a change of units", () => {
       subscription: { status: "pending" },
       index: 0,
       period: { billedSeparately: true },
-      invoices: [raised({ type: "first", periodIndex: 0 })],
+      invoices: [issued({ type: "first", periodIndex: 0 })],
     });
     const message =
       "The first invoice cannot be re-priced: an earlier change was billed separately.";

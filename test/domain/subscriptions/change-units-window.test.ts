@@ -10,7 +10,7 @@ import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   afterChange,
   changeTo,
-  raised,
+  issued,
   refusalOf,
   type StateOrder,
   seats,
@@ -154,7 +154,7 @@ describe("separate", () => {
 
   it("is an invoice of the current period, of its own also where that has a draft", () => {
     const decision = decideUnitsChange(
-      stateOf({ ...ahead, invoices: [raised()] }),
+      stateOf({ ...ahead, invoices: [issued()] }),
       separate(12, "2026-06-16"),
     );
     expect(decision.joined).toBeNull();
@@ -340,8 +340,8 @@ describe("the window", () => {
 
   it("takes only the renewal invoice of the next period for it", () => {
     const invoices = [
-      raised({ id: "usage of July", type: "usage", periodIndex: 6 }),
-      raised({ status: "approved" }),
+      issued({ id: "usage of July", type: "usage", periodIndex: 6 }),
+      issued({ status: "approved" }),
     ];
     expect(change({ renewalInvoice: null, invoices }, changeTo(12))).toHaveProperty("units", 12);
   });

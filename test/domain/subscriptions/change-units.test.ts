@@ -11,7 +11,7 @@ import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   afterChange,
   changeTo,
-  raised,
+  issued,
   refusalOf,
   type StateOrder,
   seats,
@@ -112,7 +112,7 @@ describe("an increase prorated at once", () => {
     "renewal",
     "change",
   ] as const)("joins the newest invoice of the period, a draft: %s", (type) => {
-    const invoices = [raised({ id: "newest", type }), raised({ status: "approved" })];
+    const invoices = [issued({ id: "newest", type }), issued({ status: "approved" })];
     expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toEqual({
       units: 12,
       periods: ["5: 12 billed"],
@@ -121,7 +121,7 @@ describe("an increase prorated at once", () => {
   });
 
   it("joins a draft of which it is not known which line in the ledger is the plan's: that one stays", () => {
-    const invoices = [raised({ id: "newest", isPlanLineKnown: false })];
+    const invoices = [issued({ id: "newest", isPlanLineKnown: false })];
     expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty(
       "joined.0",
       "newest, while a draft",
@@ -129,7 +129,7 @@ describe("an increase prorated at once", () => {
   });
 
   it("passes over usage invoices to find the newest", () => {
-    const invoices = [raised({ type: "usage", status: "approved" }), raised({ id: "newest" })];
+    const invoices = [issued({ type: "usage", status: "approved" }), issued({ id: "newest" })];
     expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty("joined", [
       "newest, while a draft",
       tenMore,
@@ -139,21 +139,21 @@ describe("an increase prorated at once", () => {
   it.each([
     [
       "the newest is approved, though an older one is a draft",
-      [raised({ status: "approved" }), raised()],
+      [issued({ status: "approved" }), issued()],
     ],
-    ["the newest awaits approval", [raised({ status: "awaiting_approval" })]],
-    ["the newest is paid", [raised({ status: "paid" })]],
+    ["the newest awaits approval", [issued({ status: "awaiting_approval" })]],
+    ["the newest is paid", [issued({ status: "paid" })]],
     [
       "the newest is still to be sent",
-      [raised({ status: "scheduled", inLedger: false }), raised()],
+      [issued({ status: "scheduled", inLedger: false }), issued()],
     ],
     [
       "the ledger refused the newest",
-      [raised({ status: "not_in_external", inLedger: false }), raised()],
+      [issued({ status: "not_in_external", inLedger: false }), issued()],
     ],
-    ["the newest is gone from the ledger", [raised({ inLedger: false }), raised()]],
-    ["the draft is of another period", [raised({ periodIndex: 4 })]],
-    ["the draft is of usage", [raised({ type: "usage" })]],
+    ["the newest is gone from the ledger", [issued({ inLedger: false }), issued()]],
+    ["the draft is of another period", [issued({ periodIndex: 4 })]],
+    ["the draft is of usage", [issued({ type: "usage" })]],
     ["there is none", []],
   ])("is an invoice of its own where %s", (_, invoices) => {
     expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toEqual({
@@ -178,7 +178,7 @@ describe("an increase prorated at once", () => {
 describe("an increase deferred to the renewal", () => {
   it("is a line that waits, and counts as billed", () => {
     const request = changeTo(12, { from: "2026-06-16", behaviour: "charge_on_renewal" });
-    const draftIsThere = { invoices: [raised()] };
+    const draftIsThere = { invoices: [issued()] };
     expect(change(draftIsThere, request)).toEqual({
       units: 12,
       periods: ["5: 12 billed"],
@@ -258,7 +258,7 @@ describe("an increase without proration", () => {
 
 describe("a decrease", () => {
   it("raises nothing and leaves the billed units; the lower amount is billed from the next renewal", () => {
-    const draftIsThere = { invoices: [raised()] };
+    const draftIsThere = { invoices: [issued()] };
     const decision = decideUnitsChange(stateOf(draftIsThere), changeTo(8));
     expect(told(decision)).toEqual({ units: 8, periods: ["5: 10 billed"] });
     const { subscription, plan } = afterChange(stateOf(draftIsThere), decision);
@@ -331,7 +331,7 @@ describe("units at or below those billed", () => {
 
 describe("a volume plan's increase into a cheaper band", () => {
   it("is a credit note, dated today, whose line counts from the effective date", () => {
-    const order = { plan: volumeSeats, invoices: [raised()] };
+    const order = { plan: volumeSeats, invoices: [issued()] };
     const { creditNote, ...rest } = decideUnitsChange(
       stateOf(order),
       changeTo(11, { from: "2026-06-16" }),
@@ -414,7 +414,7 @@ describe("the final period", () => {
 
 describe("a pending subscription", () => {
   const order = { index: 0, startDate: "2026-06-20", subscription: { status: "pending" as const } };
-  const first = raised({ id: "first", type: "first", periodIndex: 0 });
+  const first = issued({ id: "first", type: "first", periodIndex: 0 });
 
   it.each([
     [12, "120.0000", "first is a draft", first],
@@ -431,8 +431,8 @@ describe("a pending subscription", () => {
     });
   });
 
-  it("has its first invoice re-priced, whatever else was raised since", () => {
-    const invoices = [raised({ type: "usage", periodIndex: 0 }), first];
+  it("has its first invoice re-priced, whatever else was issued since", () => {
+    const invoices = [issued({ type: "usage", periodIndex: 0 }), first];
     expect(change({ ...order, invoices }, changeTo(12))).toHaveProperty("joined.0", "first");
   });
 

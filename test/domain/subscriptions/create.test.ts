@@ -213,7 +213,7 @@ describe("the first invoice", () => {
     expect(decide({ startDate }).invoice).toMatchObject({ issueDate, dueDate });
   });
 
-  it("is raised for nothing to pay too", () => {
+  it("is issued for nothing to pay too", () => {
     expect(decide({ discountPercent: d("100") }).invoice?.subtotal).toEqual(d("0.00"));
   });
 
@@ -249,7 +249,7 @@ describe("the first invoice", () => {
 });
 
 describe("the renewal invoice", () => {
-  it("is raised at once inside the window, for the next period and without the charges", () => {
+  it("is issued at once inside the window, for the next period and without the charges", () => {
     const charges = [{ chargeCode: "setup", quantity: 1, price: null }];
     const { invoice, renewalInvoice, renewalPeriod, subscription } = decide({
       startDate: "2026-05-24",
@@ -292,11 +292,11 @@ describe("the renewal invoice", () => {
       { startDate: "2026-06-11" },
       { organisation: { ...organisation, invoiceCreateDays: 60 } },
     ],
-  ])("is not raised %s", (_, request, facts) => {
+  ])("is not issued %s", (_, request, facts) => {
     expect(decide(request, facts)).toMatchObject({ renewalInvoice: null, renewalPeriod: null });
   });
 
-  it("is raised before the last of several cycles", () => {
+  it("is issued before the last of several cycles", () => {
     expect(decide({ startDate: "2026-05-24", endAfterCycles: 2 }).renewalInvoice).not.toBeNull();
   });
 });

@@ -8,7 +8,7 @@ import type { BillingState } from "../../../src/domain/subscriptions/billing-sta
 import { decideEnd, decideEnded, type EndRequest } from "../../../src/domain/subscriptions/end.ts";
 import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
 import { meterOf, storage, toldClose, usageOf } from "../billing/open-usage-builder.ts";
-import { raised, stateOf } from "./billing-state-builder.ts";
+import { issued, stateOf } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 /** Four calls in June, the current period. */
@@ -151,7 +151,7 @@ describe("Restore", () => {
         id: `line ${position}`,
       }));
       return {
-        ...raised({ type: "usage", periodIndex: index }),
+        ...issued({ type: "usage", periodIndex: index }),
         id: `usage ${index}`,
         billsDeferred: false,
         lines,

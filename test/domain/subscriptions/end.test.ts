@@ -15,7 +15,7 @@ import {
 import {
   afterChange,
   changeTo,
-  raised,
+  issued,
   type StateOrder,
   stateOf,
   toldDue,
@@ -35,7 +35,7 @@ const both = end({ deleteUnsentInvoices: true, voidApprovedInvoices: true });
 
 /** An invoice that an option may ask for: not sent, of an earlier period. */
 function open(id: string, differs: Partial<OpenInvoice> = {}): OpenInvoice {
-  return { ...raised({ periodIndex: 3 }), id, number: id, sent: false, ...differs };
+  return { ...issued({ periodIndex: 3 }), id, number: id, sent: false, ...differs };
 }
 
 /** What is removed for a request, by the ids of the invoices. */
@@ -80,7 +80,7 @@ describe("an end", () => {
     "draft",
     "awaiting_approval",
     "approved",
-  ] as const)("removes a renewal invoice raised ahead that is %s, now or at period end", (status) => {
+  ] as const)("removes a renewal invoice issued ahead that is %s, now or at period end", (status) => {
     for (const request of [end(), atPeriodEnd]) {
       expect(removals({ renewalInvoice: { status }, ...inWindow }, request)).toEqual(["renewal 6"]);
     }
@@ -381,7 +381,7 @@ describe("now", () => {
       startDate: "2026-07-01",
       today: "2026-06-10",
       subscription: { status: "pending" },
-      invoices: [raised({ type: "first", periodIndex: 0, number: "INV-0001", ...differs })],
+      invoices: [issued({ type: "first", periodIndex: 0, number: "INV-0001", ...differs })],
     });
     expect(removals(first(), end())).toEqual(["first 0"]);
     expect(removals({ ...first(), invoices: [] }, end())).toEqual([]);

@@ -61,13 +61,13 @@ describe("a refusal", () => {
     expect(refusalOf(factsOf({ ...ended, plan: { ...seats, status } }))).toBe(message);
   });
 
-  it("in Setup Mode where a document would have to be raised, and only there", () => {
+  it("in Setup Mode where a document would have to be issued, and only there", () => {
     const order = { ...ahead, ...setToEnd, ...inSetupMode };
     const message =
-      "The organisation is in Setup Mode: invoice INV-0006 would have to be raised again.";
+      "The organisation is in Setup Mode: invoice INV-0006 would have to be issued again.";
     expect(refusalOf(factsOf(order, { removed: [removedAhead(order, 10)] }))).toBe(message);
     expect(refusalOf(factsOf(order))).toBe(
-      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be raised.",
+      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be issued.",
     );
     const earlier = removed(
       [planLineOf(stateOf(), 10)].map((line) => ({ ...line, period: null })),

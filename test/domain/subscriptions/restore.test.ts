@@ -1,4 +1,4 @@
-/** Restoring: every form, and what is raised again, to the cent. */
+/** Restoring: every form, and what is issued again, to the cent. */
 import { describe, expect, it } from "vitest";
 import { chargeLine, prorationLine } from "../../../src/domain/billing/invoice-lines.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -42,7 +42,7 @@ describe("the subscription", () => {
   it.each([
     ["ended", ended],
     ["set to end", setToEnd],
-  ])("that was %s runs on and renews: nothing is removed, nothing is raised", (_, order) => {
+  ])("that was %s runs on and renews: nothing is removed, nothing is issued", (_, order) => {
     expect(restored(order)).toEqual({ ...asItWas, dueDate: "2026-06-17" });
   });
 
@@ -56,7 +56,7 @@ describe("the subscription", () => {
     });
   });
 
-  it("in its last cycle is in its last cycle again: nothing is raised ahead, and it completes on its renewal date", () => {
+  it("in its last cycle is in its last cycle again: nothing is issued ahead, and it completes on its renewal date", () => {
     const last = {
       ...ended,
       subscription: { ...ended.subscription, endAfterCycles: 6 },
@@ -100,7 +100,7 @@ describe("one that was pending", () => {
     "100.0000 for undefined to undefined: Setting up",
   ];
 
-  it("is pending again, and its first invoice is raised again with its charges, dated its start", () => {
+  it("is pending again, and its first invoice is issued again with its charges, dated its start", () => {
     const order = { ...pending, ...ended };
     expect(restored(order, { removed: [first(order)] })).toEqual({
       is: "pending, 10 units, until 2026-07-15, ends null",
@@ -151,7 +151,7 @@ describe("the renewal invoice", () => {
   it.each([
     ["ended", ended],
     ["set to end", setToEnd],
-  ])("that was removed of one %s is raised again, on today's date", (_, form) => {
+  ])("that was removed of one %s is issued again, on today's date", (_, form) => {
     const order = { ...ahead, ...form };
     const facts = { removed: [removedAhead(order, 10)] };
     expect(restored(order, facts)).toEqual({
@@ -228,7 +228,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("is raised where the window is open by today and none was raised before", () => {
+  it("is issued where the window is open by today and none was issued before", () => {
     expect(restored({ ...ended, today: "2026-06-20" })).toEqual({
       ...asItWas,
       dueDate: "2026-07-01",
@@ -237,7 +237,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("that a person removed in the ledger is raised again: the next period has none", () => {
+  it("that a person removed in the ledger is issued again: the next period has none", () => {
     expect(restored({ ...ahead, ...ended })).toEqual({
       ...asItWas,
       dueDate: "2026-07-01",
@@ -246,7 +246,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("that stands is not raised a second time", () => {
+  it("that stands is not issued a second time", () => {
     expect(restored({ ...ended, today: "2026-06-20", renewalInvoice: {} })).toEqual({
       ...asItWas,
       dueDate: "2026-07-01",
@@ -332,7 +332,7 @@ describe("the invoices of the current period that the end removed", () => {
   const ownText = "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats";
   const beforeText = "10.0000 for 2026-05-16 to 2026-06-01: 10 to 12 seats";
 
-  it("are raised again line by line, oldest first and before the next period's, and name those that they replace", () => {
+  it("are issued again line by line, oldest first and before the next period's, and name those that they replace", () => {
     const order = { ...ahead, ...ended, units: 12, billed: 12 };
     const all = [
       removed([planLineOf(stateOf(order), 10)], { id: "renewal" }),
@@ -367,7 +367,7 @@ describe("the invoices of the current period that the end removed", () => {
     });
   });
 
-  it("are joined by what an invoice of the period before billed ahead, separately: that alone is raised again", () => {
+  it("are joined by what an invoice of the period before billed ahead, separately: that alone is issued again", () => {
     const separate = removed([before, own], { type: "change", periodIndex: 4 });
     const facts = { removed: [separate, removed([before], { type: "change", periodIndex: 4 })] };
     expect(restored(ended, facts)).toMatchObject({ invoices: [["change of 5", ownText]] });

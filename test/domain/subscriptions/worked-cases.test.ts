@@ -228,7 +228,7 @@ function monthEnd(startDate: string, index: number, price: string): StateOrder {
   return { startDate, billingDay: 31, index, plan: at(price), units: 0 };
 }
 
-/** Each change as the cases write it: units, billed units in brackets, and what was raised. */
+/** Each change as the cases write it: units, billed units in brackets, and what was issued. */
 function outcomes(order: StateOrder, requests: readonly UnitsChangeRequest[]): string[] {
   let state: BillingState = stateOf(order);
   return requests.map((request) => {
@@ -238,12 +238,12 @@ function outcomes(order: StateOrder, requests: readonly UnitsChangeRequest[]): s
     state = afterChange(state, decision);
     const { invoice, joined, creditNote } = decision;
     const charge = invoice?.subtotal ?? joined?.added[0]?.amount;
-    const raised = charge
+    const issued = charge
       ? ` charge ${formatDecimal(charge)}`
       : creditNote
         ? ` credit ${formatDecimal(creditNote.subtotal)}`
         : "";
-    return `${state.subscription.units} [${state.period.billedUnits}]${raised}`;
+    return `${state.subscription.units} [${state.period.billedUnits}]${issued}`;
   });
 }
 

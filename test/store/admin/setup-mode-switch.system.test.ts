@@ -142,7 +142,7 @@ test("a parked subscription that is due refuses Setup Mode on, and its period is
   await park(id);
   expect(await refusedSwitch(organisation, true)).toContain(id);
   await retry(id);
-  expect(await switched(organisation, true)).toMatchObject({ changed: true, raised: 1 });
+  expect(await switched(organisation, true)).toMatchObject({ changed: true, issued: 1 });
   expect(await starts(id)).toEqual(["2026-03-10", "2026-04-10"]);
 });
 
@@ -153,7 +153,7 @@ test("a parked subscription that is due refuses Setup Mode off, and its period i
   await park(id);
   expect(await refusedSwitch(organisation, false)).toContain(id);
   await retry(id);
-  expect(await switched(organisation, false)).toMatchObject({ changed: true, raised: 0 });
+  expect(await switched(organisation, false)).toMatchObject({ changed: true, issued: 0 });
   await world.setClock(organisation, "2026-05-20");
   await world.bill(organisation);
   expect(await starts(id)).toEqual(["2026-05-10"]);
@@ -283,7 +283,7 @@ test("usage that a switch bills amends no invoice: it would be in the way of tha
   await inLedger(id, "draft");
   await world.use(organisation, id, ["10", "2026-04-01"]);
   await world.setClock(organisation, "2026-04-11");
-  expect(await switched(organisation, true)).toMatchObject({ changed: true, raised: 1 });
+  expect(await switched(organisation, true)).toMatchObject({ changed: true, issued: 1 });
   expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "renewal", "usage"]);
 });
 

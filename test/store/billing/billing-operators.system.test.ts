@@ -1,4 +1,4 @@
-/** What operators do beside the billing run: Setup Mode is switched, and one that was set aside is tried again, whatever is due just then. */
+/** What operators do beside the billing run: Setup Mode is switched, and one that was parked is tried again, whatever is due just then. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
@@ -62,10 +62,10 @@ test("Setup Mode is not switched, by a clear refusal, where what is due before i
   expect(await get(organisation)).toMatchObject({ setupMode: false });
   expect(await world.invoices(id)).toHaveLength(1);
   await world.bill(organisation);
-  expect(await setSetupMode(actor, organisation, true)).toMatchObject({ changed: true, raised: 0 });
+  expect(await setSetupMode(actor, organisation, true)).toMatchObject({ changed: true, issued: 0 });
 });
 
-test("one that was set aside and that a run performs as soon as an operator has it tried again is told to them as it was", async () => {
+test("one that was parked and that a run performs as soon as an operator has it tried again is told to them as it was", async () => {
   const organisation = await world.sandbox("2026-03-10");
   const id = await world.subscribe(organisation);
   await world.pool.query(

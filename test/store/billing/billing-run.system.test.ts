@@ -39,7 +39,7 @@ async function spoil(id: string): Promise<void> {
   );
 }
 
-/** As if the pause of one that was set aside were over. */
+/** As if the pause of one that was parked were over. */
 async function endPause(id: string): Promise<void> {
   await world.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
 }
@@ -98,7 +98,7 @@ describe("what is due", () => {
     await world.setClock(organisation, "2026-04-10T00:00:00Z");
     expect(await countDue(world.pool, organisation)).toEqual({ due: 2, parked: 0 });
     expect(await world.bill(organisation)).toEqual([
-      { taken: 2, performed: 2, raised: 2, parked: [] },
+      { taken: 2, performed: 2, issued: 2, parked: [] },
     ]);
     for (const id of ids) {
       const [, renewal, ...others] = await world.invoices(id);
@@ -130,7 +130,7 @@ describe("what is due", () => {
     const id = await world.subscribe(organisation);
     await world.setClock(organisation, "2028-07-31");
     const outcomes = await world.bill(organisation);
-    expect(outcomes.map(({ raised }) => raised)).toEqual([24, 6]);
+    expect(outcomes.map(({ issued }) => issued)).toEqual([24, 6]);
     const invoices = await world.invoices(id);
     expect(invoices.map(({ start }) => start).slice(0, 5)).toEqual([
       "2026-01-31",
@@ -167,7 +167,7 @@ describe("what is due", () => {
     const id = await world.subscribe(organisation);
     await world.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
     expect(await world.bill(organisation)).toEqual([
-      { taken: 1, performed: 0, raised: 0, parked: [] },
+      { taken: 1, performed: 0, issued: 0, parked: [] },
     ]);
     expect((await world.row(id)).due_at).toEqual(new Date("2026-04-10"));
   });
@@ -212,7 +212,7 @@ describe("what is due", () => {
       organisation,
     ]);
     await world.setClock(organisation, "2026-04-20");
-    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, issued: 0 }]);
     await world.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
       organisation,
     ]);
@@ -231,12 +231,12 @@ describe("what is due", () => {
     ]);
     const id = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-04-05");
-    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 1 }]);
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, issued: 1 }]);
     await world.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
       organisation,
     ]);
     await world.setClock(organisation, "2026-04-20");
-    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, issued: 0 }]);
     const text =
       "SELECT array_agg(setup_mode ORDER BY index) AS modes FROM periods WHERE subscription_id = $1";
     expect((await world.pool.query(text, [id])).rows).toEqual([{ modes: [false, true] }]);
@@ -312,7 +312,7 @@ describe("several at once", () => {
 });
 
 describe("one at fault", () => {
-  test("is set aside with its reason, holds up nobody, is tried again with growing pauses, and billed once mended", async () => {
+  test("is parked with its reason, holds up nobody, is tried again with growing pauses, and billed once mended", async () => {
     const organisation = await world.sandbox("2026-03-10");
     const good = await world.subscribe(organisation);
     const bad = await world.subscribe(organisation);
@@ -321,7 +321,7 @@ describe("one at fault", () => {
     await world.setClock(organisation, "2026-04-10");
     const [outcome, ...others] = await world.bill(organisation);
     expect(others).toEqual([]);
-    expect(outcome).toMatchObject({ taken: 3, performed: 2, raised: 2 });
+    expect(outcome).toMatchObject({ taken: 3, performed: 2, issued: 2 });
     expect(outcome?.parked).toEqual([{ subscriptionId: bad, reason: "numeric field overflow" }]);
     for (const id of [good, last]) expect(await world.invoices(id)).toHaveLength(2);
     expect(await world.invoices(bad)).toHaveLength(1);
@@ -360,7 +360,7 @@ describe("one at fault", () => {
     expect(await totals(organisation)).toMatchObject({ invoices: 3, billed: 3 });
   });
 
-  test("by our own rules is set aside too, and what it had begun to write is gone", async () => {
+  test("by our own rules is parked too, and what it had begun to write is gone", async () => {
     const organisation = await world.sandbox("2026-03-10");
     const [bad, good] = [await world.subscribe(organisation), await world.subscribe(organisation)];
     await world.setClock(organisation, "2026-04-10");
@@ -379,7 +379,7 @@ describe("one at fault", () => {
     ).toEqual([1, 2]);
   });
 
-  test("that takes longer than a statement may is set aside too, and holds up nobody", async () => {
+  test("that takes longer than a statement may is parked too, and holds up nobody", async () => {
     const organisation = await world.sandbox("2026-03-10");
     const [bad, good] = [await world.subscribe(organisation), await world.subscribe(organisation)];
     await world.setClock(organisation, "2026-04-10");
@@ -430,7 +430,7 @@ describe("one at fault", () => {
     });
   });
 
-  test("is told from a database that is lost: the chunk is done again, or fails as a whole, and nothing is set aside", async () => {
+  test("is told from a database that is lost: the chunk is done again, or fails as a whole, and nothing is parked", async () => {
     const organisation = await world.sandbox("2026-03-10");
     const id = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-04-10");

@@ -90,7 +90,7 @@ describe("a close", () => {
     await world.setClock(organisation, "2026-04-09T23:59:30Z");
     await world.use(organisation, id, ["7", "2026-04-10T00:00:00Z"]);
     await world.setClock(organisation, "2026-04-10");
-    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 1 }]);
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, issued: 1 }]);
     expect((await world.bills(id)).toSorted()).toEqual([
       "0: 1 of 1.5000 in 0, 3.0000 on INV-0002",
       "0: 300 of 3.0300 in 0, 1.5200 on INV-0002",
@@ -143,7 +143,7 @@ describe("a close", () => {
       organisation,
     ]);
     await world.setClock(organisation, "2026-04-20");
-    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, issued: 0 }]);
     await world.use(organisation, id, ["100", "2026-04-20"], ["6", "2026-04-01"]);
     expect(await world.row(id)).toMatchObject({ usage_bill: 1, usage_billed: 0 });
     await world.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
@@ -190,7 +190,7 @@ describe("a close", () => {
     );
     expect(await world.bills(id)).toHaveLength(1);
     await world.setClock(organisation, midnight.toISOString());
-    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 1 }]);
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, issued: 1 }]);
     expect((await world.bills(id))[1]).toBe("1: 1 of 1.0000 in 0, 0.5000 on INV-0003");
     expect(await world.row(id)).toMatchObject({
       status: "ended",
@@ -237,7 +237,7 @@ describe("a close", () => {
     expect(late).toMatchObject([{ code: "after_subscription_end" }, { status: "created" }]);
   });
 
-  test("joins the draft that was raised ahead, but not where a request is the first of the day: that would be refused for it", async () => {
+  test("joins the draft that was issued ahead, but not where a request is the first of the day: that would be refused for it", async () => {
     const [organisation, id] = await metered({ invoice_create_days: 5 });
     const other = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-04-07");
@@ -255,7 +255,7 @@ describe("a close", () => {
       "renewal",
       "usage",
     ]);
-    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, raised: 0 }]);
+    expect(await world.bill(organisation)).toMatchObject([{ performed: 1, issued: 0 }]);
     expect(await world.bills(other)).toEqual(["0: 1 of 6.0000 in 0, 3.0000 on INV-0004"]);
     expect((await world.invoices(other))[1]?.lines).toEqual(["plan 125.0000", "usage 3.0000"]);
   });
@@ -276,7 +276,7 @@ describe("a close", () => {
     await world.setClock(organisation, "2026-04-10");
     const parked = [{ subscriptionId: bad }];
     expect(await world.bill(organisation)).toMatchObject([
-      { taken: 27, performed: 26, raised: 26, parked },
+      { taken: 27, performed: 26, issued: 26, parked },
     ]);
     for (const id of ids) {
       expect((await world.invoices(id)).map(({ type }) => type)).toEqual([

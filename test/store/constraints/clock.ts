@@ -15,8 +15,8 @@ export function clockFaults(a: SeededRows): Faults {
     ],
     clock_advances_counts: [
       advance("performed = -1"),
-      advance("raised = -1"),
-      advance("set_aside = -1"),
+      advance("issued = -1"),
+      advance("parked = -1"),
     ],
     clock_advances_organisation_id_fkey: [advance(`organisation_id = '${nobody}'`)],
   };

@@ -179,7 +179,7 @@ const changes: Readonly<Record<string, Changes>> = {
     sync_status: "sync_status = 'failed'",
     ledger_allocation_id: "ledger_allocation_id = 'other'",
   },
-  // A credit note's lines stay as they were raised: what may change of them is the mapping, which nobody is shown.
+  // A credit note's lines stay as they were issued: what may change of them is the mapping, which nobody is shown.
   credit_note_lines: {
     id: never,
     organisation_id: never,

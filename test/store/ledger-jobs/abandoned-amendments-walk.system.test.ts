@@ -96,7 +96,7 @@ function saysOf(
   return all[pick(all.length)] ?? "done";
 }
 
-/** What all documents of the subscription bill of its units that were raised in this world, and what waits to be billed. */
+/** What all documents of the subscription bill of its units that were issued in this world, and what waits to be billed. */
 async function billedInAll({ rows, subscriptionId: id }: WindowWorld): Promise<number> {
   const [{ billed }] = await rows(`SELECT
       (SELECT coalesce(sum(l.amount), 0) FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id

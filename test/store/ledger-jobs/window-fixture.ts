@@ -109,7 +109,7 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
       throw error;
     }
   };
-  // What is due is performed: the renewal invoice is raised ahead.
+  // What is due is performed: the renewal invoice is issued ahead.
   await change({ units: 10, prorate: false, behaviour: null, effectiveDate: null, document: null });
   const send = async () => {
     await pool.query(`BEGIN;

@@ -81,7 +81,7 @@ test("a sweep has invoices that are partly paid and not sent looked at once a da
   await sweptSince(party, null);
   expect(await hintsOf(party)).toEqual([]);
   const day =
-    "UPDATE ledger_sync_cursors SET part_paid_looked_at = now() - interval '25 hours' WHERE organisation_id = $1";
+    "UPDATE ledger_sync_cursors SET part_paid_checked_at = now() - interval '25 hours' WHERE organisation_id = $1";
   await pool.query(day, [party.organisationId]);
   await sweptSince(party, null);
   expect(await hintsOf(party)).toHaveLength(2);

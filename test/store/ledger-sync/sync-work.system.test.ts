@@ -344,12 +344,12 @@ describe.concurrent("a sweep", () => {
     await open(party).look();
     await open(party).claimSyncPage();
     await pool.query(
-      "UPDATE ledger_sync_cursors SET asked_at = clock_timestamp() WHERE organisation_id = $1",
+      "UPDATE ledger_sync_cursors SET requested_at = clock_timestamp() WHERE organisation_id = $1",
       [party.organisationId],
     );
     expect(await sweepOnce(party)).toBe(1);
     const { rows } = await pool.query(
-      "SELECT began_at > asked_at AS is_after FROM ledger_sync_cursors WHERE organisation_id = $1",
+      "SELECT began_at > requested_at AS is_after FROM ledger_sync_cursors WHERE organisation_id = $1",
       [party.organisationId],
     );
     expect(rows).toEqual([{ is_after: true }]);

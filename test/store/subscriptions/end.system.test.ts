@@ -72,10 +72,10 @@ test("an end is refused, and not stuck, where what is used while it removes invo
   await world.setClock(organisation, now);
   await world.bill(organisation);
   const { scope, take, terminationId, look } = roundsOf(organisation, await end(organisation, id));
-  expect(await scope.drop(await take("drop"))).toEqual({ raised: false });
+  expect(await scope.drop(await take("drop"))).toEqual({ issued: false });
   await world.use(organisation, id, ["9999999999999999", "2026-03-20"]);
-  // The renewal invoice that was removed is raised again for what the subscription goes on to.
-  expect(await scope.finish(await take("finish"), "now")).toEqual({ raised: true });
+  // The renewal invoice that was removed is issued again for what the subscription goes on to.
+  expect(await scope.finish(await take("finish"), "now")).toEqual({ issued: true });
   expect(await look()).toMatchObject({ outcome: "refused", reason: "invalid_state", removed: 1 });
   expect(await world.row(id)).toMatchObject({ status: "active", end_date: null });
   expect((await world.invoices(id)).map(({ number, type }) => `${number} ${type}`)).toEqual([
@@ -111,9 +111,9 @@ test.each([
   const second = await take("remove");
   const gone = { ...told, status: "deleted", amountDue: "0", sent: false } as const;
   expect(await scope.removed(second, { outcome: "deleted", invoice: gone })).toEqual({
-    raised: false,
+    issued: false,
   });
-  expect(await scope.finish(await take("finish"), "now")).toEqual({ raised: false });
+  expect(await scope.finish(await take("finish"), "now")).toEqual({ issued: false });
   expect(await look()).toMatchObject({ outcome: "ended", removed: 1, left: 1 });
   const { rows } = await world.pool.query(
     "SELECT i.number, i.status, r.state, r.reason FROM invoices i JOIN removals r ON r.invoice_id = i.id WHERE i.subscription_id = $1 ORDER BY i.seq",
@@ -161,8 +161,8 @@ test("a reversal is written once, with the removal of the renewal invoice, also 
   const told = await Promise.all(
     [1, 2].map(() => scope.removed(removal, { outcome: "voided", invoice })),
   );
-  expect(told.filter((one) => one !== null)).toEqual([{ raised: true }]);
-  expect(await scope.finish(await take("finish"), "period_end")).toEqual({ raised: false });
+  expect(told.filter((one) => one !== null)).toEqual([{ issued: true }]);
+  expect(await scope.finish(await take("finish"), "period_end")).toEqual({ issued: false });
   const { rows } = await world.pool.query(
     `SELECT n.number, n.subtotal::text, i.number AS reversed FROM credit_notes n JOIN credit_note_lines l ON l.credit_note_id = n.id
       JOIN invoices i ON i.id = l.reversed_invoice_id WHERE n.subscription_id = $1`,

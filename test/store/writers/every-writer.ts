@@ -67,7 +67,7 @@ const actor: Actor = {
 };
 
 /**
- * The writers of a new sandbox in which invoices begin as approved and renewals are raised ahead.
+ * The writers of a new sandbox in which invoices begin as approved and renewals are issued ahead.
  */
 export async function everyWriter(
   world: UsedWorld,
@@ -301,7 +301,7 @@ function adminOf({
       const to = civilDate(addDays(civilDate(clock.now.toISOString().slice(0, 10)), 1));
       return testClock.advance(actor, organisationId, { kind: "to", to });
     },
-    "try what was set aside": () => admin.billing.retry(actor, organisationId, pick(ids)),
+    "try what was parked": () => admin.billing.retry(actor, organisationId, pick(ids)),
     "switch Setup Mode": async () => {
       await organisations.setSetupMode(actor, organisationId, true);
       return organisations.setSetupMode(actor, organisationId, false);

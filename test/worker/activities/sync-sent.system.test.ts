@@ -61,7 +61,7 @@ test("an e-mail of an invoice that is partly paid is seen within a day", async (
     );
   };
   await sweep(party);
-  const day = "UPDATE ledger_sync_cursors SET part_paid_looked_at = $2 WHERE organisation_id = $1";
+  const day = "UPDATE ledger_sync_cursors SET part_paid_checked_at = $2 WHERE organisation_id = $1";
   expect(await sent()).toEqual(["INV-0002"]);
   await world.pool.query(day, [party.organisationId, new Date(Date.now() - 25 * 3_600_000)]);
   await sweep(party);

@@ -12,7 +12,7 @@ const settings = {
     "customers, and contacts in the ledger, may be created through the API",
   usage_allowed: "usage may be reported through the API",
   invoice_create_days:
-    "days ahead of the renewal date that renewal invoices are raised; from then on changes of units amend or are separate",
+    "days ahead of the renewal date that renewal invoices are issued; from then on changes of units amend or are separate",
   first_invoice_status:
     "the status that new invoices get in the ledger; prorated charges join drafts, held credit goes on approved ones",
   due_days: "days from an invoice's issue to when it is due",

@@ -53,13 +53,13 @@ export function createLedgerSyncAdminStore(pool: Pool, { run }: Changes): Ledger
     },
     ask: (actor, organisationId) =>
       run(actor, async (transaction) => {
-        const rows = await transaction.$queryRaw<{ asked_at: Date }[]>`
-          INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at, asked_at)
+        const rows = await transaction.$queryRaw<{ requested_at: Date }[]>`
+          INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at, requested_at)
             SELECT organisation_id, tenant_id, now(), clock_timestamp() FROM ledger_connections WHERE organisation_id = ${organisationId}::uuid
-          ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(), asked_at = clock_timestamp(),
+          ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(), requested_at = clock_timestamp(),
             not_before = NULL, reason = NULL, failures = 0
-          RETURNING s.asked_at`;
-        const askedAt = rows[0]?.asked_at ?? null;
+          RETURNING s.requested_at`;
+        const askedAt = rows[0]?.requested_at ?? null;
         if (askedAt === null) return { result: null, changes: [] };
         // The operator may have repaired what made these notifications fail.
         await transaction.$executeRaw`UPDATE ledger_notifications h SET try_at = now() FROM (

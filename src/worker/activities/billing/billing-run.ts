@@ -84,7 +84,7 @@ async function billBatch(
 ): Promise<BillingBatch> {
   const endMs = performance.now() + batchMs;
   let done = 0;
-  let setAside = 0;
+  let parked = 0;
   let issuedSinceWake = 0;
   let hasWoken = false;
   const notifyLedger = async (): Promise<void> => {
@@ -99,15 +99,15 @@ async function billBatch(
     });
     if (chunk.taken > 0) crashPoint("chunk_saved");
     done += chunk.taken;
-    setAside += chunk.parked.length;
+    parked += chunk.parked.length;
     for (const parked of chunk.parked) onParked(organisationId, parked);
-    issuedSinceWake += chunk.raised;
+    issuedSinceWake += chunk.issued;
     // Wakes at once, so that the first documents are posted while further chunks are billed. Later
     // chunks find the workflow running.
     if (issuedSinceWake > 0 && !hasWoken) await notifyLedger();
     const isMore = chunk.taken > 0;
     if (isMore && performance.now() < endMs) continue;
     if (issuedSinceWake > 0) await notifyLedger();
-    return { done, setAside, isMore };
+    return { done, parked, isMore };
   }
 }

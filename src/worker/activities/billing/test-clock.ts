@@ -95,7 +95,7 @@ async function billInstant(
     });
     if (chunk.taken > 0) crashPoint("chunk_saved");
     for (const parked of chunk.parked) onParked(organisationId, parked);
-    hasIssued ||= chunk.raised > 0;
+    hasIssued ||= chunk.issued > 0;
     if (chunk.taken === 0) await pause(lockedMs);
     // The next move of the clock finds whether anything is left at this instant.
     if (chunk.taken < chunkSize || performance.now() > endMs) return hasIssued;

@@ -107,7 +107,7 @@ async function perform(
     case "finish": {
       const finished = await scope.finish(task, task.when);
       crashPoint("end_finished");
-      if (finished?.raised) await parts.wake(organisationId);
+      if (finished?.issued) await parts.wake(organisationId);
       return false;
     }
   }
@@ -142,7 +142,7 @@ async function remove(
       }
       const refused = await scope.refuse(task, answer.refused);
       crashPoint("removal_saved");
-      if (refused?.raised) await parts.wake(organisationId);
+      if (refused?.issued) await parts.wake(organisationId);
       return false;
     }
     case "again": {
@@ -161,9 +161,9 @@ async function remove(
 async function wakeIfRaised(
   { wake }: EndSubscriptionDependencies,
   organisationId: string,
-  saved: { readonly raised: boolean } | null,
+  saved: { readonly issued: boolean } | null,
 ): Promise<boolean> {
-  if (saved?.raised) await wake(organisationId);
+  if (saved?.issued) await wake(organisationId);
   return saved !== null;
 }
 
