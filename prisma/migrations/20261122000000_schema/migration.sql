@@ -43,13 +43,12 @@ CREATE TABLE clock_advances (
   moved_at TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   finished_at TIMESTAMPTZ(6),
   CONSTRAINT clock_advances_pkey PRIMARY KEY (organisation_id),
-  -- What Prisma's language cannot say: the checks and the partial index.
   CONSTRAINT clock_advances_forward CHECK (target > started_from),
   CONSTRAINT clock_advances_counts CHECK (((performed >= 0) AND (issued >= 0) AND (parked >= 0)))
 );
 
--- Those that run: what the dispatcher looks for. Of no column that changes on the way, so that
--- counting costs no index.
+-- The advances that run. The dispatcher reads them. No indexed column changes while an advance
+-- runs, so counting costs no index write.
 CREATE INDEX clock_advances_running ON clock_advances (organisation_id) WHERE finished_at IS NULL;
 
 CREATE TABLE api_keys (
@@ -116,8 +115,7 @@ CREATE TABLE ledger_connections (
   disconnected_reason TEXT,
   grant_kind TEXT NOT NULL DEFAULT 'custom',
   CONSTRAINT ledger_connections_pkey PRIMARY KEY (organisation_id),
-  -- What Prisma's language cannot say: the checks. A secret is kept exactly where it is of use, and
-  -- so are tokens that wait for a choice.
+  -- A secret is stored exactly when the kind of grant uses one. So are tokens that await a choice.
   CONSTRAINT ledger_connections_grant CHECK (grant_kind IN ('custom', 'authorisation')),
   CONSTRAINT ledger_connections_disconnected
     CHECK ((disconnected_at IS NULL) = (disconnected_reason IS NULL)),
@@ -182,8 +180,6 @@ CREATE TABLE ledger_budgets (
   day_remaining INTEGER,
   day_observed_at TIMESTAMPTZ(6),
   CONSTRAINT ledger_budgets_pkey PRIMARY KEY (organisation_id),
-  -- What Prisma's language cannot say: the checks, and the functions that take a call of the budget
-  -- and give it back.
   CONSTRAINT ledger_budgets_limit CHECK (minute_limit >= 1),
   CONSTRAINT ledger_budgets_others CHECK (others_calls >= 0),
   CONSTRAINT ledger_budgets_flights CHECK (coalesce(cardinality(flights),
@@ -199,8 +195,7 @@ CREATE TABLE ledger_reference_data (
   invalidated_at TIMESTAMPTZ(6),
   next_read_at TIMESTAMPTZ(6) NOT NULL,
   CONSTRAINT ledger_reference_data_pkey PRIMARY KEY (organisation_id, kind),
-  -- What Prisma's language cannot say: checks, and the few documents that differ among the many
-  -- that do not.
+  -- The few documents whose amounts differ from the ledger's, among many that agree.
   CONSTRAINT ledger_reference_data_kind CHECK (kind IN ('organisation', 'accounts', 'tax_rates',
     'currencies')),
   CONSTRAINT ledger_reference_data_fetched CHECK (((data IS NULL) = (fetched_at IS NULL)))
@@ -227,7 +222,6 @@ CREATE TABLE ledger_sync_cursors (
   day_most INTEGER,
   part_paid_checked_at TIMESTAMPTZ(6),
   CONSTRAINT ledger_sync_cursors_pkey PRIMARY KEY (organisation_id),
-  -- What Prisma's language cannot say: checks, and what was so until now.
   CONSTRAINT ledger_sync_cursors_kind CHECK (sync_kind IN ('contacts', 'credit_notes', 'invoices')),
   CONSTRAINT ledger_sync_cursors_cursor CHECK (sync_cursor IS NULL OR sync_kind IS NOT NULL),
   CONSTRAINT ledger_sync_cursors_counts CHECK (least(contacts_changed, credit_notes_changed,
@@ -245,7 +239,6 @@ CREATE TABLE ledger_notifications (
   reason TEXT,
   CONSTRAINT ledger_notifications_pkey PRIMARY KEY (organisation_id, kind, ledger_id),
   CONSTRAINT ledger_notifications_kind CHECK (kind IN ('contacts', 'credit_notes', 'invoices')),
-  -- What Prisma's language cannot say: checks.
   CONSTRAINT ledger_notifications_failures CHECK (failures >= 0)
 );
 
@@ -372,7 +365,7 @@ CREATE TABLE plan_meters (
   CONSTRAINT plan_meters_pkey PRIMARY KEY (plan_id, "position"),
   CONSTRAINT plan_meters_type CHECK (type IN ('per_unit', 'tiered', 'volume', 'stairstep')),
   CONSTRAINT plan_meters_price CHECK (price BETWEEN 0 AND 999999999.9999),
-  -- Up to 20 for each plan.
+  -- At most 20 for each plan.
   CONSTRAINT plan_meters_position CHECK (position BETWEEN 0 AND 19)
 );
 
@@ -462,13 +455,13 @@ CREATE TABLE subscriptions (
   CONSTRAINT subscriptions_cycles CHECK (end_after_cycles BETWEEN 1 AND 1200),
   CONSTRAINT subscriptions_dates CHECK (start_date < renewal_date AND current_period >= 0),
   CONSTRAINT subscriptions_price_override CHECK (price_override BETWEEN 0 AND 999999999.9999),
-  -- An end date is there exactly where something gives the subscription an end.
+  -- A subscription has an end date exactly when something ends it.
   CONSTRAINT subscriptions_end_date CHECK (
     CASE WHEN status IN ('ended', 'complete') THEN end_date IS NOT NULL
          ELSE (end_date IS NOT NULL) = (cancel_at_period_end OR end_after_cycles IS NOT NULL) END),
   CONSTRAINT subscriptions_complete CHECK (status <> 'complete' OR end_date = renewal_date),
   CONSTRAINT subscriptions_ended CHECK (status <> 'ended' OR NOT cancel_at_period_end),
-  -- Of one that is over only late usage, or what Setup Mode kept from being billed, can be due.
+  -- For a subscription that is over, only late usage can be due, or what Setup Mode left unbilled.
   CONSTRAINT subscriptions_due CHECK (status IN ('ended', 'complete') OR due_at IS NOT NULL),
   CONSTRAINT subscriptions_parked CHECK ((parked_until IS NULL) = (parked_reason IS NULL)
     AND parked_attempts >= 0),
@@ -486,11 +479,11 @@ CREATE UNIQUE INDEX subscriptions_organisation_id_seq_key ON subscriptions (orga
 CREATE UNIQUE INDEX subscriptions_billed_key ON subscriptions (organisation_id, id, customer_id,
   currency);
 
--- What the billing run asks for each minute.
+-- The billing run reads it each minute.
 CREATE INDEX subscriptions_due_at ON subscriptions (organisation_id, due_at, id)
   WHERE due_at IS NOT NULL;
 
--- What is set aside is looked for among all that is not.
+-- Parked subscriptions, which are few among all others.
 CREATE INDEX subscriptions_set_aside ON subscriptions (organisation_id, seq)
   WHERE parked_until IS NOT NULL;
 
@@ -557,7 +550,7 @@ CREATE TABLE invoices (
     OR ledger_invoice_id IS NOT NULL),
   CONSTRAINT invoices_sync_error CHECK (CASE status WHEN 'not_in_external'
     THEN sync_error IS NOT NULL WHEN 'scheduled' THEN sync_error IS NULL ELSE true END),
-  -- All of it is there, or nothing: it is what is gone back to.
+  -- All of it is set, or none: an abandoned amendment restores it.
   CONSTRAINT invoices_amending_from CHECK (amending_from IS NULL
     OR jsonb_typeof(amending_from) = 'object'
     AND amending_from ?& ARRAY['units', 'description', 'unit_price', 'amount', 'billed_units'])
@@ -580,12 +573,12 @@ CREATE UNIQUE INDEX invoices_organisation_id_ledger_invoice_id_key ON invoices (
 
 CREATE UNIQUE INDEX invoices_organisation_id_seq_key ON invoices (organisation_id, seq);
 
--- No period is billed twice: one live invoice bills each period of a subscription.
+-- INVARIANT-1: one live invoice bills each period of a subscription.
 CREATE UNIQUE INDEX invoices_one_for_a_period ON invoices (organisation_id, subscription_id,
   period_index)
   WHERE type IN ('first', 'renewal') AND status NOT IN ('voided', 'deleted');
 
--- What an operator looks for: documents that failed, and why.
+-- Operators list failed documents with their reasons.
 CREATE INDEX invoices_failed ON invoices (organisation_id, seq) WHERE sync_error IS NOT NULL;
 
 CREATE INDEX invoices_drift ON invoices (organisation_id, seq)
@@ -664,8 +657,7 @@ CREATE TABLE credit_notes (
     OR ledger_credit_note_id IS NOT NULL),
   CONSTRAINT credit_notes_sync_error
     CHECK ((status = 'not_in_external') = (sync_error IS NOT NULL)),
-  -- The ledger may have used credit where we have no invoice: on one made by hand, or as money
-  -- given back.
+  -- The ledger may have used credit on an invoice that was created by hand, or as a refund.
   CONSTRAINT credit_notes_applied_elsewhere CHECK (applied_elsewhere BETWEEN 0 AND total)
 );
 
@@ -685,7 +677,7 @@ CREATE UNIQUE INDEX credit_notes_organisation_id_ledger_credit_note_id_key
 
 CREATE UNIQUE INDEX credit_notes_organisation_id_seq_key ON credit_notes (organisation_id, seq);
 
--- The credit that is left on approved notes: what is asked whenever an invoice becomes approved.
+-- The credit left on approved notes. It is read whenever an invoice becomes approved.
 CREATE INDEX credit_notes_held ON credit_notes (subscription_id, seq) WHERE status = 'approved'
   AND remaining_credit > 0;
 
@@ -790,19 +782,19 @@ CREATE TABLE ledger_jobs (
 
 CREATE INDEX ledger_jobs_organisation_id_seq_idx ON ledger_jobs (organisation_id, seq);
 
--- What waits, by organisation: the dispatcher and the ledger workflow ask for nothing else.
+-- Waiting jobs by organisation, for the dispatcher and the posting workflow.
 CREATE INDEX ledger_jobs_waiting ON ledger_jobs (organisation_id, not_before, seq)
   WHERE state IN ('ready', 'sending', 'uncertain');
 
--- A document is asked for once at a time.
+-- One active job of each document.
 CREATE UNIQUE INDEX ledger_jobs_one_for_an_invoice ON ledger_jobs (invoice_id, kind)
   WHERE state IN ('ready', 'sending', 'uncertain');
 
 CREATE UNIQUE INDEX ledger_jobs_one_for_a_customer ON ledger_jobs (customer_id, kind)
   WHERE state IN ('ready', 'sending', 'uncertain');
 
--- Why a document failed: its last refused operation. Refusals are few, so the index costs nothing
--- where all goes well.
+-- The reason of a failed document is that of its last refused job. Refusals are few, so the index
+-- costs little.
 CREATE INDEX ledger_jobs_refused ON ledger_jobs (invoice_id, seq) WHERE state = 'refused';
 
 CREATE UNIQUE INDEX ledger_jobs_one_for_a_subscription ON ledger_jobs (subscription_id)
@@ -846,11 +838,11 @@ CREATE TABLE deferred_lines (
   CONSTRAINT deferred_lines_units CHECK (from_units >= 0 AND to_units > from_units)
 );
 
--- What waits to be billed of a subscription.
+-- The deferred lines of a subscription that still have to be billed.
 CREATE INDEX deferred_lines_waiting ON deferred_lines (subscription_id, seq)
   WHERE invoice_id IS NULL;
 
--- What a removed invoice had billed of deferred amounts.
+-- The deferred lines that a removed invoice had billed.
 CREATE INDEX deferred_lines_billed ON deferred_lines (invoice_id) WHERE invoice_id IS NOT NULL;
 
 CREATE TABLE unit_changes (
@@ -871,8 +863,8 @@ CREATE TABLE unit_changes (
   CONSTRAINT unit_changes_pkey PRIMARY KEY (id),
   CONSTRAINT unit_changes_units CHECK (from_units >= 0 AND to_units >= 0
     AND from_units <> to_units),
-  -- What is deferred is on no document yet; the renewal invoice that was amended is not also the
-  -- one that was raised or joined.
+  -- A deferred amount is on no document yet. The amended renewal invoice is not also the issued or
+  -- joined one.
   CONSTRAINT unit_changes_deferred CHECK (NOT deferred OR num_nonnulls(invoice_id,
     renewal_invoice_id, credit_note_id) = 0),
   CONSTRAINT unit_changes_invoices CHECK (invoice_id <> renewal_invoice_id),
@@ -895,7 +887,6 @@ CREATE TABLE operators (
   active BOOLEAN NOT NULL DEFAULT true,
   created_at TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   CONSTRAINT operators_pkey PRIMARY KEY (id),
-  -- What Prisma's language cannot say.
   CONSTRAINT operators_role CHECK (role IN ('read-only', 'admin', 'owner'))
 );
 
@@ -1041,7 +1032,7 @@ CREATE TABLE usage_events (
   CONSTRAINT usage_events_voided CHECK ((voided_at IS NULL) = (void_reason IS NULL))
 ) PARTITION BY HASH (organisation_id, event_id);
 
--- What is to be billed, read from the index alone.
+-- The sums of a bill are read from the index alone.
 CREATE INDEX usage_events_billed ON usage_events (subscription_id, bill, period_index,
   meter_id) INCLUDE (quantity)
   WHERE voided_at IS NULL;
@@ -1063,7 +1054,7 @@ CREATE TABLE usage_bills (
   CONSTRAINT usage_bills_numbers CHECK (bill >= 0 AND period_index >= 0 AND events > 0),
   CONSTRAINT usage_bills_quantities CHECK (quantity > 0 AND priced >= 0 AND quantity <> 'NaN'
     AND priced <> 'NaN'),
-  -- An amount stands on a document: above zero on an invoice, below on a credit note.
+  -- An amount on an invoice is above zero, one on a credit note below.
   CONSTRAINT usage_bills_document CHECK (CASE WHEN amount > 0 THEN invoice_id IS NOT NULL
     AND credit_note_id IS NULL
     WHEN amount < 0 THEN credit_note_id IS NOT NULL AND invoice_id IS NULL
@@ -1081,8 +1072,6 @@ CREATE TABLE outbox (
   change TEXT NOT NULL,
   recorded_at TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
   CONSTRAINT outbox_pkey PRIMARY KEY (organisation_id, seq),
-  -- What Prisma's language cannot say: checks, the deliveries that somebody must be at, and the
-  -- marks.
   CONSTRAINT outbox_kind CHECK (object_kind IN ('customer', 'subscription', 'invoice',
     'credit_note')),
   CONSTRAINT outbox_change CHECK (change IN ('created', 'updated', 'ended', 'paid', 'voided',
@@ -1185,7 +1174,7 @@ CREATE TABLE webhook_deliveries (
   CONSTRAINT webhook_deliveries_state CHECK (state IN ('pending', 'delivered', 'exhausted',
     'cancelled')),
   CONSTRAINT webhook_deliveries_attempts CHECK (attempts >= 0),
-  -- Nothing that is pending is nobody's, and nothing that is settled is started again.
+  -- A pending delivery has an owner or a time. A finished one is never started again.
   CONSTRAINT webhook_deliveries_finished CHECK ((state = 'pending') = (due_at IS NOT NULL)
     AND (state = 'pending') = (finished_at IS NULL))
 );
@@ -1204,8 +1193,7 @@ CREATE UNIQUE INDEX webhook_deliveries_event_id_endpoint_id_key ON webhook_deliv
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (endpoint_id, due_at)
   WHERE state = 'pending';
 
--- What went wrong is rare, and found without all that went well. A delivery that goes well leaves
--- it again.
+-- Failed deliveries are rare. The index holds them alone: a delivery that succeeds leaves it.
 CREATE INDEX webhook_deliveries_not_delivered ON webhook_deliveries (organisation_id, state,
   seq) WHERE state <> 'delivered';
 
@@ -1454,11 +1442,11 @@ ALTER TABLE webhook_attempts
     ON DELETE RESTRICT;
 
 
--- What Prisma's language cannot say: parts, checks, partial indexes and triggers.
+-- The partitions of the usage events.
 DO $$ BEGIN
   FOR part IN 0..15 LOOP
-    -- An insert touches all parts; vacuum keeps their maps so that sums are read from the index
-    -- alone.
+    -- An insert touches all partitions. Frequent vacuum keeps their visibility maps, so that sums
+    -- are read from the index alone.
     EXECUTE format('CREATE TABLE usage_events_%s PARTITION OF usage_events '
       'FOR VALUES WITH (MODULUS 16, REMAINDER %s)
       WITH (autovacuum_vacuum_insert_scale_factor = 0.05,
@@ -1466,8 +1454,8 @@ DO $$ BEGIN
   END LOOP;
 END $$;
 
--- Sums and what else spans rows. Judged at the end of the transaction, when all rows are there;
--- each refusal carries the name of its trigger as that of a constraint.
+-- Rules that span several rows. They are checked at the end of the transaction, when all rows are
+-- written. Each refusal carries the name of its trigger as that of a constraint.
 CREATE FUNCTION refuse(rule text, message text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '%', message USING ERRCODE = 'check_violation', CONSTRAINT = rule;
@@ -1495,7 +1483,7 @@ END $$;
 CREATE FUNCTION check_invoice_line() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP <> 'DELETE' THEN PERFORM require_invoice_subtotal(NEW.invoice_id, TG_NAME); END IF;
-  -- A line that was moved leaves an invoice behind.
+  -- A line that moved leaves another invoice behind.
   IF TG_OP = 'DELETE' OR (TG_OP = 'UPDATE' AND OLD.invoice_id <> NEW.invoice_id) THEN
     PERFORM require_invoice_subtotal(OLD.invoice_id, TG_NAME);
   END IF;
@@ -1564,8 +1552,8 @@ END $$;
 CREATE CONSTRAINT TRIGGER allocations_credit AFTER INSERT OR UPDATE OR DELETE ON allocations
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_credit_of_allocation();
 
--- The credit applied to an invoice never exceeds its total. The row is locked, since two
--- transactions that each see only their own credit could exceed it together.
+-- The credit applied to an invoice never exceeds its total. The row is locked: two transactions
+-- that each see only their own credit could exceed it together.
 CREATE FUNCTION require_credit_within_invoice(wanted uuid, rule text) RETURNS void
   LANGUAGE plpgsql AS $$
 BEGIN
@@ -1658,12 +1646,12 @@ CREATE CONSTRAINT TRIGGER periods_first AFTER INSERT OR UPDATE OF index, subscri
 CREATE CONSTRAINT TRIGGER subscriptions_first_period AFTER UPDATE OF start_date ON subscriptions
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_start_date();
 
--- The functions that admit requests and keep idempotency keys: each is one round trip, and its time
--- is the database's. Judges one request for each hash, in the order given, and answers a row for
--- each that belongs to a valid key; an unknown, revoked or expired one has no row. The window of a
--- key holds the times of its counted requests of the last 60 seconds, at most `allowed` of them;
--- its row lock makes the count exact over all processes. Keys are locked in the order of their ids,
--- so two batches never deadlock.
+-- These functions admit requests and store idempotency keys. Each is one round trip and uses the
+-- database's clock. This one admits a request for each hash, in the given order, and returns a row
+-- for each valid key. An unknown, revoked or expired key has no row. A key's window holds the times
+-- of its counted requests of the last 60 seconds, at most `allowed` of them. Its row lock makes the
+-- count exact over all processes. Keys are locked in the order of their ids, so that two batches
+-- never deadlock.
 CREATE FUNCTION admit_api_keys(hashes bytea[], allowed integer)
 RETURNS TABLE (
   ordinal integer, api_key_id uuid, organisation_id uuid, scopes text[], livemode boolean,
@@ -1697,9 +1685,9 @@ BEGIN
       INSERT INTO rate_windows (api_key_id, hits) VALUES (asked.id, '{}') ON CONFLICT DO NOTHING;
       SELECT w.hits INTO window_hits FROM rate_windows w WHERE w.api_key_id = asked.id FOR UPDATE;
     END IF;
-    -- After the lock, so that the times of a window only rise.
+    -- Read after the lock, so that the times of a window only rise.
     instant := clock_timestamp();
-    -- A clock that was set back by more than a window would otherwise lock its keys out until it
+    -- If the clock was set back by more than a window, its keys would be locked out until the clock
     -- has caught up.
     IF window_hits[cardinality(window_hits)] > instant + interval '60 seconds' THEN
       window_hits := '{}';
@@ -1714,7 +1702,7 @@ BEGIN
       window_hits := window_hits || array_fill(instant, ARRAY[granted]);
       UPDATE rate_windows w SET hits = window_hits WHERE w.api_key_id = asked.id;
       IF asked.last_used_at IS NULL OR asked.last_used_at < instant - interval '1 minute' THEN
-        -- Only for people to look at: not worth a wait for the disk.
+        -- People read it only, so it need not wait for the disk.
         PERFORM set_config('synchronous_commit', 'off', true);
         UPDATE api_keys k SET last_used_at = instant
         WHERE k.id = asked.id AND (k.last_used_at IS NULL
@@ -1740,9 +1728,9 @@ BEGIN
 END $$;
 
 -- Claims an idempotency key for one run of a request, or says why not: `replay` (with the stored
--- response), `conflict` (another request holds the key), `running`. A key is free where its 24
--- hours are over, and where its run has let the lease go by: that process is gone. The commit need
--- not wait for the disk: whatever the run commits durably carries this row with it.
+-- response), `conflict` (another request holds the key), `running`. A key is free if its 24 hours
+-- are over or its run's lease has expired, because that process is gone. The commit need not wait
+-- for the disk: the run's own durable commit carries this row with it.
 CREATE FUNCTION begin_idempotent_request(
   the_api_key uuid, the_key text, the_organisation uuid, the_operation text, the_path text,
     the_fingerprint bytea, the_owner uuid,
@@ -1772,7 +1760,7 @@ BEGIN
     RETURN QUERY SELECT 'begun', NULL::bytea;
     RETURN;
   END IF;
-  -- The conflict has locked the row, so it is there and stays as it is.
+  -- The conflict has locked the row, so it exists and stays unchanged.
   SELECT * INTO STRICT held FROM idempotency_keys i WHERE i.api_key_id = the_api_key
     AND i.key = the_key;
   IF held.fingerprint <> the_fingerprint THEN
@@ -1784,8 +1772,8 @@ BEGIN
   END IF;
 END $$;
 
--- Stores the response of a run that succeeded. Answers NULL, or the response that another run of
--- the same request has stored: where the lease had gone by, and that run was first.
+-- Stores the response of a run that succeeded. Returns NULL, or the response of another run that
+-- was first because this run's lease had expired.
 CREATE FUNCTION complete_idempotent_request(
   the_api_key uuid, the_key text, the_owner uuid, the_fingerprint bytea, the_response bytea
 ) RETURNS bytea LANGUAGE plpgsql AS $$
@@ -1803,7 +1791,7 @@ BEGIN
   );
 END $$;
 
--- Frees the key of a run that failed. A release that is lost is made up for by the lease.
+-- Frees the key of a run that failed. If the release is lost, the lease expires.
 CREATE FUNCTION release_idempotent_request(the_api_key uuid, the_key text, the_owner uuid)
   RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
@@ -1825,16 +1813,16 @@ BEGIN
     AND i.state = 'running';
 END $$;
 
--- Deletes up to `at_most` keys whose 24 hours are over; answers how many. Rows that someone works
--- on are left for the next time.
+-- Deletes up to `at_most` keys whose 24 hours are over, and returns how many. Locked rows are left
+-- for the next call.
 CREATE FUNCTION delete_expired_idempotency_keys(at_most integer) RETURNS integer
   LANGUAGE plpgsql AS $$
 DECLARE
   deleted integer;
 BEGIN
   PERFORM set_config('synchronous_commit', 'off', true);
-  -- Picked once: as a plain subquery, the planner may run it anew for each row, and the limit then
-  -- limits nothing.
+  -- Selected once: in a plain subquery the planner may run it again for each row, and the limit
+  -- would limit nothing.
   WITH picked AS MATERIALIZED (
     SELECT api_key_id, key FROM idempotency_keys WHERE expires_at <= clock_timestamp()
       ORDER BY expires_at LIMIT at_most FOR UPDATE SKIP LOCKED
@@ -1845,8 +1833,8 @@ BEGIN
   RETURN deleted;
 END $$;
 
--- The log is only ever added to, by whomever: who may change the schema can take this away, and
--- nobody else.
+-- Nothing updates or deletes an entry of the audit log, whichever role asks. Only an owner of the
+-- schema can remove this rule.
 CREATE FUNCTION refuse_audit_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'the audit log is only ever added to' USING ERRCODE = 'check_violation',
@@ -1856,8 +1844,8 @@ END $$;
 CREATE TRIGGER audit_log_only_grows BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_log
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_audit_change();
 
--- Admits an operator by the SHA-256 of the token: no row for an unknown, revoked or expired one, or
--- where the operator is not active.
+-- Admits an operator by the SHA-256 of the token. Returns no row for an unknown, revoked or expired
+-- token, or if the operator is not active.
 CREATE FUNCTION admit_operator(the_hash bytea)
 RETURNS TABLE (token_id uuid, operator_id uuid, operator_name text, operator_role text)
   LANGUAGE plpgsql AS $$
@@ -1874,7 +1862,7 @@ BEGIN
   END IF;
   IF admitted.last_used_at IS NULL
     OR admitted.last_used_at < clock_timestamp() - interval '1 minute' THEN
-    -- Only for people to look at: not worth a wait for the disk.
+    -- People read it only, so it need not wait for the disk.
     PERFORM set_config('synchronous_commit', 'off', true);
     UPDATE operator_tokens t SET last_used_at = clock_timestamp()
     WHERE t.id = admitted.id AND (t.last_used_at IS NULL
@@ -1883,9 +1871,9 @@ BEGIN
   RETURN QUERY SELECT admitted.id, admitted.owner_id, admitted.name, admitted.role;
 END $$;
 
--- No credit is lost or made: what is left of a credit note and what is applied of it are its total.
--- The row is locked, so that of two transactions that apply it at once the later one sees what the
--- earlier one applied.
+-- No credit is lost or created: what is left of a credit note and what is applied of it are its
+-- total. The row is locked, so that of two transactions that apply it at once the later one sees
+-- what the earlier one applied.
 CREATE FUNCTION require_credit_held(wanted uuid, rule text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM credit_notes WHERE id = wanted FOR NO KEY UPDATE;
@@ -1904,10 +1892,9 @@ CREATE CONSTRAINT TRIGGER credit_notes_credit AFTER INSERT OR UPDATE OF total, r
   applied_elsewhere ON credit_notes
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION check_credit_of_note();
 
--- What is told of a subscription is about documents of that subscription. By triggers that look
--- only at the rows that name such a document, since references would need one more unique index on
--- every invoice and credit note. New invoices are left out: each is written in one statement with
--- its operation.
+-- A row of a subscription that names a document names one of that subscription. Triggers check only
+-- the rows that name one: a foreign key would need one more unique index on every invoice and
+-- credit note. New invoices are exempt, because each is written in one statement with its job.
 CREATE FUNCTION is_of_subscription(organisation uuid, subscription uuid, invoice_ids uuid[],
   note_id uuid) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT NOT EXISTS (SELECT 1 FROM invoices i WHERE i.organisation_id = organisation
@@ -1973,7 +1960,7 @@ CREATE CONSTRAINT TRIGGER unit_changes_documents AFTER INSERT OR UPDATE OF subsc
   WHEN (num_nonnulls(NEW.invoice_id, NEW.renewal_invoice_id, NEW.credit_note_id) > 0)
     EXECUTE FUNCTION check_unit_change_documents();
 
--- A document of which such a thing is told stays with its subscription.
+-- A document that such a row names stays with its subscription.
 CREATE FUNCTION check_document_subscription() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (
@@ -1991,7 +1978,7 @@ BEGIN
       u.credit_note_id)
       AND u.subscription_id <> NEW.subscription_id
   ) THEN
-    PERFORM refuse(TG_NAME, format('%s %s is moved away from what is told of its subscription',
+    PERFORM refuse(TG_NAME, format('%s %s is moved away from rows that name its subscription',
       TG_TABLE_NAME, NEW.id));
   END IF;
   RETURN NULL;
@@ -2007,16 +1994,15 @@ CREATE CONSTRAINT TRIGGER credit_notes_subscription AFTER UPDATE OF subscription
     WHEN (NEW.subscription_id <> OLD.subscription_id)
     EXECUTE FUNCTION check_document_subscription();
 
--- How long a call counts after its end. Wherever the ledger's own minute begins, a call came there
--- between its start and its end, so that it never sees more in a minute than are counted here; a
--- tenth of a second more because clocks differ.
+-- How long a call counts after its end. Wherever the ledger's own minute begins, it received the
+-- call between its start and its end. So it never counts more calls in a minute than this budget
+-- does. A tenth of a second is added because clocks differ.
 CREATE FUNCTION ledger_minute() RETURNS interval IMMUTABLE
   LANGUAGE sql RETURN interval '60.1 seconds';
 
--- A budget as it is at this instant: flights whose lease is over are calls that ended with it, and
--- calls that count no more are gone. Where the clock was set back since the row was written, all
--- that it remembers moves with it: nothing is forgotten, and nothing waits for the clock to come
--- back.
+-- Returns a budget as of now. A flight whose lease has expired is a call that ended with it, and
+-- calls that no longer count are removed. If the clock was set back since the row was written, all
+-- stored times move with it, so that nothing is lost and nothing waits for the clock to catch up.
 CREATE FUNCTION ledger_budget_at(budget ledger_budgets, instant timestamptz,
   OUT known ledger_budgets) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
@@ -2043,12 +2029,11 @@ BEGIN
   END IF;
 END $$;
 
--- Takes one call of an organisation's budget, or says for how many milliseconds there is none and
--- why. The limits are Xero's: 60 calls in a minute, 5 at once, and what is left of the day. Of
--- each, work that nobody waits for leaves some to callers who do wait. Past half of the minute's
--- calls the rest goes out at an even pace, the fastest at which it lasts until used ones are free
--- again: what gathers meanwhile goes in one call, and nobody meets an empty minute. Beyond 1,000 a
--- minute nothing is counted.
+-- Takes one call of an organisation's budget, or returns for how many milliseconds there is none
+-- and why. The default limits are 60 calls in a minute, 5 at once, and what is left of the day.
+-- Background work leaves a part of each to callers who wait. Past half of the minute's calls the
+-- rest is spaced evenly, as fast as used calls become free again. Work that gathers meanwhile goes
+-- in one call, and no caller meets an empty minute. Above 1,000 a minute nothing is counted.
 CREATE FUNCTION take_ledger_call(the_organisation uuid, the_call uuid, is_background boolean,
   lease interval)
 RETURNS TABLE (granted boolean, scope text, wait_ms bigint) LANGUAGE plpgsql AS $$
@@ -2068,7 +2053,7 @@ DECLARE
   leaving timestamptz[];
   free_at timestamptz;
 BEGIN
-  -- Not worth a wait for the disk: after a crash the ledger's own refusals are obeyed.
+  -- It need not wait for the disk: after a crash the ledger's own refusals are obeyed.
   PERFORM set_config('synchronous_commit', 'off', true);
   INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until)
     VALUES (the_organisation, '{}', '{}', '{}') ON CONFLICT DO NOTHING;
@@ -2106,7 +2091,7 @@ BEGIN
   IF free_at > instant THEN
     granted := false;
     wait_ms := ceil(1000 * extract(epoch FROM free_at - instant));
-    -- Else what was read with the clock of before would be moved with it anew each time.
+    -- Otherwise a time that was read with the previous clock would be moved again each time.
     IF stored.written_at > instant THEN
       UPDATE ledger_budgets b SET calls = budget.calls, flights = budget.flights,
         flights_until = budget.flights_until,
@@ -2131,9 +2116,9 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Says that a call is over, and what the ledger's headers said is left after it; null where they
--- said nothing. They know better: a limit above 60 is believed, and so is less than we think to
--- have, because others may use the ledger by the same connection.
+-- Records that a call is over, and what the ledger's headers reported as left, or null. The headers
+-- win: a limit above 60 is used, and so is a smaller remainder than ours, because others may use
+-- the ledger by the same connection.
 CREATE FUNCTION end_ledger_call(the_organisation uuid, the_call uuid, the_minute_remaining integer,
   the_day_remaining integer)
 RETURNS void LANGUAGE plpgsql AS $$
@@ -2152,7 +2137,7 @@ BEGIN
   instant := clock_timestamp();
   budget := ledger_budget_at(budget, instant);
   place := array_position(budget.flights, the_call);
-  -- One whose lease was over is counted already.
+  -- A call whose lease had expired is counted already.
   IF place IS NOT NULL THEN
     budget.flights := array_cat(budget.flights[:place - 1], budget.flights[place + 1:]);
     budget.flights_until := array_cat(budget.flights_until[:place - 1],
@@ -2162,12 +2147,12 @@ BEGIN
   IF the_minute_remaining IS NOT NULL THEN
     used := cardinality(budget.calls) + cardinality(budget.flights);
     IF budget.minute_limit > most_counted AND the_minute_remaining < most_counted THEN
-      -- It was never so high, or nearly all of it is gone: counted from here on.
+      -- The limit was never so high, or nearly all of it is used. Count from here on.
       budget.minute_limit := greatest(least_limit, the_minute_remaining + 1);
       used := 1;
     END IF;
-    -- This call and what is left after it were allowed; the calls of our minute and what is left
-    -- are as many as can have been.
+    -- This call and the reported remainder were allowed. So our minute's calls and the remainder
+    -- are the most that can have been.
     budget.minute_limit := greatest(budget.minute_limit, the_minute_remaining + 1);
     IF budget.minute_limit <= most_counted THEN
       budget.minute_limit := least(budget.minute_limit, greatest(least_limit,
@@ -2179,8 +2164,8 @@ BEGIN
       budget.calls := '{}';
     END IF;
   END IF;
-  -- An answer may be overtaken by those of calls that were made after it; a new day brings far more
-  -- than they make up.
+  -- An answer may be overtaken by those of later calls. A new day restores far more than their
+  -- difference.
   IF the_day_remaining > budget.day_remaining + at_once THEN
     budget.day_remaining := the_day_remaining - cardinality(budget.flights);
   ELSE
@@ -2196,7 +2181,8 @@ BEGIN
     WHERE b.organisation_id = the_organisation;
 END $$;
 
--- An event is of a subscription of its organisation, and of a meter of that subscription's plan.
+-- A usage event belongs to a subscription of its organisation, and to a meter of that
+-- subscription's plan.
 CREATE FUNCTION hold_usage_events() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (
@@ -2216,7 +2202,7 @@ END $$;
 CREATE TRIGGER usage_events_of_plan AFTER INSERT ON usage_events REFERENCING NEW TABLE AS stored
   FOR EACH STATEMENT EXECUTE FUNCTION hold_usage_events();
 
--- What an event says never changes, and nobody takes one away: it can be voided, once.
+-- A usage event never changes and is never deleted. It can be voided once.
 CREATE FUNCTION refuse_usage_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' OR OLD.voided_at IS NOT NULL
@@ -2235,22 +2221,22 @@ END $$;
 CREATE TRIGGER usage_events_stay BEFORE UPDATE OR DELETE ON usage_events FOR EACH ROW
   EXECUTE FUNCTION refuse_usage_change();
 
--- What an event says never changes: receivers were sent it.
+-- An event never changes, because receivers were sent it.
 CREATE FUNCTION refuse_event_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  RAISE EXCEPTION 'an event stays as it was told' USING ERRCODE = 'check_violation',
+  RAISE EXCEPTION 'an event never changes' USING ERRCODE = 'check_violation',
     CONSTRAINT = TG_NAME;
 END $$;
 
 CREATE TRIGGER events_stay BEFORE UPDATE ON events FOR EACH ROW
   EXECUTE FUNCTION refuse_event_change();
 
--- The marks: one for each object that a statement changes in what is shown of it, with what became
--- of it. They are only ever added here, so that no two transactions wait for each other because of
+-- Outbox entries: one for each object that a statement changes visibly, with its state after the
+-- change. Triggers only insert them, so that no two transactions wait for each other because of
 -- them.
 CREATE FUNCTION outbox_customers() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  -- A customer whose contact is still being made is none yet.
+  -- A customer whose contact is still being created is not visible yet.
   IF TG_OP = 'INSERT' THEN
     INSERT INTO outbox (organisation_id, object_kind, object_id, change)
       SELECT organisation_id, 'customer', id, 'created' FROM now_rows
@@ -2363,7 +2349,7 @@ CREATE TRIGGER credit_notes_outbox_update AFTER UPDATE
   ON credit_notes REFERENCING OLD TABLE AS old_rows NEW TABLE AS now_rows
   FOR EACH STATEMENT EXECUTE FUNCTION outbox_credit_notes();
 
--- What stands on a document is shown with it.
+-- A document's lines are shown with it.
 CREATE FUNCTION outbox_lines() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'UPDATE' THEN
