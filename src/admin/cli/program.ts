@@ -7,12 +7,12 @@ import { operationOf } from "../../transport/rpc/operation.ts";
 import { addCompletion } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, terminationOf } from "./failures.ts";
-import { jsonText } from "./json-text.ts";
 import type { Noun, Verb } from "./noun.ts";
 import { nouns } from "./nouns/index.ts";
+import { jsonText } from "./output/json-text.ts";
+import { clean } from "./output/table.ts";
 import { addRequestOptions } from "./request-options.ts";
 import { isPaged, runVerb } from "./run-verb.ts";
-import { clean } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
 const about = `Runs the application's side of the billing service by its admin services.

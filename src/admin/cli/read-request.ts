@@ -8,8 +8,8 @@ import { compileReader } from "../../transport/rest/read-json.ts";
 import { RequestFault } from "../../transport/rest/request-fault.ts";
 import type { Connection } from "./connection.ts";
 import { RefusedError, UsageError } from "./failures.ts";
-import { isObject, type Json, messageJson } from "./message-json.ts";
 import type { Lookup, Verb } from "./noun.ts";
+import { isObject, type Json, messageJson } from "./output/message-json.ts";
 import { givenJson, secretFields, secretFileOption, wordsOf } from "./request-options.ts";
 import type { Terminal } from "./terminal.ts";
 

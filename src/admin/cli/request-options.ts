@@ -7,8 +7,8 @@ import { Argument, type Command, InvalidArgumentError, Option } from "commander"
 import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
 import { jsonName } from "../../transport/rest/json-shape.ts";
 import { enumWords } from "../../transport/rpc/validation/enum-words.ts";
-import type { Json } from "./message-json.ts";
 import { organisationField, type Verb } from "./noun.ts";
+import type { Json } from "./output/message-json.ts";
 
 /** The help texts of fields that every list has. */
 const pageFields: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 /** Runs one command: request, confirmation, calls, output and exit code. */
 import { type Connection, type ConnectionOptions, connect } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, UsageError } from "./failures.ts";
-import { isObject, type Json, messageJson } from "./message-json.ts";
 import type { Verb } from "./noun.ts";
+import { isObject, type Json, messageJson } from "./output/message-json.ts";
+import { show } from "./output/show.ts";
 import { type Given, readRequest, requestMessage, resolveCodes } from "./read-request.ts";
-import { show } from "./show.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Runs a verb with its arguments and options. Throws the errors of `failures.ts`. */

@@ -18,23 +18,23 @@ import { UsageService } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type { OperatorCaller } from "../../transport/rpc/caller.ts";
 import { bind, type ServiceBinding } from "../../transport/rpc/implementation.ts";
-import { accountMappingService } from "./account-mapping.ts";
 import { apiKeyService } from "./api-keys.ts";
 import { auditService } from "./audit.ts";
 import { billingService } from "./billing.ts";
-import { chargeService } from "./charges.ts";
-import { customerService } from "./customers.ts";
+import { chargeService } from "./catalogue/charges.ts";
+import { meterService } from "./catalogue/meters.ts";
+import { planService } from "./catalogue/plans.ts";
+import { customerService } from "./customers/customers.ts";
 import type { AdminParts } from "./dependencies.ts";
 import { documentService } from "./documents.ts";
-import { ledgerConnectionService } from "./ledger-connections.ts";
-import { ledgerSyncService } from "./ledger-sync.ts";
-import { meterService } from "./meters.ts";
+import { accountMappingService } from "./ledger/account-mapping.ts";
+import { ledgerConnectionService } from "./ledger/ledger-connections.ts";
+import { ledgerSyncService } from "./ledger/ledger-sync.ts";
 import { operatorService } from "./operators.ts";
 import { organisationService } from "./organisations.ts";
-import { planService } from "./plans.ts";
 import { testClockService } from "./test-clock.ts";
 import { usageService } from "./usage.ts";
-import { webhookService } from "./webhooks.ts";
+import { webhookService } from "./webhooks/webhooks.ts";
 
 /**
  * The bindings, in the order in which an organisation is set up. A new service needs a file here

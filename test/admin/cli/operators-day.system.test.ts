@@ -15,7 +15,7 @@ import {
   type WebhookReceiver,
 } from "../../support/webhook-receiver.ts";
 import { createLedgerContacts, createTenant } from "../services/request.ts";
-import { addEvent } from "../services/webhook-rows.ts";
+import { addEvent } from "../services/webhooks/webhook-rows.ts";
 
 const main = fileURLToPath(new URL("../../../src/admin/cli/main.ts", import.meta.url));
 

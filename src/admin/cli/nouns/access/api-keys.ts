@@ -1,0 +1,46 @@
+/** `billing api-keys`: the API keys of an organisation. ACCESS-2 */
+import { ApiKeyService } from "../../../../gen/proto/billing/admin/v1/api_keys_pb.ts";
+import type { Noun } from "../../noun.ts";
+
+const { method } = ApiKeyService;
+
+/** Creates, lists and revokes API keys. */
+export const apiKeys: Noun = {
+  name: "api-keys",
+  summary: "Make, list and revoke the keys of the public API",
+  verbs: [
+    {
+      name: "create",
+      method: method.createApiKey,
+      summary: "Create a key; its value stands alone on the standard output, this once.",
+      examples: [
+        "api-keys create --name 'Web shop' --scopes subscriptions:read,subscriptions:write > key.txt",
+        "api-keys create --name Reports --scopes invoices:read --expires-at 2027-01-01T00:00:00Z",
+      ],
+      fields: {
+        name: "its name",
+        scopes:
+          "what it may do, with commas: customers:read customers:write catalogue:read subscriptions:read " +
+          "subscriptions:write invoices:read credit_notes:read usage:write",
+        expires_at: "when it expires, RFC 3339; never if left out",
+      },
+      takesFile: true,
+    },
+    {
+      name: "list",
+      method: method.listApiKeys,
+      summary: "List keys, newest first, revoked and expired ones too.",
+      examples: ["api-keys list", "api-keys list --all --json"],
+      columns: ["id", "name", "hint", "status", "scopes", "expires_at", "last_used_at"],
+    },
+    {
+      name: "revoke",
+      method: method.revokeApiKey,
+      summary: "Revoke a key: it is refused from the next request on, for good.",
+      examples: ["api-keys revoke 0199a0b2-4444-7000-8000-000000000001 --yes"],
+      places: ["id"],
+      irreversible: ({ id }) =>
+        `The key ${String(id)} is refused from the next request on, for good.`,
+    },
+  ],
+};

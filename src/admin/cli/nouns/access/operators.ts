@@ -1,0 +1,91 @@
+/**
+ * `billing operators` and `billing operator-tokens`: who may use the admin API, and with which
+ * tokens. ADMIN-1
+ */
+import { OperatorService } from "../../../../gen/proto/billing/admin/v1/operators_pb.ts";
+import type { Noun } from "../../noun.ts";
+
+const { method } = OperatorService;
+
+/** Creates, lists and changes operators. */
+export const operators: Noun = {
+  name: "operators",
+  summary: "Keep the operators and their roles",
+  verbs: [
+    {
+      name: "whoami",
+      method: method.getCurrentOperator,
+      summary: "Show the operator and the token that you call with.",
+      examples: ["operators whoami"],
+    },
+    {
+      name: "create",
+      method: method.createOperator,
+      summary: "Create an operator; it has no token yet.",
+      examples: ["operators create --name 'Ada Lovelace' --role admin"],
+      fields: {
+        name: "its name",
+        role: "what it may do; each role may do all that the one before it may",
+      },
+    },
+    {
+      name: "list",
+      method: method.listOperators,
+      summary: "List operators, newest first, inactive ones too.",
+      examples: ["operators list"],
+      columns: ["id", "name", "role", "active", "created"],
+    },
+    {
+      name: "update",
+      method: method.updateOperator,
+      summary: "Change an operator's name, role, or whether it is active.",
+      examples: [
+        "operators update 0199a0b2-6666-7000-8000-000000000001 --role read-only",
+        "operators update 0199a0b2-6666-7000-8000-000000000001 --no-active",
+      ],
+      places: ["id"],
+      fields: { name: "its name", role: "what it may do", active: "its tokens are let in" },
+    },
+  ],
+};
+
+/** Creates, lists and revokes operators' tokens. */
+export const operatorTokens: Noun = {
+  name: "operator-tokens",
+  summary: "Make, list and revoke the tokens of operators",
+  verbs: [
+    {
+      name: "create",
+      method: method.createOperatorToken,
+      summary: "Create a token; its value stands alone on the standard output, this once.",
+      examples: [
+        "operator-tokens create --operator 0199a0b2-6666-7000-8000-000000000001 --name Laptop > token.txt",
+      ],
+      fields: {
+        operator: "the operator's id",
+        name: "where it is used",
+        expires_at: "when it expires, RFC 3339; never if left out",
+      },
+    },
+    {
+      name: "list",
+      method: method.listOperatorTokens,
+      summary: "List tokens, newest first, revoked and expired ones too.",
+      examples: [
+        "operator-tokens list",
+        "operator-tokens list --operator 0199a0b2-6666-7000-8000-000000000001",
+      ],
+      fields: { operator: "only tokens of the operator with this id" },
+      columns: ["id", "operator", "name", "hint", "status", "expires_at", "last_used_at"],
+    },
+    {
+      name: "revoke",
+      method: method.revokeOperatorToken,
+      summary: "Revoke a token: it is refused from the next request on, for good.",
+      examples: ["operator-tokens revoke 0199a0b2-7777-7000-8000-000000000001 --yes"],
+      places: ["id"],
+      irreversible: ({ id }) =>
+        `The token ${String(id)} is refused from the next request on, for good.`,
+    },
+  ],
+};

@@ -1,0 +1,48 @@
+/** `billing clock`: the test clock of a sandbox. CLOCK-1 */
+import { TestClockService } from "../../../../gen/proto/billing/admin/v1/test_clock_pb.ts";
+import type { Noun } from "../../noun.ts";
+import { advanceClock } from "./advance-clock.ts";
+
+const { method } = TestClockService;
+
+/** Shows and advances the clock. */
+export const clock: Noun = {
+  name: "clock",
+  summary: "Look at a sandbox's test clock and advance it",
+  verbs: [
+    {
+      name: "get",
+      method: method.getTestClock,
+      summary: "Show what the clock shows, and how far an advance has come.",
+      examples: ["clock get", "clock get --json"],
+    },
+    {
+      name: "advance",
+      method: method.advanceTestClock,
+      summary: "Advance the clock, and perform everything that falls due on the way, in order.",
+      details:
+        "It goes forward only, by five years at most at once. Documents follow to the ledger by themselves, within its " +
+        "limits: the clock does not wait for them. With --wait the command ends when the clock is there: with 1 where " +
+        "it is not in time.",
+      examples: [
+        "clock advance --months 1 --wait",
+        "clock advance --days 14",
+        "clock advance --to 2028-02-29 --wait 600",
+      ],
+      fields: {
+        to: "an instant (2027-01-31T00:00:00Z), or a date: the beginning of that day in the organisation's timezone",
+        days: "by so many days",
+        months: "by so many months",
+      },
+      extra: [
+        {
+          flags: "--wait [seconds]",
+          description:
+            "wait until the clock is there and show how it comes on, 300 seconds at most if none are given",
+        },
+      ],
+      work: advanceClock,
+      failed: ({ state }, { wait }) => wait !== undefined && state === "advancing",
+    },
+  ],
+};

@@ -1,0 +1,46 @@
+/**
+ * Finds currencies with more decimal places than the connected ledger keeps. The ledger would
+ * refuse most of their lines. CATALOGUE-10
+ */
+import { minorUnitDigits } from "../../../domain/money/currency.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import type { AdminParts } from "../dependencies.ts";
+
+/**
+ * The refusal of a currency for a plan or charge that the organisation's ledger cannot bill. Null
+ * if the currency fits. Without a connection every currency fits; `unfitCurrencies` lists the
+ * others once there is a connection.
+ */
+export async function refusalOfCurrency(
+  { store, amountPlaces }: AdminParts,
+  organisationId: string,
+  currency: string | undefined,
+): Promise<Refusal | null> {
+  const connection = currency === undefined ? null : await store.connections.view(organisationId);
+  if (currency === undefined || connection === null) return null;
+  const [digits, kept] = [minorUnitDigits(currency), amountPlaces(connection.kind)];
+  if (digits <= kept) return null;
+  const message = `currency ${currency} has ${digits} decimal places, and the connected ledger keeps ${kept}`;
+  return new Refusal("invalid_parameter", `${message}: it would refuse such amounts`, "currency");
+}
+
+/**
+ * A sentence for each currency of the catalogue that the connected ledger cannot bill. Empty
+ * without a connection.
+ */
+export async function unfitCurrencies(
+  { store, amountPlaces }: AdminParts,
+  organisationId: string,
+): Promise<readonly string[]> {
+  const connection = await store.connections.view(organisationId);
+  if (connection === null) return [];
+  const kept = amountPlaces(connection.kind);
+  const unfit = (await store.currencies(organisationId)).filter(
+    ({ currency }) => minorUnitDigits(currency) > kept,
+  );
+  return unfit.map(({ currency, names, total }) => {
+    const more = total > names.length ? ` and ${total - names.length} more` : "";
+    const places = `${currency} has ${minorUnitDigits(currency)} decimal places`;
+    return `The ledger keeps ${kept} decimal places of an amount, and ${places}: it would refuse such amounts of ${names.join(", ")}${more}.`;
+  });
+}
