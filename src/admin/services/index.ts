@@ -9,7 +9,7 @@ import {
   AccountMappingService,
   LedgerConnectionService,
 } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
-import { LedgerMirrorService } from "../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+import { LedgerSyncService } from "../../gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import { MeterService } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
@@ -44,7 +44,7 @@ export function adminServices(parts: AdminParts): readonly ServiceBinding<Operat
   return [
     bind(OrganisationService, organisationService(parts)),
     bind(LedgerConnectionService, ledgerConnectionService(parts)),
-    bind(LedgerMirrorService, ledgerSyncService(parts)),
+    bind(LedgerSyncService, ledgerSyncService(parts)),
     bind(AccountMappingService, accountMappingService(parts)),
     bind(ApiKeyService, apiKeyService(parts)),
     bind(MeterService, meterService(parts)),

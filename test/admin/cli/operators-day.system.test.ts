@@ -198,7 +198,7 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
     expect.objectContaining({
       name: "Shop",
       status: "active",
-      hint: expect.stringContaining(key.slice(-4)),
+      redacted_value: expect.stringContaining(key.slice(-4)),
     }),
   ]);
   const unasked = await billing(["api-keys", "revoke", keys[0].id]);

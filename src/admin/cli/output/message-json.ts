@@ -3,13 +3,14 @@
  * members in place.
  */
 import {
+  type DescEnum,
   type DescMessage,
   type JsonObject,
   type JsonValue,
   type MessageShape,
   toJson,
 } from "@bufbuild/protobuf";
-import { isInline, jsonName } from "../../../transport/rest/json-shape.ts";
+import { enumJsonName, isInline, jsonName } from "../../../transport/rest/json-shape.ts";
 
 /** A JSON object, as requests and responses are. */
 export type Json = JsonObject;
@@ -33,7 +34,7 @@ function shaped(schema: DescMessage, json: JsonObject): JsonObject {
     if (isInline(field) && field.message !== undefined && isObject(value))
       return Object.entries(shaped(field.message, value));
     const one = (element: JsonValue): JsonValue => {
-      if (field.enum !== undefined) return wordOf(field.enum.sharedPrefix ?? "", element);
+      if (field.enum !== undefined) return wordOf(field.enum, element);
       // A Struct is JSON already.
       const isOwn =
         field.message !== undefined && !field.message.typeName.startsWith("google.protobuf.");
@@ -46,6 +47,8 @@ function shaped(schema: DescMessage, json: JsonObject): JsonObject {
   return Object.fromEntries(members);
 }
 
-function wordOf(prefix: string, name: JsonValue): JsonValue {
-  return typeof name === "string" ? name.slice(prefix.length).toLowerCase() : name;
+/** A value that this version does not know is a number and stays one. */
+function wordOf({ values }: DescEnum, name: JsonValue): JsonValue {
+  const value = values.find((one) => one.name === name);
+  return value === undefined ? name : enumJsonName(value);
 }

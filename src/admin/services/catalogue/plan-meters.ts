@@ -3,7 +3,7 @@
  * CATALOGUE-4, CATALOGUE-8
  */
 
-import type { Meter, PlanMeter } from "../../../domain/catalogue/meter.ts";
+import type { Meter, MeterType, PlanMeter } from "../../../domain/catalogue/meter.ts";
 import type { Tier } from "../../../domain/catalogue/plan.ts";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { Refusal } from "../../../domain/refusal.ts";
@@ -11,9 +11,8 @@ import type {
   PlanMeterInput,
   TierInput,
 } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
-import { wordOf } from "../../../services/enums.ts";
+import { planTypes, wordOf } from "../../../services/enums.ts";
 import type { MeterStore } from "../../../store/admin/catalogue/meters.ts";
-import { meterTypes } from "../../present/enums.ts";
 
 /**
  * The meters of a plan, in the order of the request. Each refusal names its place:
@@ -34,7 +33,7 @@ export async function readMeterInputs(
   return inputs.map((input, index): PlanMeter => {
     const path = `meters.${index}`;
     const meter = requireMeter(named, input.meter, `${path}.meter`);
-    const type = wordOf(meterTypes, input.type) ?? "per_unit";
+    const type = typeOf(input, path);
     return { ...meter, type, price: priceOf(input, path), tiers: input.tiers.map(tierOf) };
   });
 }
@@ -50,10 +49,18 @@ function requireMeter(named: readonly Meter[], idOrCode: string, param: string):
   return meter;
 }
 
+/** The contract's validation refuses `flat_fee`, because it prices no usage. */
+function typeOf({ type }: PlanMeterInput, path: string): MeterType {
+  const word = wordOf(planTypes, type);
+  if (word !== null && word !== "flat_fee") return word;
+  const param = `${path}.type`;
+  throw new Refusal("invalid_parameter", `${param} must be a type that prices usage`, param);
+}
+
 /** A missing price must not become usage that costs nothing. */
 function priceOf({ type, price }: PlanMeterInput, path: string): Decimal {
   const param = `${path}.price`;
-  if (price === undefined && type === meterTypes.per_unit) {
+  if (price === undefined && type === planTypes.per_unit) {
     throw new Refusal("invalid_parameter", `${param} must be given`, param);
   }
   return parseDecimal(price ?? "0");

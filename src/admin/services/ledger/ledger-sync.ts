@@ -1,12 +1,12 @@
 /**
- * LedgerMirrorService: the state of a ledger's sync, and starting one at once. LEDGER-4, LEDGER-5
+ * LedgerSyncService: the state of a ledger's sync, and starting one at once. LEDGER-4, LEDGER-5
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
-  LedgerMirrorService,
   LedgerSyncSchema,
-} from "../../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+  LedgerSyncService,
+} from "../../../gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import type { LedgerSyncView } from "../../../store/admin/ledger/ledger-sync.ts";
 import { present } from "../../present/present.ts";
 import {
@@ -29,7 +29,7 @@ const lookEveryMs = 250;
 /** Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`. */
 export function ledgerSyncService(
   parts: AdminParts,
-): AdminImplementation<typeof LedgerMirrorService> {
+): AdminImplementation<typeof LedgerSyncService> {
   const view = async (organisationId: string): Promise<LedgerSyncView> => {
     const found = await parts.store.mirror.get(organisationId);
     if (found === null) throw notConnected();
@@ -75,7 +75,7 @@ function presentSync(
     customersChanged,
     creditNotesChanged,
     invoicesChanged,
-    hints,
+    hints: notifications,
   } = sync;
   return {
     organisation,
@@ -83,11 +83,11 @@ function presentSync(
     customersChanged,
     creditNotesChanged,
     invoicesChanged,
-    hints,
+    notifications,
     ...present("beganAt", sync.beganAt?.toISOString() ?? null),
     ...present("endedAt", sync.endedAt?.toISOString() ?? null),
     ...present("problem", problem),
-    ...present("hintsProblem", sync.notificationsProblem),
+    ...present("notificationsProblem", sync.notificationsProblem),
     ...present("notBefore", sync.notBefore?.toISOString() ?? null),
   };
 }

@@ -14,14 +14,9 @@ import type { DeliveryView } from "../../../store/admin/webhooks/webhook-deliver
 import { endpointLimit } from "../../../store/admin/webhooks/webhook-endpoints.ts";
 import { urlFault } from "../../../webhooks/address.ts";
 import { newSecret } from "../../../webhooks/sign.ts";
+import { deliveryStates, endpointStatuses } from "../../present/enums.ts";
 import { readInstant } from "../../present/read-values.ts";
-import {
-  deliveryStates,
-  endpointStatuses,
-  presentDelivery,
-  presentEndpoint,
-  presentWhole,
-} from "../../present/webhooks.ts";
+import { presentDelivery, presentEndpoint, presentWhole } from "../../present/webhooks.ts";
 import {
   type AdminCall,
   type AdminImplementation,

@@ -218,7 +218,7 @@ describe("meters on a plan", () => {
   const flat = { name: "Cloud", type: "PLAN_TYPE_FLAT_FEE", price: "49" };
   const perUnit = (of: string, price = "0.002") => ({
     meter: of,
-    type: "METER_TYPE_PER_UNIT",
+    type: "PLAN_TYPE_PER_UNIT",
     price,
   });
   const ids: string[] = [];
@@ -232,7 +232,7 @@ describe("meters on a plan", () => {
     const tiers = [{ upTo: 10, unitPrice: "0.5", flatPrice: "1.25" }, { unitPrice: "0.25" }];
     const meters = [
       perUnit("messages"),
-      { meter: ids[0]?.toUpperCase(), type: "METER_TYPE_TIERED", tiers },
+      { meter: ids[0]?.toUpperCase(), type: "PLAN_TYPE_TIERED", tiers },
     ];
     const create = () =>
       admin.done("PlanService/CreatePlan", { ...own, ...flat, code: "cloud", meters });
@@ -243,14 +243,14 @@ describe("meters on a plan", () => {
         meter: ids[1],
         code: "messages",
         name: "messages",
-        type: "METER_TYPE_PER_UNIT",
+        type: "PLAN_TYPE_PER_UNIT",
         price: "0.0020",
       },
       {
         meter: ids[0],
         code: "gigabytes",
         name: "gigabytes",
-        type: "METER_TYPE_TIERED",
+        type: "PLAN_TYPE_TIERED",
         price: "0.0000",
         tiers: [
           { from: 1, upTo: 10, unitPrice: "0.5000", flatPrice: "1.2500" },
@@ -273,10 +273,10 @@ describe("meters on a plan", () => {
     });
     expect(renamed).toEqual({ ...plan, name: "Sky" });
     const others = [
-      { meter: "gigabytes", type: "METER_TYPE_VOLUME", tiers: [{ unitPrice: "3" }] },
+      { meter: "gigabytes", type: "PLAN_TYPE_VOLUME", tiers: [{ unitPrice: "3" }] },
       {
         meter: "messages",
-        type: "METER_TYPE_STAIRSTEP",
+        type: "PLAN_TYPE_STAIRSTEP",
         tiers: [{ upTo: 5, flatPrice: "1" }, { flatPrice: "9" }],
       },
     ];
@@ -287,10 +287,10 @@ describe("meters on a plan", () => {
     ).toBe(1);
     const { plan: changed } = await admin.done("PlanService/GetPlan", at);
     expect(changed.meters).toMatchObject([
-      { code: "gigabytes", type: "METER_TYPE_VOLUME", tiers: [{ unitPrice: "3.0000" }] },
+      { code: "gigabytes", type: "PLAN_TYPE_VOLUME", tiers: [{ unitPrice: "3.0000" }] },
       {
         code: "messages",
-        type: "METER_TYPE_STAIRSTEP",
+        type: "PLAN_TYPE_STAIRSTEP",
         tiers: [{ flatPrice: "1.0000" }, { from: 6, flatPrice: "9.0000" }],
       },
     ]);
@@ -338,7 +338,7 @@ describe("meters on a plan", () => {
     );
     const tiered = {
       meter: "messages",
-      type: "METER_TYPE_TIERED",
+      type: "PLAN_TYPE_TIERED",
       tiers: [{ unitPrice: "0.002" }],
     };
     expect(await refused(tiered, perUnit("gigabytes", "1"))).toBe("plan_in_use");
@@ -377,7 +377,7 @@ describe("meters on a plan", () => {
     expect(await create({ ...good, price: "-1" })).toBe("invalid_parameter meters.0.price");
     const bounded = {
       meter: "gigabytes",
-      type: "METER_TYPE_VOLUME",
+      type: "PLAN_TYPE_VOLUME",
       tiers: [{ upTo: 5, unitPrice: "1" }],
     };
     expect(await create(good, bounded)).toBe("invalid_parameter meters.1.tiers.0.up_to");

@@ -477,7 +477,7 @@ describe("deliveries", () => {
     for (const [index, id] of ids.entries()) {
       const sent = await resend(id);
       expect(sent).toMatchObject({ state: "WEBHOOK_DELIVERY_STATE_PENDING", attempts: 1 });
-      expect(sent.settledAt).toBeUndefined();
+      expect(sent.finishedAt).toBeUndefined();
       expect(Date.parse(sent.began)).toBeGreaterThan(began - 60_000);
       expect(await admin.lastEntry()).toMatchObject({
         target: id,

@@ -31,7 +31,7 @@ export const apiKeys: Noun = {
       method: method.listApiKeys,
       summary: "List keys, newest first, revoked and expired ones too.",
       examples: ["api-keys list", "api-keys list --all --json"],
-      columns: ["id", "name", "hint", "status", "scopes", "expires_at", "last_used_at"],
+      columns: ["id", "name", "redacted_value", "status", "scopes", "expires_at", "last_used_at"],
     },
     {
       name: "revoke",

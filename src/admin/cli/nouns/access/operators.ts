@@ -76,7 +76,7 @@ export const operatorTokens: Noun = {
         "operator-tokens list --operator 0199a0b2-6666-7000-8000-000000000001",
       ],
       fields: { operator: "only tokens of the operator with this id" },
-      columns: ["id", "operator", "name", "hint", "status", "expires_at", "last_used_at"],
+      columns: ["id", "operator", "name", "redacted_value", "status", "expires_at", "last_used_at"],
     },
     {
       name: "revoke",

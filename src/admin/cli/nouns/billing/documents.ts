@@ -32,7 +32,7 @@ export const documents: Noun = {
         "id",
         "kind",
         "number",
-        "operation",
+        "job",
         "state",
         "total",
         "subtotal",

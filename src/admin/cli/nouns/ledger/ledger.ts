@@ -3,7 +3,7 @@
  * ADMIN-4, LEDGER-4
  */
 import { LedgerConnectionService } from "../../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
-import { LedgerMirrorService } from "../../../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+import { LedgerSyncService } from "../../../../gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import type { Noun } from "../../noun.ts";
 import { authoriseLedger } from "./authorise-ledger.ts";
 
@@ -104,7 +104,7 @@ export const ledger: Noun = {
     },
     {
       name: "sync",
-      method: LedgerMirrorService.method.syncLedger,
+      method: LedgerSyncService.method.syncLedger,
       summary:
         "Read again at once what people changed in the ledger, and show what that changed here.",
       details: "Ends with 1 where it is not done within 20 seconds; it then goes on by itself.",
@@ -113,7 +113,7 @@ export const ledger: Noun = {
     },
     {
       name: "status",
-      method: LedgerMirrorService.method.getLedgerSync,
+      method: LedgerSyncService.method.getLedgerSync,
       summary:
         "Show how the ledger is followed: when it was read last, what that changed, and what waits.",
       examples: ["ledger status"],

@@ -158,7 +158,7 @@ const deliveryVerbs: readonly Verb[] = [
       "attempts",
       "last_status",
       "last_error",
-      "settled_at",
+      "finished_at",
     ],
   },
   {
