@@ -6,69 +6,48 @@ import type {
   MeterService,
   UpdateMeterRequest,
 } from "../../../gen/proto/billing/admin/v1/meters_pb.ts";
-import { wordOf } from "../../../services/enums.ts";
-import type { CatalogueRefusal } from "../../../store/admin/catalogue/catalogue.ts";
-import type { AdminMeter } from "../../../store/admin/catalogue/meters.ts";
 import { presentMeter } from "../../present/catalogue.ts";
 import { meterStatuses } from "../../present/enums.ts";
 import {
   type AdminImplementation,
   type AdminParts,
-  actorOf,
   identityOf,
   nowOf,
-  pageOf,
-  required,
   requireOrganisation,
-  requireSame,
 } from "../dependencies.ts";
 import { requireMapping } from "../ledger/account-mapping.ts";
+import { catalogueMethods } from "./catalogue-methods.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `meter_not_found`, `meter_code_taken`,
  * `invalid_parameter`. Account and tax type are refused as SetAccountMapping refuses them.
  */
 export function meterService(parts: AdminParts): AdminImplementation<typeof MeterService> {
-  const { meters } = parts.store;
+  const meters = catalogueMethods(parts, {
+    store: parts.store.meters,
+    entryOf: ({ meter }) => meter,
+    present: presentMeter,
+    statuses: meterStatuses,
+    notFound: "meter_not_found",
+    refusalOf: () => new Refusal("meter_code_taken", "Another meter has this code.", "code"),
+  });
   return {
     createMeter: async (request, call) => {
       const organisation = await requireOrganisation(parts, request.organisation);
       await requireAccounts(parts, organisation.id, request);
       const meter = newMeter(request, identityOf(call, "meter"), nowOf(organisation));
-      const made = accepted(await meters.create(actorOf(call), organisation.id, meter));
-      requireSame(made.meter.code === request.code);
-      return { meter: presentMeter(made) };
+      return { meter: await meters.create(call, organisation.id, meter, request.code) };
     },
-    getMeter: async ({ organisation, id }) => {
-      const owner = await requireOrganisation(parts, organisation);
-      return { meter: presentMeter(required(await meters.get(owner.id, id), "meter_not_found")) };
-    },
-    listMeters: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
-      const filters = { code: request.code ?? null, status: wordOf(meterStatuses, request.status) };
-      const { data, hasMore } = await meters.list(id, filters, pageOf(request));
-      return { data: data.map(presentMeter), hasMore };
-    },
+    getMeter: async (request) => ({ meter: await meters.get(request) }),
+    listMeters: meters.list,
     updateMeter: async (request, call) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
-      await requireAccounts(parts, id, request);
+      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
+      await requireAccounts(parts, organisationId, request);
       const decide = (before: Meter) => changedMeter(before, request);
-      const meter = accepted(await meters.update(actorOf(call), id, request.id, decide));
-      return { meter: presentMeter(required(meter, "meter_not_found")) };
+      return { meter: await meters.update(call, { organisationId, id: request.id }, decide) };
     },
-    setMeterStatus: async ({ organisation, id, status }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
-      const wanted = wordOf(meterStatuses, status) ?? "active";
-      const meter = await meters.setStatus(actorOf(call), owner.id, id, wanted);
-      return { meter: presentMeter(required(meter, "meter_not_found")) };
-    },
+    setMeterStatus: async (request, call) => ({ meter: await meters.setStatus(request, call) }),
   };
-}
-
-function accepted<T extends AdminMeter | null>(outcome: T | CatalogueRefusal): T {
-  if (typeof outcome === "string")
-    throw new Refusal("meter_code_taken", "Another meter has this code.", "code");
-  return outcome;
 }
 
 async function requireAccounts(

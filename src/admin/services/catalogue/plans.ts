@@ -13,20 +13,16 @@ import type {
 } from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { catalogueStatuses, planTypes, wordOf } from "../../../services/enums.ts";
 import type { CatalogueRefusal } from "../../../store/admin/catalogue/catalogue.ts";
-import type { AdminPlan } from "../../../store/admin/catalogue/plans.ts";
 import { presentPlan } from "../../present/catalogue.ts";
 import { requireCurrency } from "../../present/read-values.ts";
 import {
   type AdminImplementation,
   type AdminParts,
-  actorOf,
   identityOf,
   nowOf,
-  pageOf,
-  required,
   requireOrganisation,
-  requireSame,
 } from "../dependencies.ts";
+import { catalogueMethods } from "./catalogue-methods.ts";
 import { refusalOfCurrency } from "./fitting-currency.ts";
 import { readMeterInputs, tierOf } from "./plan-meters.ts";
 
@@ -37,7 +33,14 @@ import { readMeterInputs, tierOf } from "./plan-meters.ts";
  * the connected ledger keeps too few decimal places. CATALOGUE-10
  */
 export function planService(parts: AdminParts): AdminImplementation<typeof PlanService> {
-  const { plans } = parts.store;
+  const plans = catalogueMethods(parts, {
+    store: parts.store.plans,
+    entryOf: ({ plan }) => plan,
+    present: presentPlan,
+    statuses: catalogueStatuses,
+    notFound: "plan_not_found",
+    refusalOf,
+  });
   return {
     createPlan: async (request, call) => {
       const organisation = await requireOrganisation(parts, request.organisation);
@@ -48,55 +51,34 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
       if (unfit !== null) throw unfit;
       const id = identityOf(call, "plan");
       const plan = newPlan(request, meters, id, currency, nowOf(organisation));
-      const made = accepted(await plans.create(actorOf(call), organisation.id, plan));
-      requireSame(made.plan.code === request.code);
-      return { plan: presentPlan(made) };
+      return { plan: await plans.create(call, organisation.id, plan, request.code) };
     },
-    getPlan: async ({ organisation, id }) => {
-      const owner = await requireOrganisation(parts, organisation);
-      return { plan: presentPlan(required(await plans.get(owner.id, id), "plan_not_found")) };
-    },
-    listPlans: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
-      const filters = {
-        code: request.code ?? null,
-        status: wordOf(catalogueStatuses, request.status),
-      };
-      const { data, hasMore } = await plans.list(id, filters, pageOf(request));
-      return { data: data.map(presentPlan), hasMore };
-    },
+    getPlan: async (request) => ({ plan: await plans.get(request) }),
+    listPlans: plans.list,
     updatePlan: async (request, call) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
       requireCurrency(request.currency, "currency");
-      const unfit = await refusalOfCurrency(parts, id, request.currency);
+      const unfit = await refusalOfCurrency(parts, organisationId, request.currency);
       const meters =
-        request.meters && (await readMeterInputs(parts.store.meters, id, request.meters.meters));
+        request.meters &&
+        (await readMeterInputs(parts.store.meters, organisationId, request.meters.meters));
       const decide = (before: MeteredPlan) => {
         if (unfit !== null && request.currency !== before.currency) throw unfit;
         return changedPlan(before, request, meters ?? before.meters);
       };
-      const plan = accepted(await plans.update(actorOf(call), id, request.id, decide));
-      return { plan: presentPlan(required(plan, "plan_not_found")) };
+      return { plan: await plans.update(call, { organisationId, id: request.id }, decide) };
     },
-    setPlanStatus: async ({ organisation, id, status }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
-      const wanted = wordOf(catalogueStatuses, status) ?? "draft";
-      const plan = await plans.setStatus(actorOf(call), owner.id, id, wanted);
-      return { plan: presentPlan(required(plan, "plan_not_found")) };
-    },
+    setPlanStatus: async (request, call) => ({ plan: await plans.setStatus(request, call) }),
   };
 }
 
-function accepted<T extends AdminPlan | null>(outcome: T | CatalogueRefusal): T {
-  if (outcome === "code_taken")
-    throw new Refusal("plan_code_taken", "Another plan has this code.", "code");
-  if (outcome === "in_use") {
-    throw new Refusal(
-      "plan_in_use",
-      "A subscription uses the plan: what it bills never changes. Make another plan.",
-    );
-  }
-  return outcome;
+function refusalOf(refusal: CatalogueRefusal): Refusal {
+  if (refusal === "code_taken")
+    return new Refusal("plan_code_taken", "Another plan has this code.", "code");
+  return new Refusal(
+    "plan_in_use",
+    "A subscription uses the plan: what it bills never changes. Create another plan.",
+  );
 }
 
 function newPlan(
@@ -133,7 +115,7 @@ function newPlan(
 function newPrice({ type, price }: CreatePlanRequest): Decimal {
   const isPriced = type === planTypes.flat_fee || type === planTypes.per_unit;
   if (price === undefined && isPriced)
-    throw new Refusal("invalid_parameter", "price must be given", "price");
+    throw new Refusal("invalid_parameter", "price is required", "price");
   return parseDecimal(price ?? "0");
 }
 
