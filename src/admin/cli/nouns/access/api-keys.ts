@@ -7,12 +7,12 @@ const { method } = ApiKeyService;
 /** Creates, lists and revokes API keys. */
 export const apiKeys: Noun = {
   name: "api-keys",
-  summary: "Make, list and revoke the keys of the public API",
+  summary: "Create, list and revoke keys of the public API",
   verbs: [
     {
       name: "create",
       method: method.createApiKey,
-      summary: "Create a key; its value stands alone on the standard output, this once.",
+      summary: "Create a key. Only its value goes to the standard output, and it is shown only once.",
       examples: [
         "api-keys create --name 'Web shop' --scopes subscriptions:read,subscriptions:write > key.txt",
         "api-keys create --name Reports --scopes invoices:read --expires-at 2027-01-01T00:00:00Z",
@@ -20,23 +20,23 @@ export const apiKeys: Noun = {
       fields: {
         name: "its name",
         scopes:
-          "what it may do, with commas: customers:read customers:write catalogue:read subscriptions:read " +
-          "subscriptions:write invoices:read credit_notes:read usage:write",
-        expires_at: "when it expires, RFC 3339; never if left out",
+          "what it may do, separated by commas: customers:read customers:write catalogue:read " +
+          "subscriptions:read subscriptions:write invoices:read credit_notes:read usage:write",
+        expires_at: "when it expires, RFC 3339; never without this option",
       },
       takesFile: true,
     },
     {
       name: "list",
       method: method.listApiKeys,
-      summary: "List keys, newest first, revoked and expired ones too.",
+      summary: "List keys, newest first, including revoked and expired ones.",
       examples: ["api-keys list", "api-keys list --all --json"],
       columns: ["id", "name", "redacted_value", "status", "scopes", "expires_at", "last_used_at"],
     },
     {
       name: "revoke",
       method: method.revokeApiKey,
-      summary: "Revoke a key: it is refused from the next request on, for good.",
+      summary: "Revoke a key for good. It is refused from the next request on.",
       examples: ["api-keys revoke 0199a0b2-4444-7000-8000-000000000001 --yes"],
       places: ["id"],
       irreversible: ({ id }) =>

@@ -7,12 +7,12 @@ import { isObject, type Json } from "../../output/message-json.ts";
 /** Lists the audit log. */
 export const audit: Noun = {
   name: "audit",
-  summary: "Look into the audit log",
+  summary: "Show the audit log",
   verbs: [
     {
       name: "list",
       method: AuditService.method.listAuditEntries,
-      summary: "List changes, newest first; --json shows them whole.",
+      summary: "List changes, newest first. --json shows all members.",
       examples: [
         "audit list --organisation $BILLING_ORGANISATION",
         "audit list --target 0199a0b2-4444-7000-8000-000000000001 --json",
@@ -41,11 +41,11 @@ function changeOf({ before, after }: Json): string {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names
     .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
-    .map((name) => `${name} ${told(before[name])} → ${told(after[name])}`)
+    .map((name) => `${name} ${textOf(before[name])} → ${textOf(after[name])}`)
     .join(", ");
 }
 
-function told(value: JsonValue | undefined): string {
+function textOf(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return "none";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

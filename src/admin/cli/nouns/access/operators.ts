@@ -10,28 +10,28 @@ const { method } = OperatorService;
 /** Creates, lists and changes operators. */
 export const operators: Noun = {
   name: "operators",
-  summary: "Keep the operators and their roles",
+  summary: "Create operators and change their roles",
   verbs: [
     {
       name: "whoami",
       method: method.getCurrentOperator,
-      summary: "Show the operator and the token that you call with.",
+      summary: "Show the operator and the token of this call.",
       examples: ["operators whoami"],
     },
     {
       name: "create",
       method: method.createOperator,
-      summary: "Create an operator; it has no token yet.",
+      summary: "Create an operator. It has no token yet.",
       examples: ["operators create --name 'Ada Lovelace' --role admin"],
       fields: {
         name: "its name",
-        role: "what it may do; each role may do all that the one before it may",
+        role: "what it may do; each role includes all rights of the one before it",
       },
     },
     {
       name: "list",
       method: method.listOperators,
-      summary: "List operators, newest first, inactive ones too.",
+      summary: "List operators, newest first, including inactive ones.",
       examples: ["operators list"],
       columns: ["id", "name", "role", "active", "created"],
     },
@@ -44,7 +44,7 @@ export const operators: Noun = {
         "operators update 0199a0b2-6666-7000-8000-000000000001 --no-active",
       ],
       places: ["id"],
-      fields: { name: "its name", role: "what it may do", active: "its tokens are let in" },
+      fields: { name: "its name", role: "what it may do", active: "its tokens are accepted" },
     },
   ],
 };
@@ -52,25 +52,26 @@ export const operators: Noun = {
 /** Creates, lists and revokes operators' tokens. */
 export const operatorTokens: Noun = {
   name: "operator-tokens",
-  summary: "Make, list and revoke the tokens of operators",
+  summary: "Create, list and revoke tokens of operators",
   verbs: [
     {
       name: "create",
       method: method.createOperatorToken,
-      summary: "Create a token; its value stands alone on the standard output, this once.",
+      summary: "Create a token. Only its value goes to the standard output, and it is shown only once.",
       examples: [
-        "operator-tokens create --operator 0199a0b2-6666-7000-8000-000000000001 --name Laptop > token.txt",
+        "operator-tokens create --operator 0199a0b2-6666-7000-8000-000000000001 " +
+          "--name Laptop > token.txt",
       ],
       fields: {
         operator: "the operator's id",
-        name: "where it is used",
-        expires_at: "when it expires, RFC 3339; never if left out",
+        name: "its name, such as the place where it is used",
+        expires_at: "when it expires, RFC 3339; never without this option",
       },
     },
     {
       name: "list",
       method: method.listOperatorTokens,
-      summary: "List tokens, newest first, revoked and expired ones too.",
+      summary: "List tokens, newest first, including revoked and expired ones.",
       examples: [
         "operator-tokens list",
         "operator-tokens list --operator 0199a0b2-6666-7000-8000-000000000001",
@@ -81,7 +82,7 @@ export const operatorTokens: Noun = {
     {
       name: "revoke",
       method: method.revokeOperatorToken,
-      summary: "Revoke a token: it is refused from the next request on, for good.",
+      summary: "Revoke a token for good. It is refused from the next request on.",
       examples: ["operator-tokens revoke 0199a0b2-7777-7000-8000-000000000001 --yes"],
       places: ["id"],
       irreversible: ({ id }) =>

@@ -10,7 +10,7 @@ const { method } = BillingService;
 /** Shows, retries and runs billing. */
 export const billing: Noun = {
   name: "billing",
-  summary: "Look at what is due, find subscriptions that billing parked, and have them tried again",
+  summary: "Show what is due and which subscriptions are parked, and retry them",
   verbs: [
     {
       name: "get",
@@ -21,23 +21,24 @@ export const billing: Noun = {
     {
       name: "list",
       method: method.listParkedSubscriptions,
-      summary: "List the subscriptions that are parked, newest first, each with its reason.",
+      summary: "List parked subscriptions, newest first, each with its reason.",
       examples: ["billing list", "billing list --all --json"],
       columns: ["id", "status", "renewal_date", "reason", "attempts", "next_attempt_at"],
     },
     {
       name: "retry",
       method: method.retrySubscription,
-      summary: "Try a subscription that is parked at once.",
+      summary: "Retry a parked subscription at once.",
       details:
-        "What comes of it shows in `billing list` within seconds: it is gone from there, or has one attempt more.",
+        "`billing list` shows the outcome within seconds. The subscription is no longer listed, or " +
+        "has one more attempt.",
       examples: ["billing retry 0199a0b2-6666-7000-8000-000000000001"],
       places: ["id"],
     },
     {
       name: "run",
       method: method.runBilling,
-      summary: "Start an organisation's billing at once; by itself it begins within the minute.",
+      summary: "Start an organisation's billing at once. It also runs automatically, each minute.",
       examples: ["billing run"],
     },
   ],

@@ -11,23 +11,23 @@ const { method } = DocumentService;
 /** Lists, shows and retries documents. */
 export const documents: Noun = {
   name: "documents",
-  summary:
-    "Find invoices and credit notes of which something failed or waits, and ask the ledger again",
+  summary: "Find documents whose ledger job failed or is pending, and retry it",
   verbs: [
     {
       name: "list",
       method: method.listDocuments,
       summary:
-        "List the documents of which something failed or waits, newest first, each with its reason.",
+        "List documents whose ledger job failed or is pending, newest first, each with its reason.",
       details:
-        "What failed or waits is the creation of the document, an invoice's amendment, or a credit's allocation. One that drifts " +
-        "comes to another amount in the ledger than here: ledger_subtotal beside subtotal.",
+        "The job is the creation of the document, an invoice's amendment, or a credit's allocation. " +
+        "A document that drifts has another amount in the ledger than here: ledger_subtotal " +
+        "instead of subtotal.",
       examples: [
         "documents list --state failed",
         "documents list --state drift",
         "documents list --all --json",
       ],
-      fields: { state: "only documents that stand so with the ledger" },
+      fields: { state: "only documents in this state" },
       columns: [
         "id",
         "kind",
@@ -47,16 +47,17 @@ export const documents: Noun = {
     {
       name: "get",
       method: method.getDocument,
-      summary: "Show one document, also one of which nothing failed or waits any more.",
+      summary: "Show one document, also if it has no failed or pending job.",
       examples: ["documents get 0199a0b2-5555-7000-8000-000000000001"],
       places: ["id"],
     },
     {
       name: "retry",
       method: method.retryDocument,
-      summary: "Ask the ledger again for what failed of a document, or at once for what waits.",
+      summary: "Retry the failed ledger job of a document, or run its pending job at once.",
       details:
-        "With --wait the command ends when the ledger has decided: with 1 where it refused again or has not decided in time.",
+        "With --wait the command ends when the ledger has decided. It exits with 1 if the ledger " +
+        "refused again, or if the time is up before.",
       examples: [
         "documents retry 0199a0b2-5555-7000-8000-000000000001 --wait",
         "documents retry 0199a0b2-5555-7000-8000-000000000001 --json",
@@ -65,7 +66,7 @@ export const documents: Noun = {
       extra: [
         {
           flags: "--wait [seconds]",
-          description: "wait for the ledger's decision, 60 seconds at most if none are given",
+          description: "wait for the ledger's decision, by default at most 60 seconds",
         },
       ],
       work: retryDocument,

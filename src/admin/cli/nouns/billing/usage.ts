@@ -23,13 +23,14 @@ function numberOf(one: Json[string] | undefined): string {
 /** Lists usage and its events, and voids events. */
 export const usage: Noun = {
   name: "usage",
-  summary: "Look at a subscription's usage and what bills it, and void events",
+  summary: "Show a subscription's usage with the documents that bill it, and void events",
   verbs: [
     {
       name: "list",
       method: method.listUsage,
       summary:
-        "List a subscription's usage, newest period first: how much of each meter, and the document that bills it.",
+        "List a subscription's usage by period and meter, newest first, with the document that " +
+        "bills it.",
       examples: [
         "usage list 0199a0b2-6666-7000-8000-000000000001",
         "usage list 0199a0b2-6666-7000-8000-000000000001 --meter api-calls --all --json",
@@ -54,15 +55,15 @@ export const usage: Noun = {
       name: "events",
       method: method.listUsageEvents,
       summary:
-        "List the events of a subscription that count, by bill, period and meter, the newest first.",
+        "List the events of a subscription that count, by bill, period and meter, newest first.",
       details:
-        "Voided events show in audit list --target with the subscription's id, and in usage get.",
+        "Voided events are in `usage get`, and in `audit list --target` with the subscription's id.",
       examples: [
         "usage events 0199a0b2-6666-7000-8000-000000000001",
-        "usage events 0199a0b2-6666-7000-8000-000000000001 --meter api-calls --period 3 --limit 100",
+        "usage events 0199a0b2-6666-7000-8000-000000000001 --meter api-calls --period 3",
       ],
       places: ["subscription"],
-      fields: { meter, period: "only of the period with this number, 0 being the first" },
+      fields: { meter, period: "only of the period with this number; the first is 0" },
       lookups,
       columns: [
         "id",
@@ -85,11 +86,11 @@ export const usage: Noun = {
     {
       name: "void",
       method: method.voidUsageEvent,
-      summary: "Void an event that is not billed, so that no bill takes it.",
-      details: "Its id stays taken: what was reported wrongly is reported again under another one.",
+      summary: "Void an event that is not billed, so that no bill includes it.",
+      details: "Its id stays taken. Report corrected usage under another id.",
       examples: ["usage void evt-2026-03-05-000017 --reason 'Counted twice by the importer' --yes"],
       places: ["id"],
-      fields: { reason: "why, 1 to 500 characters; kept with the event" },
+      fields: { reason: "why, 1 to 500 characters; stored with the event" },
       irreversible: ({ id }) => `The event ${String(id)} is never billed, and its id stays taken.`,
     },
   ],

@@ -13,13 +13,13 @@ const details = {
   description: "what it is for",
   currency: "its ISO 4217 currency code; the organisation's for a new charge",
   price: "its price, up to four places",
-  allows_price_override: "a new subscription may carry it at another price",
+  allows_price_override: "a new subscription may have it at another price",
 };
 
 /** Creates, lists and changes charges. */
 export const charges: Noun = {
   name: "charges",
-  summary: "Make charges and keep them",
+  summary: "Create charges and change them",
   verbs: [
     {
       name: "create",
@@ -35,7 +35,7 @@ export const charges: Noun = {
     {
       name: "list",
       method: method.listCharges,
-      summary: "List charges, newest first, in every status unless one is given.",
+      summary: "List charges, newest first, in every status unless --status names one.",
       examples: ["charges list", "charges list --status draft"],
       fields: { code: "only the charge with this code", status: "only charges with this status" },
       columns: ["id", "code", "name", "price", "currency", "status", "invoice_lines"],
@@ -51,7 +51,7 @@ export const charges: Noun = {
     {
       name: "update",
       method: method.updateCharge,
-      summary: "Change a charge: what is given, nothing else.",
+      summary: "Change only what is given as options.",
       details: "Once it has been billed, its code, price and currency stay (charge_in_use).",
       examples: ["charges update onboarding --description 'Two hours with our team'"],
       places: ["id"],
@@ -63,7 +63,7 @@ export const charges: Noun = {
       name: "set-status",
       method: method.setChargeStatus,
       summary:
-        "Move a charge: draft to active; active to legacy or inactive; legacy back to active.",
+        "Move a charge: draft to active, active to legacy or inactive, legacy back to active.",
       examples: ["charges set-status onboarding active"],
       places: ["id", "status"],
       lookups,

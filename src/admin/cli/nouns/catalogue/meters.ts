@@ -8,23 +8,23 @@ const { method } = MeterService;
 const lookups = { id: meterByCode };
 
 const details = {
-  name: "its name, as usage lines carry it",
+  name: "its name, as usage lines have it",
   unit_label: "what it counts, in the singular, such as call",
   revenue_account: "the revenue account of its lines, by its code in the ledger",
   tax_type: "the tax type of its lines, by its code in the ledger",
-  skip_check: "save without looking both up in the ledger first",
+  skip_check: "save without a check that the ledger has both",
 };
 
 /** Creates, lists and changes meters. */
 export const meters: Noun = {
   name: "meters",
-  summary: "Make meters and keep them",
+  summary: "Create meters and change them",
   verbs: [
     {
       name: "create",
       method: method.createMeter,
       summary: "Create a meter, active at once.",
-      details: "What is used of it is billed where a plan has a price for it: see plans create.",
+      details: "Its usage is billed if a plan has a price for it: see `plans create`.",
       examples: [
         "meters create --code api-calls --name 'API calls' --unit-label call",
         "meters create --code storage --name Storage --unit-label GB --revenue-account 260",
@@ -35,7 +35,7 @@ export const meters: Noun = {
     {
       name: "list",
       method: method.listMeters,
-      summary: "List meters, newest first, in both statuses unless one is given.",
+      summary: "List meters, newest first, in both statuses unless --status names one.",
       examples: ["meters list", "meters list --status active --all"],
       fields: { code: "only the meter with this code", status: "only meters with this status" },
       columns: [
@@ -60,8 +60,8 @@ export const meters: Noun = {
     {
       name: "update",
       method: method.updateMeter,
-      summary: "Change a meter: what is given, nothing else.",
-      details: "An empty account or tax type is cleared: the organisation's default counts again.",
+      summary: "Change only what is given as options.",
+      details: "An empty account or tax type is cleared. The organisation's default then applies again.",
       examples: [
         "meters update api-calls --name 'Calls of the API'",
         "meters update storage --revenue-account ''",
@@ -74,8 +74,8 @@ export const meters: Noun = {
     {
       name: "set-status",
       method: method.setMeterStatus,
-      summary: "Move a meter: an inactive one takes no usage any more, until it is active again.",
-      details: "What was reported of it is billed all the same.",
+      summary: "Activate or deactivate a meter. An inactive meter accepts no usage.",
+      details: "Usage that was reported before is still billed.",
       examples: ["meters set-status storage inactive"],
       places: ["id", "status"],
       lookups,

@@ -10,7 +10,7 @@ import type { Json } from "../../output/message-json.ts";
 export const meterOption: ExtraOption = {
   flags: "--meter <meter=price...>",
   description:
-    "a meter's id or code and its price of a unit, such as api-calls=0.002; as many as there are",
+    "a meter's id or code and its unit price, such as api-calls=0.002; may be repeated",
 };
 
 /** A request that creates a plan, with the meters of the options. */
@@ -26,7 +26,7 @@ function metersOf(given: unknown): Json[] {
     const [, meter, price] = /^(.+)=([^=]+)$/.exec(String(each)) ?? [];
     if (meter === undefined || price === undefined) {
       throw new UsageError(
-        `--meter takes a meter and its price, such as api-calls=0.002; not ${String(each)}`,
+        `--meter takes a meter and its price, such as api-calls=0.002, not ${String(each)}`,
       );
     }
     return { meter, type: "per_unit", price };

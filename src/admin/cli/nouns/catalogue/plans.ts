@@ -24,19 +24,22 @@ const details = {
 /** Creates, lists and changes plans. */
 export const plans: Noun = {
   name: "plans",
-  summary: "Make plans and keep them",
+  summary: "Create plans and change them",
   verbs: [
     {
       name: "create",
       method: method.createPlan,
       summary: "Create a plan, as a draft.",
       details:
-        'Tiers come from a file: {"tiers":[{"up_to":10,"unit_price":"7"},{"unit_price":"5"}]}; each begins where the ' +
-        "one before it ends, the last has no end. Tiered and volume plans need unit_price, stairstep plans flat_price. " +
-        'So do meters with tiers: {"meters":[{"meter":"api-calls","type":"tiered","tiers":[{"unit_price":"0.002"}]}]}.',
+        'Tiers come from a file: {"tiers":[{"up_to":10,"unit_price":"7"},{"unit_price":"5"}]}. Each ' +
+        "begins where the one before it ends, and the last has no end. Tiered and volume plans need " +
+        "unit_price, stairstep plans flat_price. Meters with tiers come from a file too: " +
+        '{"meters":[{"meter":"api-calls","type":"tiered","tiers":[{"unit_price":"0.002"}]}]}.',
       examples: [
-        "plans create --code team --name Team --type per-unit --price 12.50 --unit-singular seat --unit-plural seats",
-        "plans create --code cloud --name Cloud --type flat-fee --price 49 --meter api-calls=0.002 --meter storage=0.10",
+        "plans create --code team --name Team --type per-unit --price 12.50 " +
+          "--unit-singular seat --unit-plural seats",
+        "plans create --code cloud --name Cloud --type flat-fee --price 49 " +
+          "--meter api-calls=0.002 --meter storage=0.10",
         "plans create --file growth.json",
         "plans create --file - < growth.json",
       ],
@@ -49,7 +52,7 @@ export const plans: Noun = {
     {
       name: "list",
       method: method.listPlans,
-      summary: "List plans, newest first, in every status unless one is given.",
+      summary: "List plans, newest first, in every status unless --status names one.",
       examples: ["plans list", "plans list --status active --all"],
       fields: { code: "only the plan with this code", status: "only plans with this status" },
       columns: ["id", "code", "name", "type", "price", "currency", "status", "subscriptions"],
@@ -65,10 +68,11 @@ export const plans: Noun = {
     {
       name: "update",
       method: method.updatePlan,
-      summary: "Change a plan: what is given, nothing else.",
+      summary: "Change only what is given as options.",
       details:
-        "Once a subscription uses the plan, what it bills never changes (plan_in_use): make another and retire this one. " +
-        'Tiers are replaced as a whole, from a file: {"tiers":{"tiers":[{"up_to":10,"unit_price":"7"},{"unit_price":"5"}]}}. ' +
+        "Once a subscription uses the plan, what it bills never changes (plan_in_use): create " +
+        "another plan and retire this one. Tiers are replaced as a whole, from a file: " +
+        '{"tiers":{"tiers":[{"up_to":10,"unit_price":"7"},{"unit_price":"5"}]}}. ' +
         'So are meters, from options or as {"meters":{"meters":[…]}}.',
       examples: [
         "plans update team --name 'Team plan'",
@@ -86,7 +90,7 @@ export const plans: Noun = {
     {
       name: "set-status",
       method: method.setPlanStatus,
-      summary: "Move a plan: draft to active; active to legacy or inactive; legacy back to active.",
+      summary: "Move a plan: draft to active, active to legacy or inactive, legacy back to active.",
       examples: ["plans set-status team active", "plans set-status team inactive --yes"],
       places: ["id", "status"],
       lookups,

@@ -14,15 +14,15 @@ const lookups = { id: customerByCode };
 /** Lists and imports contacts, lists and changes customers. */
 export const customers: Noun = {
   name: "customers",
-  summary: "Import the ledger's contacts as customers and keep them",
+  summary: "Import the ledger's contacts as customers and manage them",
   verbs: [
     {
       name: "contacts",
       method: method.listLedgerContacts,
-      summary: "List the contacts that the ledger has, each with the customer that it is here.",
+      summary: "List the ledger's contacts, each with its customer here.",
       examples: ["customers contacts --importable --all", "customers contacts --search acme"],
       fields: {
-        search: "only contacts whose name, code or e-mail address has this text in it",
+        search: "only contacts whose name, code or e-mail address contains this text",
         importable: "only contacts that can be imported",
       },
       columns: ["id", "code", "name", "email", "status", "customer"],
@@ -33,10 +33,12 @@ export const customers: Noun = {
       also: method.importAllContacts,
       summary: "Import contacts of the ledger as customers.",
       details:
-        "One that cannot be imported does not hold up the others; the command then ends with 1. With --all those that are archived " +
-        "in the ledger are told and are no failure, those that are only suppliers there are left out and counted (with --contact or " +
-        "--include-suppliers they are not), and where it is broken off it says from where to go on. A repeat is safe: one that " +
-        'is a customer already stays as it is. A file holds {"contacts":[{"ledger_contact_id":"…","code":"ACME","email":"…"}]}.',
+        "A contact that cannot be imported does not delay the others. The command then exits with 1. " +
+        "With --all, contacts that are archived in the ledger are reported and are no failure. " +
+        "Contacts that are only suppliers there are counted and left out, unless " +
+        "--include-suppliers is set. An interrupted import prints the cursor to continue from. A " +
+        "repeat is safe: a contact that is a customer already stays as it is. A file contains " +
+        '{"contacts":[{"ledger_contact_id":"…","code":"ACME","email":"…"}]}.',
       examples: [
         "customers import --contact 5b96e86b-418e-48e8-8949-308c14aec278",
         "customers import --all",
@@ -49,20 +51,20 @@ export const customers: Noun = {
       extra: [
         {
           flags: "--contact <ids...>",
-          description: "the ledger's ids of contacts, as many as there are",
+          description: "the ledger's ids of contacts, separated by blanks",
         },
         {
           flags: "--all",
           description:
-            "every contact of the ledger that can be imported, a thousand by one call to it",
+            "every contact of the ledger that can be imported, a thousand in one call to the ledger",
         },
         {
           flags: "--include-suppliers",
-          description: "with --all: those too that are only suppliers in the ledger",
+          description: "with --all: include contacts that are only suppliers in the ledger",
         },
         {
           flags: "--cursor <cursor>",
-          description: "with --all: go on where an import was broken off",
+          description: "with --all: continue an interrupted import",
         },
         {
           flags: "--search <text>",
@@ -105,7 +107,7 @@ export const customers: Noun = {
     {
       name: "deactivate",
       method: method.deactivateCustomer,
-      summary: "Deactivate a customer: it takes no new subscription; running ones go on.",
+      summary: "Deactivate a customer. It can have no new subscription. Running ones continue.",
       examples: ["customers deactivate ACME"],
       places: ["id"],
       lookups,
@@ -113,7 +115,7 @@ export const customers: Noun = {
     {
       name: "activate",
       method: method.activateCustomer,
-      summary: "Activate a customer that was deactivated.",
+      summary: "Activate a deactivated customer.",
       examples: ["customers activate ACME"],
       places: ["id"],
       lookups,

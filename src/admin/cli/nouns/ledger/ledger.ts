@@ -12,46 +12,48 @@ const { method } = LedgerConnectionService;
 /** Connects, checks and syncs the ledger. */
 export const ledger: Noun = {
   name: "ledger",
-  summary: "Connect an organisation to its ledger and look at the connection",
+  summary: "Connect an organisation to its ledger, and sync the ledger",
   verbs: [
     {
       name: "connect",
       method: method.connectLedger,
       summary: "Connect the organisation, or replace the credentials of its connection.",
       details:
-        "The credentials are tried first. The secret comes from a file, the standard input or a prompt, never from an argument.",
+        "The credentials are tried first. The secret comes from a file, the standard input or a " +
+        "prompt, never from an argument.",
       examples: [
         "ledger connect --tenant-id 70784a63-… --client-id 5D0C… --client-secret-file secret.txt",
         "ledger connect --tenant-id 70784a63-… --client-id 5D0C…    # asks for the secret",
         "ledger connect --file connection.json",
       ],
       fields: {
-        kind: "the kind of ledger; xero if left out",
+        kind: "the kind of ledger; by default the first one",
         tenant_id: "the ledger's id of the organisation there",
         client_id: "the client id of the custom connection",
-        base_url: "where the ledger's API is; Xero's own address if left out",
-        identity_url: "where tokens are had; Xero's own address if left out",
+        base_url: "where the ledger's API is; by default its public address",
+        identity_url: "where tokens are issued; by default the ledger's public address",
         skip_check: "save without trying the credentials first",
       },
       takesFile: true,
       irreversible: ({ skip_check: skipped }) =>
         skipped === true
-          ? "Credentials that the connection has now are replaced, by ones that nobody tried."
+          ? "The connection's current credentials are replaced by untried ones."
           : null,
     },
     {
       name: "authorise",
       method: method.beginLedgerAuthorisation,
       summary:
-        "Connect the organisation by a person's consent: answers the address to open in a browser.",
+        "Connect the organisation by a person's consent: show the address to open in a browser.",
       details:
-        "The address is good once, for ten minutes. The browser comes back to the admin port, which connects the organisation. " +
-        "With --wait the command ends when it is connected: with 1 where it is not.",
+        "The address works once, for ten minutes. The browser returns to the admin port, which " +
+        "connects the organisation. With --wait the command ends when the organisation is " +
+        "connected. It exits with 1 if the time is up before.",
       examples: ["ledger authorise --wait", "ledger authorise --json"],
       extra: [
         {
           flags: "--wait [seconds]",
-          description: "wait for what comes of it, 600 seconds at most if none are given",
+          description: "wait for the outcome, by default at most 600 seconds",
         },
       ],
       work: authoriseLedger,
@@ -61,13 +63,13 @@ export const ledger: Noun = {
     {
       name: "authorisation",
       method: method.getLedgerAuthorisation,
-      summary: "Show how far the newest authorisation is, and which tenants can be chosen.",
+      summary: "Show the progress of the newest authorisation, and the tenants to choose from.",
       examples: ["ledger authorisation", "ledger authorisation --json"],
     },
     {
       name: "choose",
       method: method.chooseLedgerTenant,
-      summary: "Choose the tenant that is meant, where consent was given for several.",
+      summary: "Choose the tenant, if the consent covers several.",
       examples: ["ledger choose 70784a63-…"],
       places: ["tenant_id"],
     },
@@ -75,16 +77,17 @@ export const ledger: Noun = {
       name: "disconnect",
       method: method.disconnectLedger,
       summary:
-        "Disconnect the organisation: customers and documents stay, and all work with the ledger waits.",
+        "Disconnect the organisation. Customers and documents stay, and ledger jobs wait.",
       details:
-        "A connection by consent is ended in the ledger first. Everything goes on when the same tenant is connected again.",
+        "A connection by consent is ended in the ledger first. All work continues when the same " +
+        "tenant is connected again.",
       examples: [
         "ledger disconnect --yes",
-        "ledger disconnect --skip-ledger    # the ledger does not let us in any more",
+        "ledger disconnect --skip-ledger    # the ledger no longer grants access",
       ],
-      fields: { skip_ledger: "do not ask the ledger to end the connection" },
+      fields: { skip_ledger: "do not call the ledger to end the connection" },
       irreversible: () =>
-        "Its credentials and tokens are deleted: an owner has to connect it again.",
+        "Its credentials and tokens are deleted. Only an owner can connect it again.",
     },
     {
       name: "get",
@@ -98,7 +101,7 @@ export const ledger: Noun = {
     {
       name: "check",
       method: method.checkLedgerConnection,
-      summary: "Ask the ledger whether the credentials work; ends with 1 where they do not.",
+      summary: "Check with the ledger that the credentials work. Exits with 1 if they do not.",
       examples: ["ledger check"],
       failed: ({ ok }) => ok !== true,
     },
@@ -106,8 +109,8 @@ export const ledger: Noun = {
       name: "sync",
       method: LedgerSyncService.method.syncLedger,
       summary:
-        "Read again at once what people changed in the ledger, and show what that changed here.",
-      details: "Ends with 1 where it is not done within 20 seconds; it then goes on by itself.",
+        "Sync what people changed in the ledger at once, and show what that changed here.",
+      details: "Exits with 1 if the sync takes longer than 20 seconds. It then continues automatically.",
       examples: ["ledger sync", "ledger sync --json"],
       failed: ({ finished }) => finished !== true,
     },
@@ -115,13 +118,13 @@ export const ledger: Noun = {
       name: "status",
       method: LedgerSyncService.method.getLedgerSync,
       summary:
-        "Show how the ledger is followed: when it was read last, what that changed, and what waits.",
+        "Show the ledger sync: when the ledger was last read, what that changed, what is pending.",
       examples: ["ledger status"],
     },
     {
       name: "options",
       method: method.listMappingOptions,
-      summary: "List the ledger's accounts, tax rates or currencies, to map onto.",
+      summary: "List the ledger's accounts, tax rates or currencies that lines can be mapped onto.",
       examples: ["ledger options accounts", "ledger options tax-rates --json"],
       places: ["kind"],
       columns: ["code", "name", "active", "usable_for_revenue"],

@@ -13,7 +13,7 @@ export const mapping: Noun = {
     {
       name: "get",
       method: method.getAccountMapping,
-      summary: "Show the default, and every plan, charge and meter with a mapping of its own.",
+      summary: "Show the default, and all plans, charges and meters that have their own mapping.",
       examples: ["mapping get"],
     },
     {
@@ -21,21 +21,22 @@ export const mapping: Noun = {
       method: method.setAccountMapping,
       summary: "Set the account and tax type of the default, of a plan, a charge or a meter.",
       details:
-        "The whole mapping of the target is replaced: what is left out is cleared, and the next wider mapping counts.",
+        "The whole mapping of the target is replaced. What is left out is cleared, and the default " +
+        "applies.",
       examples: [
         "mapping set --revenue-account 200 --tax-type OUTPUT2",
         "mapping set --plan team --revenue-account 260",
         "mapping set --meter api-calls --revenue-account 260",
-        "mapping set --charge onboarding    # clears it: the default counts again",
+        "mapping set --charge onboarding    # clears it: the default applies again",
       ],
       fields: {
         plan: "a plan's id or code: only its lines",
         charge: "a charge's id or code: only its lines",
         meter: "a meter's id or code: only its lines",
         revenue_account:
-          "the revenue account, by its code in the ledger; without one units cannot be changed",
+          "the revenue account, by its code in the ledger; without it units cannot be changed",
         tax_type: "the tax type, by its code in the ledger",
-        skip_check: "save without looking both up in the ledger first",
+        skip_check: "save without a check that the ledger has both",
       },
       takesFile: true,
       lookups: { plan: planByCode, charge: chargeByCode, meter: meterByCode },

@@ -16,24 +16,24 @@ const endpointVerbs: readonly Verb[] = [
     name: "create",
     method: method.createWebhookEndpoint,
     summary:
-      "Create an endpoint; its signing secret stands alone on the standard output, this once.",
+      "Create an endpoint. Only its signing secret goes to the standard output, shown only once.",
     details:
-      "Events are sent to the url: https, on port 443 or 8443, of a host of the public network. It is enabled at once, and told all " +
-      "kinds of events unless some are given.",
+      "Events are sent to the url: https, on port 443 or 8443, of a host of the public network. The " +
+      "endpoint is enabled at once and receives all kinds of events unless --kinds names some.",
     examples: [
       "webhooks create https://hooks.example.com/billing > secret.txt",
-      "webhooks create https://hooks.example.com/billing --kinds subscription.created,subscription.ended",
+      "webhooks create https://hooks.example.com/billing --kinds subscription.created,invoice.paid",
     ],
     places: ["url"],
     fields: {
       description,
-      kinds: "the kinds of events that it is told, with commas; all if left out",
+      kinds: "the kinds of events that it receives, separated by commas; by default all",
     },
   },
   {
     name: "list",
     method: method.listWebhookEndpoints,
-    summary: "List endpoints, newest first, enabled and disabled ones unless a status is given.",
+    summary: "List endpoints, newest first, enabled and disabled ones unless --status names one.",
     examples: ["webhooks list", "webhooks list --status enabled --json"],
     fields: { status: "only endpoints with this status" },
     columns: [
@@ -57,7 +57,7 @@ const endpointVerbs: readonly Verb[] = [
   {
     name: "update",
     method: method.updateWebhookEndpoint,
-    summary: "Change an endpoint: what is given, nothing else.",
+    summary: "Change only what is given as options.",
     examples: [
       `webhooks update ${endpoint} --endpoint-url https://hooks.example.com/v2`,
       `webhooks update ${endpoint} --kinds invoice.paid`,
@@ -66,8 +66,8 @@ const endpointVerbs: readonly Verb[] = [
     places: ["id"],
     fields: {
       description,
-      kinds: "the kinds of events that it is told, with commas, in the place of those it has",
-      all_kinds: "tell it all kinds of events",
+      kinds: "the kinds of events that it receives, separated by commas; they replace the current ones",
+      all_kinds: "it receives all kinds of events",
     },
     // The flag `--url` is already the address of the admin services.
     extra: [{ flags: "--endpoint-url <address>", description: "where events are sent" }],
@@ -80,12 +80,14 @@ const endpointVerbs: readonly Verb[] = [
     name: "rotate",
     method: method.rotateWebhookSecret,
     summary:
-      "Give an endpoint a new signing secret, which stands alone on the standard output, this once.",
+      "Give an endpoint a new signing secret. Only it goes to the standard output, shown only once.",
     details:
-      "The secret before it signs as well for 24 hours: time for the receiver to change to the new one. Within that time another rotation " +
-      "says which of the two stops at once: --drop-current where the answer of the last one was lost and nobody has its secret, " +
-      "--drop-previous where the receiver has the newest one. Where a secret leaked: rotate, give the receiver the new one, and rotate with " +
-      "--drop-previous; or, without waiting for the receiver, with --drop-current: what it refuses meanwhile is sent again for about 20 hours.",
+      "The previous secret signs as well for 24 hours, so that the receiver can change to the new " +
+      "one. Within that time another rotation has to say which of the two stops at once. Use " +
+      "--drop-current if the answer of the last rotation was lost, so that no receiver has its " +
+      "secret. Use --drop-previous if the receiver has the newest one. If a secret leaked, rotate, " +
+      "give the receiver the new secret, and rotate with --drop-previous. Or end it at once with " +
+      "--drop-current: deliveries that the receiver refuses are repeated for about 20 hours.",
     examples: [
       `webhooks rotate ${endpoint} --yes > secret.txt`,
       `webhooks rotate ${endpoint} --drop-previous --yes > secret.txt`,
@@ -97,23 +99,24 @@ const endpointVerbs: readonly Verb[] = [
     },
     irreversible: ({ id, drop_previous: previous, drop_current: current }) =>
       `${previous === true ? "The secret before the last rotation stops signing at once. " : ""}` +
-      `The secret that the endpoint ${String(id)} has now ${current === true ? "stops signing at once." : "signs for 24 hours more, and no longer."}`,
+      `The current secret of the endpoint ${String(id)} ` +
+      `${current === true ? "stops signing at once." : "signs for 24 more hours."}`,
   },
   {
     name: "enable",
     method: method.enableWebhookEndpoint,
-    summary: "Enable an endpoint, and forget its failures.",
-    details: "What it missed is not sent by itself: see webhooks resend-all.",
+    summary: "Enable an endpoint and clear its failures.",
+    details: "Events that it missed are not sent automatically: see `webhooks resend-all`.",
     examples: [`webhooks enable ${endpoint}`],
     places: ["id"],
   },
   {
     name: "disable",
     method: method.disableWebhookEndpoint,
-    summary: "Disable an endpoint: nothing is sent to it any more.",
+    summary: "Disable an endpoint. Nothing more is sent to it.",
     examples: [`webhooks disable ${endpoint} --reason 'Moves to another host'`],
     places: ["id"],
-    fields: { reason: "why, 1 to 255 characters; kept with the endpoint" },
+    fields: { reason: "why, 1 to 255 characters; stored with the endpoint" },
   },
 ];
 
@@ -121,15 +124,16 @@ const deliveryVerbs: readonly Verb[] = [
   {
     name: "test",
     method: method.sendTestEvent,
-    summary: "Send an endpoint a test event, whatever kinds it takes.",
+    summary: "Send an endpoint a test event, whatever its kinds.",
     details:
-      "With --wait the command ends when the endpoint was asked once, and shows what it answered: with 1 where that was no success.",
+      "With --wait the command ends after the first attempt and shows the endpoint's answer. It " +
+      "exits with 1 if that was no success.",
     examples: [`webhooks test ${endpoint} --wait`, `webhooks test ${endpoint}`],
     places: ["id"],
     extra: [
       {
         flags: "--wait [seconds]",
-        description: "wait for what it answers, 60 seconds at most if none are given",
+        description: "wait for the endpoint's answer, by default at most 60 seconds",
       },
     ],
     work: sendTestEvent,
@@ -138,16 +142,17 @@ const deliveryVerbs: readonly Verb[] = [
   {
     name: "deliveries",
     method: method.listWebhookDeliveries,
-    summary: "List deliveries, newest first: what became of each event on its way to an endpoint.",
+    summary: "List deliveries, newest first, with the outcome of each.",
     examples: [
       "webhooks deliveries --state exhausted",
-      `webhooks deliveries --endpoint ${endpoint} --event-type invoice.paid --since 2026-11-20T00:00:00Z --all`,
+      `webhooks deliveries --endpoint ${endpoint} --event-type invoice.paid --all`,
+      "webhooks deliveries --since 2026-11-20T00:00:00Z",
     ],
     fields: {
-      endpoint: "only those to this endpoint",
-      state: "only those in this state",
-      event_type: "only those of events of this type",
-      since: "only those made at this instant or later, RFC 3339",
+      endpoint: "only deliveries to this endpoint",
+      state: "only deliveries in this state",
+      event_type: "only deliveries of events of this type",
+      since: "only deliveries that were created at this instant or later, RFC 3339",
     },
     columns: [
       "id",
@@ -165,33 +170,34 @@ const deliveryVerbs: readonly Verb[] = [
     name: "delivery",
     method: method.getWebhookDelivery,
     summary:
-      "Show a delivery with its attempts, what the endpoint answered to each, and the body that is sent.",
+      "Show a delivery with its attempts, the endpoint's answers and the body that is sent.",
     examples: [`webhooks delivery ${delivery}`, `webhooks delivery ${delivery} --json`],
     places: ["id"],
   },
   {
     name: "resend",
     method: method.resendWebhookDelivery,
-    summary: "Send an event again at once, in whatever state its delivery is.",
-    details: "It has the same id, by which receivers know it.",
+    summary: "Send an event again at once, whatever the state of its delivery.",
+    details: "The event has the same id, by which receivers recognise it.",
     examples: [`webhooks resend ${delivery}`],
     places: ["id"],
   },
   {
     name: "resend-all",
     method: method.resendWebhookDeliveries,
-    summary: "Send an endpoint every event since an instant that it has not had.",
+    summary: "Send an endpoint all events since an instant that it has not received.",
     details:
-      "Those are events whose delivery was given up, and events of its kinds that were told while it was disabled or not there yet.",
+      "These are events whose delivery was exhausted or cancelled, and events of its kinds that were " +
+      "published while it was disabled or did not exist yet.",
     examples: [
       `webhooks resend-all ${endpoint} --since 2026-11-20T00:00:00Z`,
       `webhooks resend-all ${endpoint} --since 2026-11-20T00:00:00Z --include-delivered`,
     ],
     places: ["id"],
     fields: {
-      since: "events told at this instant or later, RFC 3339; at most 30 days ago",
-      include_delivered: "send those that were delivered as well",
-      after_event: "only those after this event: where a command that was broken off goes on",
+      since: "events published at this instant or later, RFC 3339; at most 30 days ago",
+      include_delivered: "send delivered events again as well",
+      after_event: "only events after this one: continues an interrupted command",
     },
     work: resendAll,
   },
@@ -200,6 +206,6 @@ const deliveryVerbs: readonly Verb[] = [
 /** Manages endpoints, lists deliveries and resends them. */
 export const webhooks: Noun = {
   name: "webhooks",
-  summary: "Make webhook endpoints, look at what is delivered to them, and send it again",
+  summary: "Create webhook endpoints, list their deliveries, and send events again",
   verbs: [...endpointVerbs, ...deliveryVerbs],
 };
