@@ -1,7 +1,7 @@
 /**
  * Maps words of the domain to enum values of the contract. The words are derived from the generated
- * enums: `PLAN_TYPE_FLAT_FEE` is `flat_fee`. A domain word without a value does not compile where it
- * is presented, and a value without a domain word does not compile where a request is read.
+ * enums: `PLAN_TYPE_FLAT_FEE` is `flat_fee`. A presenter does not compile for a domain word without a
+ * value. A reader of requests does not compile for a value without a domain word.
  */
 import { PlanType } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import {

@@ -28,7 +28,8 @@ const setupModeSentence =
 
 /** Why a switch may be refused. SETUP-4 */
 const switchSentence = [
-  "A switch first performs what is due. It is refused, with the reason, while a due subscription is",
+  "A switch first performs what is due. It is refused, with the reason, while a due " +
+    "subscription is",
   "parked, or while an end, an amendment or a restoration is running.",
 ].join(" ");
 
@@ -79,7 +80,7 @@ export const organisations: Noun = {
     {
       name: "update",
       method: method.updateOrganisation,
-      summary: "Change only the settings that are given as options.",
+      summary: "Change only the settings that are named.",
       details: "New values apply to objects that are created from now on.",
       examples: [
         "organisations update $BILLING_ORGANISATION --due-days 30 --first-invoice-status approved",

@@ -30,7 +30,7 @@ function showList(
   const rows = Array.isArray(list) ? list.filter(isObject) : [];
   terminal.out(listTable(rows, columns));
   if (response.has_more === true)
-    terminal.err(`There are more: --all, or ${nextPage(response, rows)}\n`);
+    terminal.err(`There are more: use --all, or ${nextPage(response, rows)}\n`);
 }
 
 function nextPage(response: Json, rows: readonly Json[]): string {
@@ -52,6 +52,7 @@ function showOnce(terminal: Terminal, response: Json, name: string): void {
   if (typeof value === "string" && value !== "") terminal.out(`${value}\n`);
   else
     terminal.err(
-      "This repeats an earlier call, whose answer had the value. It is kept nowhere: make another.\n",
+      "This repeats an earlier call, whose answer had the value. It is not stored: create " +
+        "another.\n",
     );
 }

@@ -48,8 +48,8 @@ interface ListRequest {
 }
 
 /**
- * Returns the methods of one kind. They refuse `organisation_not_found` and the kind's `notFound`,
- * and writes what `refusalOf` makes of the store's refusal.
+ * Returns the methods of one kind. They refuse `organisation_not_found`, the kind's `notFound`,
+ * and the refusals of `refusalOf`.
  */
 export function catalogueMethods<Entry extends CatalogueEntry, View, Message>(
   parts: AdminParts,

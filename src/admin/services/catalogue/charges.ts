@@ -24,7 +24,7 @@ import { refusalOfCurrency } from "./fitting-currency.ts";
 /**
  * Implements the service. Refuses `organisation_not_found`, `charge_not_found`,
  * `charge_code_taken`, `charge_in_use`, `invalid_state` (status), `invalid_parameter`. The last one
- * also for a currency of which the connected ledger keeps too few decimal places. CATALOGUE-10
+ * also for a currency of which the connected ledger has too few decimal places. CATALOGUE-10
  */
 export function chargeService(parts: AdminParts): AdminImplementation<typeof ChargeService> {
   const charges = catalogueMethods(parts, {

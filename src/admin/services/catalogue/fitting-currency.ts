@@ -1,5 +1,5 @@
 /**
- * Finds currencies with more decimal places than the connected ledger keeps. The ledger would
+ * Finds currencies with more decimal places than the connected ledger has. The ledger would
  * refuse most of their lines. CATALOGUE-10
  */
 import { minorUnitDigits } from "../../../domain/money/currency.ts";
@@ -18,10 +18,11 @@ export async function refusalOfCurrency(
 ): Promise<Refusal | null> {
   const connection = currency === undefined ? null : await store.connections.view(organisationId);
   if (currency === undefined || connection === null) return null;
-  const [digits, kept] = [minorUnitDigits(currency), amountPlaces(connection.kind)];
-  if (digits <= kept) return null;
-  const message = `currency ${currency} has ${digits} decimal places, and the connected ledger keeps ${kept}`;
-  return new Refusal("invalid_parameter", `${message}: it would refuse such amounts`, "currency");
+  const [digits, places] = [minorUnitDigits(currency), amountPlaces(connection.kind)];
+  if (digits <= places) return null;
+  const message = `currency ${currency} has ${digits} decimal places, and the connected ledger has`;
+  const why = `${message} ${places}: it would refuse such amounts`;
+  return new Refusal("invalid_parameter", why, "currency");
 }
 
 /**
@@ -34,13 +35,14 @@ export async function unfitCurrencies(
 ): Promise<readonly string[]> {
   const connection = await store.connections.view(organisationId);
   if (connection === null) return [];
-  const kept = amountPlaces(connection.kind);
+  const places = amountPlaces(connection.kind);
   const unfit = (await store.currencies(organisationId)).filter(
-    ({ currency }) => minorUnitDigits(currency) > kept,
+    ({ currency }) => minorUnitDigits(currency) > places,
   );
   return unfit.map(({ currency, names, total }) => {
     const more = total > names.length ? ` and ${total - names.length} more` : "";
-    const places = `${currency} has ${minorUnitDigits(currency)} decimal places`;
-    return `The ledger keeps ${kept} decimal places of an amount, and ${places}: it would refuse such amounts of ${names.join(", ")}${more}.`;
+    const digits = `${currency} has ${minorUnitDigits(currency)}`;
+    const why = `The ledger has ${places} decimal places of an amount, and ${digits}`;
+    return `${why}: it would refuse such amounts of ${names.join(", ")}${more}.`;
   });
 }

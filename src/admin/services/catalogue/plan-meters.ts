@@ -61,7 +61,7 @@ function typeOf({ type }: PlanMeterInput, path: string): MeterType {
 function priceOf({ type, price }: PlanMeterInput, path: string): Decimal {
   const param = `${path}.price`;
   if (price === undefined && type === planTypes.per_unit) {
-    throw new Refusal("invalid_parameter", `${param} must be given`, param);
+    throw new Refusal("invalid_parameter", `${param} is required`, param);
   }
   return parseDecimal(price ?? "0");
 }

@@ -30,7 +30,7 @@ import { readMeterInputs, tierOf } from "./plan-meters.ts";
  * Implements the service. Refuses `organisation_not_found`, `plan_not_found`, `plan_code_taken`,
  * `plan_in_use`, `meter_not_found`, `meter_inactive`, `invalid_state` (status). Refuses
  * `invalid_parameter` for inconsistent prices (`checkMeteredPlan`). Also for a currency of which
- * the connected ledger keeps too few decimal places. CATALOGUE-10
+ * the connected ledger has too few decimal places. CATALOGUE-10
  */
 export function planService(parts: AdminParts): AdminImplementation<typeof PlanService> {
   const plans = catalogueMethods(parts, {

@@ -49,8 +49,8 @@ export function importAllContacts(parts: AdminParts): Method {
   return async ({ organisation, cursor, search, includeSuppliers }, call) => {
     const owner = await requireOrganisation(parts, organisation);
     const query = cursor === undefined ? {} : { cursor };
-    const page = await askLedger(parts, owner.id, (ledger, asked) =>
-      ledger.listContacts({ ...asked, isBackground: true }, query),
+    const page = await askLedger(parts, owner.id, (ledger, options) =>
+      ledger.listContacts({ ...options, isBackground: true }, query),
     );
     const wanted = distinct(page.contacts).filter((contact) => isFound(contact, search));
     const known = await parts.store.customers.findByContacts(
@@ -66,12 +66,15 @@ export function importAllContacts(parts: AdminParts): Method {
     }
     const count = (status: ImportStatus) =>
       results.filter((result) => result.status === status).length;
-    const [made, refused] = [count(ImportStatus.IMPORTED), count(ImportStatus.REJECTED)];
+    const [importedCount, rejectedCount] = [
+      count(ImportStatus.IMPORTED),
+      count(ImportStatus.REJECTED),
+    ];
     return {
       results,
-      imported: made,
-      alreadyImported: wanted.length - skipped - made - refused,
-      rejected: refused,
+      imported: importedCount,
+      alreadyImported: wanted.length - skipped - importedCount - rejectedCount,
+      rejected: rejectedCount,
       skippedSuppliers: skipped,
       hasMore: page.cursor !== null,
       ...present("nextCursor", page.cursor),
@@ -94,15 +97,15 @@ async function importSome(
   const decided = contacts.map((contact) => decide(contact, { ledgerContactId: contact.id }, now));
   const customers = decided.filter((one): one is CustomerToImport => "id" in one);
   const { store } = parts;
-  const made = await store.customers.importMany(actorOf(call), organisation.id, customers);
+  const created = await store.customers.importMany(actorOf(call), organisation.id, customers);
   const left = customers
-    .filter((customer) => !made.has(customer))
+    .filter((customer) => !created.has(customer))
     .map(({ ledgerContactId }) => ledgerContactId);
   // Another call may have imported the contact meanwhile. Otherwise another customer has its code.
   const known = await store.customers.findByContacts(organisation.id, left);
   return decided.flatMap((one) => {
     if (!("id" in one)) return [one];
-    if (made.has(one)) return [imported(one)];
+    if (created.has(one)) return [imported(one)];
     return known.has(one.ledgerContactId) ? [] : [codeTaken(one)];
   });
 }

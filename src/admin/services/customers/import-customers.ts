@@ -50,13 +50,13 @@ export function importCustomers(parts: AdminParts): Method {
 }
 
 function requireDistinct(contacts: readonly ContactToImport[]): void {
-  const seen = new Set<string>();
+  const listed = new Set<string>();
   for (const [index, { ledgerContactId }] of contacts.entries()) {
-    if (seen.has(ledgerContactId)) {
+    if (listed.has(ledgerContactId)) {
       const param = `contacts.${index}.ledger_contact_id`;
-      throw new Refusal("invalid_parameter", `${param} must be given once`, param);
+      throw new Refusal("invalid_parameter", `${param} must not occur twice`, param);
     }
-    seen.add(ledgerContactId);
+    listed.add(ledgerContactId);
   }
 }
 
@@ -70,8 +70,8 @@ async function importOne(
   const { ledgerContactId } = wanted;
   const already = await findImported(parts, organisationId, ledgerContactId);
   if (already !== null) return already;
-  const answer = await tryLedger(parts, organisationId, (ledger, asked) =>
-    ledger.getContact(asked, ledgerContactId),
+  const answer = await tryLedger(parts, organisationId, (ledger, options) =>
+    ledger.getContact(options, ledgerContactId),
   );
   if (
     answer.kind === "refused" &&
@@ -143,7 +143,7 @@ export function decide(
     return rejected(
       ledgerContactId,
       "email_missing",
-      "The contact has no e-mail address: give one.",
+      "The contact has no e-mail address, so the request must have one.",
     );
   const id = newId();
   return {

@@ -18,12 +18,12 @@ import {
   required,
   requireOrganisation,
 } from "../dependencies.ts";
-import { askOptions } from "./query-reference-data.ts";
+import { queryMappingOptions } from "./query-reference-data.ts";
 
 /**
  * Implements the service. Refuses `organisation_not_found`, `plan_not_found`, `charge_not_found`,
  * `meter_not_found`, `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`. Refuses
- * `invalid_parameter` for a code that the ledger does not have or that takes no revenue.
+ * `invalid_parameter` for a code that the ledger does not have or that accepts no revenue.
  */
 export function accountMappingService(
   parts: AdminParts,
@@ -63,16 +63,16 @@ function targetOf(
   );
   const [first, second] = targets;
   if (first !== undefined && second !== undefined) {
-    const message = `${second.kind} must not be given together with ${first.kind}`;
+    const message = `${second.kind} and ${first.kind} exclude each other`;
     throw new Refusal("invalid_parameter", message, second.kind);
   }
   return first ?? { kind: "organisation", id: organisationId };
 }
 
 /**
- * Looks up account and tax type in the ledger. Refuses `ledger_not_connected`, `ledger_refused`,
+ * Checks that the ledger has account and tax type. Refuses `ledger_not_connected`, `ledger_refused`,
  * `ledger_unavailable`. Refuses `invalid_parameter` for a code that the ledger does not have or
- * that takes no revenue.
+ * that accepts no revenue.
  */
 export async function requireMapping(
   parts: AdminParts,
@@ -91,14 +91,14 @@ async function requireOption(
   param: string,
 ): Promise<void> {
   if (code === null) return;
-  const options = await askOptions(parts, organisationId, kind);
+  const options = await queryMappingOptions(parts, organisationId, kind);
   const found = options.find((option) => option.code === code);
   if (found === undefined)
     throw new Refusal("invalid_parameter", `The ledger has no ${param} ${code}.`, param);
   if (!found.active || !found.usableForRevenue) {
     throw new Refusal(
       "invalid_parameter",
-      `${param}: ${code} (${found.name}) takes no revenue in the ledger.`,
+      `${param}: ${code} (${found.name}) accepts no revenue in the ledger.`,
       param,
     );
   }

@@ -22,7 +22,7 @@ import {
   requireOrganisation,
 } from "../dependencies.ts";
 import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
-import { askOptions, tryDescribe } from "./query-reference-data.ts";
+import { describeLedger, queryMappingOptions } from "./query-reference-data.ts";
 
 /** The addresses of Xero itself. */
 const xeroAddresses = {
@@ -99,7 +99,7 @@ export function ledgerConnectionService(
     },
     checkLedgerConnection: async ({ organisation }) => {
       const { id } = await requireOrganisation(parts, organisation);
-      const answer = await tryDescribe(parts, id);
+      const answer = await describeLedger(parts, id);
       const { pausedUntil } = presentConnection(await view(id), new Date());
       return {
         ok: answer.kind === "ok",
@@ -113,7 +113,7 @@ export function ledgerConnectionService(
     listMappingOptions: async ({ organisation, kind }) => {
       const { id } = await requireOrganisation(parts, organisation);
       const list = wordOf(mappingKinds, kind) ?? "accounts";
-      const data = await askOptions(parts, id, list);
+      const data = await queryMappingOptions(parts, id, list);
       return {
         data: data.map(({ code, name, active, usableForRevenue }) => ({
           code,

@@ -24,7 +24,7 @@ import { notConnected } from "./ledger-answers.ts";
 const waitMs = 20_000;
 
 /** The interval between two reads of the sync's state. */
-const lookEveryMs = 250;
+const pollEveryMs = 250;
 
 /** Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`. */
 export function ledgerSyncService(
@@ -42,27 +42,27 @@ export function ledgerSyncService(
     },
     syncLedger: async ({ organisation }, call) => {
       const { id } = await requireOrganisation(parts, organisation);
-      const askedAt = await parts.store.mirror.ask(actorOf(call), id);
-      if (askedAt === null) throw notConnected();
+      const requestedAt = await parts.store.mirror.ask(actorOf(call), id);
+      if (requestedAt === null) throw notConnected();
       await parts.startLedgerSync(id);
       const end = performance.now() + waitMs;
       for (;;) {
         const sync = await view(id);
-        const finished = isReadSince(sync, askedAt);
+        const finished = isSyncedSince(sync, requestedAt);
         // A pause that outlasts the wait is returned at once.
         const isPaused =
           sync.problem !== null &&
           (sync.notBefore?.getTime() ?? Number.POSITIVE_INFINITY) > Date.now() + waitMs;
         if (finished || isPaused || performance.now() >= end)
           return { finished, sync: presentSync(id, sync) };
-        await pause(lookEveryMs);
+        await pause(pollEveryMs);
       }
     },
   };
 }
 
-function isReadSince({ beganAt, endedAt }: LedgerSyncView, askedAt: Date): boolean {
-  return beganAt !== null && endedAt !== null && beganAt >= askedAt && endedAt >= beganAt;
+function isSyncedSince({ beganAt, endedAt }: LedgerSyncView, requestedAt: Date): boolean {
+  return beganAt !== null && endedAt !== null && beganAt >= requestedAt && endedAt >= beganAt;
 }
 
 function presentSync(

@@ -19,32 +19,32 @@ import { askLedger, tryLedger } from "./ledger-answers.ts";
  * One of the ledger's lists to map from. Refuses `ledger_not_connected`, `ledger_refused`,
  * `ledger_unavailable`.
  */
-export async function askOptions(
+export async function queryMappingOptions(
   parts: AdminParts,
   organisationId: string,
   kind: LedgerMappingKind,
 ): Promise<readonly LedgerMappingOption[]> {
-  const told = await tellsOf(parts, organisationId);
+  const source = await sourceOf(parts, organisationId);
   const options = await askLedger(parts, organisationId, (ledger, call) =>
     ledger.listMappingOptions(call, kind),
   );
-  await parts.store.offers.keep(organisationId, kind, referenceDataList(options), told());
+  await parts.store.offers.keep(organisationId, kind, referenceDataList(options), source());
   return options;
 }
 
 /** The ledger's organisation, or the ledger's failure. Refuses `ledger_not_connected`. */
-export async function tryDescribe(
+export async function describeLedger(
   parts: AdminParts,
   organisationId: string,
 ): Promise<LedgerAnswer<LedgerOrganisation>> {
-  const told = await tellsOf(parts, organisationId);
+  const source = await sourceOf(parts, organisationId);
   const answer = await tryLedger(parts, organisationId, (ledger, call) => ledger.describe(call));
   if (answer.kind === "ok") {
     await parts.store.offers.keep(
       organisationId,
       "organisation",
       organisationReferenceData(answer.value),
-      told(),
+      source(),
     );
   }
   return answer;
@@ -54,11 +54,11 @@ export async function tryDescribe(
  * The tenant of the next answer, and the answer's age once it is stored. The age counts from before
  * the call.
  */
-async function tellsOf(
+async function sourceOf(
   { store }: AdminParts,
   organisationId: string,
 ): Promise<() => { readonly tenantId: string; readonly ageMs: number }> {
   const connection = await store.connections.view(organisationId);
-  const askedMs = performance.now();
-  return () => ({ tenantId: connection?.tenantId ?? "", ageMs: performance.now() - askedMs });
+  const calledMs = performance.now();
+  return () => ({ tenantId: connection?.tenantId ?? "", ageMs: performance.now() - calledMs });
 }

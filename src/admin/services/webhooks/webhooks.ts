@@ -170,22 +170,22 @@ function resends(
       const owner = await requireOrganisation(parts, organisation);
       const test = { endpointId: id, eventId: testEventId(call) };
       const outcome = requireEndpoint(await deliveries.sendTest(actorOf(call), owner.id, test));
-      return { delivery: presentDelivery(await begin(parts, outcome)) };
+      return { delivery: presentDelivery(await start(parts, outcome)) };
     },
     resendWebhookDelivery: async ({ organisation, id }, call) => {
       const owner = await requireOrganisation(parts, organisation);
       const outcome = requireDelivery(await deliveries.resend(actorOf(call), owner.id, id));
-      return { delivery: presentDelivery(await begin(parts, outcome)) };
+      return { delivery: presentDelivery(await start(parts, outcome)) };
     },
     resendWebhookDeliveries: async (request, call) => {
       const { id: organisationId } = await requireOrganisation(parts, request.organisation);
       const { id: endpointId, includeDelivered, afterEvent = null } = request;
       const since = readSince(request.since);
       // The limit holds for the first call of a series. The calls after it carry `after_event`.
-      if (afterEvent === null && Date.now() - since.getTime() > keptMs) {
+      if (afterEvent === null && Date.now() - since.getTime() > retentionMs) {
         throw new Refusal(
           "invalid_parameter",
-          "since must be at most 30 days ago: events are kept that long",
+          "since must be at most 30 days ago: older events are deleted",
           "since",
         );
       }
@@ -202,8 +202,8 @@ function resends(
   };
 }
 
-/** How long events are kept. EVENT-5 */
-const keptMs = 30 * 24 * 60 * 60 * 1000;
+/** After this time events are deleted. EVENT-5 */
+const retentionMs = 30 * 24 * 60 * 60 * 1000;
 
 /** One call has one test event, also if its first try was interrupted. */
 const testEventId = (call: AdminCall) => identityOf(call, "test_event");
@@ -212,7 +212,7 @@ const testEventId = (call: AdminCall) => identityOf(call, "test_event");
  * Starts the delivery and returns it as it was before. Refuses `invalid_state`,
  * `idempotency_conflict`.
  */
-async function begin(parts: AdminParts, outcome: ResendOutcome): Promise<DeliveryView> {
+async function start(parts: AdminParts, outcome: ResendOutcome): Promise<DeliveryView> {
   switch (outcome.kind) {
     case "disabled":
       throw disabled();
@@ -244,8 +244,8 @@ function disabled(): Refusal {
 }
 
 function tooMany(): Refusal {
-  const message = `The organisation has ${endpointLimit} endpoints that are enabled, which is as many as there may be: disable one first.`;
-  return new Refusal("invalid_state", message);
+  const message = `The organisation has ${endpointLimit} enabled endpoints, the most allowed`;
+  return new Refusal("invalid_state", `${message}: disable one first.`);
 }
 
 function requireUrl({ webhookAddresses }: AdminParts, url: string): void {
@@ -268,7 +268,7 @@ function changedKinds({
   requireKinds(kinds);
   if (!allKinds) return kinds.length === 0 ? undefined : kinds;
   if (kinds.length === 0) return [];
-  throw new Refusal("invalid_parameter", "Give kinds or all_kinds, not both", "all_kinds");
+  throw new Refusal("invalid_parameter", "kinds and all_kinds exclude each other", "all_kinds");
 }
 
 function readSince(text: string): Date {

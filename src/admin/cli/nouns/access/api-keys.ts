@@ -12,9 +12,11 @@ export const apiKeys: Noun = {
     {
       name: "create",
       method: method.createApiKey,
-      summary: "Create a key. Only its value goes to the standard output, and it is shown only once.",
+      summary:
+        "Create a key. Only its value goes to the standard output, and it is shown only once.",
       examples: [
-        "api-keys create --name 'Web shop' --scopes subscriptions:read,subscriptions:write > key.txt",
+        "api-keys create --name 'Web shop' --scopes subscriptions:read,subscriptions:write > " +
+          "key.txt",
         "api-keys create --name Reports --scopes invoices:read --expires-at 2027-01-01T00:00:00Z",
       ],
       fields: {

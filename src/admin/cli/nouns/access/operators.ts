@@ -57,7 +57,8 @@ export const operatorTokens: Noun = {
     {
       name: "create",
       method: method.createOperatorToken,
-      summary: "Create a token. Only its value goes to the standard output, and it is shown only once.",
+      summary:
+        "Create a token. Only its value goes to the standard output, and it is shown only once.",
       examples: [
         "operator-tokens create --operator 0199a0b2-6666-7000-8000-000000000001 " +
           "--name Laptop > token.txt",

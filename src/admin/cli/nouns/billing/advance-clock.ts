@@ -1,18 +1,17 @@
 /** Advances a test clock. With `--wait` it shows the progress until the advance is finished. */
-import { setTimeout as wait } from "node:timers/promises";
 import { TestClockService } from "../../../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import type { Work } from "../../noun.ts";
 import { isObject, type Json } from "../../output/message-json.ts";
 import { callJson } from "../../run-verb.ts";
-import { waitSeconds } from "../../wait-seconds.ts";
+import { poll, waitSeconds } from "../../wait.ts";
 
 const { method } = TestClockService;
 
 /** The default of `--wait`: enough for two years of some thousand subscriptions. */
 const defaultWaitSeconds = 300;
 
-/** The interval between two reads: short enough to show movement. */
-const lookEveryMs = 500;
+/** The interval between two reads: short enough to show progress. */
+const pollEveryMs = 500;
 
 /**
  * Advances the clock and returns it as it is then. With `--wait` it returns the clock once the
@@ -20,20 +19,21 @@ const lookEveryMs = 500;
  */
 export async function advanceClock({ terminal, connection, request, extra }: Work): Promise<Json> {
   const seconds = waitSeconds(extra.wait, defaultWaitSeconds);
-  let clock = await callJson(connection, method.advanceTestClock, request);
+  const clock = await callJson(connection, method.advanceTestClock, request);
   if (seconds === null) return clock;
-  const end = performance.now() + seconds * 1000;
   let shown = "";
-  while (clock.state === "advancing" && performance.now() < end) {
-    const line = progressLine(clock);
-    if (line !== shown) terminal.err(`${line}\n`);
-    shown = line;
-    await wait(lookEveryMs);
-    clock = await callJson(connection, method.getTestClock, {
-      organisation: request.organisation ?? "",
-    });
-  }
-  return clock;
+  return poll(clock, {
+    seconds,
+    everyMs: pollEveryMs,
+    isPending: ({ state }) => state === "advancing",
+    read: () =>
+      callJson(connection, method.getTestClock, { organisation: request.organisation ?? "" }),
+    onPending: (current) => {
+      const line = progressLine(current);
+      if (line !== shown) terminal.err(`${line}\n`);
+      shown = line;
+    },
+  });
 }
 
 /** A line of progress: `2027-03-31T11:00:00.000Z: 1200 performed, 1200 invoices issued`. */

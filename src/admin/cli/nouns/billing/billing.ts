@@ -30,7 +30,8 @@ export const billing: Noun = {
       method: method.retrySubscription,
       summary: "Retry a parked subscription at once.",
       details:
-        "`billing list` shows the outcome within seconds. The subscription is no longer listed, or " +
+        "`billing list` shows the outcome within seconds. The subscription is no longer listed, " +
+        "or " +
         "has one more attempt.",
       examples: ["billing retry 0199a0b2-6666-7000-8000-000000000001"],
       places: ["id"],

@@ -21,8 +21,10 @@ export const clock: Noun = {
       method: method.advanceTestClock,
       summary: "Advance the clock and perform everything that falls due on the way, in order.",
       details:
-        "It goes forward only, by five years at most at once. Documents go to the ledger within the " +
-        "ledger's limits, and the clock does not wait for them. With --wait the command ends when " +
+        "It goes forward only, by five years at most at once. Documents go to the ledger within " +
+        "the " +
+        "ledger's limits, and the clock does not wait for them. With --wait the command ends " +
+        "when " +
         "the advance is finished. It exits with 1 if the time is up before.",
       examples: [
         "clock advance --months 1 --wait",
@@ -40,7 +42,8 @@ export const clock: Noun = {
         {
           flags: "--wait [seconds]",
           description:
-            "wait until the advance is finished and show its progress, by default at most 300 seconds",
+            "wait until the advance is finished and show its progress, by default at most 300 " +
+            "seconds",
         },
       ],
       work: advanceClock,

@@ -19,7 +19,8 @@ export const documents: Noun = {
       summary:
         "List documents whose ledger job failed or is pending, newest first, each with its reason.",
       details:
-        "The job is the creation of the document, an invoice's amendment, or a credit's allocation. " +
+        "The job is the creation of the document, an invoice's amendment, or a credit's " +
+        "allocation. " +
         "A document that drifts has another amount in the ledger than here: ledger_subtotal " +
         "instead of subtotal.",
       examples: [

@@ -57,7 +57,8 @@ export const usage: Noun = {
       summary:
         "List the events of a subscription that count, by bill, period and meter, newest first.",
       details:
-        "Voided events are in `usage get`, and in `audit list --target` with the subscription's id.",
+        "Voided events are in `usage get`, and in `audit list --target` with the subscription's " +
+        "id.",
       examples: [
         "usage events 0199a0b2-6666-7000-8000-000000000001",
         "usage events 0199a0b2-6666-7000-8000-000000000001 --meter api-calls --period 3",

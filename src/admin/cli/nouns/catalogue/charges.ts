@@ -51,7 +51,7 @@ export const charges: Noun = {
     {
       name: "update",
       method: method.updateCharge,
-      summary: "Change only what is given as options.",
+      summary: "Change only the members that are named.",
       details: "Once it has been billed, its code, price and currency stay (charge_in_use).",
       examples: ["charges update onboarding --description 'Two hours with our team'"],
       places: ["id"],

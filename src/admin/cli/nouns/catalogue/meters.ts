@@ -60,8 +60,9 @@ export const meters: Noun = {
     {
       name: "update",
       method: method.updateMeter,
-      summary: "Change only what is given as options.",
-      details: "An empty account or tax type is cleared. The organisation's default then applies again.",
+      summary: "Change only the members that are named.",
+      details:
+        "An empty account or tax type is cleared. The organisation's default then applies again.",
       examples: [
         "meters update api-calls --name 'Calls of the API'",
         "meters update storage --revenue-account ''",

@@ -9,8 +9,7 @@ import type { Json } from "../../output/message-json.ts";
 /** The option of a meter with one price. */
 export const meterOption: ExtraOption = {
   flags: "--meter <meter=price...>",
-  description:
-    "a meter's id or code and its unit price, such as api-calls=0.002; may be repeated",
+  description: "a meter's id or code and its unit price, such as api-calls=0.002; may be repeated",
 };
 
 /** A request that creates a plan, with the meters of the options. */
@@ -21,8 +20,8 @@ export const withNewMeters: NonNullable<Verb["withExtra"]> = (request, { meter }
 export const withOtherMeters: NonNullable<Verb["withExtra"]> = (request, { meter }) =>
   meter === undefined ? request : { ...request, meters: { meters: metersOf(meter) } };
 
-function metersOf(given: unknown): Json[] {
-  return (Array.isArray(given) ? given : []).map((each: unknown) => {
+function metersOf(options: unknown): Json[] {
+  return (Array.isArray(options) ? options : []).map((each: unknown) => {
     const [, meter, price] = /^(.+)=([^=]+)$/.exec(String(each)) ?? [];
     if (meter === undefined || price === undefined) {
       throw new UsageError(

@@ -31,8 +31,10 @@ export const plans: Noun = {
       method: method.createPlan,
       summary: "Create a plan, as a draft.",
       details:
-        'Tiers come from a file: {"tiers":[{"up_to":10,"unit_price":"7"},{"unit_price":"5"}]}. Each ' +
-        "begins where the one before it ends, and the last has no end. Tiered and volume plans need " +
+        'Tiers come from a file: {"tiers":[{"up_to":10,"unit_price":"7"},{"unit_price":"5"}]}. ' +
+        "Each " +
+        "begins where the one before it ends, and the last has no end. Tiered and volume plans " +
+        "need " +
         "unit_price, stairstep plans flat_price. Meters with tiers come from a file too: " +
         '{"meters":[{"meter":"api-calls","type":"tiered","tiers":[{"unit_price":"0.002"}]}]}.',
       examples: [
@@ -68,7 +70,7 @@ export const plans: Noun = {
     {
       name: "update",
       method: method.updatePlan,
-      summary: "Change only what is given as options.",
+      summary: "Change only the members that are named.",
       details:
         "Once a subscription uses the plan, what it bills never changes (plan_in_use): create " +
         "another plan and retire this one. Tiers are replaced as a whole, from a file: " +

@@ -33,7 +33,8 @@ export const customers: Noun = {
       also: method.importAllContacts,
       summary: "Import contacts of the ledger as customers.",
       details:
-        "A contact that cannot be imported does not delay the others. The command then exits with 1. " +
+        "A contact that cannot be imported does not delay the others. The command then exits " +
+        "with 1. " +
         "With --all, contacts that are archived in the ledger are reported and are no failure. " +
         "Contacts that are only suppliers there are counted and left out, unless " +
         "--include-suppliers is set. An interrupted import prints the cursor to continue from. A " +
@@ -56,7 +57,8 @@ export const customers: Noun = {
         {
           flags: "--all",
           description:
-            "every contact of the ledger that can be imported, a thousand in one call to the ledger",
+            "every contact of the ledger that can be imported, a thousand in one call to the " +
+            "ledger",
         },
         {
           flags: "--include-suppliers",

@@ -39,10 +39,10 @@ export async function importCustomers(work: Work): Promise<Json> {
   const { contacts: fromFile, ...target } = request;
   const named = [...(Array.isArray(fromFile) ? fromFile : []), ...contactsOf(extra.contact)];
   if ((extra.all === true) === named.length > 0)
-    throw new UsageError("Give --contact or --file, or else --all");
+    throw new UsageError("Either --contact or --file is required, or --all");
   for (const [name, flag] of ofAll) {
     if (extra[name] !== undefined && extra.all !== true)
-      throw new UsageError(`${flag} goes with --all`);
+      throw new UsageError(`${flag} is allowed only with --all`);
   }
   const progress = progressOn(work);
   if (extra.all === true) await importAll(work, target, progress);
@@ -52,13 +52,13 @@ export async function importCustomers(work: Work): Promise<Json> {
     );
   }
   const { results, counts } = progress;
-  const { skipped_suppliers: skipped, ...told } = counts;
+  const { skipped_suppliers: skipped, ...others } = counts;
   if (terminal.interactive && results.length > 0) terminal.err("\n");
-  return { results, ...told, ...(extra.all === true ? { skipped_suppliers: skipped } : {}) };
+  return { results, ...others, ...(extra.all === true ? { skipped_suppliers: skipped } : {}) };
 }
 
 /**
- * Whether contacts were rejected that a person has to look at. With `--all`, contacts that are
+ * Whether contacts were rejected that need a decision. With `--all`, contacts that are
  * archived in the ledger do not count.
  */
 export function isIncomplete({ rejected, results }: Json, { all }: Work["extra"]): boolean {
@@ -82,8 +82,8 @@ function progressOn({ terminal }: Work): Progress {
       counts.skipped_suppliers += Number(answer.skipped_suppliers ?? 0);
       const skipped =
         counts.skipped_suppliers === 0 ? "" : `, ${counts.skipped_suppliers} suppliers left out`;
-      const made = `${counts.imported} imported, ${counts.already_imported} there already`;
-      const line = `${made}, ${counts.rejected} rejected${skipped}`;
+      const imported = `${counts.imported} imported, ${counts.already_imported} already imported`;
+      const line = `${imported}, ${counts.rejected} rejected${skipped}`;
       terminal.err(terminal.interactive ? `\r${line}` : `${line}\n`);
     },
   };
@@ -99,17 +99,17 @@ async function importAll(
   const suppliers = extra.includeSuppliers === true ? { include_suppliers: true } : {};
   let cursor = typeof extra.cursor === "string" ? extra.cursor : null;
   for (;;) {
-    const asked = { ...target, ...search, ...suppliers, ...(cursor === null ? {} : { cursor }) };
-    const answer = await callJson(connection, method.importAllContacts, asked).catch(
+    const query = { ...target, ...search, ...suppliers, ...(cursor === null ? {} : { cursor }) };
+    const answer = await callJson(connection, method.importAllContacts, query).catch(
       (error: unknown) => {
-        if (cursor !== null) terminal.err(`\nGo on with --all --cursor '${cursor}'\n`);
+        if (cursor !== null) terminal.err(`\nContinue with --all --cursor '${cursor}'\n`);
         throw error;
       },
     );
     progress.add(answer);
     if (answer.has_more !== true) return;
     if (typeof answer.next_cursor !== "string")
-      throw new Error("a page tells of another and not where it begins");
+      throw new Error("has_more is true, but the page has no cursor");
     cursor = answer.next_cursor;
   }
 }

@@ -1,10 +1,9 @@
 /** Starts a person's consent at the ledger. With `--wait` it waits until the consent is used. */
-import { setTimeout as wait } from "node:timers/promises";
 import { LedgerConnectionService } from "../../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import type { Work } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
 import { callJson } from "../../run-verb.ts";
-import { waitSeconds } from "../../wait-seconds.ts";
+import { poll, waitSeconds } from "../../wait.ts";
 
 const { method } = LedgerConnectionService;
 
@@ -12,7 +11,7 @@ const { method } = LedgerConnectionService;
 const defaultWaitSeconds = 600;
 
 /** The interval between two reads: a person takes longer. */
-const lookEveryMs = 1_000;
+const pollEveryMs = 1_000;
 
 /**
  * Starts the consent and returns its address. With `--wait` it writes the address at once, and
@@ -28,15 +27,12 @@ export async function authoriseLedger({
   const begun = await callJson(connection, method.beginLedgerAuthorisation, request);
   if (seconds === null) return begun;
   terminal.err(`Open this in a browser:\n${String(begun.url)}\n`);
-  const end = performance.now() + seconds * 1000;
-  const look = () =>
-    callJson(connection, method.getLedgerAuthorisation, {
-      organisation: request.organisation ?? "",
-    });
-  let authorisation = await look();
-  while (authorisation.status === "pending" && performance.now() < end) {
-    await wait(lookEveryMs);
-    authorisation = await look();
-  }
-  return authorisation;
+  const { organisation = "" } = request;
+  const read = () => callJson(connection, method.getLedgerAuthorisation, { organisation });
+  return poll(await read(), {
+    seconds,
+    everyMs: pollEveryMs,
+    isPending: ({ status }) => status === "pending",
+    read,
+  });
 }

@@ -76,8 +76,7 @@ export const ledger: Noun = {
     {
       name: "disconnect",
       method: method.disconnectLedger,
-      summary:
-        "Disconnect the organisation. Customers and documents stay, and ledger jobs wait.",
+      summary: "Disconnect the organisation. Customers and documents stay, and ledger jobs wait.",
       details:
         "A connection by consent is ended in the ledger first. All work continues when the same " +
         "tenant is connected again.",
@@ -108,9 +107,9 @@ export const ledger: Noun = {
     {
       name: "sync",
       method: LedgerSyncService.method.syncLedger,
-      summary:
-        "Sync what people changed in the ledger at once, and show what that changed here.",
-      details: "Exits with 1 if the sync takes longer than 20 seconds. It then continues automatically.",
+      summary: "Sync what people changed in the ledger at once, and show what that changed here.",
+      details:
+        "Exits with 1 if the sync takes longer than 20 seconds. It then continues automatically.",
       examples: ["ledger sync", "ledger sync --json"],
       failed: ({ finished }) => finished !== true,
     },

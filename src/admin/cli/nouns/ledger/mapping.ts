@@ -21,7 +21,8 @@ export const mapping: Noun = {
       method: method.setAccountMapping,
       summary: "Set the account and tax type of the default, of a plan, a charge or a meter.",
       details:
-        "The whole mapping of the target is replaced. What is left out is cleared, and the default " +
+        "The whole mapping of the target is replaced. What is left out is cleared, and the " +
+        "default " +
         "applies.",
       examples: [
         "mapping set --revenue-account 200 --tax-type OUTPUT2",

@@ -17,7 +17,7 @@ export async function resendAll({ terminal, connection, request }: Work): Promis
     const answer = await callJson(connection, method.resendWebhookDeliveries, next).catch(
       (error: unknown) => {
         if (next !== request)
-          terminal.err(`Go on with --after-event ${String(next.after_event)}\n`);
+          terminal.err(`Continue with --after-event ${String(next.after_event)}\n`);
         throw error;
       },
     );

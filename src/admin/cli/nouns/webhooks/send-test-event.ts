@@ -1,21 +1,20 @@
 /** Sends a webhook endpoint a test event. With `--wait` it waits for the endpoint's response. */
-import { setTimeout as wait } from "node:timers/promises";
 import { WebhookService } from "../../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type { Work } from "../../noun.ts";
 import type { Json } from "../../output/message-json.ts";
 import { callJson } from "../../run-verb.ts";
-import { waitSeconds } from "../../wait-seconds.ts";
+import { poll, waitSeconds } from "../../wait.ts";
 
 const { method } = WebhookService;
 
 /**
- * The default of `--wait`. An attempt takes at most 15 seconds, and Temporal may be away for a
- * moment.
+ * The default of `--wait`. An attempt takes at most 15 seconds, and Temporal may be
+ * unreachable for a moment.
  */
 const defaultWaitSeconds = 60;
 
 /** The interval between two reads. A receiver mostly answers at once. */
-const lookEveryMs = 500;
+const pollEveryMs = 500;
 
 /**
  * Sends the event and returns its delivery. With `--wait` it returns the delivery after the first
@@ -24,15 +23,15 @@ const lookEveryMs = 500;
  */
 export async function sendTestEvent({ terminal, connection, request, extra }: Work): Promise<Json> {
   const seconds = waitSeconds(extra.wait, defaultWaitSeconds);
-  let delivery = await callJson(connection, method.sendTestEvent, request);
+  const delivery = await callJson(connection, method.sendTestEvent, request);
   if (seconds === null) return delivery;
   const one = { organisation: request.organisation ?? "", id: delivery.id ?? "" };
-  const end = performance.now() + seconds * 1000;
+  const read = () => callJson(connection, method.getWebhookDelivery, one);
   terminal.err("Waiting for the endpoint …\n");
-  for (;;) {
-    delivery = await callJson(connection, method.getWebhookDelivery, one);
-    if (delivery.state !== "pending" || delivery.attempts !== 0 || performance.now() >= end)
-      return delivery;
-    await wait(lookEveryMs);
-  }
+  return poll(await read(), {
+    seconds,
+    everyMs: pollEveryMs,
+    isPending: ({ state, attempts }) => state === "pending" && attempts === 0,
+    read,
+  });
 }

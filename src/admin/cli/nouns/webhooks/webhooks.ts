@@ -18,7 +18,8 @@ const endpointVerbs: readonly Verb[] = [
     summary:
       "Create an endpoint. Only its signing secret goes to the standard output, shown only once.",
     details:
-      "Events are sent to the url: https, on port 443 or 8443, of a host of the public network. The " +
+      "Events are sent to the url: https, on port 443 or 8443, of a host of the public network. " +
+      "The " +
       "endpoint is enabled at once and receives all kinds of events unless --kinds names some.",
     examples: [
       "webhooks create https://hooks.example.com/billing > secret.txt",
@@ -57,7 +58,7 @@ const endpointVerbs: readonly Verb[] = [
   {
     name: "update",
     method: method.updateWebhookEndpoint,
-    summary: "Change only what is given as options.",
+    summary: "Change only the members that are named.",
     examples: [
       `webhooks update ${endpoint} --endpoint-url https://hooks.example.com/v2`,
       `webhooks update ${endpoint} --kinds invoice.paid`,
@@ -66,7 +67,8 @@ const endpointVerbs: readonly Verb[] = [
     places: ["id"],
     fields: {
       description,
-      kinds: "the kinds of events that it receives, separated by commas; they replace the current ones",
+      kinds:
+        "the kinds of events that it receives, separated by commas; they replace the current ones",
       all_kinds: "it receives all kinds of events",
     },
     // The flag `--url` is already the address of the admin services.
@@ -80,12 +82,15 @@ const endpointVerbs: readonly Verb[] = [
     name: "rotate",
     method: method.rotateWebhookSecret,
     summary:
-      "Give an endpoint a new signing secret. Only it goes to the standard output, shown only once.",
+      "Give an endpoint a new signing secret. Only it goes to the standard output, shown only " +
+      "once.",
     details:
-      "The previous secret signs as well for 24 hours, so that the receiver can change to the new " +
+      "The previous secret signs as well for 24 hours, so that the receiver can change to the " +
+      "new " +
       "one. Within that time another rotation has to say which of the two stops at once. Use " +
       "--drop-current if the answer of the last rotation was lost, so that no receiver has its " +
-      "secret. Use --drop-previous if the receiver has the newest one. If a secret leaked, rotate, " +
+      "secret. Use --drop-previous if the receiver has the newest one. If a secret leaked, " +
+      "rotate, " +
       "give the receiver the new secret, and rotate with --drop-previous. Or end it at once with " +
       "--drop-current: deliveries that the receiver refuses are repeated for about 20 hours.",
     examples: [
@@ -169,8 +174,7 @@ const deliveryVerbs: readonly Verb[] = [
   {
     name: "delivery",
     method: method.getWebhookDelivery,
-    summary:
-      "Show a delivery with its attempts, the endpoint's answers and the body that is sent.",
+    summary: "Show a delivery with its attempts, the endpoint's answers and the body that is sent.",
     examples: [`webhooks delivery ${delivery}`, `webhooks delivery ${delivery} --json`],
     places: ["id"],
   },
@@ -187,7 +191,8 @@ const deliveryVerbs: readonly Verb[] = [
     method: method.resendWebhookDeliveries,
     summary: "Send an endpoint all events since an instant that it has not received.",
     details:
-      "These are events whose delivery was exhausted or cancelled, and events of its kinds that were " +
+      "These are events whose delivery was exhausted or cancelled, and events of its kinds that " +
+      "were " +
       "published while it was disabled or did not exist yet.",
     examples: [
       `webhooks resend-all ${endpoint} --since 2026-11-20T00:00:00Z`,
