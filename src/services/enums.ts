@@ -1,24 +1,8 @@
 /**
- * Maps the domain's words to the contract's enum values, in one table each. A word without a value
- * does not compile.
+ * Maps words of the domain to enum values of the contract. The words are derived from the generated
+ * enums: `PLAN_TYPE_FLAT_FEE` is `flat_fee`. A presenter does not compile for a domain word without a
+ * value. A reader of requests does not compile for a value without a domain word.
  */
-import type { AllocationStatus as AllocationStatusWord } from "../domain/billing/credit-note.ts";
-import type {
-  DocumentStatus as DocumentStatusWord,
-  InvoiceType as InvoiceTypeWord,
-  LineKind,
-} from "../domain/billing/invoice.ts";
-import type {
-  CatalogueStatus as CatalogueStatusWord,
-  PlanType as PlanTypeWord,
-} from "../domain/catalogue/plan.ts";
-import type { Customer } from "../domain/customers/customer.ts";
-import type {
-  ChangeDocument as ChangeDocumentWord,
-  ProrationBehaviour as ProrationBehaviourWord,
-} from "../domain/subscriptions/change-units.ts";
-import type { EndWhen as EndWhenWord } from "../domain/subscriptions/end.ts";
-import type { SubscriptionStatus as SubscriptionStatusWord } from "../domain/subscriptions/subscription.ts";
 import { PlanType } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import {
   CatalogueStatus,
@@ -35,108 +19,56 @@ import {
   SubscriptionStatus,
 } from "../gen/proto/billing/v1/subscriptions_pb.ts";
 
-/** Maps customer statuses to enum values. */
-export const customerStatuses = {
-  active: CustomerStatus.ACTIVE,
-  inactive: CustomerStatus.INACTIVE,
-} as const satisfies Record<Customer["status"], CustomerStatus>;
-
-/** Maps statuses of plans and charges to enum values. */
-export const catalogueStatuses = {
-  draft: CatalogueStatus.DRAFT,
-  active: CatalogueStatus.ACTIVE,
-  inactive: CatalogueStatus.INACTIVE,
-  legacy: CatalogueStatus.LEGACY,
-} as const satisfies Record<CatalogueStatusWord, CatalogueStatus>;
-
-/** Maps plan types to enum values. */
-export const planTypes = {
-  flat_fee: PlanType.FLAT_FEE,
-  per_unit: PlanType.PER_UNIT,
-  tiered: PlanType.TIERED,
-  volume: PlanType.VOLUME,
-  stairstep: PlanType.STAIRSTEP,
-} as const satisfies Record<PlanTypeWord, PlanType>;
-
-/** Maps subscription statuses to enum values. */
-export const subscriptionStatuses = {
-  pending: SubscriptionStatus.PENDING,
-  active: SubscriptionStatus.ACTIVE,
-  complete: SubscriptionStatus.COMPLETE,
-  ended: SubscriptionStatus.ENDED,
-} as const satisfies Record<SubscriptionStatusWord, SubscriptionStatus>;
-
-/** Maps statuses of invoices and credit notes to enum values. */
-export const documentStatuses = {
-  draft: DocumentStatus.DRAFT,
-  awaiting_approval: DocumentStatus.AWAITING_APPROVAL,
-  approved: DocumentStatus.APPROVED,
-  paid: DocumentStatus.PAID,
-  voided: DocumentStatus.VOIDED,
-  deleted: DocumentStatus.DELETED,
-  scheduled: DocumentStatus.SCHEDULED,
-  not_in_external: DocumentStatus.NOT_IN_EXTERNAL,
-} as const satisfies Record<DocumentStatusWord, DocumentStatus>;
-
-/** Maps invoice types to enum values. */
-export const invoiceTypes = {
-  first: InvoiceType.FIRST,
-  renewal: InvoiceType.RENEWAL,
-  change: InvoiceType.CHANGE,
-  usage: InvoiceType.USAGE,
-} as const satisfies Record<InvoiceTypeWord, InvoiceType>;
-
-/** Maps kinds of invoice lines to enum values. */
-export const lineKinds = {
-  plan: InvoiceLineKind.PLAN,
-  proration: InvoiceLineKind.PRORATION,
-  charge: InvoiceLineKind.CHARGE,
-  usage: InvoiceLineKind.USAGE,
-} as const satisfies Record<LineKind, InvoiceLineKind>;
-
-/** Maps sync statuses to enum values: whether the ledger has a document (OBJECT-13). */
-export const syncStatuses = {
-  synced: LedgerSyncStatus.SYNCED,
-  failed: LedgerSyncStatus.FAILED,
-} as const;
-
 /**
- * Maps allocation statuses to enum values: how much of a credit note has been applied (OBJECT-11).
+ * The values whose word is not their name in lower case. An operator's role is also a scope of the
+ * contract, and scopes have a hyphen.
  */
-export const allocationStatuses = {
-  unapplied: AllocationStatus.UNAPPLIED,
-  partially_applied: AllocationStatus.PARTIALLY_APPLIED,
-  applied: AllocationStatus.APPLIED,
-  not_applicable: AllocationStatus.NOT_APPLICABLE,
-} as const satisfies Record<AllocationStatusWord, AllocationStatus>;
+const exceptions = { READ_ONLY: "read-only" } as const;
 
-/** Maps the states of an allocation to enum values: `active` or `removed` (OBJECT-11). */
-export const allocationStates = {
-  active: AllocationState.ACTIVE,
-  removed: AllocationState.REMOVED,
-} as const;
+type Exceptions = typeof exceptions;
 
-/** Maps proration behaviours to enum values: when a prorated charge is billed. */
-export const prorationBehaviours = {
-  charge_immediately: ProrationBehaviour.CHARGE_IMMEDIATELY,
-  charge_on_renewal: ProrationBehaviour.CHARGE_ON_RENEWAL,
-} as const satisfies Record<ProrationBehaviourWord, ProrationBehaviour>;
+type EnumWord<Name extends string> = Name extends keyof Exceptions
+  ? Exceptions[Name]
+  : Lowercase<Name>;
 
-/** Maps the `document` option to enum values: how a change inside the invoice window is billed. */
-export const changeDocuments = {
-  amend: ChangeDocument.AMEND,
-  separate: ChangeDocument.SEPARATE,
-} as const satisfies Record<ChangeDocumentWord, ChangeDocument>;
+/** The values of an enum by their words. The zero value means unset and has no word. */
+export type EnumByWord<Values> = {
+  readonly [Name in Exclude<keyof Values & string, "UNSPECIFIED"> as EnumWord<Name>]: Values[Name];
+};
 
-/** Maps the `when` option to enum values: when a subscription ends (END-1). */
-export const endWhens = {
-  period_end: EndWhen.PERIOD_END,
-  now: EndWhen.NOW,
-} as const satisfies Record<EndWhenWord, EndWhen>;
+/** Returns the values of a generated enum by their words. */
+export function byWord<Values extends Readonly<Record<string, number>>>(
+  values: Values,
+): EnumByWord<Values> {
+  const words: Readonly<Record<string, string>> = exceptions;
+  const entries = Object.entries(values)
+    .filter(([, value]) => value !== 0)
+    .map(([name, value]) => [words[name] ?? name.toLowerCase(), value]);
+  return Object.fromEntries(entries);
+}
+
+/** Enum values of customers and of the catalogue. */
+export const customerStatuses = byWord(CustomerStatus);
+export const catalogueStatuses = byWord(CatalogueStatus);
+export const planTypes = byWord(PlanType);
+
+/** Enum values of subscriptions, and of the options of a change of units and of an end. */
+export const subscriptionStatuses = byWord(SubscriptionStatus);
+export const prorationBehaviours = byWord(ProrationBehaviour);
+export const changeDocuments = byWord(ChangeDocument);
+export const endWhens = byWord(EndWhen);
+
+/** Enum values of invoices and credit notes. OBJECT-11, OBJECT-13 */
+export const documentStatuses = byWord(DocumentStatus);
+export const invoiceTypes = byWord(InvoiceType);
+export const lineKinds = byWord(InvoiceLineKind);
+export const syncStatuses = byWord(LedgerSyncStatus);
+export const allocationStatuses = byWord(AllocationStatus);
+export const allocationStates = byWord(AllocationState);
 
 /**
  * Returns the word of an enum value in a request, or null if the request has none. The value was
- * validated before.
+ * validated before: a number that the contract does not have is refused there.
  */
 export function wordOf<Word extends string>(
   table: Readonly<Record<Word, number>>,

@@ -1,4 +1,7 @@
-/** The breaking check, run as it is in repositories of its own: it fails where a client would break, and only there. */
+/**
+ * The breaking check, run in repositories that it has for itself: it fails if a client would break,
+ * and only then.
+ */
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,6 +10,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "../..");
 const contract = "proto/billing/v1/subscriptions.proto";
+const adminContract = "proto/billing/admin/v1/audit.proto";
+const intendedBreaks = "proto/billing/admin/v1/intended-breaks.txt";
 
 /** A repository whose only commit, on main, is the contract as it is here. */
 let original = "";
@@ -40,9 +45,14 @@ function repository(): string {
   return folder;
 }
 
-/** Changes the contract in the working tree; fails where there is nothing to change. */
-function edit(folder: string, before: string | RegExp, after: string): void {
-  const path = join(folder, contract);
+/** Changes a file of the contract in the working tree. Fails if there is nothing to change. */
+function edit(
+  folder: string,
+  before: string | RegExp,
+  after: string,
+  file: string = contract,
+): void {
+  const path = join(folder, file);
   const text = readFileSync(path, "utf8");
   const changed = text.replace(before, after);
   expect(changed).not.toBe(text);
@@ -54,7 +64,7 @@ interface Ended {
   readonly output: string;
 }
 
-/** Runs a program of the folder's own; `GIT_*` of an outer git must not lead it elsewhere. */
+/** Runs a program in the folder. The `GIT_*` variables of an outer git would lead it elsewhere. */
 function run(folder: string, program: string, args: readonly string[]): Promise<Ended> {
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_")),
@@ -86,6 +96,13 @@ async function commit(folder: string): Promise<void> {
 
 function check(folder: string): Promise<Ended> {
   return run(folder, process.execPath, [join(folder, "tools/proto-breaking.ts")]);
+}
+
+/** Records the findings of a check as intended breaks. */
+function record(folder: string, output: string): void {
+  const messages = [...output.matchAll(/^proto\/\S+: (.*)$/gm)].map(([, message]) => message);
+  expect(messages).not.toEqual([]);
+  writeFileSync(join(folder, intendedBreaks), `${messages.join("\n")}\n`);
 }
 
 /** The field `label` of the message `Subscription`, with its option. */
@@ -130,7 +147,28 @@ test.concurrent("a break in any commit of a branch is reported against where it 
   expect(output).toContain('with name "label"');
 });
 
-test.concurrent("a new field and other words break nobody", async () => {
+test.concurrent("a break of the admin contract fails unless it is recorded as intended", async () => {
+  const folder = repository();
+  edit(folder, "string operator_name = 4;", "string by = 4;", adminContract);
+  const unrecorded = await check(folder);
+  expect(unrecorded.status, unrecorded.output).toBe(1);
+  expect(unrecorded.output).toContain("clients break");
+  record(folder, unrecorded.output);
+  const { status, output } = await check(folder);
+  expect(status, output).toBe(0);
+  expect(output).toMatch(/intended: .*changed name from "operator_name" to "by"/);
+});
+
+test.concurrent("a break of the public contract fails although it is recorded as intended", async () => {
+  const folder = repository();
+  edit(folder, label, "");
+  record(folder, (await check(folder)).output);
+  const { status, output } = await check(folder);
+  expect(status, output).toBe(1);
+  expect(output).toContain("clients break");
+});
+
+test.concurrent("a new field and other words break no client", async () => {
   const folder = repository();
   edit(folder, "// A label of your choice.", "// A label.");
   edit(
@@ -145,7 +183,7 @@ test.concurrent("a new field and other words break nobody", async () => {
   expect(output).toContain("no client breaks");
 });
 
-test.concurrent("without an earlier version nothing is compared, and that is said", async () => {
+test.concurrent("without an earlier version nothing is compared, and the output says so", async () => {
   const { status, output } = await check(repository());
   expect(status, output).toBe(0);
   expect(output).toContain("nothing was checked");

@@ -162,7 +162,7 @@ test("a decrease by amend of a renewal invoice that was paid is shown as refused
     state: "DOCUMENT_STATE_FAILED",
   });
   expect(data).toMatchObject([
-    { id: renewal.id, operation: "DOCUMENT_OPERATION_AMENDMENT", reason: "wrong_status" },
+    { id: renewal.id, job: "DOCUMENT_JOB_AMENDMENT", reason: "wrong_status" },
   ]);
   await admin.done("DocumentService/RetryDocument", { organisation, id: renewal.id });
   // There is nothing to change any more.

@@ -60,7 +60,7 @@ async function invoice({ apiKey }: MadeOrganisation): Promise<Answered["json"]> 
 /** Reads the organisation's ledger again, as an operator asks for it. */
 async function sync({ organisationId }: MadeOrganisation): Promise<Answered["json"]> {
   const asked = { key: operator, body: { organisation: organisationId } };
-  const answer = await system.askAdmin("LedgerMirrorService/SyncLedger", asked);
+  const answer = await system.askAdmin("LedgerSyncService/SyncLedger", asked);
   expect(answer.status, answer.text).toBe(200);
   return answer.json;
 }
@@ -107,7 +107,7 @@ test("what a webhook did not tell is found when an operator has the ledger read 
   const asked = { key: operator, body: { organisation: made.organisationId } };
   // A slow machine may need longer than an operator waits.
   const read = await until("it is read again", async () => {
-    const got = await system.askAdmin("LedgerMirrorService/GetLedgerSync", asked);
+    const got = await system.askAdmin("LedgerSyncService/GetLedgerSync", asked);
     return got.json.sync.waiting === undefined && got.json.sync;
   });
   expect(read).toMatchObject({ invoicesChanged: 1 });
@@ -171,7 +171,7 @@ test("where too little of the ledger's day is left, the mirror waits and says so
   expect(told.finished).toBeUndefined();
   const ask = async (key: string, organisation: string) =>
     codeOf(
-      await system.askAdmin("LedgerMirrorService/SyncLedger", { key, body: { organisation } }),
+      await system.askAdmin("LedgerSyncService/SyncLedger", { key, body: { organisation } }),
     );
   expect(await ask(operator, crypto.randomUUID())).toBe("organisation_not_found");
   expect(await ask(await system.operator("read-only"), made.organisationId)).toBe(

@@ -155,7 +155,7 @@ async function followLedger(): Promise<void> {
   const asked = { key: await system.operator("admin"), body: { organisation: organisationId } };
   // A slow machine may need longer than an operator waits.
   const isRead = async () =>
-    (await system.askAdmin("LedgerMirrorService/SyncLedger", asked)).json.finished === true;
+    (await system.askAdmin("LedgerSyncService/SyncLedger", asked)).json.finished === true;
   await until("it is read", isRead);
   found['OrganisationId = "…" AND JobKind = "sync_ledger"'] = {
     id: organisationId,

@@ -183,7 +183,7 @@ test("what happens in the ledger is told of documents and customers, and what is
   const look = () =>
     until("the ledger is read again", async () => {
       const order = { organisation: own.organisationId };
-      return (await world.operator.done("LedgerMirrorService/SyncLedger", order)).finished === true;
+      return (await world.operator.done("LedgerSyncService/SyncLedger", order)).finished === true;
     });
   for (let count = 0; count < 3; count++) await world.subscribe(own, { start_date: "2026-04-01" });
   const { id } = await world.subscribe(own, { start_date: "2026-04-01", plan_code: "bands" });

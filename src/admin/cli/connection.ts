@@ -54,8 +54,8 @@ export async function connect(terminal: Terminal, options: ConnectionOptions): P
       const isWrite = operationOf(method).idempotencyKey !== "none";
       // A command that writes in several steps needs a key for each step, and the same keys when it
       // is repeated.
-      const given = options.idempotencyKey;
-      const key = given === undefined ? randomUUID() : writes === 0 ? given : `${given}.${writes}`;
+      const first = options.idempotencyKey;
+      const key = first === undefined ? randomUUID() : writes === 0 ? first : `${first}.${writes}`;
       if (isWrite) writes += 1;
       const headers = {
         Authorization: `Bearer ${token}`,
@@ -82,7 +82,7 @@ async function unary<M extends DescMethodUnary>(
 
 function addressOf(url: string): string {
   const isAddress = /^https?:\/\//.test(url) && URL.canParse(url);
-  if (!isAddress) throw new UsageError(`${url} is no address of the form http://host:port`);
+  if (!isAddress) throw new UsageError(`${url} is not an address of the form http://host:port`);
   return url.replace(/\/+$/, "");
 }
 
@@ -91,10 +91,10 @@ async function tokenOf(terminal: Terminal, file: string | undefined): Promise<st
     file === undefined ? (terminal.env.BILLING_OPERATOR_TOKEN ?? "") : await terminal.read(file)
   ).trim();
   if (token === "")
-    throw new UsageError("Set BILLING_OPERATOR_TOKEN to an operator's token, or give --token-file");
+    throw new UsageError("Set BILLING_OPERATOR_TOKEN to an operator's token, or use --token-file");
   // Other characters cannot be in a header, and the library's error would repeat the token.
   if (!/^[\x21-\x7e]+$/.test(token))
-    throw new UsageError("The operator's token has characters that no token has");
+    throw new UsageError("The operator's token has characters that are not allowed in a token");
   return token;
 }
 
@@ -104,12 +104,12 @@ function failureOf(error: ConnectError, baseUrl: string, idempotencyKey: string 
     const { code, message, param, requestId } = detail;
     return new RefusedError(code, message, param ?? null, requestId === "" ? null : requestId);
   }
-  const told = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
-  const what = told ? "cannot be reached" : "does not answer as the billing admin service";
-  const again =
-    told && idempotencyKey !== null
-      ? "\nWhere it was reached all the same, this does the rest and nothing twice: repeat the command with " +
-        `--idempotency-key ${idempotencyKey}`
+  const isAway = error.code === Code.Unavailable || error.code === Code.DeadlineExceeded;
+  const what = isAway ? "cannot be reached" : "does not answer as the billing admin service";
+  const advice =
+    isAway && idempotencyKey !== null
+      ? "\nThe request may have arrived. To finish it without doing anything twice, repeat the " +
+        `command with --idempotency-key ${idempotencyKey}`
       : "";
-  return new UnreachableError(`${baseUrl} ${what}: ${error.rawMessage}${again}`);
+  return new UnreachableError(`${baseUrl} ${what}: ${error.rawMessage}${advice}`);
 }

@@ -4,7 +4,7 @@
  */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import type { Connection } from "./connection.ts";
-import type { Json } from "./message-json.ts";
+import type { Json } from "./output/message-json.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** A column of a list: a path into the row (`mapping.tax_type`), or a title with a function. */

@@ -7,20 +7,20 @@ import { operationOf } from "../../transport/rpc/operation.ts";
 import { addCompletion } from "./completion/add-completion.ts";
 import { defaultUrl } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, terminationOf } from "./failures.ts";
-import { jsonText } from "./json-text.ts";
 import type { Noun, Verb } from "./noun.ts";
 import { nouns } from "./nouns/index.ts";
+import { jsonText } from "./output/json-text.ts";
+import { clean } from "./output/table.ts";
 import { addRequestOptions } from "./request-options.ts";
 import { isPaged, runVerb } from "./run-verb.ts";
-import { clean } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
-const about = `Runs the application's side of the billing service by its admin services.
+const about = `Calls the admin API of the billing service.
 
 Environment:
-  BILLING_ADMIN_URL       where they are (${defaultUrl})
-  BILLING_OPERATOR_TOKEN  your token; --token-file instead of it
-  BILLING_ORGANISATION    the organisation, where --organisation is left out
+  BILLING_ADMIN_URL       address of the admin API (${defaultUrl})
+  BILLING_OPERATOR_TOKEN  an operator's token, unless --token-file is set
+  BILLING_ORGANISATION    used if --organisation is left out
 
 Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 the service cannot be reached.`;
 
@@ -30,7 +30,7 @@ export function buildProgram(terminal: Terminal, ended: (exitCode: ExitCode) => 
     .description(about)
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
-    .showHelpAfterError("(--help shows what it takes)");
+    .showHelpAfterError("(--help shows arguments and options)");
   for (const noun of nouns) addNoun(program, noun, terminal, ended);
   addCompletion(program, terminal);
   return program;
@@ -54,18 +54,20 @@ function addVerb(
 ): void {
   const command = group.command(verb.name).summary(verb.summary).description(describe(verb));
   addRequestOptions(command, verb);
-  if (isPaged(verb)) command.option("--all", "follow the pages to the end");
-  if (verb.irreversible !== undefined)
-    command.option("--yes", "do not ask before what cannot be undone");
+  if (isPaged(verb)) command.option("--all", "return all pages");
+  if (verb.irreversible !== undefined) command.option("--yes", "do not ask for confirmation");
   if (operationOf(verb.method).idempotencyKey !== "none") {
     command.option(
       "--idempotency-key <key>",
-      "the same key does the same thing once; one is made if left out",
+      "repeats under the same key have one effect; random if left out",
     );
   }
   command.option("--json", "show the response as JSON");
-  command.option("--url <address>", "where the admin services are");
-  command.option("--token-file <path>", "a file with your token, or - for the standard input");
+  command.option("--url <address>", "address of the admin API");
+  command.option(
+    "--token-file <path>",
+    "a file with the operator's token, or - for the standard input",
+  );
   command.addHelpText(
     "after",
     `\nExamples:\n${verb.examples.map((example) => `  $ billing ${example}\n`).join("")}`,
@@ -97,10 +99,10 @@ export async function runProgram(terminal: Terminal, words: readonly string[]): 
     // Commander has already written its message or the help.
     if (error instanceof CommanderError)
       return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    const ending = terminationOf(error);
-    if (ending === null || !(error instanceof Error)) throw error;
-    terminal.err(words.includes("--json") ? errorJson(error, ending.code) : errorText(error));
-    return ending.exitCode;
+    const termination = terminationOf(error);
+    if (termination === null || !(error instanceof Error)) throw error;
+    terminal.err(words.includes("--json") ? errorJson(error, termination.code) : errorText(error));
+    return termination.exitCode;
   }
 }
 
@@ -118,6 +120,6 @@ function errorText(error: Error): string {
     param === null ? "" : `param ${param}`,
     requestId === null ? "" : `request ${requestId}`,
   ];
-  const told = places.filter((text) => text !== "").join(", ");
-  return clean(`${code}: ${message}${told === "" ? "" : ` (${told})`}`).concat("\n");
+  const details = places.filter((text) => text !== "").join(", ");
+  return clean(`${code}: ${message}${details === "" ? "" : ` (${details})`}`).concat("\n");
 }

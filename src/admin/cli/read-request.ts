@@ -8,13 +8,13 @@ import { compileReader } from "../../transport/rest/read-json.ts";
 import { RequestFault } from "../../transport/rest/request-fault.ts";
 import type { Connection } from "./connection.ts";
 import { RefusedError, UsageError } from "./failures.ts";
-import { isObject, type Json, messageJson } from "./message-json.ts";
 import type { Lookup, Verb } from "./noun.ts";
-import { givenJson, secretFields, secretFileOption, wordsOf } from "./request-options.ts";
+import { isObject, type Json, messageJson } from "./output/message-json.ts";
+import { requestJson, secretFields, secretFileOption, wordsOf } from "./request-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The arguments and options that commander parsed. */
-export interface Given {
+export interface ParsedArguments {
   readonly places: readonly unknown[];
   readonly options: Readonly<Record<string, unknown>>;
 }
@@ -26,12 +26,12 @@ export interface Given {
 export async function readRequest(
   terminal: Terminal,
   verb: Verb,
-  { places, options }: Given,
+  { places, options }: ParsedArguments,
 ): Promise<Json> {
   const { file } = options;
   const fromFile =
     verb.takesFile === true && typeof file === "string" ? await readJsonFile(terminal, file) : {};
-  const request: Json = { ...fromFile, ...givenJson(verb, places, options) };
+  const request: Json = { ...fromFile, ...requestJson(verb, places, options) };
   const needsOrganisation = verb.method.input.fields.some(
     (field) => jsonName(field) === "organisation",
   );
@@ -49,13 +49,13 @@ export async function readRequest(
         await terminal.ask(`The ${wordsOf(field)} (not shown): `, true)
       ).trim();
     }
-    if (request[jsonName(field)] === "") throw new UsageError(`No ${wordsOf(field)} was given`);
+    if (request[jsonName(field)] === "") throw new UsageError(`The ${wordsOf(field)} is empty`);
   }
   return request;
 }
 
 function missing(what: string): never {
-  throw new UsageError(`Give ${what}`);
+  throw new UsageError(`Missing: ${what}`);
 }
 
 async function readJsonFile(terminal: Terminal, path: string): Promise<Json> {
@@ -65,10 +65,10 @@ async function readJsonFile(terminal: Terminal, path: string): Promise<Json> {
     value = JSON.parse(text) as JsonValue;
   } catch (error) {
     throw new UsageError(
-      `${path} is no JSON: ${error instanceof Error ? error.message : String(error)}`,
+      `${path} is not JSON: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-  if (!isObject(value)) throw new UsageError(`${path} must hold a JSON object`);
+  if (!isObject(value)) throw new UsageError(`${path} must contain a JSON object`);
   return value;
 }
 
@@ -96,9 +96,9 @@ export async function resolveCodes(
 ): Promise<Json> {
   const resolved: Json = { ...request };
   for (const [name, lookup] of Object.entries(verb.lookups ?? {})) {
-    const given = request[name];
-    if (typeof given !== "string" || idPattern.test(given)) continue;
-    resolved[name] = await idOf(connection, lookup, String(request.organisation), given);
+    const idOrCode = request[name];
+    if (typeof idOrCode !== "string" || idPattern.test(idOrCode)) continue;
+    resolved[name] = await idOf(connection, lookup, String(request.organisation), idOrCode);
   }
   return resolved;
 }
@@ -109,8 +109,8 @@ async function idOf(
   organisation: string,
   code: string,
 ): Promise<string> {
-  const message = await connection.call(list, requestMessage(list, { organisation, code }));
-  const { data } = messageJson(list.output, message);
+  const page = await connection.call(list, requestMessage(list, { organisation, code }));
+  const { data } = messageJson(list.output, page);
   const [found] = Array.isArray(data) ? data : [];
   if (isObject(found) && typeof found.id === "string") return found.id;
   throw new RefusedError(`${kind}_not_found`, `There is no ${kind} with the code ${code}.`);

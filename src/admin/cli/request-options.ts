@@ -7,14 +7,14 @@ import { Argument, type Command, InvalidArgumentError, Option } from "commander"
 import { field as fieldExtension } from "../../gen/proto/billing/options/v1/options_pb.ts";
 import { jsonName } from "../../transport/rest/json-shape.ts";
 import { enumWords } from "../../transport/rpc/validation/enum-words.ts";
-import type { Json } from "./message-json.ts";
 import { organisationField, type Verb } from "./noun.ts";
+import type { Json } from "./output/message-json.ts";
 
 /** The help texts of fields that every list has. */
 const pageFields: Readonly<Record<string, string>> = {
   limit: "how many to return, 1 to 100",
-  starting_after: "the id of the last one on the page before",
-  cursor: "the cursor of the page before",
+  starting_after: "the id of the last one on the previous page",
+  cursor: "the cursor of the previous page",
 };
 
 /**
@@ -51,19 +51,19 @@ export function addRequestOptions(command: Command, verb: Verb): void {
   for (const field of secretFields(verb)) {
     command.option(
       `--${flagOf(field)}-file <path>`,
-      `a file with the ${wordsOf(field)}, or - for the standard input; asked for if left out`,
+      `a file with the ${wordsOf(field)}, or - for the standard input; a prompt if left out`,
     );
   }
   if (verb.takesFile === true)
     command.option(
       "--file <path>",
-      "a JSON file with the request, or - for the standard input; options win over it",
+      "a JSON file with the request, or - for the standard input; options override it",
     );
   for (const { flags, description } of verb.extra ?? []) command.option(flags, description);
 }
 
 /** The values of arguments and options, as members of the request. */
-export function givenJson(
+export function requestJson(
   verb: Verb,
   places: readonly unknown[],
   options: Readonly<Record<string, unknown>>,
@@ -112,8 +112,8 @@ function fieldOptions(field: DescField, text: string): readonly Option[] {
 /** Sets the words to choose from. Hyphens are accepted in place of underscores. */
 function withChoices<T extends Option | Argument>(of: T, words: readonly string[]): T {
   of.choices(words);
-  of.argParser((given: string) => {
-    const word = given.replaceAll("-", "_").toLowerCase();
+  of.argParser((text: string) => {
+    const word = text.replaceAll("-", "_").toLowerCase();
     if (!words.includes(word))
       throw new InvalidArgumentError(`Allowed choices are ${words.join(", ")}.`);
     return word;
@@ -121,21 +121,21 @@ function withChoices<T extends Option | Argument>(of: T, words: readonly string[
   return of;
 }
 
-function readSwitch(given: string): boolean {
-  if (given === "on") return true;
-  if (given === "off") return false;
+function readSwitch(text: string): boolean {
+  if (text === "on") return true;
+  if (text === "off") return false;
   throw new InvalidArgumentError("Allowed choices are on, off.");
 }
 
-function readInteger(given: string): number {
-  if (!/^-?(0|[1-9][0-9]{0,9})$/.test(given))
+function readInteger(text: string): number {
+  if (!/^-?(0|[1-9][0-9]{0,9})$/.test(text))
     throw new InvalidArgumentError("It must be a whole number.");
-  return Number(given);
+  return Number(text);
 }
 
 /** The option may be repeated, and its values may be separated by commas. */
-function readList(given: string, before: unknown): readonly string[] {
-  const words = given.split(",").map((word) => word.trim());
+function readList(text: string, before: unknown): readonly string[] {
+  const words = text.split(",").map((word) => word.trim());
   return [
     ...(Array.isArray(before) ? (before as string[]) : []),
     ...words.filter((word) => word !== ""),

@@ -1,16 +1,20 @@
 /** Runs one command: request, confirmation, calls, output and exit code. */
 import { type Connection, type ConnectionOptions, connect } from "./connection.ts";
 import { type ExitCode, exitCodes, RefusedError, UsageError } from "./failures.ts";
-import { isObject, type Json, messageJson } from "./message-json.ts";
 import type { Verb } from "./noun.ts";
-import { type Given, readRequest, requestMessage, resolveCodes } from "./read-request.ts";
-import { show } from "./show.ts";
+import { isObject, type Json, messageJson } from "./output/message-json.ts";
+import { show } from "./output/show.ts";
+import { type ParsedArguments, readRequest, requestMessage, resolveCodes } from "./read-request.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Runs a verb with its arguments and options. Throws the errors of `failures.ts`. */
-export async function runVerb(terminal: Terminal, verb: Verb, given: Given): Promise<ExitCode> {
-  const { options } = given;
-  const read = await readRequest(terminal, verb, given);
+export async function runVerb(
+  terminal: Terminal,
+  verb: Verb,
+  parsed: ParsedArguments,
+): Promise<ExitCode> {
+  const { options } = parsed;
+  const read = await readRequest(terminal, verb, parsed);
   const request = verb.withExtra?.(read, options) ?? read;
   // Report invalid members before any question or call.
   if (verb.work === undefined) requestMessage(verb.method, request);
@@ -62,7 +66,7 @@ export async function* pages(
     if (typeof page.next_cursor === "string") next = { ...next, cursor: page.next_cursor };
     else if (isObject(last) && typeof last.id === "string")
       next = { ...next, starting_after: last.id };
-    else throw new Error("a page tells of another and not where it begins");
+    else throw new Error("has_more is true, but the page has no cursor");
   }
 }
 
@@ -85,9 +89,8 @@ async function callOnce(
 
 async function confirm(terminal: Terminal, sentence: string | null, yes: boolean): Promise<void> {
   if (sentence === null || yes) return;
-  if (!terminal.interactive)
-    throw new UsageError(`${sentence} Give --yes to do it without being asked.`);
-  const answer = await terminal.ask(`${sentence} Go on? [y/N] `, false);
+  if (!terminal.interactive) throw new UsageError(`${sentence} Use --yes to confirm.`);
+  const answer = await terminal.ask(`${sentence} Continue? [y/N] `, false);
   if (!/^y(es)?$/i.test(answer.trim()))
-    throw new RefusedError("not_confirmed", "Nothing was done.");
+    throw new RefusedError("not_confirmed", "Nothing was changed.");
 }

@@ -39,7 +39,7 @@ export function processTerminal(): Terminal {
     out: (written) => void stdout.write(written),
     err: (written) => void stderr.write(written),
     read: async (path) => {
-      if (path !== "-") return readGiven(resolve(env.INIT_CWD || process.cwd(), path));
+      if (path !== "-") return readText(resolve(env.INIT_CWD || process.cwd(), path));
       if (stdinIsRead) throw new UsageError("Only one thing can be read from the standard input");
       stdinIsRead = true;
       return text(stdin);
@@ -68,7 +68,7 @@ export function processTerminal(): Terminal {
   };
 }
 
-async function readGiven(path: string): Promise<string> {
+async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {

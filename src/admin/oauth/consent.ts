@@ -13,7 +13,7 @@ import type {
   ConsentTokens,
 } from "../../store/admin/ledger/consents.ts";
 import type { AdminParts } from "../services/dependencies.ts";
-import { describeFailure } from "../services/ledger-answers.ts";
+import { describeFailure } from "../services/ledger/ledger-answers.ts";
 
 /**
  * The tenants that the tokens reach. `areOfConsent` means that the person consented to exactly

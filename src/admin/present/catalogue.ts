@@ -8,6 +8,7 @@ import type {
   PlanSchema,
 } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import type { MeterSchema } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
+import { planTypes } from "../../services/enums.ts";
 import {
   presentCharge as presentPublicCharge,
   presentPlan as presentPublicPlan,
@@ -16,7 +17,7 @@ import {
 import type { AdminCharge } from "../../store/admin/catalogue/charges.ts";
 import type { AdminMeter } from "../../store/admin/catalogue/meters.ts";
 import type { AdminPlan } from "../../store/admin/catalogue/plans.ts";
-import { meterStatuses, meterTypes } from "./enums.ts";
+import { meterStatuses } from "./enums.ts";
 import { present } from "./present.ts";
 
 /** A plan with its meters, its account mapping and the number of its subscriptions. */
@@ -44,7 +45,7 @@ function presentPlanMeter({
     meter: id,
     code,
     name,
-    type: meterTypes[price.type],
+    type: planTypes[price.type],
     price: formatDecimal(price.price),
     tiers: presentTiers(price.tiers),
   };

@@ -1,18 +1,12 @@
 /**
- * One table for each enum of the admin contract, from the words of the domain and the store to the
- * enum's values.
+ * Enum values of the admin contract by the words of the domain and the store. The words are derived
+ * from the generated enums, as those of the public contract are.
  */
-import type {
-  MeterStatus as MeterStatusWord,
-  MeterType as MeterTypeWord,
-} from "../../domain/catalogue/meter.ts";
-import type { FirstInvoiceStatus as FirstInvoiceStatusWord } from "../../domain/subscriptions/organisation-settings.ts";
 import { CredentialStatus } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
-import { MeterType } from "../../gen/proto/billing/admin/v1/catalogue_pb.ts";
 import { LedgerContactStatus } from "../../gen/proto/billing/admin/v1/customers_pb.ts";
 import {
+  DocumentJob,
   DocumentKind,
-  DocumentOperation,
   DocumentState,
 } from "../../gen/proto/billing/admin/v1/documents_pb.ts";
 import {
@@ -26,112 +20,37 @@ import { OperatorRole } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { FirstInvoiceStatus } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
 import { TestClockState } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { UsageState } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
-import type { LedgerContact, LedgerMappingKind } from "../../ledger/port/ledger.ts";
-import type {
-  DocumentKind as DocumentKindWord,
-  DocumentOperation as DocumentOperationWord,
-  DocumentState as DocumentStateWord,
-} from "../../store/admin/documents/document-listing.ts";
-import type { ConsentView } from "../../store/admin/ledger/consents.ts";
-import type { TestClock } from "../../store/admin/test-clock.ts";
-import type { UsageState as UsageStateWord } from "../../store/admin/usage/usage.ts";
-import type { OperatorRole as OperatorRoleWord } from "../../transport/rpc/caller.ts";
+import {
+  WebhookDeliveryState,
+  WebhookEndpointStatus,
+} from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
+import { byWord } from "../../services/enums.ts";
 
-/** The status with which new invoices are created. DOCUMENT-1 */
-export const firstInvoiceStatuses = {
-  draft: FirstInvoiceStatus.DRAFT,
-  awaiting_approval: FirstInvoiceStatus.AWAITING_APPROVAL,
-  approved: FirstInvoiceStatus.APPROVED,
-} as const satisfies Record<FirstInvoiceStatusWord, FirstInvoiceStatus>;
+/** Enum values of organisations, their test clocks and operators. DOCUMENT-1, CLOCK-1, ADMIN-1 */
+export const firstInvoiceStatuses = byWord(FirstInvoiceStatus);
+export const testClockStates = byWord(TestClockState);
+export const roles = byWord(OperatorRole);
 
-/** Operators' roles. ADMIN-1 */
-export const roles = {
-  "read-only": OperatorRole.READ_ONLY,
-  admin: OperatorRole.ADMIN,
-  owner: OperatorRole.OWNER,
-} as const satisfies Record<OperatorRoleWord, OperatorRole>;
+/** Enum values of ledger connections. Stored texts may be newer than this code. */
+export const ledgerKinds: Readonly<Record<string, LedgerKind>> = byWord(LedgerKind);
+export const ledgerGrants: Readonly<Record<string, LedgerGrant>> = byWord(LedgerGrant);
+export const authorisationStatuses = byWord(LedgerAuthorisationStatus);
+export const mappingKinds = byWord(MappingKind);
+export const contactStatuses = byWord(LedgerContactStatus);
 
-/** Kinds of ledgers, by the name that is stored. */
-export const ledgerKinds: Readonly<Record<string, LedgerKind>> = { xero: LedgerKind.XERO };
+/** Enum values of documents and their ledger jobs. */
+export const documentKinds = byWord(DocumentKind);
+export const documentStates = byWord(DocumentState);
+export const documentJobs = byWord(DocumentJob);
 
-/** How a connection is authorised: by the organisation's own app, or by a person's consent. */
-export const ledgerGrants: Readonly<Record<string, LedgerGrant>> = {
-  custom: LedgerGrant.CUSTOM,
-  authorisation: LedgerGrant.AUTHORISATION,
-};
+/** Enum values of meters and of their usage. */
+export const meterStatuses = byWord(MeterStatus);
+export const usageStates = byWord(UsageState);
 
-/** The progress of an authorisation. */
-export const authorisationStatuses = {
-  pending: LedgerAuthorisationStatus.PENDING,
-  choose: LedgerAuthorisationStatus.CHOOSE,
-  connected: LedgerAuthorisationStatus.CONNECTED,
-  failed: LedgerAuthorisationStatus.FAILED,
-  expired: LedgerAuthorisationStatus.EXPIRED,
-} as const satisfies Record<ConsentView["status"], LedgerAuthorisationStatus>;
-
-/** The ledger's lists from which codes are mapped. */
-export const mappingKinds = {
-  accounts: MappingKind.ACCOUNTS,
-  tax_rates: MappingKind.TAX_RATES,
-  currencies: MappingKind.CURRENCIES,
-} as const satisfies Record<LedgerMappingKind, MappingKind>;
-
-/** The status of a contact in the ledger. */
-export const contactStatuses = {
-  active: LedgerContactStatus.ACTIVE,
-  archived: LedgerContactStatus.ARCHIVED,
-  erased: LedgerContactStatus.ERASED,
-} as const satisfies Record<LedgerContact["status"], LedgerContactStatus>;
-
-/** Kinds of documents. */
-export const documentKinds = {
-  invoice: DocumentKind.INVOICE,
-  credit_note: DocumentKind.CREDIT_NOTE,
-} as const satisfies Record<DocumentKindWord, DocumentKind>;
-
-/** The state of a document's ledger job. */
-export const documentStates = {
-  failed: DocumentState.FAILED,
-  waiting: DocumentState.WAITING,
-  synced: DocumentState.SYNCED,
-  drift: DocumentState.DRIFT,
-} as const satisfies Record<DocumentStateWord, DocumentState>;
-
-/** The ledger job of a document: creation, amendment or allocation. */
-export const documentOperations = {
-  creation: DocumentOperation.CREATION,
-  amendment: DocumentOperation.AMENDMENT,
-  allocation: DocumentOperation.ALLOCATION,
-} as const satisfies Record<DocumentOperationWord, DocumentOperation>;
-
-/** Whether a meter accepts usage. */
-export const meterStatuses = {
-  active: MeterStatus.ACTIVE,
-  inactive: MeterStatus.INACTIVE,
-} as const satisfies Record<MeterStatusWord, MeterStatus>;
-
-/** The pricing models of a plan's meter. CATALOGUE-8 */
-export const meterTypes = {
-  per_unit: MeterType.PER_UNIT,
-  tiered: MeterType.TIERED,
-  volume: MeterType.VOLUME,
-  stairstep: MeterType.STAIRSTEP,
-} as const satisfies Record<MeterTypeWord, MeterType>;
-
-/** The billing state of usage. */
-export const usageStates = {
-  open: UsageState.OPEN,
-  waiting: UsageState.WAITING,
-  billed: UsageState.BILLED,
-  not_billed: UsageState.NOT_BILLED,
-} as const satisfies Record<UsageStateWord, UsageState>;
-
-/** The states of a sandbox's test clock. */
-export const testClockStates = {
-  real_time: TestClockState.REAL_TIME,
-  standing: TestClockState.STANDING,
-  advancing: TestClockState.ADVANCING,
-} as const satisfies Record<TestClock["state"], TestClockState>;
+/** Enum values of webhook endpoints and their deliveries. */
+export const endpointStatuses: Readonly<Record<string, WebhookEndpointStatus>> =
+  byWord(WebhookEndpointStatus);
+export const deliveryStates = byWord(WebhookDeliveryState);
 
 /** Whether a key or token is active, expired or revoked at `now`. */
 export function credentialStatus(

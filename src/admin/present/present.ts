@@ -34,8 +34,8 @@ import type { AdminOrganisation } from "../../store/admin/organisations.ts";
 import type { TestClock } from "../../store/admin/test-clock.ts";
 import {
   credentialStatus,
+  documentJobs,
   documentKinds,
-  documentOperations,
   documentStates,
   firstInvoiceStatuses,
   ledgerGrants,
@@ -111,7 +111,7 @@ export function presentApiKey(key: ApiKeyRecord, now: Date): MessageInitShape<ty
     id: key.id,
     organisation: key.organisationId,
     name: key.name,
-    hint: key.hint,
+    redactedValue: key.hint,
     scopes: key.scopes,
     status: credentialStatus(key, now),
     ...presentInstant("expiresAt", key.expiresAt),
@@ -140,10 +140,7 @@ export function presentDocument(document: AdminDocument): MessageInitShape<typeo
     attempts: document.attempts,
     ...presentInstant("nextAttemptAt", document.nextAttemptAt),
     created: document.createdAt.toISOString(),
-    ...present(
-      "operation",
-      document.operation === null ? null : documentOperations[document.operation],
-    ),
+    ...present("job", document.operation === null ? null : documentJobs[document.operation]),
     ...present("invoice", document.invoiceId),
   };
 }
@@ -161,13 +158,15 @@ export function presentTestClock({
     now: now.toISOString(),
   };
   if (advance === null) return shown;
-  const { from, to, startedAt, finishedAt, ...counts } = advance;
+  const { from, to, startedAt, finishedAt } = advance;
   return {
     ...shown,
     advance: {
-      ...counts,
       from: from.toISOString(),
       to: to.toISOString(),
+      performed: advance.performed,
+      invoicesIssued: advance.invoicesIssued,
+      parked: advance.parked,
       startedAt: startedAt.toISOString(),
       ...presentInstant("finishedAt", finishedAt),
     },
@@ -191,7 +190,7 @@ export function presentToken(
     id: token.id,
     operator: token.operatorId,
     name: token.name,
-    hint: token.hint,
+    redactedValue: token.hint,
     status: credentialStatus(token, now),
     ...presentInstant("expiresAt", token.expiresAt),
     ...presentInstant("revokedAt", token.revokedAt),

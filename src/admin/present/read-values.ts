@@ -4,8 +4,10 @@ import { isCurrency } from "../../domain/money/currency.ts";
 import { Refusal } from "../../domain/refusal.ts";
 
 /** RFC 3339 with seconds and offset, as the public API writes its timestamps. */
-const instantForm =
-  /^(\d{4}-\d{2}-\d{2})[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+const time = "(?:[01]\\d|2[0-3]):[0-5]\\d";
+const instantForm = new RegExp(
+  `^(\\d{4}-\\d{2}-\\d{2})[Tt]${time}:[0-5]\\d(?:\\.\\d{1,9})?(?:[Zz]|[+-]${time})$`,
+);
 
 /** The instant of a text, to the millisecond. Null if the text is no valid instant. */
 export function readInstant(text: string): Date | null {
@@ -28,7 +30,7 @@ export function readExpiry(text: string | undefined, now: Date): Date | null {
     throw new Refusal("invalid_parameter", message, "expires_at");
   }
   if (instant <= now)
-    throw new Refusal("invalid_parameter", "expires_at must be to come", "expires_at");
+    throw new Refusal("invalid_parameter", "expires_at must be in the future", "expires_at");
   return instant;
 }
 

@@ -6,32 +6,17 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   type WebhookAttemptSchema,
   type WebhookDeliverySchema,
-  WebhookDeliveryState,
   type WebhookEndpointSchema,
   WebhookEndpointStatus,
 } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type {
   AttemptView,
-  DeliveryState,
   DeliveryView,
   WholeDelivery,
 } from "../../store/admin/webhooks/webhook-deliveries.ts";
 import type { EndpointView } from "../../store/admin/webhooks/webhook-endpoints.ts";
+import { deliveryStates, endpointStatuses } from "./enums.ts";
 import { present, presentInstant } from "./present.ts";
-
-/** Whether an endpoint receives events. */
-export const endpointStatuses: Readonly<Record<string, WebhookEndpointStatus>> = {
-  enabled: WebhookEndpointStatus.ENABLED,
-  disabled: WebhookEndpointStatus.DISABLED,
-};
-
-/** The states of a delivery. */
-export const deliveryStates = {
-  pending: WebhookDeliveryState.PENDING,
-  delivered: WebhookDeliveryState.DELIVERED,
-  exhausted: WebhookDeliveryState.EXHAUSTED,
-  cancelled: WebhookDeliveryState.CANCELLED,
-} as const satisfies Record<DeliveryState, WebhookDeliveryState>;
 
 /**
  * An endpoint without its secrets. A pause that is over is left out, and so is an expired previous
@@ -73,7 +58,7 @@ export function presentDelivery(delivery: DeliveryView) {
     ...present("lastStatus", delivery.lastStatus),
     ...present("lastError", delivery.lastError),
     began: delivery.beganAt.toISOString(),
-    ...presentInstant("settledAt", delivery.finishedAt),
+    ...presentInstant("finishedAt", delivery.finishedAt),
     created: delivery.createdAt.toISOString(),
   } satisfies MessageInitShape<typeof WebhookDeliverySchema>;
 }

@@ -34,7 +34,7 @@ export interface AdminParts {
    * Our app at the ledger, for connections by consent. Null if its credentials are not configured.
    */
   readonly ledgerApp: LedgerApp | null;
-  /** The number of decimal places that a kind of ledger keeps of an amount. */
+  /** The number of decimal places of an amount in this kind of ledger. */
   readonly amountPlaces: (ledgerKind: string) => number;
   /** The deadline of one call to a ledger, in milliseconds. */
   readonly callDeadlineMs: number;

@@ -42,20 +42,20 @@ export function documentService(parts: AdminParts): AdminImplementation<typeof D
         case "settled":
           throw new Refusal(
             "invalid_state",
-            "Nothing of the document failed or waits: the ledger has it, or had it.",
+            "The document has no failed or pending ledger job: the ledger has it, or had it.",
           );
         case "setup_mode":
           throw new Refusal(
             "invalid_state",
-            "The organisation is in Setup Mode: nothing is issued in the ledger.",
+            "The organisation is in Setup Mode: no document is posted.",
           );
         case "busy": {
-          const message = `Another operation on this subscription is still running: ${outcome.running}.`;
-          throw new Refusal("invalid_state", message);
+          const running = `is still running: ${outcome.running}.`;
+          throw new Refusal("invalid_state", `Another operation on this subscription ${running}`);
         }
         case "retried": {
           const document = requireDocument(await documents.get(owner.id, id));
-          await begin(parts, outcome.work);
+          await start(parts, outcome.work);
           return { document: presentDocument(document) };
         }
       }
@@ -70,7 +70,7 @@ function requireDocument<T>(found: T | null): T {
 }
 
 /** Starts the work's workflow. If Temporal cannot be reached, the dispatcher starts it later. */
-function begin(parts: AdminParts, work: DocumentWork): Promise<boolean> {
+function start(parts: AdminParts, work: DocumentWork): Promise<boolean> {
   switch (work.kind) {
     case "settlement":
       return parts.wake(work.organisationId);

@@ -9,7 +9,7 @@ import {
   AccountMappingService,
   LedgerConnectionService,
 } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
-import { LedgerMirrorService } from "../../gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+import { LedgerSyncService } from "../../gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import { MeterService } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../gen/proto/billing/admin/v1/organisations_pb.ts";
@@ -18,23 +18,23 @@ import { UsageService } from "../../gen/proto/billing/admin/v1/usage_pb.ts";
 import { WebhookService } from "../../gen/proto/billing/admin/v1/webhooks_pb.ts";
 import type { OperatorCaller } from "../../transport/rpc/caller.ts";
 import { bind, type ServiceBinding } from "../../transport/rpc/implementation.ts";
-import { accountMappingService } from "./account-mapping.ts";
 import { apiKeyService } from "./api-keys.ts";
 import { auditService } from "./audit.ts";
 import { billingService } from "./billing.ts";
-import { chargeService } from "./charges.ts";
-import { customerService } from "./customers.ts";
+import { chargeService } from "./catalogue/charges.ts";
+import { meterService } from "./catalogue/meters.ts";
+import { planService } from "./catalogue/plans.ts";
+import { customerService } from "./customers/customers.ts";
 import type { AdminParts } from "./dependencies.ts";
 import { documentService } from "./documents.ts";
-import { ledgerConnectionService } from "./ledger-connections.ts";
-import { ledgerSyncService } from "./ledger-sync.ts";
-import { meterService } from "./meters.ts";
+import { accountMappingService } from "./ledger/account-mapping.ts";
+import { ledgerConnectionService } from "./ledger/ledger-connections.ts";
+import { ledgerSyncService } from "./ledger/ledger-sync.ts";
 import { operatorService } from "./operators.ts";
 import { organisationService } from "./organisations.ts";
-import { planService } from "./plans.ts";
 import { testClockService } from "./test-clock.ts";
 import { usageService } from "./usage.ts";
-import { webhookService } from "./webhooks.ts";
+import { webhookService } from "./webhooks/webhooks.ts";
 
 /**
  * The bindings, in the order in which an organisation is set up. A new service needs a file here
@@ -44,7 +44,7 @@ export function adminServices(parts: AdminParts): readonly ServiceBinding<Operat
   return [
     bind(OrganisationService, organisationService(parts)),
     bind(LedgerConnectionService, ledgerConnectionService(parts)),
-    bind(LedgerMirrorService, ledgerSyncService(parts)),
+    bind(LedgerSyncService, ledgerSyncService(parts)),
     bind(AccountMappingService, accountMappingService(parts)),
     bind(ApiKeyService, apiKeyService(parts)),
     bind(MeterService, meterService(parts)),

@@ -36,13 +36,13 @@ export function operatorService({
     }),
     createOperator: async ({ name, role }, call) => {
       const id = identityOf(call, "operator");
-      const made = await operators.create(actorOf(call), {
+      const created = await operators.create(actorOf(call), {
         id,
         name,
         role: wordOf(roles, role) ?? "read-only",
       });
-      requireSame(made.name === name);
-      return { operator: presentOperator(made) };
+      requireSame(created.name === name);
+      return { operator: presentOperator(created) };
     },
     listOperators: async (request) => {
       const { data, hasMore } = await operators.list(pageOf(request));
@@ -57,7 +57,7 @@ export function operatorService({
       if (operator === "last_owner") {
         throw new Refusal(
           "invalid_state",
-          "This is the last active owner: make another one first.",
+          "This is the last active owner: create another one first.",
         );
       }
       return { operator: presentOperator(operator) };

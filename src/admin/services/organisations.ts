@@ -61,7 +61,7 @@ export function organisationService({
     },
     setSetupMode: async ({ id, setupMode }, call) => {
       if (setupMode === undefined)
-        throw new Refusal("invalid_parameter", "setup_mode must be given", "setup_mode");
+        throw new Refusal("invalid_parameter", "setup_mode is required", "setup_mode");
       const actor = actorOf(call);
       const switching = organisations
         .setSetupMode(actor, id, setupMode)
@@ -104,18 +104,19 @@ function settingsOf(
 
 /** The effects of turning Setup Mode on. SETUP-1, SETUP-2, SETUP-3 */
 const effectsOn = [
-  "Creating a subscription raises no invoice, and its start date cannot be to come.",
+  "Creating a subscription issues no invoice, and its start date cannot be in the future.",
   "Changing units is refused.",
-  "Ending a subscription with invoice removal is refused; nothing is changed in the ledger.",
+  "Ending a subscription with invoice removal is refused. Nothing is changed in the ledger.",
   "Periods that begin from now on are never billed, also not after Setup Mode is off.",
-  "Amounts that were deferred to a renewal that comes while it is on are kept, and billed once it is off.",
-  "Documents of before still go to the ledger, and held credit too; what failed is not retried.",
+  "Amounts that are deferred to a renewal during Setup Mode are billed once it is off.",
+  "Earlier documents and held credit still go to the ledger. Failed documents are not retried.",
 ] as const;
 
 /** The effects of turning Setup Mode off. SETUP-3 */
 const effectsOff = [
-  "Creating a subscription raises its first invoice.",
-  "Units can be changed, and ending can remove invoices.",
-  "Running subscriptions are billed from their next period on; periods that began in Setup Mode stay unbilled.",
-  "Amounts that were deferred to a renewal during it are billed with the next one, or once the subscription is complete.",
+  "Creating a subscription issues its first invoice.",
+  "Units can be changed, and an end can remove invoices.",
+  "Running subscriptions are billed from their next period on.",
+  "Periods that began in Setup Mode stay unbilled.",
+  "Deferred amounts of those periods are billed with the next renewal, or at completion.",
 ] as const;

@@ -35,8 +35,8 @@ export function testClockService({
 }
 
 function read({ to, days, months }: AdvanceTestClockRequest): ClockRequest {
-  if ([to, days, months].filter((given) => given !== undefined).length !== 1) {
-    throw new Refusal("invalid_parameter", "Give one of to, days and months.");
+  if ([to, days, months].filter((value) => value !== undefined).length !== 1) {
+    throw new Refusal("invalid_parameter", "Exactly one of to, days and months is required.");
   }
   if (days !== undefined) return { kind: "days", count: days };
   if (months !== undefined) return { kind: "months", count: months };

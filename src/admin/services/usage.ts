@@ -79,7 +79,8 @@ function requireVoided({ kind, event }: VoidOutcome): StoredUsageEvent {
     case "voided":
       return event;
     case "voided_before": {
-      const message = `The event was voided already, at ${event.voidedAt?.toISOString()}: ${event.voidReason}`;
+      const at = event.voidedAt?.toISOString();
+      const message = `The event was voided already, at ${at}: ${event.voidReason}`;
       throw new Refusal("invalid_state", message);
     }
     case "billed":
@@ -90,11 +91,11 @@ function requireVoided({ kind, event }: VoidOutcome): StoredUsageEvent {
 function placeOf({ invoice, creditNote }: UsagePlace): string {
   if (invoice !== null) return `it is on invoice ${invoice.number}`;
   if (creditNote !== null) return `it is on credit note ${creditNote.number}`;
-  return "its bill was made, and came to nothing of it";
+  return "its bill was issued and its amount is zero";
 }
 
 /**
- * The id of usage in its list, `3.4.0199a0b2-…`: period, bill and meter. `readPosition` parses it.
+ * The id of usage in its list, `3.4.0199a0b2-…`: period, bill and meter. `readPosition` reads it.
  */
 function usageId({ period, bill, meter }: UsagePlace): string {
   return `${period.index}.${bill}.${meter.id}`;

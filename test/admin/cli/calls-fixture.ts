@@ -25,7 +25,7 @@ import {
   AccountMappingService,
   LedgerConnectionService,
 } from "../../../src/gen/proto/billing/admin/v1/ledger_connections_pb.ts";
-import { LedgerMirrorService } from "../../../src/gen/proto/billing/admin/v1/ledger_mirror_pb.ts";
+import { LedgerSyncService } from "../../../src/gen/proto/billing/admin/v1/ledger_sync_pb.ts";
 import { MeterService } from "../../../src/gen/proto/billing/admin/v1/meters_pb.ts";
 import { OperatorService } from "../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
 import { OrganisationService } from "../../../src/gen/proto/billing/admin/v1/organisations_pb.ts";
@@ -41,7 +41,7 @@ import {
 export const adminServices: readonly DescService[] = [
   OrganisationService,
   LedgerConnectionService,
-  LedgerMirrorService,
+  LedgerSyncService,
   AccountMappingService,
   ApiKeyService,
   MeterService,

@@ -1,8 +1,8 @@
 /** What a call sends, shows and ends with. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
+  DocumentJob,
   DocumentKind,
-  DocumentOperation,
   DocumentState,
 } from "../../../src/gen/proto/billing/admin/v1/documents_pb.ts";
 import { OperatorRole } from "../../../src/gen/proto/billing/admin/v1/operators_pb.ts";
@@ -80,8 +80,8 @@ describe("the request", () => {
 
   test("gives meters of one price by options, those with tiers by a file, and replaces all of a plan's by an update", async () => {
     const priced = [
-      { meter: "api-calls", type: "METER_TYPE_PER_UNIT", price: "0.002" },
-      { meter: "a=b", type: "METER_TYPE_PER_UNIT", price: "0.10" },
+      { meter: "api-calls", type: "PLAN_TYPE_PER_UNIT", price: "0.002" },
+      { meter: "a=b", type: "PLAN_TYPE_PER_UNIT", price: "0.10" },
     ];
     const words = "plans create --code cloud --name Cloud --type flat-fee --price 49";
     await run(`${words} --meter api-calls=0.002 --meter a=b=0.10`, { env: server.env });
@@ -99,11 +99,11 @@ describe("the request", () => {
     };
     await run(`${words} --file meters.json`, { env: server.env, files });
     expect(server.received[1]?.request).toMatchObject({
-      meters: [{ ...meters[0], type: "METER_TYPE_TIERED" }],
+      meters: [{ ...meters[0], type: "PLAN_TYPE_TIERED" }],
     });
     await run(`plans update ${id} --file others.json`, { env: server.env, files });
     expect(server.received[2]?.request).toMatchObject({
-      meters: { meters: [{ type: "METER_TYPE_TIERED" }] },
+      meters: { meters: [{ type: "PLAN_TYPE_TIERED" }] },
     });
     await run(`plans update ${id} --file others.json --meter api-calls=0.002 a=b=0.10`, {
       env: server.env,
@@ -263,7 +263,7 @@ describe("the answer", () => {
       kind: DocumentKind.CREDIT_NOTE,
       number: "CN-0001",
       state: DocumentState.FAILED,
-      operation: DocumentOperation.ALLOCATION,
+      job: DocumentJob.ALLOCATION,
       invoice: organisation,
       message: "Not today.",
     };
@@ -279,7 +279,7 @@ describe("the answer", () => {
     const retried = await run(`documents retry ${id} --json`, { env: server.env });
     expect(JSON.parse(retried.out)).toMatchObject({
       kind: "credit_note",
-      operation: "allocation",
+      job: "allocation",
       invoice: organisation,
     });
   });
@@ -352,7 +352,7 @@ describe("the answer", () => {
   });
 
   test("that is shown once stands alone on the standard output", async () => {
-    const apiKey = { id, name: "Shop", hint: "sk_live_…abcd" };
+    const apiKey = { id, name: "Shop", redactedValue: "sk_live_…abcd" };
     server.answer({ CreateApiKey: () => ({ apiKey, value: "sk_live_value" }) });
     const created = await run("api-keys create --name Shop --scopes invoices:read", {
       env: server.env,

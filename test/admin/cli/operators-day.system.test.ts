@@ -15,7 +15,7 @@ import {
   type WebhookReceiver,
 } from "../../support/webhook-receiver.ts";
 import { createLedgerContacts, createTenant } from "../services/request.ts";
-import { addEvent } from "../services/webhook-rows.ts";
+import { addEvent } from "../services/webhooks/webhook-rows.ts";
 
 const main = fileURLToPath(new URL("../../../src/admin/cli/main.ts", import.meta.url));
 
@@ -198,7 +198,7 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
     expect.objectContaining({
       name: "Shop",
       status: "active",
-      hint: expect.stringContaining(key.slice(-4)),
+      redacted_value: expect.stringContaining(key.slice(-4)),
     }),
   ]);
   const unasked = await billing(["api-keys", "revoke", keys[0].id]);

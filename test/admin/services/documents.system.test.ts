@@ -105,7 +105,7 @@ describe.concurrent("an amendment that the ledger refused", () => {
       number: invoice.number,
       state: "DOCUMENT_STATE_FAILED",
       status: "DOCUMENT_STATUS_DRAFT",
-      operation: "DOCUMENT_OPERATION_AMENDMENT",
+      job: "DOCUMENT_JOB_AMENDMENT",
       reason: "account_invalid",
       message: failed.sync_error,
       attempts: 1,
@@ -122,7 +122,7 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(await retry(made, invoice.id)).not.toMatchObject({ state: "DOCUMENT_STATE_FAILED" });
     const settled = await synced(made, invoice.id);
     expect(settled).toMatchObject({ status: "DOCUMENT_STATUS_DRAFT", total: "144.0000" });
-    expect([settled.operation, settled.reason, settled.message]).toEqual([
+    expect([settled.job, settled.reason, settled.message]).toEqual([
       undefined,
       undefined,
       undefined,
@@ -179,8 +179,8 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(
       (await list(made)).map(({ number, state, operation }) => [number, state, operation]),
     ).toEqual([
-      [renewal.number, "DOCUMENT_STATE_WAITING", "DOCUMENT_OPERATION_AMENDMENT"],
-      [invoice.number, "DOCUMENT_STATE_FAILED", "DOCUMENT_OPERATION_AMENDMENT"],
+      [renewal.number, "DOCUMENT_STATE_WAITING", "DOCUMENT_JOB_AMENDMENT"],
+      [invoice.number, "DOCUMENT_STATE_FAILED", "DOCUMENT_JOB_AMENDMENT"],
     ]);
     const { customer: customerId } = invoice;
     const noteId = await addCreditNote(system.pool, made.organisationId, {
@@ -206,7 +206,7 @@ describe.concurrent("an amendment that the ledger refused", () => {
     const [waiting] = await list(made, { state: "DOCUMENT_STATE_WAITING" });
     expect(waiting).toMatchObject({
       id: noteId,
-      operation: "DOCUMENT_OPERATION_ALLOCATION",
+      job: "DOCUMENT_JOB_ALLOCATION",
       invoice: invoice.id,
     });
     await system.pool.query(
@@ -256,7 +256,7 @@ test("an amendment that waits is listed with its next attempt, and tried at once
   const waiting = {
     id: invoice.id,
     state: "DOCUMENT_STATE_WAITING",
-    operation: "DOCUMENT_OPERATION_AMENDMENT",
+    job: "DOCUMENT_JOB_AMENDMENT",
     reason: "day limit",
   };
   const [document] = await list(made, { state: "DOCUMENT_STATE_WAITING" });
@@ -286,16 +286,11 @@ describe.concurrent("a credit note that the ledger refused", () => {
     const ids = [later.invoice.id, change.credit_note, invoice.id];
     const documents = await list(made);
     expect(
-      documents.map((document) => [
-        document.id,
-        document.kind,
-        document.operation,
-        document.reason,
-      ]),
+      documents.map((document) => [document.id, document.kind, document.job, document.reason]),
     ).toEqual([
-      [ids[0], "DOCUMENT_KIND_INVOICE", "DOCUMENT_OPERATION_CREATION", "account_invalid"],
-      [ids[1], "DOCUMENT_KIND_CREDIT_NOTE", "DOCUMENT_OPERATION_CREATION", "account_invalid"],
-      [ids[2], "DOCUMENT_KIND_INVOICE", "DOCUMENT_OPERATION_CREATION", "account_invalid"],
+      [ids[0], "DOCUMENT_KIND_INVOICE", "DOCUMENT_JOB_CREATION", "account_invalid"],
+      [ids[1], "DOCUMENT_KIND_CREDIT_NOTE", "DOCUMENT_JOB_CREATION", "account_invalid"],
+      [ids[2], "DOCUMENT_KIND_INVOICE", "DOCUMENT_JOB_CREATION", "account_invalid"],
     ]);
     expect(documents[1]).toMatchObject({
       number: "CN-0001",
@@ -408,7 +403,7 @@ test("an allocation that the ledger refused is found by its credit note, and pla
     id: note,
     kind: "DOCUMENT_KIND_CREDIT_NOTE",
     status: "DOCUMENT_STATUS_APPROVED",
-    operation: "DOCUMENT_OPERATION_ALLOCATION",
+    job: "DOCUMENT_JOB_ALLOCATION",
     invoice,
     reason: "validation",
     message: "Not today.",

@@ -39,7 +39,7 @@ test("the first operator is made once, is an owner, and is in the log", async ()
   expect(operator).toMatchObject({ name: "Olga", role: "OPERATOR_ROLE_OWNER", active: true });
   expect(token).toMatchObject({
     operator: operator.id,
-    hint: firstToken.hint,
+    redactedValue: firstToken.hint,
     status: "CREDENTIAL_STATUS_ACTIVE",
   });
   const { data } = await admin.done("AuditService/ListAuditEntries", { target: operator.id });

@@ -254,7 +254,7 @@ describe("API keys", () => {
       scopes: ["catalogue:read"],
       status: "CREDENTIAL_STATUS_ACTIVE",
     });
-    expect(apiKey.hint.slice(-4)).toBe(value.slice(-4));
+    expect(apiKey.redactedValue.slice(-4)).toBe(value.slice(-4));
     const replay = await admin.done("ApiKeyService/CreateApiKey", create, asked);
     expect(replay).toEqual({ apiKey });
     expect((await system.ask("GET", "/v1/plans", { key: value })).status).toBe(200);

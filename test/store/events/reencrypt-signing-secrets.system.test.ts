@@ -4,7 +4,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { reencryptEndpoints } from "../../../src/store/events/reencrypt-signing-secrets.ts";
-import { openSecrets } from "../../admin/services/webhook-rows.ts";
+import { openSecrets } from "../../admin/services/webhooks/webhook-rows.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { webhookRows } from "../../support/webhook-rows.ts";

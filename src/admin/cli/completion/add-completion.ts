@@ -14,7 +14,8 @@ const scripts = { bash: bashScript, zsh: zshScript } as const;
 const examples = `
 Examples:
   $ source <(npm run --silent billing -- completion bash)
-  $ npm run --silent billing -- completion zsh > ~/.billing.zsh; echo 'source ~/.billing.zsh' >> ~/.zshrc
+  $ npm run --silent billing -- completion zsh > ~/.billing.zsh
+  $ echo 'source ~/.billing.zsh' >> ~/.zshrc
 `;
 
 /** Adds the command. Call it after all other commands are added. */
@@ -22,14 +23,15 @@ export function addCompletion(program: Command, terminal: Terminal): void {
   program
     .command("completion")
     .description(
-      "Write the completion script of a shell, which makes this program known there as billing.",
+      "Write the completion script of a shell. It also defines this program there as billing.",
     )
     .addArgument(new Argument("<shell>", "the shell").choices(Object.keys(scripts)))
     .addHelpText("after", examples)
     .action((shell: keyof typeof scripts) => {
       // The program is in no folder of the PATH. Started directly by node it is also faster than by
       // npm.
-      const run = `${quoted(process.execPath)} ${quoted(fileURLToPath(new URL("../main.ts", import.meta.url)))}`;
+      const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+      const run = `${quoted(process.execPath)} ${quoted(main)}`;
       terminal.out(scripts[shell](commandTree(program), run));
     });
 }

@@ -35,7 +35,7 @@ ${verbsOf(nouns).map(optionCase).join("")}      esac
   COMPREPLY=( $(compgen -W "$words" -- "$current") )
 }
 
-# Where no word is found, files are: many options take one.
+# If no word is found, files are completed: many options take one.
 complete -o default -F _billing billing
 `;
 }
@@ -64,10 +64,10 @@ function nounCase({ word, verbs, places: [choices = []] }: NounWords): string {
 function valueCases({ path, verb }: Called): string {
   return verb.options
     .filter(({ takesValue }) => takesValue)
-    .map(
-      ({ word, values }) =>
-        `      ${quoted(`${path} ${word}`)}) ${values.length > 0 ? `words=${quoted(values.join(" "))}` : "return"} ;;\n`,
-    )
+    .map(({ word, values }) => {
+      const then = values.length > 0 ? `words=${quoted(values.join(" "))}` : "return";
+      return `      ${quoted(`${path} ${word}`)}) ${then} ;;\n`;
+    })
     .join("");
 }
 

@@ -52,7 +52,8 @@ function plainWords(words: readonly string[]): string {
 }
 
 function nounCase({ word, verbs, places: [choices = []] }: NounWords): string {
-  return `        ${quoted(word)}) found=(${verbs.length > 0 ? described(verbs) : plainWords(choices)}) ;;\n`;
+  const found = verbs.length > 0 ? described(verbs) : plainWords(choices);
+  return `        ${quoted(word)}) found=(${found}) ;;\n`;
 }
 
 /** After an option with a value: its values, or files, because many options take a file. */

@@ -3,21 +3,21 @@
  * here only.
  */
 import type { Noun } from "../noun.ts";
-import { apiKeys } from "./api-keys.ts";
-import { audit } from "./audit.ts";
-import { billing } from "./billing.ts";
-import { charges } from "./charges.ts";
-import { clock } from "./clock.ts";
-import { customers } from "./customers.ts";
-import { documents } from "./documents.ts";
-import { ledger } from "./ledger.ts";
-import { mapping } from "./mapping.ts";
-import { meters } from "./meters.ts";
-import { operators, operatorTokens } from "./operators.ts";
+import { apiKeys } from "./access/api-keys.ts";
+import { audit } from "./access/audit.ts";
+import { operators, operatorTokens } from "./access/operators.ts";
+import { billing } from "./billing/billing.ts";
+import { clock } from "./billing/clock.ts";
+import { documents } from "./billing/documents.ts";
+import { usage } from "./billing/usage.ts";
+import { charges } from "./catalogue/charges.ts";
+import { meters } from "./catalogue/meters.ts";
+import { plans } from "./catalogue/plans.ts";
+import { customers } from "./customers/customers.ts";
+import { ledger } from "./ledger/ledger.ts";
+import { mapping } from "./ledger/mapping.ts";
 import { organisations } from "./organisations.ts";
-import { plans } from "./plans.ts";
-import { usage } from "./usage.ts";
-import { webhooks } from "./webhooks.ts";
+import { webhooks } from "./webhooks/webhooks.ts";
 
 /** Every noun, in the order of the help. */
 export const nouns: readonly Noun[] = [

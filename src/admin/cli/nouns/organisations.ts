@@ -12,12 +12,14 @@ const settings = {
     "customers, and contacts in the ledger, may be created through the API",
   usage_allowed: "usage may be reported through the API",
   invoice_create_days:
-    "days ahead of the renewal date that renewal invoices are issued; from then on changes of units amend or are separate",
+    "days ahead of the renewal date that renewal invoices are issued; from then on changes of " +
+    "units amend the invoice or are billed separately",
   first_invoice_status:
-    "the status that new invoices get in the ledger; prorated charges join drafts, held credit goes on approved ones",
-  due_days: "days from an invoice's issue to when it is due",
+    "the status of new invoices in the ledger; prorated charges join drafts, held credit is " +
+    "applied to approved ones",
+  due_days: "days from an invoice's issue to its due date",
   number_prefix:
-    "what invoice numbers begin with, of A-Z, 0-9 and /_.-; those of credit notes begin with CN- in the place of INV-",
+    "the prefix of invoice numbers, of A-Z, 0-9 and /_.-; credit notes have CN- instead of INV-",
 };
 
 /** The warning before Setup Mode is turned on. SETUP-3 */
@@ -26,22 +28,24 @@ const setupModeSentence =
 
 /** Why a switch may be refused. SETUP-4 */
 const switchSentence = [
-  "A switch performs what is due first. It is refused, and names what is in the way, while a due",
-  "subscription is parked, or an end, an amendment or a restoration is under way.",
+  "A switch first performs what is due. It is refused, with the reason, while a due " +
+    "subscription is",
+  "parked, or while an end, an amendment or a restoration is running.",
 ].join(" ");
 
 /** Creates, lists and changes organisations, and switches Setup Mode. */
 export const organisations: Noun = {
   name: "organisations",
-  summary: "Make organisations and keep their settings",
+  summary: "Create organisations and change their settings",
   verbs: [
     {
       name: "create",
       method: method.createOrganisation,
-      summary: "Create an organisation; show its id.",
+      summary: "Create an organisation and show its id.",
       details: "It starts without a ledger connection, API keys or catalogue.",
       examples: [
-        "organisations create --name 'Northwind Software' --timezone Pacific/Auckland --default-currency NZD",
+        "organisations create --name 'Northwind Software' --timezone Pacific/Auckland " +
+          "--default-currency NZD",
         "organisations create --file northwind.json --no-livemode",
       ],
       fields: {
@@ -76,8 +80,8 @@ export const organisations: Noun = {
     {
       name: "update",
       method: method.updateOrganisation,
-      summary: "Change settings: those that are given, no others.",
-      details: "They hold for what is made from now on.",
+      summary: "Change only the settings that are named.",
+      details: "New values apply to objects that are created from now on.",
       examples: [
         "organisations update $BILLING_ORGANISATION --due-days 30 --first-invoice-status approved",
         "organisations update $BILLING_ORGANISATION --file settings.json",
@@ -90,9 +94,9 @@ export const organisations: Noun = {
     {
       name: "setup-mode",
       method: method.setSetupMode,
-      summary: "Turn Setup Mode on or off, and hear what that changes.",
+      summary: "Turn Setup Mode on or off, and show the effects.",
       details: [
-        "While it is on, the organisation mirrors billing that exists elsewhere.",
+        "While it is on, the organisation reflects billing that exists elsewhere.",
         setupModeSentence,
         switchSentence,
       ].join(" "),

@@ -1,0 +1,46 @@
+/**
+ * `billing billing`: what is due, which subscriptions are parked and why, and retrying them.
+ * POSTING-8
+ */
+import { BillingService } from "../../../../gen/proto/billing/admin/v1/billing_pb.ts";
+import type { Noun } from "../../noun.ts";
+
+const { method } = BillingService;
+
+/** Shows, retries and runs billing. */
+export const billing: Noun = {
+  name: "billing",
+  summary: "Show what is due and which subscriptions are parked, and retry them",
+  verbs: [
+    {
+      name: "get",
+      method: method.getBilling,
+      summary: "Show how many subscriptions are due now, and how many are parked.",
+      examples: ["billing get", "billing get --json"],
+    },
+    {
+      name: "list",
+      method: method.listParkedSubscriptions,
+      summary: "List parked subscriptions, newest first, each with its reason.",
+      examples: ["billing list", "billing list --all --json"],
+      columns: ["id", "status", "renewal_date", "reason", "attempts", "next_attempt_at"],
+    },
+    {
+      name: "retry",
+      method: method.retrySubscription,
+      summary: "Retry a parked subscription at once.",
+      details:
+        "`billing list` shows the outcome within seconds. The subscription is no longer listed, " +
+        "or " +
+        "has one more attempt.",
+      examples: ["billing retry 0199a0b2-6666-7000-8000-000000000001"],
+      places: ["id"],
+    },
+    {
+      name: "run",
+      method: method.runBilling,
+      summary: "Start an organisation's billing at once. It also runs automatically, each minute.",
+      examples: ["billing run"],
+    },
+  ],
+};

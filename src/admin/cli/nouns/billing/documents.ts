@@ -1,0 +1,78 @@
+/**
+ * `billing documents`: documents that failed, wait or drift, with the reason, and retrying them.
+ * ADMIN-6
+ */
+import { DocumentService } from "../../../../gen/proto/billing/admin/v1/documents_pb.ts";
+import type { Noun } from "../../noun.ts";
+import { retryDocument } from "./retry-document.ts";
+
+const { method } = DocumentService;
+
+/** Lists, shows and retries documents. */
+export const documents: Noun = {
+  name: "documents",
+  summary: "Find documents whose ledger job failed or is pending, and retry it",
+  verbs: [
+    {
+      name: "list",
+      method: method.listDocuments,
+      summary:
+        "List documents whose ledger job failed or is pending, newest first, each with its reason.",
+      details:
+        "The job is the creation of the document, an invoice's amendment, or a credit's " +
+        "allocation. " +
+        "A document that drifts has another amount in the ledger than here: ledger_subtotal " +
+        "instead of subtotal.",
+      examples: [
+        "documents list --state failed",
+        "documents list --state drift",
+        "documents list --all --json",
+      ],
+      fields: { state: "only documents in this state" },
+      columns: [
+        "id",
+        "kind",
+        "number",
+        "job",
+        "state",
+        "total",
+        "subtotal",
+        "ledger_subtotal",
+        "currency",
+        "reason",
+        "message",
+        "attempts",
+        "next_attempt_at",
+      ],
+    },
+    {
+      name: "get",
+      method: method.getDocument,
+      summary: "Show one document, also if it has no failed or pending job.",
+      examples: ["documents get 0199a0b2-5555-7000-8000-000000000001"],
+      places: ["id"],
+    },
+    {
+      name: "retry",
+      method: method.retryDocument,
+      summary: "Retry the failed ledger job of a document, or run its pending job at once.",
+      details:
+        "With --wait the command ends when the ledger has decided. It exits with 1 if the ledger " +
+        "refused again, or if the time is up before.",
+      examples: [
+        "documents retry 0199a0b2-5555-7000-8000-000000000001 --wait",
+        "documents retry 0199a0b2-5555-7000-8000-000000000001 --json",
+      ],
+      places: ["id"],
+      extra: [
+        {
+          flags: "--wait [seconds]",
+          description: "wait for the ledger's decision, by default at most 60 seconds",
+        },
+      ],
+      work: retryDocument,
+      failed: ({ state }, { wait }) =>
+        wait !== undefined && state !== "synced" && state !== "drift",
+    },
+  ],
+};

@@ -1,0 +1,98 @@
+/** `billing usage`: reported usage, the documents that bill it, and voiding events. USAGE-13 */
+import { UsageService } from "../../../../gen/proto/billing/admin/v1/usage_pb.ts";
+import type { Column, Noun } from "../../noun.ts";
+import { isObject, type Json } from "../../output/message-json.ts";
+import { meterByCode } from "../lookups.ts";
+
+const { method } = UsageService;
+
+const lookups = { meter: meterByCode };
+
+const meter = "only of this meter, by id or code";
+
+/** The number of the invoice or credit note that bills the usage. Empty if there is none yet. */
+const document: Column = {
+  title: "document",
+  of: ({ invoice, credit_note: creditNote }) => numberOf(invoice) || numberOf(creditNote),
+};
+
+function numberOf(one: Json[string] | undefined): string {
+  return isObject(one) ? String(one.number) : "";
+}
+
+/** Lists usage and its events, and voids events. */
+export const usage: Noun = {
+  name: "usage",
+  summary: "Show a subscription's usage with the documents that bill it, and void events",
+  verbs: [
+    {
+      name: "list",
+      method: method.listUsage,
+      summary:
+        "List a subscription's usage by period and meter, newest first, with the document that " +
+        "bills it.",
+      examples: [
+        "usage list 0199a0b2-6666-7000-8000-000000000001",
+        "usage list 0199a0b2-6666-7000-8000-000000000001 --meter api-calls --all --json",
+      ],
+      places: ["subscription"],
+      fields: { meter },
+      lookups,
+      columns: [
+        "period.index",
+        "period.start",
+        "period.end",
+        "meter.code",
+        "state",
+        "events",
+        "quantity",
+        "late",
+        "amount",
+        document,
+      ],
+    },
+    {
+      name: "events",
+      method: method.listUsageEvents,
+      summary:
+        "List the events of a subscription that count, by bill, period and meter, newest first.",
+      details:
+        "Voided events are in `usage get`, and in `audit list --target` with the subscription's " +
+        "id.",
+      examples: [
+        "usage events 0199a0b2-6666-7000-8000-000000000001",
+        "usage events 0199a0b2-6666-7000-8000-000000000001 --meter api-calls --period 3",
+      ],
+      places: ["subscription"],
+      fields: { meter, period: "only of the period with this number; the first is 0" },
+      lookups,
+      columns: [
+        "id",
+        "meter.code",
+        "quantity",
+        "timestamp",
+        "received",
+        "period.start",
+        "billed",
+        document,
+      ],
+    },
+    {
+      name: "get",
+      method: method.getUsageEvent,
+      summary: "Show one event by the id under which it was reported, also a voided one.",
+      examples: ["usage get evt-2026-03-05-000017"],
+      places: ["id"],
+    },
+    {
+      name: "void",
+      method: method.voidUsageEvent,
+      summary: "Void an event that is not billed, so that no bill includes it.",
+      details: "Its id stays taken. Report corrected usage under another id.",
+      examples: ["usage void evt-2026-03-05-000017 --reason 'Counted twice by the importer' --yes"],
+      places: ["id"],
+      fields: { reason: "why, 1 to 500 characters; stored with the event" },
+      irreversible: ({ id }) => `The event ${String(id)} is never billed, and its id stays taken.`,
+    },
+  ],
+};

@@ -1,0 +1,58 @@
+/**
+ * Shows a response as JSON or as a table. A value that is shown once goes alone to the output, so
+ * that it can be piped.
+ */
+import { type DescMessage, getOption } from "@bufbuild/protobuf";
+import { field as fieldExtension } from "../../../gen/proto/billing/options/v1/options_pb.ts";
+import { jsonName } from "../../../transport/rest/json-shape.ts";
+import type { Column, Verb } from "../noun.ts";
+import type { Terminal } from "../terminal.ts";
+import { jsonText } from "./json-text.ts";
+import { isObject, type Json } from "./message-json.ts";
+import { listTable, objectTable } from "./table.ts";
+
+/** Shows the response of a verb. */
+export function show(terminal: Terminal, verb: Verb, response: Json, asJson: boolean): void {
+  const secret = secretMember(verb.method.output);
+  if (asJson) terminal.out(jsonText(response));
+  else if (secret !== null) showOnce(terminal, response, secret);
+  else if (verb.columns === undefined) terminal.out(objectTable(response));
+  else showList(terminal, response, verb.rows ?? "data", verb.columns);
+}
+
+function showList(
+  terminal: Terminal,
+  response: Json,
+  name: string,
+  columns: readonly Column[],
+): void {
+  const { [name]: list } = response;
+  const rows = Array.isArray(list) ? list.filter(isObject) : [];
+  terminal.out(listTable(rows, columns));
+  if (response.has_more === true)
+    terminal.err(`There are more: use --all, or ${nextPage(response, rows)}\n`);
+}
+
+function nextPage(response: Json, rows: readonly Json[]): string {
+  const { next_cursor: cursor } = response;
+  return typeof cursor === "string"
+    ? `--cursor '${cursor}'`
+    : `--starting-after ${String(rows.at(-1)?.id)}`;
+}
+
+/** The member of a response that is shown once. Null if there is none. */
+export function secretMember(schema: DescMessage): string | null {
+  const field = schema.fields.find((each) => getOption(each, fieldExtension).secret);
+  return field === undefined ? null : jsonName(field);
+}
+
+function showOnce(terminal: Terminal, response: Json, name: string): void {
+  const { [name]: value, ...others } = response;
+  terminal.err(objectTable(others));
+  if (typeof value === "string" && value !== "") terminal.out(`${value}\n`);
+  else
+    terminal.err(
+      "This repeats an earlier call, whose answer had the value. It is not stored: create " +
+        "another.\n",
+    );
+}

@@ -1,0 +1,103 @@
+/**
+ * The methods that plans, charges and meters have in common: create, get, list, update, and move to
+ * another status. Each service adds how it reads its requests. CATALOGUE-2, CATALOGUE-3
+ */
+import assert from "node:assert/strict";
+import type { Refusal, RefusalCode } from "../../../domain/refusal.ts";
+import { wordOf } from "../../../services/enums.ts";
+import type {
+  CatalogueEntry,
+  CatalogueRefusal,
+  CatalogueStore,
+} from "../../../store/admin/catalogue/catalogue.ts";
+import {
+  type AdminCall,
+  type AdminParts,
+  actorOf,
+  pageOf,
+  required,
+  requireOrganisation,
+  requireSame,
+} from "../dependencies.ts";
+
+/** The differences between plans, charges and meters. */
+export interface CatalogueKind<Entry extends CatalogueEntry, View, Message> {
+  readonly store: CatalogueStore<Entry, View>;
+  /** The entry of a view, without the count of its uses. */
+  readonly entryOf: (view: View) => Entry & { readonly code: string };
+  readonly present: (view: View) => Message;
+  readonly statuses: Readonly<Record<Entry["status"], number>>;
+  readonly notFound: RefusalCode & `${string}_not_found`;
+  /** The refusal of a write that the store did not accept. */
+  readonly refusalOf: (refusal: CatalogueRefusal) => Refusal;
+}
+
+/** Identifies one entry of an organisation. */
+interface EntryRequest {
+  readonly organisation: string;
+  readonly id: string;
+}
+
+/** A list request with its filters. */
+interface ListRequest {
+  readonly organisation: string;
+  readonly code?: string | undefined;
+  readonly status?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly startingAfter?: string | undefined;
+}
+
+/**
+ * Returns the methods of one kind. They refuse `organisation_not_found`, the kind's `notFound`,
+ * and the refusals of `refusalOf`.
+ */
+export function catalogueMethods<Entry extends CatalogueEntry, View, Message>(
+  parts: AdminParts,
+  { store, entryOf, present, statuses, notFound, refusalOf }: CatalogueKind<Entry, View, Message>,
+) {
+  const accepted = <T>(outcome: T | CatalogueRefusal): T => {
+    if (isRefusal(outcome)) throw refusalOf(outcome);
+    return outcome;
+  };
+  return {
+    /** A repeat under the same Idempotency-Key returns the entry of the first try. */
+    create: async (call: AdminCall, organisationId: string, entry: Entry, code: string) => {
+      const created = accepted(await store.create(actorOf(call), organisationId, entry));
+      requireSame(entryOf(created).code === code);
+      return present(created);
+    },
+    get: async ({ organisation, id }: EntryRequest) => {
+      const owner = await requireOrganisation(parts, organisation);
+      return present(required(await store.get(owner.id, id), notFound));
+    },
+    list: async (request: ListRequest) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const filters = { code: request.code ?? null, status: wordOf(statuses, request.status) };
+      const { data, hasMore } = await store.list(id, filters, pageOf(request));
+      return { data: data.map(present), hasMore };
+    },
+    /** `decide` gets the current entry and returns the new one. It may refuse. */
+    update: async (
+      call: AdminCall,
+      { organisationId, id }: { readonly organisationId: string; readonly id: string },
+      decide: (before: Entry) => Entry,
+    ) => {
+      const updated = accepted(await store.update(actorOf(call), organisationId, id, decide));
+      return present(required(updated, notFound));
+    },
+    setStatus: async (
+      { organisation, id, status }: EntryRequest & { readonly status: number },
+      call: AdminCall,
+    ) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const wanted = wordOf(statuses, status);
+      assert(wanted !== null, "the contract's validation refuses other numbers");
+      const moved = await store.setStatus(actorOf(call), owner.id, id, wanted);
+      return present(required(moved, notFound));
+    },
+  };
+}
+
+function isRefusal(outcome: unknown): outcome is CatalogueRefusal {
+  return outcome === "code_taken" || outcome === "in_use";
+}

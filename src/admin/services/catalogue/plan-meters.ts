@@ -1,0 +1,76 @@
+/**
+ * Reads the meters and tiers of a plan from a request: resolves codes and ids, parses prices.
+ * CATALOGUE-4, CATALOGUE-8
+ */
+
+import type { Meter, MeterType, PlanMeter } from "../../../domain/catalogue/meter.ts";
+import type { Tier } from "../../../domain/catalogue/plan.ts";
+import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import type {
+  PlanMeterInput,
+  TierInput,
+} from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { planTypes, wordOf } from "../../../services/enums.ts";
+import type { MeterStore } from "../../../store/admin/catalogue/meters.ts";
+
+/**
+ * The meters of a plan, in the order of the request. Each refusal names its place:
+ * `meters.0.meter`. Refuses `meter_not_found` (also for another organisation's meter) and
+ * `meter_inactive`. Refuses `invalid_parameter` for a per-unit meter without a price. The prices
+ * themselves are not validated here.
+ */
+export async function readMeterInputs(
+  store: MeterStore,
+  organisationId: string,
+  inputs: readonly PlanMeterInput[],
+): Promise<readonly PlanMeter[]> {
+  if (inputs.length === 0) return [];
+  const named = await store.named(
+    organisationId,
+    inputs.map(({ meter }) => meter),
+  );
+  return inputs.map((input, index): PlanMeter => {
+    const path = `meters.${index}`;
+    const meter = requireMeter(named, input.meter, `${path}.meter`);
+    const type = typeOf(input, path);
+    return { ...meter, type, price: priceOf(input, path), tiers: input.tiers.map(tierOf) };
+  });
+}
+
+function requireMeter(named: readonly Meter[], idOrCode: string, param: string): Meter {
+  const id = idOrCode.toLowerCase();
+  // A code may look like an id. The id wins.
+  const meter = named.find((each) => each.id === id) ?? named.find(({ code }) => code === idOrCode);
+  if (meter === undefined)
+    throw new Refusal("meter_not_found", "There is no meter with this id or code.", param);
+  if (meter.status === "inactive")
+    throw new Refusal("meter_inactive", `The meter ${meter.code} is not active.`, param);
+  return meter;
+}
+
+/** The contract's validation refuses `flat_fee`, because it prices no usage. */
+function typeOf({ type }: PlanMeterInput, path: string): MeterType {
+  const word = wordOf(planTypes, type);
+  if (word !== null && word !== "flat_fee") return word;
+  const param = `${path}.type`;
+  throw new Refusal("invalid_parameter", `${param} must be a type that prices usage`, param);
+}
+
+/** A missing price must not become usage that costs nothing. */
+function priceOf({ type, price }: PlanMeterInput, path: string): Decimal {
+  const param = `${path}.price`;
+  if (price === undefined && type === planTypes.per_unit) {
+    throw new Refusal("invalid_parameter", `${param} is required`, param);
+  }
+  return parseDecimal(price ?? "0");
+}
+
+/** A tier as the request has it. Its prices are not validated here. */
+export function tierOf({ upTo, unitPrice, flatPrice }: TierInput): Tier {
+  return {
+    upTo: upTo ?? null,
+    unitPrice: unitPrice === undefined ? null : parseDecimal(unitPrice),
+    flatPrice: flatPrice === undefined ? null : parseDecimal(flatPrice),
+  };
+}

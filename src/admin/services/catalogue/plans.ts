@@ -1,0 +1,145 @@
+/**
+ * PlanService of the admin API: creates drafts, changes plans that no subscription uses, and sets
+ * their status. CATALOGUE-2, CATALOGUE-3
+ */
+
+import type { MeteredPlan, PlanMeter } from "../../../domain/catalogue/meter.ts";
+import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import type {
+  CreatePlanRequest,
+  PlanService,
+  UpdatePlanRequest,
+} from "../../../gen/proto/billing/admin/v1/catalogue_pb.ts";
+import { catalogueStatuses, planTypes, wordOf } from "../../../services/enums.ts";
+import type { CatalogueRefusal } from "../../../store/admin/catalogue/catalogue.ts";
+import { presentPlan } from "../../present/catalogue.ts";
+import { requireCurrency } from "../../present/read-values.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  identityOf,
+  nowOf,
+  requireOrganisation,
+} from "../dependencies.ts";
+import { catalogueMethods } from "./catalogue-methods.ts";
+import { refusalOfCurrency } from "./fitting-currency.ts";
+import { readMeterInputs, tierOf } from "./plan-meters.ts";
+
+/**
+ * Implements the service. Refuses `organisation_not_found`, `plan_not_found`, `plan_code_taken`,
+ * `plan_in_use`, `meter_not_found`, `meter_inactive`, `invalid_state` (status). Refuses
+ * `invalid_parameter` for inconsistent prices (`checkMeteredPlan`). Also for a currency of which
+ * the connected ledger has too few decimal places. CATALOGUE-10
+ */
+export function planService(parts: AdminParts): AdminImplementation<typeof PlanService> {
+  const plans = catalogueMethods(parts, {
+    store: parts.store.plans,
+    entryOf: ({ plan }) => plan,
+    present: presentPlan,
+    statuses: catalogueStatuses,
+    notFound: "plan_not_found",
+    refusalOf,
+  });
+  return {
+    createPlan: async (request, call) => {
+      const organisation = await requireOrganisation(parts, request.organisation);
+      requireCurrency(request.currency, "currency");
+      const meters = await readMeterInputs(parts.store.meters, organisation.id, request.meters);
+      const currency = request.currency ?? organisation.defaultCurrency;
+      const unfit = await refusalOfCurrency(parts, organisation.id, currency);
+      if (unfit !== null) throw unfit;
+      const id = identityOf(call, "plan");
+      const plan = newPlan(request, meters, id, currency, nowOf(organisation));
+      return { plan: await plans.create(call, organisation.id, plan, request.code) };
+    },
+    getPlan: async (request) => ({ plan: await plans.get(request) }),
+    listPlans: plans.list,
+    updatePlan: async (request, call) => {
+      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
+      requireCurrency(request.currency, "currency");
+      const unfit = await refusalOfCurrency(parts, organisationId, request.currency);
+      const meters =
+        request.meters &&
+        (await readMeterInputs(parts.store.meters, organisationId, request.meters.meters));
+      const decide = (before: MeteredPlan) => {
+        if (unfit !== null && request.currency !== before.currency) throw unfit;
+        return changedPlan(before, request, meters ?? before.meters);
+      };
+      return { plan: await plans.update(call, { organisationId, id: request.id }, decide) };
+    },
+    setPlanStatus: async (request, call) => ({ plan: await plans.setStatus(request, call) }),
+  };
+}
+
+function refusalOf(refusal: CatalogueRefusal): Refusal {
+  if (refusal === "code_taken")
+    return new Refusal("plan_code_taken", "Another plan has this code.", "code");
+  return new Refusal(
+    "plan_in_use",
+    "A subscription uses the plan: what it bills never changes. Create another plan.",
+  );
+}
+
+function newPlan(
+  request: CreatePlanRequest,
+  meters: readonly PlanMeter[],
+  id: string,
+  currency: string,
+  now: Date,
+): MeteredPlan {
+  return {
+    id,
+    code: request.code,
+    name: request.name,
+    type: wordOf(planTypes, request.type) ?? "flat_fee",
+    interval: { unit: "month", count: request.intervalMonths ?? 1 },
+    currency,
+    price: newPrice(request),
+    minimumUnits: request.minimumUnits ?? 0,
+    freeUnits: request.freeUnits ?? 0,
+    unitLabels: { singular: request.unitSingular ?? "unit", plural: request.unitPlural ?? "units" },
+    allowsPriceOverride: request.allowsPriceOverride,
+    status: "draft",
+    tiers: request.tiers.map(tierOf),
+    createdAt: now,
+    revenueAccount: null,
+    taxType: null,
+    meters,
+  };
+}
+
+/**
+ * A plan without tiers requires a price. A missing price must not become a plan that costs nothing.
+ */
+function newPrice({ type, price }: CreatePlanRequest): Decimal {
+  const isPriced = type === planTypes.flat_fee || type === planTypes.per_unit;
+  if (price === undefined && isPriced)
+    throw new Refusal("invalid_parameter", "price is required", "price");
+  return parseDecimal(price ?? "0");
+}
+
+function changedPlan(
+  before: MeteredPlan,
+  request: UpdatePlanRequest,
+  meters: readonly PlanMeter[],
+): MeteredPlan {
+  const { singular, plural } = before.unitLabels;
+  return {
+    ...before,
+    code: request.code ?? before.code,
+    name: request.name ?? before.name,
+    interval: { unit: "month", count: request.intervalMonths ?? before.interval.count },
+    currency: request.currency ?? before.currency,
+    price: request.price === undefined ? before.price : parseDecimal(request.price),
+    minimumUnits: request.minimumUnits ?? before.minimumUnits,
+    freeUnits: request.freeUnits ?? before.freeUnits,
+    unitLabels: {
+      singular: request.unitSingular ?? singular,
+      plural: request.unitPlural ?? plural,
+    },
+    allowsPriceOverride: request.allowsPriceOverride ?? before.allowsPriceOverride,
+    tiers: request.tiers === undefined ? before.tiers : request.tiers.tiers.map(tierOf),
+    meters,
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * CustomerService of the admin API: lists the ledger's contacts, imports them, and activates or
+ * deactivates customers. CUSTOMER-1
+ */
+import type {
+  CustomerService,
+  ListLedgerContactsRequest,
+} from "../../../gen/proto/billing/admin/v1/customers_pb.ts";
+import type { LedgerContact } from "../../../ledger/port/ledger.ts";
+import { customerStatuses, wordOf } from "../../../services/enums.ts";
+import { presentCustomer } from "../../../services/present.ts";
+import { contactStatuses } from "../../present/enums.ts";
+import { present } from "../../present/present.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  pageOf,
+  required,
+  requireOrganisation,
+} from "../dependencies.ts";
+import { askLedger } from "../ledger/ledger-answers.ts";
+import { importAllContacts } from "./import-all-contacts.ts";
+import { importCustomers, isFound } from "./import-customers.ts";
+
+/**
+ * Implements the service. Refuses `organisation_not_found`, `customer_not_found`,
+ * `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`.
+ */
+export function customerService(parts: AdminParts): AdminImplementation<typeof CustomerService> {
+  const { customers } = parts.store;
+  return {
+    listLedgerContacts: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const query = request.cursor === undefined ? {} : { cursor: request.cursor };
+      const page = await askLedger(parts, id, (ledger, call) => ledger.listContacts(call, query));
+      const known = await customers.findByContacts(
+        id,
+        page.contacts.map((contact) => contact.id),
+      );
+      const data = page.contacts.filter((contact) =>
+        isWanted(contact, known.has(contact.id), request),
+      );
+      return {
+        data: data.map((contact) => ({
+          id: contact.id,
+          ...present("code", contact.code),
+          name: contact.name,
+          ...present("firstName", contact.firstName),
+          ...present("lastName", contact.lastName),
+          ...present("email", contact.email),
+          status: contactStatuses[contact.status],
+          ...present("customer", known.get(contact.id)?.id ?? null),
+          isCustomer: contact.isCustomer,
+          isSupplier: contact.isSupplier,
+        })),
+        hasMore: page.cursor !== null,
+        ...present("nextCursor", page.cursor),
+      };
+    },
+    importCustomers: importCustomers(parts),
+    importAllContacts: importAllContacts(parts),
+    listCustomers: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const filters = {
+        code: request.code ?? null,
+        email: request.email ?? null,
+        status: wordOf(customerStatuses, request.status),
+      };
+      const { data, hasMore } = await customers.list(id, filters, pageOf(request));
+      return { data: data.map(presentCustomer), hasMore };
+    },
+    getCustomer: async ({ organisation, id }) => {
+      const owner = await requireOrganisation(parts, organisation);
+      return {
+        customer: presentCustomer(
+          required(await customers.get(owner.id, id), "customer_not_found"),
+        ),
+      };
+    },
+    deactivateCustomer: async ({ organisation, id }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const customer = await customers.setStatus(actorOf(call), owner.id, id, "inactive");
+      return { customer: presentCustomer(required(customer, "customer_not_found")) };
+    },
+    activateCustomer: async ({ organisation, id }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const customer = await customers.setStatus(actorOf(call), owner.id, id, "active");
+      return { customer: presentCustomer(required(customer, "customer_not_found")) };
+    },
+  };
+}
+
+function isWanted(
+  contact: LedgerContact,
+  isCustomer: boolean,
+  { search, importable }: Pick<ListLedgerContactsRequest, "search" | "importable">,
+): boolean {
+  if (importable && (isCustomer || contact.status !== "active")) return false;
+  return isFound(contact, search);
+}

@@ -1,0 +1,197 @@
+/**
+ * LedgerConnectionService: credentials, encrypted on receipt, consents, and the ledger's reference
+ * data. ADMIN-3, ADMIN-4
+ */
+import { Refusal } from "../../../domain/refusal.ts";
+import type {
+  ConnectLedgerRequest,
+  LedgerConnectionService,
+} from "../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import type { LedgerOrganisation } from "../../../ledger/port/ledger.ts";
+import { wordOf } from "../../../services/enums.ts";
+import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
+import { urlFault } from "../../../webhooks/address.ts";
+import { askConsent, chooseTenant, otherTenant } from "../../oauth/consent.ts";
+import { authorisationStatuses, mappingKinds } from "../../present/enums.ts";
+import { present, presentConnection, presentLedger } from "../../present/present.ts";
+import { unfitCurrencies } from "../catalogue/fitting-currency.ts";
+import {
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  requireOrganisation,
+} from "../dependencies.ts";
+import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
+import { describeLedger, queryMappingOptions } from "./query-reference-data.ts";
+
+/** The addresses of Xero itself. */
+const xeroAddresses = {
+  baseUrl: "https://api.xero.com/api.xro/2.0",
+  identityUrl: "https://identity.xero.com/connect/token",
+} as const;
+
+/**
+ * Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`,
+ * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` for an address outside the
+ * public network, unless the server is started for development. Refuses `invalid_state` for a
+ * connection to another tenant than the customers' contacts belong to.
+ */
+export function ledgerConnectionService(
+  parts: AdminParts,
+): AdminImplementation<typeof LedgerConnectionService> {
+  const { connections } = parts.store;
+  const view = async (organisationId: string) => {
+    const connection = await connections.view(organisationId);
+    if (connection === null) throw notConnected();
+    return connection;
+  };
+  return {
+    connectLedger: async (request, call) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      requireAddress(parts, "base_url", request.baseUrl);
+      requireAddress(parts, "identity_url", request.identityUrl);
+      const connection = connectionOf(request);
+      const ledger = request.skipCheck ? null : await describe(parts, connection);
+      const saved = await connections.save(actorOf(call), id, connection);
+      if (saved === "other_tenant") {
+        throw new Refusal("invalid_state", otherTenant, "tenant_id");
+      }
+      // Jobs that were rescheduled because of a pause or a missing connection are due again.
+      await parts.wake(id);
+      return {
+        connection: presentConnection(saved, new Date()),
+        ...present("ledger", ledger && presentLedger(ledger)),
+        warnings: [...(await unfitCurrencies(parts, id))],
+      };
+    },
+    beginLedgerAuthorisation: async ({ organisation }, call) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const { url, expiresAt } = await askConsent(parts, actorOf(call), id);
+      return { url, expiresAt: expiresAt.toISOString() };
+    },
+    getLedgerAuthorisation: async ({ organisation }) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const consent = await parts.store.consents.view(id);
+      if (consent === null) throw new Refusal("invalid_state", "No authorisation was ever begun.");
+      const { status, tenants, failure, expiresAt } = consent;
+      return {
+        status: authorisationStatuses[status],
+        tenants: tenants.map(({ tenantId, name }) => ({ tenantId, name })),
+        ...present("failure", failure),
+        expiresAt: expiresAt.toISOString(),
+      };
+    },
+    chooseLedgerTenant: async ({ organisation, tenantId }, call) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const chosen = await chooseTenant(parts, actorOf(call), id, tenantId);
+      return { connection: presentConnection(chosen, new Date()) };
+    },
+    disconnectLedger: async ({ organisation, skipLedger }, call) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const endedInLedger = !skipLedger && (await endInLedger(parts, id));
+      const ended = await connections.disconnect(actorOf(call), id, disconnectedByOwner);
+      if (ended === null) throw notConnected();
+      return { connection: presentConnection(ended, new Date()), endedInLedger };
+    },
+    getLedgerConnection: async ({ organisation }) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      return { connection: presentConnection(await view(id), new Date()) };
+    },
+    checkLedgerConnection: async ({ organisation }) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const answer = await describeLedger(parts, id);
+      const { pausedUntil } = presentConnection(await view(id), new Date());
+      return {
+        ok: answer.kind === "ok",
+        ...(answer.kind === "ok"
+          ? { ledger: presentLedger(answer.value) }
+          : { problem: describeFailure(answer) }),
+        ...present("pausedUntil", pausedUntil ?? null),
+        warnings: [...(await unfitCurrencies(parts, id))],
+      };
+    },
+    listMappingOptions: async ({ organisation, kind }) => {
+      const { id } = await requireOrganisation(parts, organisation);
+      const list = wordOf(mappingKinds, kind) ?? "accounts";
+      const data = await queryMappingOptions(parts, id, list);
+      return {
+        data: data.map(({ code, name, active, usableForRevenue }) => ({
+          code,
+          name,
+          active,
+          usableForRevenue,
+        })),
+      };
+    },
+  };
+}
+
+/** An address must have no query: each call appends its own path and query. */
+function requireAddress(
+  { ledgerAddresses }: AdminParts,
+  param: string,
+  url: string | undefined,
+): void {
+  if (url === undefined) return;
+  const fault =
+    urlFault(url, ledgerAddresses, xeroAddresses.baseUrl) ??
+    (url.includes("?") ? "must have no query (?)" : null);
+  if (fault !== null) throw new Refusal("invalid_parameter", `${param} ${fault}`, param);
+}
+
+function connectionOf(request: ConnectLedgerRequest): LedgerConnection {
+  return {
+    kind: "xero",
+    grantKind: "custom",
+    tenantId: request.tenantId,
+    clientId: request.clientId,
+    clientSecret: request.clientSecret,
+    baseUrl: (request.baseUrl ?? xeroAddresses.baseUrl).replace(/\/$/, ""),
+    identityUrl: request.identityUrl ?? xeroAddresses.identityUrl,
+  };
+}
+
+/** The stored reason of a connection that an owner disconnected. */
+const disconnectedByOwner = "Disconnected by an owner.";
+
+/**
+ * Ends the connection at the ledger before it ends here, because that call needs its tokens.
+ * Returns false if the ledger has nothing to end. A custom connection is the organisation's own
+ * app. A connection that the ledger ended itself (`invalid_grant`) is already over. Any other
+ * failure ends nothing and refuses `ledger_refused` or `ledger_unavailable`.
+ */
+async function endInLedger(parts: AdminParts, organisationId: string): Promise<boolean> {
+  const { connections } = parts.store;
+  const ledgerConnection = await connections.inLedger(organisationId);
+  const connection = await connections.view(organisationId);
+  if (ledgerConnection === null || connection === null) return false;
+  if (parts.ledgerApp === null) {
+    throw new Refusal(
+      "ledger_unavailable",
+      "XERO_CLIENT_ID is not set for this process: it cannot ask the ledger.",
+    );
+  }
+  const { clientId } = connection;
+  const answer = await parts.ledgerApp.end(organisationId, { clientId, ledgerConnection });
+  if (answer.kind === "ok") return answer.value === "ended";
+  const { code, message, param, retryAfterSeconds } = refusalOf(answer);
+  throw new Refusal(code, `${message} ${stillConnected}`, param, retryAfterSeconds);
+}
+
+/** What an owner can do if the ledger does not end a connection. */
+const stillConnected = "It is connected still: skip_ledger ends it here alone.";
+
+/** Tries credentials on a separate adapter, so that wrong ones are never stored. */
+async function describe(
+  parts: AdminParts,
+  connection: LedgerConnection,
+): Promise<LedgerOrganisation> {
+  const ledger = parts.connect(connection);
+  try {
+    const answer = await ledger.describe(readCall(parts));
+    if (answer.kind !== "ok") throw refusalOf(answer);
+    return answer.value;
+  } finally {
+    await ledger.close();
+  }
+}

@@ -1,0 +1,279 @@
+/**
+ * WebhookService: endpoints that receive events, their deliveries, and resends. WEBHOOK-2,
+ * WEBHOOK-3
+ */
+import { eventTypes } from "../../../domain/events/event.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import type {
+  UpdateWebhookEndpointRequest,
+  WebhookService,
+} from "../../../gen/proto/billing/admin/v1/webhooks_pb.ts";
+import { wordOf } from "../../../services/enums.ts";
+import type { ResendOutcome } from "../../../store/admin/webhooks/resend-orders.ts";
+import type { DeliveryView } from "../../../store/admin/webhooks/webhook-deliveries.ts";
+import { endpointLimit } from "../../../store/admin/webhooks/webhook-endpoints.ts";
+import { urlFault } from "../../../webhooks/address.ts";
+import { newSecret } from "../../../webhooks/sign.ts";
+import { deliveryStates, endpointStatuses } from "../../present/enums.ts";
+import { readInstant } from "../../present/read-values.ts";
+import { presentDelivery, presentEndpoint, presentWhole } from "../../present/webhooks.ts";
+import {
+  type AdminCall,
+  type AdminImplementation,
+  type AdminParts,
+  actorOf,
+  identityOf,
+  pageOf,
+  required,
+  requireOrganisation,
+  requireSame,
+} from "../dependencies.ts";
+
+type Implementation = AdminImplementation<typeof WebhookService>;
+
+/**
+ * Implements the service. Refuses `organisation_not_found`, `webhook_endpoint_not_found`,
+ * `webhook_delivery_not_found`, `invalid_parameter`. Refuses `invalid_state` if too many endpoints
+ * are enabled, if a third secret would sign, or if a disabled endpoint should receive something.
+ */
+export function webhookService(parts: AdminParts): Implementation {
+  return {
+    ...endpointMethods(parts),
+    ...switches(parts),
+    ...deliveryMethods(parts),
+    ...resends(parts),
+  };
+}
+
+function endpointMethods(
+  parts: AdminParts,
+): Pick<
+  Implementation,
+  "createWebhookEndpoint" | "getWebhookEndpoint" | "listWebhookEndpoints" | "updateWebhookEndpoint"
+> {
+  const { endpoints } = parts.store;
+  return {
+    createWebhookEndpoint: async (request, call) => {
+      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
+      const { url, description, kinds } = request;
+      requireUrl(parts, url);
+      requireKinds(kinds);
+      const secret = newSecret();
+      const endpoint = {
+        id: identityOf(call, "webhook_endpoint"),
+        url,
+        description,
+        kinds,
+        secret,
+      };
+      const created = await endpoints.create(actorOf(call), organisationId, endpoint);
+      if (created === "too_many") throw tooMany();
+      const { made, isNew } = created;
+      requireSame(isNew || (made.organisationId === organisationId && made.url === url));
+      return { endpoint: presentEndpoint(made, new Date()), secret: isNew ? secret : "" };
+    },
+    getWebhookEndpoint: async ({ organisation, id }) => {
+      const owner = await requireOrganisation(parts, organisation);
+      return {
+        endpoint: presentEndpoint(requireEndpoint(await endpoints.get(owner.id, id)), new Date()),
+      };
+    },
+    listWebhookEndpoints: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const { data, hasMore } = await endpoints.list(
+        id,
+        wordOf(endpointStatuses, request.status),
+        pageOf(request),
+      );
+      const now = new Date();
+      return { data: data.map((endpoint) => presentEndpoint(endpoint, now)), hasMore };
+    },
+    updateWebhookEndpoint: async (request, call) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const { url, description } = request;
+      if (url !== undefined) requireUrl(parts, url);
+      const changes = { url, description, kinds: changedKinds(request) };
+      const endpoint = requireEndpoint(
+        await endpoints.update(actorOf(call), id, request.id, changes),
+      );
+      // Deliveries that waited because of the previous address go to the new one at once.
+      if (url !== undefined)
+        await parts.startDeliveries({ organisationId: id, endpointId: endpoint.id });
+      return { endpoint: presentEndpoint(endpoint, new Date()) };
+    },
+  };
+}
+
+function switches(
+  parts: AdminParts,
+): Pick<
+  Implementation,
+  "rotateWebhookSecret" | "enableWebhookEndpoint" | "disableWebhookEndpoint"
+> {
+  const { endpoints } = parts.store;
+  return {
+    rotateWebhookSecret: async ({ organisation, id, dropPrevious, dropCurrent }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const secret = newSecret();
+      const rotation = { secret, dropPrevious, dropCurrent };
+      const endpoint = requireEndpoint(
+        await endpoints.rotate(actorOf(call), owner.id, id, rotation),
+      );
+      return { endpoint: presentEndpoint(endpoint, new Date()), secret };
+    },
+    enableWebhookEndpoint: async ({ organisation, id }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const endpoint = requireEndpoint(await endpoints.enable(actorOf(call), owner.id, id));
+      if (endpoint === "too_many") throw tooMany();
+      await parts.startDeliveries({ organisationId: owner.id, endpointId: endpoint.id });
+      return { endpoint: presentEndpoint(endpoint, new Date()) };
+    },
+    disableWebhookEndpoint: async ({ organisation, id, reason }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const endpoint = requireEndpoint(
+        await endpoints.disable(actorOf(call), owner.id, id, reason),
+      );
+      return { endpoint: presentEndpoint(endpoint, new Date()) };
+    },
+  };
+}
+
+function deliveryMethods(
+  parts: AdminParts,
+): Pick<Implementation, "listWebhookDeliveries" | "getWebhookDelivery"> {
+  const { deliveries } = parts.store;
+  return {
+    listWebhookDeliveries: async (request) => {
+      const { id } = await requireOrganisation(parts, request.organisation);
+      const filters = {
+        endpointId: request.endpoint ?? null,
+        state: wordOf(deliveryStates, request.state),
+        eventType: request.eventType ?? null,
+        since: request.since === undefined ? null : readSince(request.since),
+      };
+      const { data, hasMore } = await deliveries.list(id, filters, pageOf(request));
+      return { data: data.map(presentDelivery), hasMore };
+    },
+    getWebhookDelivery: async ({ organisation, id }) => {
+      const owner = await requireOrganisation(parts, organisation);
+      return { delivery: presentWhole(requireDelivery(await deliveries.get(owner.id, id))) };
+    },
+  };
+}
+
+function resends(
+  parts: AdminParts,
+): Pick<Implementation, "sendTestEvent" | "resendWebhookDelivery" | "resendWebhookDeliveries"> {
+  const { deliveries } = parts.store;
+  return {
+    sendTestEvent: async ({ organisation, id }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const test = { endpointId: id, eventId: testEventId(call) };
+      const outcome = requireEndpoint(await deliveries.sendTest(actorOf(call), owner.id, test));
+      return { delivery: presentDelivery(await start(parts, outcome)) };
+    },
+    resendWebhookDelivery: async ({ organisation, id }, call) => {
+      const owner = await requireOrganisation(parts, organisation);
+      const outcome = requireDelivery(await deliveries.resend(actorOf(call), owner.id, id));
+      return { delivery: presentDelivery(await start(parts, outcome)) };
+    },
+    resendWebhookDeliveries: async (request, call) => {
+      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
+      const { id: endpointId, includeDelivered, afterEvent = null } = request;
+      const since = readSince(request.since);
+      // The limit holds for the first call of a series. The calls after it carry `after_event`.
+      if (afterEvent === null && Date.now() - since.getTime() > retentionMs) {
+        throw new Refusal(
+          "invalid_parameter",
+          "since must be at most 30 days ago: older events are deleted",
+          "since",
+        );
+      }
+      const events = { endpointId, since, includeDelivered, afterEvent };
+      const counts = requireEndpoint(
+        await deliveries.resendSince(actorOf(call), organisationId, events),
+      );
+      if (counts === "disabled") throw disabled();
+      const { resent, added, lastEvent } = counts;
+      const endpoint = { organisationId, endpointId: endpointId.toLowerCase() };
+      if (resent + added > 0) await parts.startDeliveries(endpoint);
+      return lastEvent === null ? { resent, added } : { resent, added, lastEvent };
+    },
+  };
+}
+
+/** After this time events are deleted. EVENT-5 */
+const retentionMs = 30 * 24 * 60 * 60 * 1000;
+
+/** One call has one test event, also if its first try was interrupted. */
+const testEventId = (call: AdminCall) => identityOf(call, "test_event");
+
+/**
+ * Starts the delivery and returns it as it was before. Refuses `invalid_state`,
+ * `idempotency_conflict`.
+ */
+async function start(parts: AdminParts, outcome: ResendOutcome): Promise<DeliveryView> {
+  switch (outcome.kind) {
+    case "disabled":
+      throw disabled();
+    case "other": {
+      const message = "This Idempotency-Key sent a test event to another endpoint.";
+      throw new Refusal("idempotency_conflict", message, "Idempotency-Key");
+    }
+    case "due": {
+      const { organisationId, deliveryId, endpointId } = outcome.delivery;
+      const delivery = requireDelivery(
+        await parts.store.deliveries.get(organisationId, deliveryId),
+      );
+      if (delivery.state === "pending") await parts.startDeliveries({ organisationId, endpointId });
+      return delivery;
+    }
+  }
+}
+
+function requireEndpoint<T>(found: T | null): T {
+  return required(found, "webhook_endpoint_not_found");
+}
+
+function requireDelivery<T>(found: T | null): T {
+  return required(found, "webhook_delivery_not_found");
+}
+
+function disabled(): Refusal {
+  return new Refusal("invalid_state", "The endpoint is disabled: enable it first.");
+}
+
+function tooMany(): Refusal {
+  const message = `The organisation has ${endpointLimit} enabled endpoints, the most allowed`;
+  return new Refusal("invalid_state", `${message}: disable one first.`);
+}
+
+function requireUrl({ webhookAddresses }: AdminParts, url: string): void {
+  const fault = urlFault(url, webhookAddresses);
+  if (fault !== null) throw new Refusal("invalid_parameter", `url ${fault}`, "url");
+}
+
+function requireKinds(kinds: readonly string[]): void {
+  const known: readonly string[] = eventTypes;
+  const wrong = kinds.findIndex((kind) => !known.includes(kind));
+  if (wrong < 0) return;
+  const param = `kinds.${wrong}`;
+  throw new Refusal("invalid_parameter", `${param} must be one of ${eventTypes.join(", ")}`, param);
+}
+
+function changedKinds({
+  kinds,
+  allKinds,
+}: UpdateWebhookEndpointRequest): readonly string[] | undefined {
+  requireKinds(kinds);
+  if (!allKinds) return kinds.length === 0 ? undefined : kinds;
+  if (kinds.length === 0) return [];
+  throw new Refusal("invalid_parameter", "kinds and all_kinds exclude each other", "all_kinds");
+}
+
+function readSince(text: string): Date {
+  const since = readInstant(text);
+  if (since !== null) return since;
+  const message = "since must be an instant with its offset, such as 2027-01-31T00:00:00Z";
+  throw new Refusal("invalid_parameter", message, "since");
+}

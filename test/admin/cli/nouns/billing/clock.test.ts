@@ -1,0 +1,87 @@
+/** `billing clock`: what it sends, and what `--wait` shows on the way and ends with. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { TestClockState } from "../../../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
+import {
+  type AdminServer,
+  organisation,
+  refuse,
+  run,
+  startAdminServer,
+} from "../../calls-fixture.ts";
+
+let server: AdminServer;
+beforeAll(async () => {
+  server = await startAdminServer();
+});
+afterAll(() => server.stop());
+beforeEach(() => server.answer({}));
+
+/** A clock as it is answered, having come so far. */
+function clock(state: TestClockState, now: string, performed: number): object {
+  const advance = { from: "2026-04-01T00:00:00.000Z", to: "2026-06-01T00:00:00.000Z", performed };
+  return {
+    testClock: { organisation, state, now, advance: { ...advance, invoicesIssued: performed } },
+  };
+}
+
+const advancing = (now: string, performed: number) =>
+  clock(TestClockState.ADVANCING, now, performed);
+const there = clock(TestClockState.STANDING, "2026-06-01T00:00:00.000Z", 20);
+
+test("an advance is asked for by an instant, days or months, and not waited for", async () => {
+  server.answer({ AdvanceTestClock: () => advancing("2026-04-01T00:00:00.000Z", 0) });
+  const ended = await run("clock advance --to 2026-06-01", { env: server.env });
+  expect(ended).toMatchObject({ exitCode: 0, err: "" });
+  expect(ended.out).toMatch(/^state +advancing$/m);
+  expect(ended.out).toMatch(/^advance to +2026-06-01T00:00:00.000Z$/m);
+  await run("clock advance --days 3", { env: server.env });
+  await run("clock advance --months 2", { env: server.env });
+  expect(server.received.map(({ method, request }) => [method, request])).toEqual([
+    ["AdvanceTestClock", { organisation, to: "2026-06-01" }],
+    ["AdvanceTestClock", { organisation, days: 3 }],
+    ["AdvanceTestClock", { organisation, months: 2 }],
+  ]);
+});
+
+test("with --wait it shows each step of the way once, and the clock once it is there", async () => {
+  const steps = [
+    advancing("2026-04-30T22:00:00.000Z", 10),
+    advancing("2026-04-30T22:00:00.000Z", 10),
+    there,
+  ];
+  server.answer({
+    AdvanceTestClock: () => advancing("2026-04-01T00:00:00.000Z", 0),
+    GetTestClock: () => steps.shift() ?? there,
+  });
+  const ended = await run("clock advance --months 2 --wait --json", { env: server.env });
+  expect(ended.exitCode).toBe(0);
+  expect(ended.err.split("\n")).toEqual([
+    "2026-04-01T00:00:00.000Z: 0 performed, 0 invoices issued",
+    "2026-04-30T22:00:00.000Z: 10 performed, 10 invoices issued",
+    "",
+  ]);
+  expect(JSON.parse(ended.out)).toMatchObject({
+    state: "standing",
+    now: "2026-06-01T00:00:00.000Z",
+  });
+});
+
+test("with --wait it ends with 1 where the clock is not there in time", async () => {
+  const onTheWay = () => advancing("2026-04-30T22:00:00.000Z", 10);
+  server.answer({ AdvanceTestClock: onTheWay, GetTestClock: onTheWay });
+  const ended = await run("clock advance --months 2 --wait 0.01", { env: server.env });
+  expect(ended).toMatchObject({ exitCode: 1, out: expect.stringMatching(/^state +advancing$/m) });
+});
+
+test("a refusal is told, and seconds that are none are wrong usage", async () => {
+  server.answer({ AdvanceTestClock: () => refuse("invalid_state", "The organisation is live.") });
+  const refused = await run("clock advance --days 1 --wait", { env: server.env });
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    err: expect.stringContaining("invalid_state: The organisation is live."),
+  });
+  expect(await run("clock advance --days 1 --wait soon", { env: server.env })).toMatchObject({
+    exitCode: 2,
+  });
+  expect(server.received).toHaveLength(1);
+});

@@ -1,0 +1,100 @@
+/**
+ * Currencies with more decimal places than the ledger keeps: refused, or warned of, before anything
+ * is billed in them.
+ */
+import { beforeAll, expect, test } from "vitest";
+import type { TestSystem } from "../../../support/system.ts";
+import { sharedSystem } from "../../../support/system-for-many.ts";
+import { type AdminAsk, askWith, createTenant } from "../request.ts";
+
+let system: TestSystem;
+let admin: AdminAsk;
+
+beforeAll(async () => {
+  system = await sharedSystem();
+  admin = askWith(system, await system.operator());
+});
+
+const plan = { name: "Plan", type: "PLAN_TYPE_FLAT_FEE", price: "1" };
+const charge = { name: "Charge", price: "1" };
+
+test("a plan and a charge in a currency of three places are refused with a ledger that keeps two", async () => {
+  const { organisationId: organisation } = await system.organisation();
+  for (const [index, currency] of ["KWD", "BHD", "CLF"].entries()) {
+    const own = { organisation, code: `unfit-${index}`, currency };
+    expect(await admin.refused("PlanService/CreatePlan", { ...own, ...plan })).toBe(
+      "invalid_parameter currency",
+    );
+    expect(await admin.refused("ChargeService/CreateCharge", { ...own, ...charge })).toBe(
+      "invalid_parameter currency",
+    );
+  }
+  for (const [index, currency] of ["EUR", "JPY"].entries()) {
+    const own = { organisation, code: `fit-${index}`, currency };
+    await admin.done("PlanService/CreatePlan", { ...own, ...plan });
+    await admin.done("ChargeService/CreateCharge", { ...own, ...charge });
+  }
+  const { data } = await admin.done("PlanService/ListPlans", { organisation, code: "fit-0" });
+  const moved = { organisation, id: data[0].id, currency: "KWD" };
+  expect(await admin.refused("PlanService/UpdatePlan", moved)).toBe("invalid_parameter currency");
+  const answer = await admin.ask("PlanService/CreatePlan", {
+    organisation,
+    code: "why",
+    currency: "KWD",
+    ...plan,
+  });
+  expect(answer.text).toContain(
+    "currency KWD has 3 decimal places, and the connected ledger keeps 2",
+  );
+});
+
+test("a plan that takes its currency from the organisation is judged by it", async () => {
+  const { organisationId: organisation } = await system.organisation({ currency: "KWD" });
+  const own = { organisation, code: "by-default" };
+  expect(await admin.refused("PlanService/CreatePlan", { ...own, ...plan })).toBe(
+    "invalid_parameter currency",
+  );
+  expect(await admin.refused("ChargeService/CreateCharge", { ...own, ...charge })).toBe(
+    "invalid_parameter currency",
+  );
+});
+
+test("without a connection every currency is taken, and the connection warns of those that do not fit", async () => {
+  const made = await admin.done("OrganisationService/CreateOrganisation", {
+    name: "New",
+    timezone: "Asia/Kuwait",
+    defaultCurrency: "KWD",
+  });
+  const organisation = made.organisation.id;
+  const unfit = await admin.done("PlanService/CreatePlan", {
+    organisation,
+    code: "dinar",
+    ...plan,
+  });
+  await admin.done("ChargeService/CreateCharge", { organisation, code: "setup", ...charge });
+  await admin.done("PlanService/CreatePlan", {
+    organisation,
+    code: "euro",
+    currency: "EUR",
+    ...plan,
+  });
+  const tenant = await createTenant(system);
+  const connected = await admin.done("LedgerConnectionService/ConnectLedger", {
+    organisation,
+    ...tenant,
+  });
+  const warning =
+    "The ledger keeps 2 decimal places of an amount, and KWD has 3 decimal places: " +
+    "it would refuse such amounts of charge setup, plan dinar.";
+  expect(connected.warnings).toEqual([warning]);
+  const checked = await admin.done("LedgerConnectionService/CheckLedgerConnection", {
+    organisation,
+  });
+  expect(checked).toMatchObject({ ok: true, warnings: [warning] });
+  // What it is in already is no change.
+  const same = { organisation, id: unfit.plan.id, name: "Dinar", currency: "KWD" };
+  expect((await admin.done("PlanService/UpdatePlan", same)).plan).toMatchObject({
+    name: "Dinar",
+    currency: "KWD",
+  });
+});

@@ -1,0 +1,12 @@
+/** Which contacts an import of all leaves out: those of whom the ledger only buys. */
+import { expect, test } from "vitest";
+import { isOnlySupplier } from "../../../../src/admin/services/customers/import-all-contacts.ts";
+
+test.each([
+  [false, false, false, "a new one, with no document yet"],
+  [true, false, false, "a customer"],
+  [true, true, false, "a customer who is a supplier as well"],
+  [false, true, true, "a supplier"],
+])("isCustomer %s and isSupplier %s: left out is %s (%s)", (isCustomer, isSupplier, expected) => {
+  expect(isOnlySupplier({ isCustomer, isSupplier })).toBe(expected);
+});
