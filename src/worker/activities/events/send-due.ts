@@ -4,11 +4,9 @@
  * Sending ends if failures open the breaker, the endpoint's state changes, or its time is over.
  * WEBHOOK-4, WEBHOOK-5.
  */
-import { setTimeout as wait } from "node:timers/promises";
 import { crashPoint } from "../../../crash-points.ts";
 import {
   type AttemptVerdict,
-  breakerSteps,
   evaluateAnswer,
   failuresToOpen,
   nextAttemptAfter,
@@ -23,6 +21,7 @@ import type { PostOutcome } from "../../../webhooks/post.ts";
 import { signatureHeader, signatureHeaderName } from "../../../webhooks/sign.ts";
 import { type DeliverParts, exhaust, type Progress } from "./delivery-dependencies.ts";
 import { requestsAtOnce } from "./request-permits.ts";
+import { record, type Sending } from "./sending.ts";
 
 /**
  * Deliveries of a claim. It bounds the bodies in memory for an endpoint, and the deliveries sent
@@ -35,44 +34,6 @@ const claimAtMost = 50;
  * halves it.
  */
 const [quickMs, slowMs] = [500, 2_000];
-
-/**
- * Pauses after a failed record. If the answers were lost, all their deliveries would be sent again.
- */
-const recordPausesMs = [200, 1_000];
-
-/** The state of sending to one endpoint. */
-interface Sending {
-  readonly parts: DeliverParts;
-  readonly key: EndpointKey;
-  readonly progress: Progress;
-  readonly isProbe: boolean;
-  readonly waiting: ClaimedDelivery[];
-  /** Attempts that are not recorded yet. */
-  done: Done[];
-  target: Target;
-  /** Consecutive failures, including those not recorded yet. */
-  failures: number;
-  claimSize: number;
-  claimedAtMs: number;
-  claimed: number;
-  underWay: number;
-  isOver: boolean;
-  claiming: Promise<void> | null;
-}
-
-/** A finished attempt: where it went, and when (`performance.now()`). */
-interface Done {
-  readonly url: string;
-  readonly sentAtMs: number;
-  readonly attempt: Omit<Attempt, "agoMs">;
-}
-
-/** The address, and the secrets that sign. */
-interface Target {
-  readonly url: string;
-  readonly secrets: readonly string[];
-}
 
 /** Sends and returns how many deliveries it claimed. */
 export async function sendDue(
@@ -208,7 +169,7 @@ async function openSecrets(
   try {
     return endpoint.secrets();
   } catch (error) {
-    parts.onEncrypted(key, error);
+    parts.onUndecryptable(key, error);
     const random = parts.random ?? Math.random;
     const deferred = claimed.map((one) => ({
       ...one,
@@ -247,7 +208,7 @@ function attemptOf(
   verdict: AttemptVerdict,
 ): Omit<Attempt, "agoMs"> {
   const { firstPauseMs, random = Math.random } = parts;
-  const askedMs = verdict.kind === "failed" ? verdict.askedMs : null;
+  const retryAfterMs = verdict.kind === "failed" ? verdict.retryAfterMs : null;
   return {
     deliveryId: id,
     beganAt,
@@ -256,57 +217,12 @@ function attemptOf(
     error: verdict.kind === "delivered" ? null : verdict.error,
     answer: posted.kind === "answered" ? posted.answer : null,
     verdict: verdict.kind,
-    pauseMs: pauseAfter(tries + 1, firstPauseMs, random(), askedMs),
+    pauseMs: pauseAfter(tries + 1, firstPauseMs, random(), retryAfterMs),
     restarts: tries === 0 && !isProbe && ageMs > wholeTimeMs(firstPauseMs) / 2,
   };
 }
 
 function evaluate(posted: PostOutcome): AttemptVerdict {
-  if (posted.kind === "failed") return { kind: "failed", error: posted.error, askedMs: null };
+  if (posted.kind === "failed") return { kind: "failed", error: posted.error, retryAfterMs: null };
   return evaluateAnswer(posted.status, posted.retryAfterMs);
-}
-
-/** Records the attempts since the last record, with one statement for each address. */
-async function record(sending: Sending): Promise<void> {
-  const done = sending.done;
-  sending.done = [];
-  for (const [url, sent] of Map.groupBy(done, (one) => one.url)) await recordOf(sending, url, sent);
-}
-
-async function recordOf(
-  { parts, key, progress, isProbe }: Sending,
-  url: string,
-  sent: readonly Done[],
-): Promise<void> {
-  const { store, firstPauseMs, onDisabled } = parts;
-  const recorded = await repeated(() =>
-    store.record(key, {
-      attempts: sent.map(({ attempt, sentAtMs }) => ({
-        ...attempt,
-        agoMs: performance.now() - sentAtMs,
-      })),
-      url,
-      isProbe,
-      breakerSteps: breakerSteps(firstPauseMs),
-      wholeMs: wholeTimeMs(firstPauseMs),
-    }),
-  );
-  crashPoint("delivery_saved");
-  progress.delivered += recorded.delivered;
-  progress.dropped += recorded.dropped;
-  if (recorded.hasDisabled) {
-    const gone = sent.find(({ attempt }) => attempt.verdict === "gone");
-    onDisabled(key, gone?.attempt.error ?? "");
-  }
-}
-
-async function repeated<T>(work: () => Promise<T>): Promise<T> {
-  for (const pauseMs of recordPausesMs) {
-    try {
-      return await work();
-    } catch {
-      await wait(pauseMs);
-    }
-  }
-  return work();
 }
