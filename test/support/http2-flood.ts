@@ -33,32 +33,43 @@ function getBlock(path: string): Buffer {
 }
 
 /**
- * Bare connections that each send `GET path` and its reset `times` over. `done` resolves when the
- * server has ended them or `end` was called.
+ * Bare connections that each send `GET path` and its reset `times` over: at once, or after the first
+ * bytes of the server where `greeted` is set. `ended` resolves once the server has closed all.
  */
-export function floodOfResets(port: number, path: string, connections: number, times: number) {
+export function floodOfResets(
+  port: number,
+  path: string,
+  connections: number,
+  times: number,
+  { greeted = false }: { readonly greeted?: boolean } = {},
+) {
   const reset = Buffer.alloc(4);
   reset.writeUInt32BE(constants.NGHTTP2_CANCEL);
   const block = getBlock(path);
-  const parts = [
+  const hello = Buffer.concat([
     Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
     frameOf(frame.settings, 0, 0, Buffer.alloc(0)),
-  ];
-  for (let index = 0; index < times; index += 1) {
-    const streamId = index * 2 + 1;
-    parts.push(frameOf(frame.headers, endStreamAndHeaders, streamId, block));
-    parts.push(frameOf(frame.reset, 0, streamId, reset));
-  }
-  const bytes = Buffer.concat(parts);
+  ]);
+  const calls = Buffer.concat(
+    Array.from({ length: times }, (_, index) => [
+      frameOf(frame.headers, endStreamAndHeaders, index * 2 + 1, block),
+      frameOf(frame.reset, 0, index * 2 + 1, reset),
+    ]).flat(),
+  );
   const sockets: Socket[] = Array.from({ length: connections }, () => {
     const socket = connectTcp({ port, host: "127.0.0.1", noDelay: true });
     // A connection that is cut off is one of the ways to be bounded.
     socket.on("error", () => undefined).resume();
-    socket.write(bytes);
+    if (greeted) {
+      socket.write(hello);
+      socket.once("data", () => socket.write(calls));
+    } else socket.write(Buffer.concat([hello, calls]));
     return socket;
   });
+  const closed = sockets.map((socket) => new Promise((resolve) => socket.once("close", resolve)));
   return {
-    bytes: bytes.length * connections,
+    bytes: (hello.length + calls.length) * connections,
+    ended: Promise.all(closed),
     end: () => {
       for (const socket of sockets) socket.destroy();
     },

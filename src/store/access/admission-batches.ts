@@ -56,9 +56,8 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
 
   const admit = async (batch: typeof waiting): Promise<void> => {
     try {
-      // pg supports a time limit for one query, but its types do not declare it.
-      const query: Statement & { readonly query_timeout: number } = {
-        query_timeout: admissionTimeoutMs,
+      const query: Statement = {
+        timeLimitMs: admissionTimeoutMs,
         ...batching.statement(batch.map(({ hash }) => Buffer.from(hash))),
       };
       const { rows } = await executor.query<Row>(query);

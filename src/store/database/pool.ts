@@ -4,6 +4,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
+import { clientsWithin, limitQueries, limitWaiting } from "./time-limit.ts";
 
 /** The connections of one process. A statement over it is a transaction by itself. */
 export type Pool = pg.Pool;
@@ -14,8 +15,8 @@ export type Connection = pg.PoolClient;
 /** A connection inside a transaction. */
 export type Transaction = Pick<pg.PoolClient, "query">;
 
-/** A statement with its name and values. */
-export type Statement = pg.QueryConfig;
+/** A statement with its name and values, and its time limit if it is not the one of the pool. */
+export type Statement = pg.QueryConfig & { readonly timeLimitMs?: number };
 
 /** Any row of a result. */
 export type AnyRow = pg.QueryResultRow;
@@ -71,13 +72,13 @@ const types: pg.CustomTypesConfig = {
  */
 export function createPool(settings: PoolSettings, onError: (error: Error) => void): pg.Pool {
   const statementMs = settings.statementTimeoutMs ?? statementTimeoutMs;
+  const connectMs = settings.connectTimeoutMs ?? connectTimeoutMs;
   const pool = new pg.Pool({
     connectionString: inUtc(settings.databaseUrl),
     max: settings.size,
     application_name: settings.name,
-    connectionTimeoutMillis: settings.connectTimeoutMs ?? connectTimeoutMs,
+    Client: clientsWithin(connectMs),
     statement_timeout: statementMs,
-    query_timeout: statementMs * patience,
     keepAlive: true,
     // A transaction left open by a lost client would otherwise hold its row locks for ever.
     idle_in_transaction_session_timeout: statementTimeoutMs,
@@ -88,7 +89,9 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   // event would end the process, so this handler ignores it. The connection's first statement fails
   // all the same.
   pool.on("connect", (client) => client.on("error", () => undefined));
+  pool.on("connect", (client) => limitQueries(client, statementMs * patience));
   pool.on("connect", guard);
+  limitWaiting(pool, connectMs);
   return pool;
 }
 

@@ -39,6 +39,11 @@ export interface HttpLimits {
   readonly headerBytes: number;
   /** Open requests of one HTTP/2 session. Node's default is no limit. */
   readonly streamsPerSession: number;
+  /**
+   * Streams that a session may open while this process reads what has arrived, before it does
+   * anything else. More than `streamsPerSession` means that the client has reset earlier ones.
+   */
+  readonly streamsPerBurst: number;
   /** Connections at once: at some 30 KB each they stay below half a gigabyte. */
   readonly connections: number;
   /**
@@ -96,6 +101,8 @@ export const defaultLimits: HttpLimits = {
   unreadMs: 30_000,
   headerBytes: 16_384,
   streamsPerSession: 100,
+  // A client whose calls all time out at once opens all of its streams a second time.
+  streamsPerBurst: 200,
   connections: 10_000,
   connectionsPerAddress: 1_000,
   sessionMegabytes: 10,

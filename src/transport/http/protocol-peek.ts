@@ -3,6 +3,8 @@
  * that both share one cleartext port.
  */
 import type { Socket } from "node:net";
+import type { HttpLimits } from "./limits.ts";
+import { countResets } from "./stream-bursts.ts";
 
 /** The first bytes of every HTTP/2 connection (RFC 9113, 3.4). */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -12,16 +14,17 @@ export type TakeConnection = (socket: Socket) => void;
 
 /**
  * Waits for the first bytes of the socket, puts them back and hands the socket to the server of its
- * protocol. A connection that ends early or sends nothing for `firstByteMs` is destroyed.
+ * protocol. A connection that ends early, sends nothing for `firstByteMs` or begins with more resets
+ * than a session has streams is destroyed.
  */
 export function peekProtocol(
   socket: Socket,
-  firstByteMs: number,
+  { firstByteMs, streamsPerSession }: Pick<HttpLimits, "firstByteMs" | "streamsPerSession">,
   http1: TakeConnection,
   http2: TakeConnection,
 ): void {
   let seen: Buffer = Buffer.alloc(0);
-  const drop = () => socket.destroy();
+  const drop = () => void socket.destroy();
   const timer = setTimeout(drop, firstByteMs);
   const stopWaiting = () => clearTimeout(timer);
   const onData = (chunk: Buffer) => {
@@ -32,6 +35,7 @@ export function peekProtocol(
     if (isPreface && seen.length < preface.length) return;
     stopWaiting();
     socket.off("data", onData).off("end", drop).off("error", drop).off("close", stopWaiting);
+    if (isPreface && countResets(seen.subarray(preface.length)) > streamsPerSession) return drop();
     if (isPreface) socket.pause();
     socket.unshift(seen);
     (isPreface ? http2 : http1)(socket);

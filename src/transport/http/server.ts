@@ -22,6 +22,7 @@ import { refuseSocket, statusOfSocketError } from "./refuse-socket.ts";
 import { watchRefusedHeaders } from "./refused-headers.ts";
 import { watchSlowBodies } from "./slow-request-bodies.ts";
 import { watchUnreadAnswers } from "./stalled-responses.ts";
+import { limitStreamBursts } from "./stream-bursts.ts";
 import { type Answer, type OwnPaths, ownPaths } from "./system-endpoints.ts";
 
 /** The port, its handlers and its settings. */
@@ -74,6 +75,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const slowBodies = watchSlowBodies(limits, (socket) => refuseSocket(socket, 408));
   const unreadAnswers = watchUnreadAnswers(limits);
   const refusedHeaders = watchRefusedHeaders(limits);
+  const limitBursts = limitStreamBursts(limits);
   const addressOf = clientAddresses(parts.trustedProxies);
   const keyless = watchKeylessRequests(limits, addressOf);
   const own = ownPaths(parts);
@@ -83,6 +85,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
     refusedHeaders.watch(session);
+    limitBursts(session);
   };
   const server =
     parts.tls === null
@@ -152,7 +155,7 @@ function cleartextServer(limits: HttpLimits, onRequest: OnRequest, onSession: On
   serve(http2, limits, onRequest, onSession);
   const takeHttp1 = removeConnectionListeners(http1);
   http1.on("connection", (socket: Socket) =>
-    peekProtocol(socket, limits.firstByteMs, takeHttp1, (known) => http2.emit("connection", known)),
+    peekProtocol(socket, limits, takeHttp1, (known) => http2.emit("connection", known)),
   );
   return http1;
 }

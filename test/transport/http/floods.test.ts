@@ -15,6 +15,7 @@ import { connect as connectTcp, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import type { HttpParts } from "../../../src/transport/http/server.ts";
 import { trustedProxiesOf } from "../../../src/transport/http/trusted-proxies.ts";
+import { floodOfResets } from "../../support/http2-flood.ts";
 import { type Answer, startPort, type TestPort } from "./port-fixture.ts";
 import { certificate } from "./tls-fixture.ts";
 
@@ -292,6 +293,42 @@ function statusFrom({ base, port }: TestPort, localAddress: string): Promise<num
       ? requestHttps({ ...options, ca: certificate.cert }, take)
       : requestHttp(options, take);
     sent.once("error", () => resolve(null)).end();
+  });
+}
+
+describe("requests that are reset as soon as they are sent", () => {
+  test.each([
+    ["in the first bytes of a connection", false, 0],
+    ["later", true, 201],
+  ])("%s end their session before most are handled, and a key keeps its answers", async (_, greeted, most) => {
+    const port = await open();
+    await floodOfResets(port.port, "/nowhere", 1, 900, { greeted }).ended;
+    expect(port.lines.filter(({ path }) => path === "/nowhere").length).toBeLessThanOrEqual(most);
+    expect(await keyed(port)).toEqual(new Set([200]));
+  });
+
+  test("do not end the session of a client that resets all of its streams once", async () => {
+    const port = await open();
+    const { session, streams } = await flood(port, 100, { window: 65_535 });
+    for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
+    await new Promise((resolve) => session.ping(resolve));
+    const again = Array.from({ length: 100 }, () =>
+      session.request({ ":path": "/v1/organisation", authorization }),
+    );
+    expect(new Set(await Promise.all(again.map(statusOf)))).toEqual(new Set([200]));
+    expect(session.destroyed).toBe(false);
+  });
+});
+
+/** The status of a stream's answer, which is read to its end; null if it was reset. */
+function statusOf(stream: ClientHttp2Stream): Promise<number | null> {
+  return new Promise((resolve) => {
+    let status: number | null = null;
+    stream.once("response", (headers) => {
+      status = headers[":status"] ?? null;
+    });
+    stream.on("error", () => {}).resume();
+    stream.once("close", () => resolve(status));
   });
 }
 
