@@ -1,4 +1,7 @@
-/** The breaking check, run as it is in repositories of its own: it fails where a client would break, and only there. */
+/**
+ * The breaking check, run as usual in temporary repositories: it fails if a client would break, and
+ * only then.
+ */
 import { execFile } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +43,7 @@ function repository(): string {
   return folder;
 }
 
-/** Changes the contract in the working tree; fails where there is nothing to change. */
+/** Changes the contract in the working tree; fails if there is nothing to change. */
 function edit(folder: string, before: string | RegExp, after: string): void {
   const path = join(folder, contract);
   const text = readFileSync(path, "utf8");
@@ -91,7 +94,7 @@ function check(folder: string): Promise<Ended> {
 /** The field `label` of the message `Subscription`, with its option. */
 const label = /\n {2}string label = 18 [^;]*;/;
 
-test.concurrent("a field removed in the working tree is reported by number and name, and fails", async () => {
+test.concurrent("a removed field fails and is reported by number and name", async () => {
   const folder = repository();
   edit(folder, label, "");
   const { status, output } = await check(folder);
@@ -103,7 +106,7 @@ test.concurrent("a field removed in the working tree is reported by number and n
   expect(output).toContain("clients break");
 });
 
-test.concurrent("a changed type in main's last commit is reported against the commit before, and fails", async () => {
+test.concurrent("a changed type in main's last commit fails", async () => {
   const folder = repository();
   edit(folder, "\n  bool cancel_at_period_end = 16;", "\n  string cancel_at_period_end = 16;");
   await commit(folder);
@@ -114,7 +117,7 @@ test.concurrent("a changed type in main's last commit is reported against the co
   );
 });
 
-test.concurrent("a break in any commit of a branch is reported against where it left main, and fails", async () => {
+test.concurrent("a break in any commit fails, compared with the fork point", async () => {
   const folder = repository();
   await git(folder, "checkout", "--quiet", "-b", "change");
   edit(folder, label, "");
@@ -130,7 +133,7 @@ test.concurrent("a break in any commit of a branch is reported against where it 
   expect(output).toContain('with name "label"');
 });
 
-test.concurrent("a new field and other words break nobody", async () => {
+test.concurrent("a new field and changed comments break no client", async () => {
   const folder = repository();
   edit(folder, "// A label of your choice.", "// A label.");
   edit(
@@ -145,7 +148,7 @@ test.concurrent("a new field and other words break nobody", async () => {
   expect(output).toContain("no client breaks");
 });
 
-test.concurrent("without an earlier version nothing is compared, and that is said", async () => {
+test.concurrent("without an earlier version the check says that it compares nothing", async () => {
   const { status, output } = await check(repository());
   expect(status, output).toBe(0);
   expect(output).toContain("nothing was checked");

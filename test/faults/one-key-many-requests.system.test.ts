@@ -1,6 +1,6 @@
 /**
- * Many requests at once with one idempotency key, over two API processes: one subscription, one document in the ledger.
- * Spec: Idempotency.
+ * Many concurrent requests with one idempotency key, over two API processes: one subscription, one
+ * document in the ledger. IDEMPOTENCY-2 to IDEMPOTENCY-4.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -34,8 +34,8 @@ const trials = 200;
 const [units, otherUnits] = [10, 11];
 
 /**
- * One trial: so many requests at once. In a mixed one every second request has the other body; whoever comes first wins.
- * Returns a fault in words, or null where all is as promised.
+ * One trial: so many concurrent requests. In a mixed trial every second request has the other body,
+ * and the first request wins. Returns a fault in words, or null if every answer is correct.
  */
 async function trial(
   organisation: MadeOrganisation,
@@ -46,14 +46,15 @@ async function trial(
   const doors = [system.baseUrl, second.baseUrl];
   const answers = await Promise.all(
     Array.from({ length: width }, async (_, index) => {
-      // Two doors and two bodies, each body at each door.
+      // Two processes and two bodies, each body at each process.
       const sent = isMixed && index % 2 === 1 ? otherUnits : units;
       const [door, what] = [
         doors[(index >> 1) % 2] ?? "",
         subscriptionPost(organisation, name, sent),
       ];
       const answer = await post(door, what);
-      // For so many at once a connection to the database may not be had in time where the machine is busy: such a one comes again.
+      // With so many at once, a busy machine may not get a database connection in time: such a
+      // request is repeated.
       const isUnheard = answer?.status === 500 || answer?.status === 502;
       return { sent, isUnheard, answer: isUnheard ? await postUntilDecided(door, what) : answer };
     }),
@@ -63,7 +64,7 @@ async function trial(
   const created = answers.filter(({ answer }) => answer?.status === 201);
   // Then the key was free once more, and who had it first need not be who has it in the end.
   const isDisturbed = answers.some(({ isUnheard }) => isUnheard);
-  // Where every first answer was "in progress", the retry has it.
+  // If every first answer was `request_in_progress`, the repeat has the result.
   const winner = created[0]?.sent ?? null;
   for (const { sent, answer } of answers) {
     if (answer?.status === 201 && sent === winner) continue;
@@ -114,7 +115,7 @@ test.each([
   { width: 2, atOnce: 24 },
   { width: 10, atOnce: 8 },
   { width: 100, atOnce: 2 },
-])("$width requests at once with one key make one subscription and one document", async ({
+])("$width concurrent requests with one key create one subscription and document", async ({
   width,
   atOnce,
 }) => {

@@ -1,4 +1,7 @@
-/** Twenty-four months for a thousand subscriptions: the clock renews each of them at each of its own days, once. */
+/**
+ * Twenty-four months for a thousand subscriptions: the clock renews each of them on each of its
+ * days, once. CLOCK-1.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
@@ -15,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-test("a thousand subscriptions have twenty-four more periods and invoices each, also while the ledger is away", async () => {
+test("an advance of 24 months renews a thousand subscriptions without the ledger", async () => {
   const own = await world.sandbox();
   const { id } = await world.subscribe(own, { start_date: "2026-03-03" });
   await addMany(system, id, 999, { days: [3, 30], zones: ["Europe/Paris", "America/New_York"] });

@@ -1,4 +1,7 @@
-/** Usage reported while the ledger keeps an end past the renewal date: nothing of after the end is stored or billed. decisions §4. */
+/**
+ * Usage reported while the ledger delays an end past the renewal date: nothing after the end is
+ * stored or billed. END-9.
+ */
 import { beforeAll, expect, test } from "vitest";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
@@ -19,7 +22,7 @@ beforeAll(async () => {
 test.each([
   ["now", "ended"],
   ["period_end", "complete"],
-])("an end with %s that the ledger finishes after the renewal date bills the usage of before", async (when, status) => {
+])("an end with %s, finished after the renewal date, bills its usage", async (when, status) => {
   const own = await world.sandbox({
     usage_allowed: true,
     invoice_create_days: 20,

@@ -1,6 +1,6 @@
 /**
- * The whole service as processes of its own, for tests that speak HTTP: a database, a demo ledger with faults, an API and a
- * worker that can be killed and started again, and organisations in it.
+ * The whole service as separate processes, for tests that speak HTTP: a database, a demo ledger
+ * with faults, an API and a worker that can be killed and started again, and organisations in it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -24,7 +24,7 @@ import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { temporalForTest } from "./temporal.ts";
 
-/** An answer, read to its end. `json` is undefined where the body is no JSON. */
+/** An answer, read to its end. `json` is undefined if the body is no JSON. */
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
@@ -33,7 +33,7 @@ export interface Answered {
   readonly json: any;
 }
 
-/** What a request has beside verb and path. `body` is sent as JSON, or as it is where it is text. */
+/** The optional parts of a request. `body` is sent as JSON, or unchanged if it is text. */
 export interface Asked {
   readonly key?: string;
   readonly idempotencyKey?: string;
@@ -62,17 +62,23 @@ export interface TestSystem {
   readonly demoUrl: string;
   readonly databaseUrl: string;
   readonly temporal: { readonly address: string; readonly namespace: string };
-  /** For looking into the database. */
+  /** For reads of the database. */
   readonly pool: pg.Pool;
   readonly api: TestProcess;
   readonly worker: TestProcess;
-  /** Makes an organisation with plans, charges and customers (`demo-catalogue.ts`); `changes` are columns of organisations. */
+  /**
+   * Creates an organisation with plans, charges and customers (`demo-catalogue.ts`); `changes` are
+   * columns of organisations.
+   */
   organisation(
     settings?: Partial<DemoOrganisation>,
     changes?: Record<string, unknown>,
   ): Promise<MadeOrganisation>;
   ask(verb: string, path: string, asked?: Asked): Promise<Answered>;
-  /** A call of the application's side over Connect: `PlanService/CreatePlan`, or a full path where it begins with a slash. */
+  /**
+   * Calls the admin API over Connect: `PlanService/CreatePlan`, or a full path if it begins with a
+   * slash.
+   */
   askAdmin(method: string, asked?: Asked): Promise<Answered>;
   /** The value of a new operator's token. */
   operator(role?: OperatorRole, name?: string): Promise<string>;
@@ -85,7 +91,7 @@ export interface TestSystem {
   ): Promise<readonly { readonly number: string; readonly status: string }[]>;
   /** The calls that a tenant's ledger took, and those that it turned away by a limit. */
   ledgerCalls(tenantId: string): Promise<CallCounts>;
-  /** Stops and starts the demo ledger, on the same port and with the same books. */
+  /** Stops and starts the demo ledger, on the same port and with the same documents. */
   stopLedger(): Promise<void>;
   startLedger(): Promise<void>;
   stop(): Promise<void>;
@@ -94,20 +100,29 @@ export interface TestSystem {
 /** What a system starts with. The rate limit is high unless a test is about it. */
 export interface SystemSettings {
   readonly env?: NodeJS.ProcessEnv;
-  /** The demo ledger's limits of calls, where they are not the generous ones. */
+  /** The demo ledger's limits of calls, generous by default. */
   readonly limits?: Partial<DemoLimits>;
   /** Processes that are not started at first. */
   readonly without?: readonly ("api" | "worker")[];
 }
 
-/** How long anything that comes by itself is waited for: a loaded machine with two cores is slow, and schedules start once a minute. */
+/**
+ * How long anything that comes by itself is waited for: a loaded machine with two cores is slow,
+ * and schedules start once a minute.
+ */
 const patienceMs = 100_000;
 
-/** Most of what is waited for comes within a second: after it is looked for less often, since looking takes time from others. */
+/**
+ * Most conditions hold within a second. After that the poll is rarer, because it takes processor
+ * time from others.
+ */
 const [hasteMs, longMs] = [1_000, 5_000];
 const [soonMs, laterMs, rarelyMs] = [25, 100, 250];
 
-/** Waits until the condition holds, looking often, or every so many milliseconds; fails with `what` after 100 seconds. */
+/**
+ * Waits until the condition holds, polling often, or every so many milliseconds. Fails with `what`
+ * at the time limit.
+ */
 export async function until<T>(
   what: string | (() => string),
   look: () => Promise<T | false | null | undefined>,
@@ -129,7 +144,7 @@ function pauseAfter(passedMs: number): number {
   return passedMs < longMs ? laterMs : rarelyMs;
 }
 
-/** Starts a system of its own. */
+/** Starts a new system. */
 export async function startSystem(settings: SystemSettings = {}): Promise<TestSystem> {
   const database = await freshDatabase();
   const temporal = await temporalForTest();
@@ -247,7 +262,8 @@ async function addOperator(pool: pg.Pool, role: OperatorRole, name: string): Pro
     role,
   ]);
   await pool.query(
-    "INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ($1, $2, 'Test', $3, $4)",
+    `INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint)
+      VALUES ($1, $2, 'Test', $3, $4)`,
     [newId(), operatorId, hash, hint],
   );
   return value;
