@@ -236,7 +236,7 @@ describe("changes of units while the ledger takes, puts off or closes amendments
   });
 
   it("are measured from the invoice once an amendment is closed", () => {
-    const world = begin(stateOf({ today: "2026-06-20", invoices: [raised()], renewalInvoice: {} }));
+    const world = begin(stateOf({ today: "2026-06-20", invoices: [issued()], renewalInvoice: {} }));
     make(world, { units: 6, document: "amend", prorate: false, outcome: "closed" });
     make(world, { units: 10, document: "separate", prorate: true, outcome: "done" });
     expect(formatDecimal(world.billed)).toBe("0.0000");

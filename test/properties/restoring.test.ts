@@ -189,13 +189,13 @@ function take(
       const after = end(life, step.request, step.removable);
       if (after === null) return { life, model, done: null };
       // Refused half-way: the renewal invoice comes back as by a restoration.
-      const isRaisedAgain =
+      const isIssuedAgain =
         after.subscription === life.subscription && after.papers.length > life.papers.length;
-      const known = isRaisedAgain ? opened(after, restored(life, after, model)) : model;
+      const known = isIssuedAgain ? opened(after, restored(life, after, model)) : model;
       return {
         life: after,
         model: known,
-        done: isRaisedAgain ? "go on" : `end ${step.request.when}`,
+        done: isIssuedAgain ? "go on" : `end ${step.request.when}`,
       };
     }
     case "restore": {

@@ -417,7 +417,7 @@ describe("the process's own zone", () => {
     const { afterChange, changeTo, dueOver, issued, stateOf } = await import("${folder}test/domain/subscriptions/billing-state-builder.ts");
     const { decideUnitsChange } = await import("${folder}src/domain/subscriptions/change-units.ts");
     let state = stateOf({ startDate: "2023-12-31", index: 0, today: "2024-01-20", invoices:
-      [raised({ periodIndex: 0 })] });
+      [issued({ periodIndex: 0 })] });
     const print = (value) => console.log(JSON.stringify(value, (_, one) => (typeof one === "bigint"
       ? String(one) : one)));
     const days = ["2024-01-31", "2024-02-29", "2024-03-10", "2024-03-31", "2024-10-27",
