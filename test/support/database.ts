@@ -7,6 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { inject } from "vitest";
 import { withDatabase } from "../../src/store/database/migrate.ts";
+import { allow } from "./slowness.ts";
 
 /**
  * A database that holds the migrated schema and nothing else. `drop` ends its connections and
@@ -18,7 +19,7 @@ export interface FreshDatabase {
 }
 
 /** A copy waits for another copy of the template; each takes some tens of milliseconds. */
-const busyLimitMs = 60_000;
+const busyLimitMs = allow(12_000);
 
 /** Creates an empty, migrated database; any number of files may do so at once. */
 export async function freshDatabase(): Promise<FreshDatabase> {

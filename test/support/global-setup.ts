@@ -41,7 +41,7 @@ const defaultLongHistory = 4_096;
  * Runs that go on in a new one are the same at any length, and at the default one they take a
  * minute each.
  */
-const ownLongHistory = 512;
+const ownLongHistory = 192;
 
 /**
  * Called by vitest before the first file; what it returns is called after the last, also when tests

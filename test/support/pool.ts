@@ -4,12 +4,13 @@
  */
 import type pg from "pg";
 import { createPool } from "../../src/store/database/pool.ts";
+import { allow } from "./slowness.ts";
 
 /**
  * The service answers after three seconds that its database cannot be reached; a test would depend
  * on the machine's speed.
  */
-const connectTimeoutMs = 20_000;
+const connectTimeoutMs = allow(4_000);
 
 /** A pool like the service's, with a longer connection time limit. */
 export function testPool(databaseUrl: string, size: number, name = "test"): pg.Pool {

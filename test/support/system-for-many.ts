@@ -34,15 +34,15 @@ async function start(): Promise<TestSystem> {
   });
   return {
     ...system,
-    api: onlyToLookAt(system.api),
-    worker: onlyToLookAt(system.worker),
+    api: readOnly(system.api),
+    worker: readOnly(system.worker),
     stop: async () => undefined,
   };
 }
 
-function onlyToLookAt({ output, exited }: TestProcess): TestProcess {
+function readOnly({ output, exited, isRunning }: TestProcess): TestProcess {
   const refuse = async (): Promise<never> => {
     throw new Error("other files use this process: start a system of your own");
   };
-  return { start: refuse, kill: refuse, stop: refuse, exited, output };
+  return { start: refuse, kill: refuse, stop: refuse, exited, isRunning, output };
 }

@@ -2,9 +2,7 @@
  * The whole service as separate processes, for tests that speak HTTP: a database, a demo ledger
  * with faults, an API and a worker that can be killed and started again, and organisations in it.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import type { CallCounts, DemoLimits } from "../../src/dev/demo-ledger/api/limits.ts";
@@ -19,40 +17,16 @@ import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import { generateOperatorToken } from "../../src/transport/rpc/api-key.ts";
 import type { OperatorRole } from "../../src/transport/rpc/caller.ts";
+import { type Answered, type Asked, ask, askUntilPosted } from "./answer.ts";
 import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
+import { type TestProcess, testProcess } from "./process.ts";
 import { temporalForTest } from "./temporal.ts";
 
-/** An answer, read to its end. `json` is undefined if the body is no JSON. */
-export interface Answered {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into by tests
-  readonly json: any;
-}
-
-/** The optional parts of a request. `body` is sent as JSON, or unchanged if it is text. */
-export interface Asked {
-  readonly key?: string;
-  readonly idempotencyKey?: string;
-  readonly body?: unknown;
-  readonly headers?: Record<string, string>;
-}
-
-/** A process that can be ended in either way and started again, with other settings if wanted. */
-export interface TestProcess {
-  start(env?: NodeJS.ProcessEnv): Promise<void>;
-  /** SIGKILL; returns once it is gone. */
-  kill(): Promise<void>;
-  /** SIGTERM; returns once it is gone. */
-  stop(): Promise<void>;
-  /** Resolves when the running process ends by itself. */
-  exited(): Promise<void>;
-  /** Everything that it wrote since its last start. */
-  output(): string;
-}
+export type { Answered, Asked } from "./answer.ts";
+export type { TestProcess } from "./process.ts";
+export { until } from "./until.ts";
 
 /** The service under test. */
 export interface TestSystem {
@@ -74,6 +48,10 @@ export interface TestSystem {
     settings?: Partial<DemoOrganisation>,
     changes?: Record<string, unknown>,
   ): Promise<MadeOrganisation>;
+  /**
+   * Sends a request over REST. While the ledger and the worker run without faults, a slow machine
+   * does not show in the documents of the answer (`askUntilPosted`).
+   */
   ask(verb: string, path: string, asked?: Asked): Promise<Answered>;
   /**
    * Calls the admin API over Connect: `PlanService/CreatePlan`, or a full path if it begins with a
@@ -106,44 +84,6 @@ export interface SystemSettings {
   readonly without?: readonly ("api" | "worker")[];
 }
 
-/**
- * How long anything that comes by itself is waited for: a loaded machine with two cores is slow,
- * and schedules start once a minute.
- */
-const patienceMs = 100_000;
-
-/**
- * Most conditions hold within a second. After that the poll is rarer, because it takes processor
- * time from others.
- */
-const [hasteMs, longMs] = [1_000, 5_000];
-const [soonMs, laterMs, rarelyMs] = [25, 100, 250];
-
-/**
- * Waits until the condition holds, polling often, or every so many milliseconds. Fails with `what`
- * at the time limit.
- */
-export async function until<T>(
-  what: string | (() => string),
-  look: () => Promise<T | false | null | undefined>,
-  everyMs?: number,
-): Promise<T> {
-  const began = performance.now();
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    const passedMs = performance.now() - began;
-    if (passedMs > patienceMs)
-      throw new Error(`waited in vain until ${typeof what === "string" ? what : what()}`);
-    await wait(everyMs ?? pauseAfter(passedMs));
-  }
-}
-
-function pauseAfter(passedMs: number): number {
-  if (passedMs < hasteMs) return soonMs;
-  return passedMs < longMs ? laterMs : rarelyMs;
-}
-
 /** Starts a new system. */
 export async function startSystem(settings: SystemSettings = {}): Promise<TestSystem> {
   const database = await freshDatabase();
@@ -153,6 +93,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   const startLedger = () =>
     startDemoLedger({ databaseUrl: database.url, port: ledgerPort, faults: true, limits });
   let ledger: Awaited<ReturnType<typeof startLedger>> | null = await startLedger();
+  let hasFaults = false;
   const demoUrl = ledger.url;
   const secretKey = randomBytes(32);
   const apiPort = await freePort();
@@ -213,14 +154,23 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
       }
       return made;
     },
-    ask: (verb, path, asked) => ask(`${baseUrl}${path}`, verb, asked),
+    ask: (verb, path, asked) =>
+      ledger !== null && !hasFaults && worker.isRunning()
+        ? askUntilPosted(baseUrl, verb, path, asked)
+        : ask(`${baseUrl}${path}`, verb, asked),
     askAdmin: (method, asked) => {
       const path = method.startsWith("/") ? method : `/billing.admin.v1.${method}`;
       return ask(`${adminUrl}${path}`, "POST", { body: {}, ...asked });
     },
     operator: (role = "owner", name = role) => addOperator(pool, role, name),
-    fault: async (fault) => void (await admin("POST", "faults", fault)),
-    clearFaults: async () => void (await admin("DELETE", "faults")),
+    fault: async (fault) => {
+      hasFaults = true;
+      await admin("POST", "faults", fault);
+    },
+    clearFaults: async () => {
+      await admin("DELETE", "faults");
+      hasFaults = false;
+    },
     ledgerInvoices: async (tenantId) => {
       const { rows } = await pool.query<{ number: string; status: string }>(
         "SELECT number, status FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number",
@@ -267,81 +217,4 @@ async function addOperator(pool: pg.Pool, role: OperatorRole, name: string): Pro
     [newId(), operatorId, hash, hint],
   );
   return value;
-}
-
-async function ask(url: string, verb: string, asked: Asked = {}): Promise<Answered> {
-  const headers = new Headers(asked.headers);
-  if (asked.key !== undefined) headers.set("Authorization", `Bearer ${asked.key}`);
-  if (asked.idempotencyKey !== undefined) headers.set("Idempotency-Key", asked.idempotencyKey);
-  const body =
-    asked.body === undefined || typeof asked.body === "string"
-      ? asked.body
-      : JSON.stringify(asked.body);
-  if (body !== undefined && !headers.has("Content-Type"))
-    headers.set("Content-Type", "application/json");
-  const answer = await fetch(url, {
-    method: verb,
-    headers,
-    ...(body === undefined ? {} : { body }),
-  });
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, text, json: parse(text) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Characters that are shown of what a process wrote that ended by itself. */
-const lastWords = 4_000;
-
-function testProcess(
-  script: string,
-  base: NodeJS.ProcessEnv,
-  isReady: (output: string) => Promise<boolean>,
-): TestProcess {
-  const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
-  let child: ChildProcess | null = null;
-  let gone: Promise<void> = Promise.resolve();
-  let output = "";
-  let isAsked = false;
-  const end = async (signal: NodeJS.Signals) => {
-    isAsked = true;
-    child?.kill(signal);
-    await gone;
-  };
-  return {
-    start: async (env = {}) => {
-      output = "";
-      isAsked = false;
-      const own = spawn(process.execPath, [path], {
-        env: { ...base, ...env },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      child = own;
-      for (const stream of [own.stdout, own.stderr])
-        stream.on("data", (chunk) => (output += String(chunk)));
-      // What then is waited for in vain would not say why.
-      own.once("exit", (code) => {
-        if (code !== null && child === own && !isAsked)
-          console.error(`${script} ended with ${code}: ${output.slice(-lastWords)}`);
-      });
-      // Not its exit: what it wrote last may come after that.
-      gone = new Promise((resolve) => own.once("close", () => resolve()));
-      const isUp = async () => {
-        if (own.exitCode !== null)
-          throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
-        return isReady(output).catch(() => false);
-      };
-      await until(() => `${script} is ready: ${output}`, isUp);
-    },
-    kill: () => end("SIGKILL"),
-    stop: () => end("SIGTERM"),
-    exited: () => gone,
-    output: () => output,
-  };
 }
