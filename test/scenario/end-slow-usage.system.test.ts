@@ -2,7 +2,8 @@
  * Usage reported while the ledger delays an end past the renewal date: nothing after the end is
  * stored or billed. END-9.
  */
-import { beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectBilledOnce } from "./billed-once.ts";
@@ -12,12 +13,16 @@ import { addMeter, type UsageWorld, usageEvent, usageWorld } from "./usage-world
 
 let system: TestSystem;
 let world: LifeWorld & UsageWorld;
+let runs: BillingRuns;
 
 beforeAll(async () => {
   system = await sharedSystem();
+  runs = await billingRuns(system);
   const ask = checkedAsk(system);
   world = { ...lifeWorld(system, ask), ...usageWorld(ask) };
 });
+
+afterAll(() => runs?.close());
 
 test.each([
   ["now", "ended"],
@@ -49,6 +54,7 @@ test.each([
   const verdicts = ["created", "after_subscription_end", "after_subscription_end"];
   expect(await world.verdicts(own, [before, ...after])).toEqual(verdicts);
   expect(await ending).toMatchObject({ end_date: "2026-05-01" });
+  await runs.untilDone(own.organisationId);
   await until(
     "its last usage is billed",
     async () => (await world.told(own, id))[0] === "INV-0003 usage approved",

@@ -49,8 +49,8 @@ export interface TestSystem {
     changes?: Record<string, unknown>,
   ): Promise<MadeOrganisation>;
   /**
-   * Sends a request over REST. While the ledger and the worker run without faults, a slow machine
-   * does not show in the documents of the answer (`askUntilPosted`).
+   * Sends a request over REST. While the ledger and the worker run, a slow machine does not show in
+   * the documents of the answer (`askUntilPosted`).
    */
   ask(verb: string, path: string, asked?: Asked): Promise<Answered>;
   /**
@@ -93,7 +93,6 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   const startLedger = () =>
     startDemoLedger({ databaseUrl: database.url, port: ledgerPort, faults: true, limits });
   let ledger: Awaited<ReturnType<typeof startLedger>> | null = await startLedger();
-  let hasFaults = false;
   const demoUrl = ledger.url;
   const secretKey = randomBytes(32);
   const apiPort = await freePort();
@@ -155,7 +154,7 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
       return made;
     },
     ask: (verb, path, asked) =>
-      ledger !== null && !hasFaults && worker.isRunning()
+      ledger !== null && worker.isRunning()
         ? askUntilPosted(baseUrl, verb, path, asked)
         : ask(`${baseUrl}${path}`, verb, asked),
     askAdmin: (method, asked) => {
@@ -163,14 +162,8 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
       return ask(`${adminUrl}${path}`, "POST", { body: {}, ...asked });
     },
     operator: (role = "owner", name = role) => addOperator(pool, role, name),
-    fault: async (fault) => {
-      hasFaults = true;
-      await admin("POST", "faults", fault);
-    },
-    clearFaults: async () => {
-      await admin("DELETE", "faults");
-      hasFaults = false;
-    },
+    fault: async (fault) => void (await admin("POST", "faults", fault)),
+    clearFaults: async () => void (await admin("DELETE", "faults")),
     ledgerInvoices: async (tenantId) => {
       const { rows } = await pool.query<{ number: string; status: string }>(
         "SELECT number, status FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number",
