@@ -1,4 +1,7 @@
-/** The contract of the application's side: every method has a role, reads need the least, and secrets are marked. decisions §8. */
+/**
+ * The contract of the admin API: every method has a role, reads need the least, and secrets are
+ * marked. ADMIN-1, ADMIN-3.
+ */
 import { getOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { field as fieldOption } from "../../src/gen/proto/billing/options/v1/options_pb.ts";
@@ -23,8 +26,8 @@ const owners = [
   "OperatorService/RevokeOperatorToken",
 ].map((name) => `billing.admin.v1.${name}`);
 
-describe("the contract of the application's side", () => {
-  test("gives every method a role: the least to reads, owner to operators and credentials, admin to the rest", () => {
+describe("the contract of the admin API", () => {
+  test("gives every method a role: reads the least, owner for credentials, else admin", () => {
     expect(operations.length).toBeGreaterThan(35);
     for (const { name, scope, method } of operations) {
       const isRead = /^(Get|List|Check)/.test(method.name);

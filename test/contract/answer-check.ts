@@ -1,6 +1,7 @@
 /**
- * Holds an answer of the API against the OpenAPI document: status, headers and body. A member that the document does not
- * know is a fault here, although the published schemas are open for members to come.
+ * Holds an answer of the API against the OpenAPI document: status, headers and body. A member that
+ * the document does not know is a fault here, although the published schemas are open for members
+ * to come.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,8 +25,8 @@ export interface Answer {
 }
 
 /**
- * What is wrong with an answer of the operation at `verb` and `path` (its template, `/v1/plans/{id}`), one line for each
- * fault; empty where the document says exactly what came.
+ * The faults of an answer of the operation at `verb` and `path` (its template, `/v1/plans/{id}`),
+ * one line for each; empty if the answer is as documented.
  */
 export function answerFaults(verb: string, path: string, answer: Answer): string[] {
   const operation = at(document, "paths", path, verb.toLowerCase());
@@ -64,7 +65,7 @@ function headerFaults(response: Json, { headers, body }: Answer): string[] {
 
 const anything: Json = {};
 
-/** Headers are text: where the document says a number, the text must be one. */
+/** Headers are text: if the document says a number, the text must be one. */
 function valueFaults(name: string, header: Json, value: string | undefined): string[] {
   if (value === undefined) return [];
   const schema = at(header, "schema") ?? anything;
@@ -80,7 +81,10 @@ function bodyFaults(response: Json, body: unknown): string[] {
 
 const closedSchemas = new WeakMap<Json, Json>();
 
-/** Every answer of an operation is held against the same object, which is closed, and compiled, once. */
+/**
+ * Every answer of an operation is held against the same object, which is closed, and compiled,
+ * once.
+ */
 function closedOnce(schema: Json): Json {
   const known = closedSchemas.get(schema) ?? closed(schema);
   closedSchemas.set(schema, known);
@@ -95,7 +99,7 @@ const ajv = new Ajv2020({
 });
 addFormats.default(ajv);
 
-/** By the schema, and by its text: many answers have schemas of their own that say the same. */
+/** By the schema and by its text: many answers have separate schemas with the same text. */
 const validators = new WeakMap<Json, ValidateFunction>();
 const validatorsByText = new Map<string, ValidateFunction>();
 
@@ -116,7 +120,10 @@ function compile(schema: Json): ValidateFunction {
   return validate;
 }
 
-/** The schema with every reference resolved and every object closed. No message of the contract holds itself. */
+/**
+ * The schema with every reference resolved and every object closed. No message of the contract
+ * holds itself.
+ */
 export function closed(schema: Json): Json {
   if (typeof schema.$ref === "string") return closed(resolve(schema.$ref));
   if (Array.isArray(schema.anyOf))
@@ -130,14 +137,17 @@ export function closed(schema: Json): Json {
   return { ...schema, properties: Object.fromEntries(properties), additionalProperties: false };
 }
 
-/** The object that a reference into the document (`#/components/schemas/Plan`) names. Throws where there is none. */
+/**
+ * The object that a reference into the document (`#/components/schemas/Plan`) names. Throws if
+ * there is none.
+ */
 export function resolve(reference: string): Json {
   const found = at(document, ...reference.slice("#/".length).split("/"));
   if (found === undefined) throw new Error(`${reference} names nothing`);
   return found;
 }
 
-/** The object at a path of member names, `undefined` where there is none. */
+/** The object at a path of member names, or `undefined`. */
 export function at(value: Json, ...names: readonly string[]): Json | undefined {
   let here: unknown = value;
   for (const name of names) {

@@ -20,7 +20,7 @@ afterAll(() => rmSync(clone, { recursive: true, force: true }));
 /** Runs the buf of this repository, which a clean clone does not have yet. */
 const build = () => tryProgram(root, "buf", ["build", clone]);
 
-test("buf build fails in a clean clone by the name of the command that it needs, and works after it", () => {
+test("buf build fails in a clean clone, names the command, and works after it", () => {
   const before = build();
   expect(before.status).not.toBe(0);
   expect(before.stderr.trim().split("\n")).toEqual([expect.stringContaining("npm-run-gen")]);

@@ -1,4 +1,7 @@
-/** The manual's example of creating a subscription is one that the service would take, and its answer the one it would give. */
+/**
+ * The manual's example of creating a subscription is one that the service would take, and its
+ * answer the one it would give.
+ */
 import { expect, test } from "vitest";
 import { demoCharges, demoPlans } from "../../src/dev/local-stack/demo-catalogue.ts";
 import { type CivilDate, civilDate, todayIn } from "../../src/domain/calendar/civil-date.ts";
@@ -13,7 +16,10 @@ const response = at(operation, "responses", "201", "content", "application/json"
 const invoice = at(response, "invoice") ?? {};
 const lines = invoice.lines as readonly Json[];
 
-/** What the service decides on the example request, at the instant of the example answer, with the first data's catalogue. */
+/**
+ * What the service decides on the example request, at the instant of the example answer, with the
+ * first data's catalogue.
+ */
 function decided(): CreationDecision {
   const now = new Date(String(response.created));
   const currency = String(response.currency);
@@ -57,7 +63,7 @@ function decided(): CreationDecision {
   );
 }
 
-test("the example request has nothing that would be refused on another day, and is taken", () => {
+test("the example request is valid on any day, and is accepted", () => {
   expect(Object.keys(request).sort()).toEqual(
     ["charges", "customer_code", "invoice_reference", "label", "plan_code", "units"].sort(),
   );
@@ -68,7 +74,7 @@ test("the example request has nothing that would be refused on another day, and 
   expect(() => decided()).not.toThrow();
 });
 
-test("the example answer says of the subscription what the service decides on the example request", () => {
+test("the example answer has the subscription that the service decides on the request", () => {
   const { subscription } = decided();
   expect(response).toMatchObject({
     customer_code: request.customer_code,
@@ -89,7 +95,7 @@ test("the example answer says of the subscription what the service decides on th
   });
 });
 
-test("the example answer's invoice has the lines, texts, prices and dates that the service writes", () => {
+test("the example answer's invoice has the lines, prices and dates of the service", () => {
   const draft = decided().invoice;
   expect(invoice).toMatchObject({
     type: draft?.type,
@@ -138,7 +144,7 @@ test("the example answer is dated by the day of its own time zone", () => {
   expect(civilDate(String(invoice.issue_date))).toBe(day);
 });
 
-test("the example of creating a customer does not import one at the same time", () => {
+test("the example of create customer does not also import one", () => {
   const content = at(
     document,
     "paths",
@@ -151,7 +157,7 @@ test("the example of creating a customer does not import one at the same time", 
   expect(at(content ?? {}, "example")).not.toHaveProperty("ledger_contact_id");
 });
 
-test("the manual tells of the refusals that a creation meets by its values alone", () => {
+test("the manual names the refusals of a creation that depend on values alone", () => {
   const properties =
     at(document, "components", "schemas", "CreateSubscriptionRequest", "properties") ?? {};
   const words = (name: string) => at(properties, name)?.description;
@@ -160,7 +166,7 @@ test("the manual tells of the refusals that a creation meets by its values alone
   expect(words("end_after_cycles")).toMatch(/`invalid_parameter`.*9999/);
 });
 
-test("the manual tells how to go on where the ledger's answer about a new customer was lost", () => {
+test("the manual says how to continue after a lost answer about a new customer", () => {
   const words = at(document, "paths", "/v1/customers", "post")?.description;
   expect(words).toMatch(
     /`502 ledger_unavailable`.*may still be made\. Retry with the same `Idempotency-Key`.*`code`/,

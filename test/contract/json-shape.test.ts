@@ -1,4 +1,7 @@
-/** What the descriptors say about JSON: names, words of enums, nullability, and the HTTP side of a method. */
+/**
+ * What the descriptors say about JSON: names, words of enums, nullability, and the HTTP side of a
+ * method.
+ */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { PlanType, PlanTypeSchema } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";
@@ -37,7 +40,7 @@ function field(message: DescMessage, name: string): DescField {
   return found;
 }
 
-test("an enum value is its name without the prefix, in lower case, and read back only in exactly that form", () => {
+test("an enum value is its name without prefix in lower case, and is read only so", () => {
   expect(enumJsonNames(PlanTypeSchema)).toEqual([
     "flat_fee",
     "per_unit",
@@ -52,7 +55,7 @@ test("an enum value is its name without the prefix, in lower case, and read back
   expect(enumJsonNames(DocumentStatusSchema)).toContain("not_in_external");
 });
 
-test("options of a field are told apart", () => {
+test("options of a field are distinguished", () => {
   expect(jsonName(field(SubscriptionSchema, "cancel_at_period_end"))).toBe("cancel_at_period_end");
   expect(isNullable(field(SubscriptionSchema, "end_date"))).toBe(true);
   expect(isNullable(field(SubscriptionSchema, "start_date"))).toBe(false);
@@ -66,7 +69,7 @@ test("options of a field are told apart", () => {
   expect(isCommaSeparated(field(ListInvoicesRequestSchema, "status"))).toBe(true);
 });
 
-test("a nullable member has null among its types in the document, and no other member has", () => {
+test("a nullable member has null among its types in the document, and no other has", () => {
   const properties = at(document, "components", "schemas", "Subscription", "properties") ?? {};
   for (const member of SubscriptionSchema.fields) {
     const type = at(properties, member.name)?.type;
@@ -77,7 +80,7 @@ test("a nullable member has null among its types in the document, and no other m
   }
 });
 
-test("the fields of a request travel in the path, the body or the query, each in one of them", () => {
+test("a request's fields travel in exactly one of path, body and query", () => {
   const route = httpRoute(SubscriptionService.method.changeUnits);
   expect(route).toEqual({
     verb: "POST",
@@ -98,6 +101,6 @@ test("the fields of a request travel in the path, the body or the query, each in
   ]);
 });
 
-test("a method of another's protocol is no operation", () => {
+test("a method of a third-party protocol is no operation", () => {
   expect(describedOperation(Health.method.check)).toBeNull();
 });

@@ -16,7 +16,7 @@ test("no schema is an allOf, in which openapi-generator loses null", () => {
   expect(JSON.stringify(document)).not.toContain('"allOf"');
 });
 
-test("CreatedSubscription lists the members of Subscription and invoice, and keeps null", () => {
+test("CreatedSubscription has the members of Subscription and invoice with null", () => {
   const members = Object.keys(at(schemas, "Subscription", "properties") ?? {});
   const own = resolve(String(created.$ref));
   expect(Object.keys(at(own, "properties") ?? {})).toEqual([...members, "invoice"]);
@@ -80,7 +80,7 @@ test("a usage event is one type that takes exactly one of meter and meter_code",
   }
 });
 
-test("a date or an instant has no limits of a text, which clients would apply to an object", () => {
+test("a date or an instant has no text limits, which clients would apply to an object", () => {
   const dates = [
     ...JSON.stringify(document).matchAll(/\{[^{}]*"format":"date(?:-time)?"[^{}]*\}/g),
   ].map(([text]) => text);

@@ -1,4 +1,7 @@
-/** The OpenAPI document is valid by an independent judge, complete, and true to its own examples. */
+/**
+ * The OpenAPI document is valid for an independent validator, complete, and true to its own
+ * examples.
+ */
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";
@@ -48,7 +51,7 @@ describe("the OpenAPI document", () => {
     );
   });
 
-  test("gives every operation an id of its own", () => {
+  test("gives every operation a unique id", () => {
     const ids = operations.map(({ object }) => object.operationId);
     expect(new Set(ids).size).toBe(ids.length);
   });
@@ -80,7 +83,7 @@ describe.each(named)("%s", (_name, { verb, path, object }) => {
     expect(object.security).toHaveLength(1);
   });
 
-  test("has an example of its success that its own schema accepts, closed to unknown members", () => {
+  test("has a success example that its own schema accepts, closed to unknown members", () => {
     for (const [status, response] of responses.filter(([code]) => code < "300")) {
       const body = at(response as Json, "content", "application/json")?.example;
       expect(
@@ -89,7 +92,7 @@ describe.each(named)("%s", (_name, { verb, path, object }) => {
     }
   });
 
-  test("has examples of its failures that the error schema accepts, each under its own status", () => {
+  test("has examples of its failures that the error schema accepts, by status", () => {
     const failures = responses.filter(([code]) => code >= "300");
     expect(failures.map(([code]) => code)).toEqual(
       expect.arrayContaining(["401", "404", "422", "429", "500", "502"]),
@@ -101,7 +104,7 @@ describe.each(named)("%s", (_name, { verb, path, object }) => {
         const body = resolve((example as { $ref: string }).$ref).value;
         const headers = headersOf(code);
         expect(answerFaults(verb, path, { status: Number(status), headers, body })).toEqual([]);
-        // Each of these headers is told, and is missed where it is not there.
+        // Each of these headers is documented, and its absence is found.
         for (const name of Object.keys(headers)) {
           const { [name]: _, ...others } = headers;
           const faults = answerFaults(verb, path, {
@@ -119,7 +122,7 @@ describe.each(named)("%s", (_name, { verb, path, object }) => {
     }
   });
 
-  test("tells of a bad key, a full minute and an unreachable database with the header that the client needs", () => {
+  test("has the headers of a bad key, a full minute and an unreachable database", () => {
     const headersAt = (status: string) =>
       Object.keys(at(object, "responses", status, "headers") ?? {});
     expect(headersAt("401")).toEqual(["Request-Id", "WWW-Authenticate"]);

@@ -1,4 +1,7 @@
-/** The contract has the operations of the specification, with its paths, scopes and idempotency rules. */
+/**
+ * The contract has the operations of the specification, with its paths, scopes and idempotency
+ * rules.
+ */
 import { join } from "node:path";
 import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
@@ -8,7 +11,9 @@ import { contractRegistry } from "../../tools/openapi/write.ts";
 import { at, document } from "./answer-check.ts";
 import { methods } from "./methods.ts";
 
-/** Spec: Endpoints, Summary; the retrieve paths beside it: decisions, section 3. `null`: any valid key. */
+/**
+ * The operations of the public API with their scopes. `null`: any valid key. ACCESS-3, ACCESS-4.
+ */
 const specified: Readonly<Record<string, string | null>> = {
   "GET /v1/organisation": null,
   "GET /v1/customers": "customers:read",
@@ -52,7 +57,7 @@ describe("the contract", () => {
     }
   });
 
-  test("takes an idempotency key on every POST, needs it to create a subscription, and ignores it on reads", () => {
+  test("takes an idempotency key on every POST, and requires it for a subscription", () => {
     for (const { shape } of shapes) {
       const required = shape?.http.verb === "POST" && shape.http.path === "/v1/subscriptions";
       const expected = required ? "required" : shape?.http.verb === "POST" ? "optional" : "none";
@@ -60,7 +65,7 @@ describe("the contract", () => {
     }
   });
 
-  test("answers 201 to creations, 200 to all else, and 207 to a batch of usage with rejected events", () => {
+  test("answers 201 to creations, 207 to partly rejected usage, and 200 to the rest", () => {
     const created = shapes
       .filter(({ shape }) => shape?.successStatus === 201)
       .map(({ shape }) => shape?.http.path);
@@ -74,7 +79,7 @@ describe("the contract", () => {
     ).toBe(true);
   });
 
-  test("takes an absent body as an empty one only when it restores", () => {
+  test("takes an absent body as an empty one only for a restoration", () => {
     const optional = shapes
       .filter(({ shape }) => shape?.bodyOptional)
       .map(({ method }) => method.name);

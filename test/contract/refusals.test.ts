@@ -1,4 +1,4 @@
-/** The table of refusals says what the specification and the decisions say, and nothing else. */
+/** The table of refusals has exactly the codes of the rules. REQUEST-15. */
 import { getOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";
@@ -10,7 +10,7 @@ import { adminMethods, methods } from "./methods.ts";
 
 type Row = readonly [status: number, type: string, codes: readonly string[]];
 
-/** Spec: Errors. */
+/** The codes of the public API. REQUEST-15. */
 const specified: readonly Row[] = [
   [401, "authentication_error", ["invalid_api_key"]],
   [403, "permission_error", ["insufficient_scope"]],
@@ -41,7 +41,7 @@ const specified: readonly Row[] = [
   [500, "api_error", ["internal_error"]],
 ];
 
-/** Decisions: sections 1 and 2. */
+/** Codes that are added to them. REQUEST-14, USAGE-5. */
 const decided: readonly Row[] = [
   [404, "not_found", ["invoice_not_found", "charge_not_found"]],
   [409, "conflict", ["customer_code_taken", "ledger_contact_name_taken"]],
@@ -67,7 +67,7 @@ const decided: readonly Row[] = [
   [502, "api_error", ["ledger_unavailable", "temporarily_unavailable"]],
 ];
 
-/** What only the application's side answers. Decisions: section 8. */
+/** Codes of the admin API only. ADMIN-1. */
 const administrative: readonly Row[] = [
   [401, "authentication_error", ["invalid_operator_token"]],
   [403, "permission_error", ["insufficient_role"]],
@@ -95,14 +95,14 @@ const administrative: readonly Row[] = [
   [422, "invalid_request_error", ["ledger_refused"]],
 ];
 
-/** What is answered of a meter on the application's side, and told of one usage event publicly. Decisions: section 8. */
+/** Codes of a meter in the admin API, and of one usage event in the public one. USAGE-5. */
 const ofMeters: readonly Row[] = [
   [404, "not_found", ["meter_not_found"]],
   [422, "invalid_request_error", ["meter_inactive"]],
 ];
 
 describe("the table of refusals", () => {
-  test("has every code of the specification and the decisions with its status and type, and no other", () => {
+  test("has every code of the rules with its status and type, and no other", () => {
     const expected = [...specified, ...decided, ...administrative, ...ofMeters].flatMap(
       ([status, type, codes]) => codes.map((code) => [code, { status, type }] as const),
     );
@@ -113,7 +113,7 @@ describe("the table of refusals", () => {
     expect(actual).toHaveLength(expected.length);
   });
 
-  test("has the Connect code of each status that the decisions name", () => {
+  test("has the Connect code of each status", () => {
     const connect: Readonly<Record<number, readonly string[]>> = {
       401: ["unauthenticated"],
       403: ["permission_denied"],
@@ -131,19 +131,19 @@ describe("the table of refusals", () => {
     expect(refusals.ledger_accounts_not_mapped.connect).toBe("failed_precondition");
   });
 
-  test("holds every code that an operation of the contract names", () => {
+  test("has every code that an operation of the contract names", () => {
     const named = methods.flatMap((method) => describedOperation(method)?.refusals ?? []);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((code) => !(code in refusals))).toEqual([]);
   });
 
-  test("tells no code of the application's side in the public document", () => {
+  test("shows no code of the admin API in the public document", () => {
     const own = administrative.flatMap(([, , codes]) => codes);
     const told = JSON.stringify(document);
     expect(own.filter((code) => told.includes(code))).toEqual([]);
   });
 
-  test("holds every code that an operation of the application's side names", () => {
+  test("has every code that an operation of the admin API names", () => {
     const named = adminMethods.flatMap((method) => getOption(method, operationOption).refusals);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((code) => !(code in refusals))).toEqual([]);

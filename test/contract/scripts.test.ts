@@ -1,4 +1,4 @@
-/** Generated code is not committed, so every script that needs it makes it first. */
+/** Generated code is not committed, so every script that needs it generates it first. */
 import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, test } from "vitest";
@@ -12,14 +12,22 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 
 const makesIt = /^npm run --silent gen && /;
 
-/** What reads generated code or the third-party protos without a program of ours that imports them. */
+/**
+ * What reads generated code or the third-party protos without a program of ours that imports them.
+ */
 const readers = /(^|&& )(tsc|vitest|buf lint)\b|proto-breaking/;
 
-/** A module that is imported for more than its types, at the start or on the way, or a file that is read. */
+/**
+ * A module that is imported for more than its types, at the start or on the way, or a file that is
+ * read.
+ */
 const imported =
   /^(?!import type)(?:import|export|} from)[^;]*?"(\.[^"]+)";|(?:import|new URL)\("(\.[^"]+)"(?:, import\.meta\.url)?\)/gm;
 
-/** Every file of ours that `path` imports, directly or not, as it is written: generated files are told by their path. */
+/**
+ * Every one of our files that `path` imports, directly or not, as it is written: generated files
+ * are recognised by their path.
+ */
 function importsOf(path: string, seen = new Set<string>()): Set<string> {
   if (seen.has(path)) return seen;
   seen.add(path);
@@ -37,7 +45,7 @@ function needsGenerated(command: string): boolean {
   return readers.test(command);
 }
 
-test("every script that needs generated code makes it first", () => {
+test("every script that needs generated code generates it first", () => {
   const needing = Object.entries(scripts).filter(
     ([name, command]) => name !== "gen" && needsGenerated(command),
   );
@@ -61,7 +69,7 @@ test("a script that runs a server becomes it, so that a signal to npm ends the s
     expect(scripts[name]).toMatch(/&& exec node \S+$/);
 });
 
-test("what `npm run verify` calls are scripts, each of which makes its own generated code", () => {
+test("scripts called by `npm run verify` each generate their own code", () => {
   const callsOf = (command = "") =>
     [...command.matchAll(/npm run --silent (\S+)/g)].map(([, name = ""]) => name);
   expect(callsOf(scripts.verify)).toEqual(["check", "test:unit"]);

@@ -4,7 +4,7 @@ import { countTests } from "../../tools/test-summary.ts";
 
 const passed = { status: "passed" };
 
-test("counts passed and failed tests over all files", () => {
+test("the summary counts passed and failed tests over all files", () => {
   const report = {
     testResults: [
       { status: "passed", assertionResults: [passed, passed] },
@@ -14,7 +14,7 @@ test("counts passed and failed tests over all files", () => {
   expect(countTests(report)).toEqual({ passed: 3, failed: 1 });
 });
 
-test("counts a file that broke before its tests ran, and every skipped test, as a failure", () => {
+test("the summary counts a broken file and every skipped test as a failure", () => {
   const broken = { testResults: [{ status: "failed", assertionResults: [] }] };
   const skipped = {
     testResults: [{ status: "passed", assertionResults: [passed, { status: "pending" }] }],

@@ -1,4 +1,4 @@
-/** The protos of others that are laid beside ours say what their packages say. */
+/** The third-party protos in this repository equal those of their packages. */
 import { join } from "node:path";
 import type { DescField } from "@bufbuild/protobuf";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
@@ -9,7 +9,10 @@ import { contractRegistry } from "../../tools/openapi/write.ts";
 
 const registry = contractRegistry(join(import.meta.dirname, "../.."));
 
-/** What decides how fields are read from the wire and named in options, by number: their order means nothing. */
+/**
+ * What decides how fields are read from the wire and named in options, by number: their order means
+ * nothing.
+ */
 function wire(fields: readonly DescField[]): unknown[] {
   return fields
     .toSorted((left, right) => left.number - right.number)
@@ -23,7 +26,7 @@ function wire(fields: readonly DescField[]): unknown[] {
     ]);
 }
 
-test("the printed validate.proto has the fields of the package's descriptor, message by message", () => {
+test("the printed validate.proto has the fields of the package's descriptor", () => {
   expect(file_buf_validate_validate.messages.length).toBeGreaterThan(20);
   for (const message of file_buf_validate_validate.messages) {
     expect(wire(registry.getMessage(message.typeName)?.fields ?? [])).toEqual(wire(message.fields));
@@ -39,7 +42,7 @@ test("the printed validate.proto has the fields of the package's descriptor, mes
   }
 });
 
-test("reflection has the names that clients ask for, old and new", () => {
+test("reflection has the names that clients use, old and new", () => {
   expect(ServerReflection.typeName).toBe("grpc.reflection.v1.ServerReflection");
   expect(ServerReflectionAlpha.typeName).toBe("grpc.reflection.v1alpha.ServerReflection");
   expect(ServerReflection.method.serverReflectionInfo.methodKind).toBe("bidi_streaming");

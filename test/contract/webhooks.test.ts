@@ -1,4 +1,7 @@
-/** The document describes what endpoints are sent: every kind of event, with the object's own schema, true to what is sent. */
+/**
+ * The document describes what endpoints are sent: every kind of event, with the object's own
+ * schema, true to what is sent.
+ */
 import { describe, expect, test } from "vitest";
 import {
   type EventType,
@@ -33,7 +36,7 @@ describe.each([...eventTypes, testEventType] as const)("%s", (type:
   | typeof testEventType) => {
   const { schema, example } = contentOf(type);
 
-  test("has an example that its own schema accepts, closed to unknown members, and no other kind's does", () => {
+  test("has an example that only its own schema accepts, closed to unknown members", () => {
     expect(schemaFaults(closed(schema), example)).toEqual([]);
     expect(schemaFaults(closed(schema), { ...example, type: "other" })).not.toEqual([]);
     expect(
@@ -56,7 +59,7 @@ describe.each([...eventTypes, testEventType] as const)("%s", (type:
     expect(body).toBe(JSON.stringify(example));
   });
 
-  test("is described, carries the signature and no key, and says how it is answered", () => {
+  test("is described, with its signature and answers, and has no key", () => {
     const post = at(webhooks, type, "post") ?? {};
     expect(post.description).toMatch(/\w\.$/);
     expect(post.security).toEqual([]);
@@ -67,7 +70,7 @@ describe.each([...eventTypes, testEventType] as const)("%s", (type:
   });
 });
 
-test("the object is that of its retrieval, by the same schema", () => {
+test("has the object of its retrieval, by the same schema", () => {
   const names = {
     customer: "Customer",
     subscription: "Subscription",

@@ -1,6 +1,6 @@
 /**
- * What happens in the ledger between our look at an invoice and our write to it: the write is held there, by order, until the books have
- * been changed by somebody else. Facts: facts-ledger sections 5.4 and 5.5.
+ * Changes in the ledger between our read of an invoice and our write to it: the demo ledger holds
+ * the write until someone has changed the document. LEDGER-3, UNITS-8.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -10,7 +10,10 @@ import type { Json } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { synced } from "./books.ts";
 
-/** A held write is let go as soon as the books were changed: both are for a machine that stands still for seconds. */
+/**
+ * A held write is released as soon as the document is changed. The limit is for a machine that
+ * stands still for seconds.
+ */
 const callSeconds = 20;
 const heldMs = 15_000;
 
@@ -26,7 +29,10 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-/** Has the ledger wait before it writes to this invoice, which was looked at by then, and changes something in its books meanwhile. */
+/**
+ * Makes the ledger wait before it writes to this invoice, which was read before, and changes its
+ * document meanwhile.
+ */
 async function meanwhile(
   own: MadeOrganisation,
   invoice: Json,
@@ -47,7 +53,9 @@ async function meanwhile(
 const pays = (own: MadeOrganisation, invoice: Json) =>
   meanwhile(own, invoice, () => world.pay(own, invoice, "5.00"));
 
-/** An organisation on 16 April, its subscription of 1 April and the invoices of it, newest first. */
+/**
+ * An organisation on 16 April, its subscription of 1 April and the invoices of it, newest first.
+ */
 async function subscribed(settings: Record<string, unknown>) {
   const own = await world.sandbox(settings);
   await world.setClock(own, "2026-04-16");
@@ -57,7 +65,7 @@ async function subscribed(settings: Record<string, unknown>) {
 
 // One after the other: each waits until no fault is left, and takes back all.
 describe("an amendment", () => {
-  test("of an invoice that is paid meanwhile leaves it, and its charge is on one of its own", async () => {
+  test("of an invoice paid after our read leaves it and bills a separate invoice", async () => {
     const { own, id, invoices } = await subscribed({
       invoice_create_days: 20,
       first_invoice_status: "approved",
@@ -86,7 +94,7 @@ describe("an amendment", () => {
 });
 
 describe("a creation", () => {
-  test("for a customer who is made inactive meanwhile is refused", async () => {
+  test("for a customer archived after our read is refused", async () => {
     const own = await world.sandbox({});
     await world.setClock(own, "2026-04-16");
     const operator = await system.pool.connect();
@@ -102,7 +110,8 @@ describe("a creation", () => {
       });
       await until("the write waits for the customer", async () => {
         const waiting = `SELECT FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock' AND position('FROM organisations o' IN query) > 0`;
+          WHERE datname = current_database() AND wait_event_type = 'Lock'
+            AND position('FROM organisations o' IN query) > 0`;
         return (await system.pool.query(waiting)).rowCount === 1;
       });
       await operator.query("COMMIT");
@@ -116,7 +125,7 @@ describe("a creation", () => {
 });
 
 describe("a removal", () => {
-  test("of an invoice that is paid meanwhile leaves it with what is due of it, and the end goes on", async () => {
+  test("of an invoice paid after our read leaves it, and the end continues", async () => {
     const { own, id, invoices } = await subscribed({ first_invoice_status: "approved" });
     const [first] = invoices;
     const end = () => world.ended(own, id, { when: "now", void_approved_invoices: true });
@@ -128,14 +137,14 @@ describe("a removal", () => {
     expect(shown).toMatchObject({ id: first.id, status: "approved", amount_due: "115.0000" });
   });
 
-  test("of a draft that is approved meanwhile voids it", async () => {
+  test("of a draft approved after our read voids it", async () => {
     const { own, id, invoices } = await subscribed({
       invoice_create_days: 20,
       first_invoice_status: "draft",
     });
     const [renewal] = invoices;
-    const approve =
-      "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = 'INV-0002'";
+    const approve = `UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1
+        AND number = 'INV-0002'`;
     const approves = () =>
       meanwhile(own, renewal, () => system.pool.query(approve, [own.tenantId]));
     const [ended] = await Promise.all([world.ended(own, id, now), approves()]);
@@ -144,7 +153,7 @@ describe("a removal", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("of the renewal invoice that is paid meanwhile refuses the end", async () => {
+  test("of a renewal invoice paid after our read refuses the end", async () => {
     const { own, id, invoices } = await subscribed({
       invoice_create_days: 20,
       first_invoice_status: "approved",

@@ -1,4 +1,7 @@
-/** A worker killed at every step of billing, the database lost under it, Temporal out of its reach: each period once, and all of them. */
+/**
+ * A worker killed at every step of billing, the database lost under it, Temporal out of its reach:
+ * each period once, and all of them.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
@@ -24,10 +27,13 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** The months that are due, beside the first. */
+/** The due months after the first. */
 const monthsDue = 3;
 
-/** A sandbox with three subscriptions since April, all in the ledger, and a clock that then stands three months on. */
+/**
+ * A sandbox with three subscriptions since April, all in the ledger, and a clock that then stands
+ * three months on.
+ */
 async function missedMonths(): Promise<{
   readonly organisation: MadeOrganisation;
   moveOn(): Promise<void>;
@@ -47,12 +53,17 @@ async function missedMonths(): Promise<{
   };
 }
 
-/** Every month of every subscription has one invoice, in order, which is in the ledger once, and nothing is parked. */
+/**
+ * Every month of every subscription has one invoice, in order, which is in the ledger once, and
+ * nothing is parked.
+ */
 async function expectEachMonthOnce({ organisationId, tenantId }: MadeOrganisation): Promise<void> {
   await allSettled(system, organisationId);
   const { rows } = await system.pool.query(
-    `SELECT s.parked_until, s.renewal_date, (SELECT array_agg(i.period_start::text ORDER BY i.seq) FROM invoices i
-        WHERE i.organisation_id = $1 AND i.subscription_id = s.id AND i.ledger_invoice_id IS NOT NULL) AS starts
+    `SELECT s.parked_until, s.renewal_date, (SELECT array_agg(i.period_start::text ORDER BY i.seq)
+      FROM invoices i
+        WHERE i.organisation_id = $1 AND i.subscription_id = s.id
+          AND i.ledger_invoice_id IS NOT NULL) AS starts
       FROM subscriptions s WHERE s.organisation_id = $1`,
     [organisationId],
   );
@@ -69,12 +80,12 @@ async function expectEachMonthOnce({ organisationId, tenantId }: MadeOrganisatio
   expect(books).toHaveLength(3 * (1 + monthsDue));
 }
 
-describe("a worker killed at a step leaves nothing undone and nothing done twice:", () => {
+describe("a billing worker killed at a step bills every period once:", () => {
   test.each(billingCrashPoints)("%s", async (point) => {
     const { organisation, moveOn } = await missedMonths();
     await system.worker.stop();
     await moveOn();
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await runs.start();
     await system.worker.exited();
@@ -84,7 +95,7 @@ describe("a worker killed at a step leaves nothing undone and nothing done twice
   });
 });
 
-test("a worker that is asked to end takes nothing new and finishes what it is at: the ledger's answer is saved", async () => {
+test("a worker that gets SIGTERM takes no new work and records the ledger's answer", async () => {
   const { organisationId, tenantId, ...own } = await system.organisation();
   await system.fault({
     kind: "slow_before",
@@ -103,12 +114,13 @@ test("a worker that is asked to end takes nothing new and finishes what it is at
     );
     return rows[0]?.state;
   };
-  // Or there already, where it was not looked at for so long.
+  // Or it is there already, if the machine was slow.
   await until("it is on its way to the ledger", async () =>
     ["sending", "uncertain", "done"].includes(await state()),
   );
   await system.worker.stop();
-  // Whatever came of the call on a slow machine, it was written: by this worker, since there is no other.
+  // Whatever came of the call on a slow machine, it was written: by this worker, since there is no
+  // other.
   expect(await state()).not.toBe("sending");
   expect(system.worker.output()).toMatch(/"msg":"stopped"/);
   await system.worker.start();
@@ -117,7 +129,7 @@ test("a worker that is asked to end takes nothing new and finishes what it is at
   expect(await system.ledgerInvoices(tenantId)).toHaveLength(1);
 });
 
-test("a database that is away when something falls due is waited for", async () => {
+test("the billing run waits for a database that is down when a renewal falls due", async () => {
   const line = await openLine(system.databaseUrl);
   try {
     const { organisation, moveOn } = await missedMonths();
@@ -140,7 +152,10 @@ test("a database that is away when something falls due is waited for", async () 
   }
 });
 
-test("database connections cut under a long billing bill each period once and set nothing aside", async () => {
+/** Several chunks of a billing run, so that connections are cut in the middle. */
+const dueCount = 1_000;
+
+test("the billing run bills each period once while its connections are cut", async () => {
   const { organisationId } = await system.organisation({ timezone: "UTC" });
   const cut = async (more = "") => {
     const { rowCount } = await system.pool.query(
@@ -151,12 +166,14 @@ test("database connections cut under a long billing bill each period once and se
   };
   await inTransaction(system.pool, async (client) => {
     await client.query("SET LOCAL idle_in_transaction_session_timeout = 0");
-    // The numbers of its invoices are waited for: however fast the worker is, the first cut meets it in the middle.
+    // The numbers of its invoices are waited for: however fast the worker is, the first cut meets
+    // it in the middle.
     await client.query(
-      "INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, 'invoice', 1) ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next",
+      `INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, 'invoice', 1)
+        ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next`,
       [organisationId],
     );
-    await addDueSubscriptions(system.pool, organisationId, 3_000);
+    await addDueSubscriptions(system.pool, organisationId, dueCount);
     await runs.start();
     await until(
       "a connection is cut under it",
@@ -169,15 +186,17 @@ test("database connections cut under a long billing bill each period once and se
   }
   await runs.untilDone(organisationId);
   const { rows } = await system.pool.query(
-    `SELECT count(*)::int AS invoices, count(DISTINCT subscription_id)::int AS billed, count(DISTINCT number)::int AS numbers,
-      (SELECT count(*)::int FROM subscriptions WHERE organisation_id = $1 AND parked_attempts > 0) AS parked
+    `SELECT count(*)::int AS invoices, count(DISTINCT subscription_id)::int AS billed,
+      count(DISTINCT number)::int AS numbers,
+      (SELECT count(*)::int FROM subscriptions WHERE organisation_id = $1
+        AND parked_attempts > 0) AS parked
     FROM invoices WHERE organisation_id = $1 AND type = 'renewal'`,
     [organisationId],
   );
-  expect(rows).toEqual([{ invoices: 3_000, billed: 3_000, numbers: 3_000, parked: 0 }]);
+  expect(rows).toEqual([{ invoices: dueCount, billed: dueCount, numbers: dueCount, parked: 0 }]);
 });
 
-test("with Temporal out of a worker's reach nothing is billed, and all of it once that is back", async () => {
+test("the billing run bills once Temporal is back, and nothing before", async () => {
   const { address } = system.temporal;
   const line = await openLine(`http://${address}`);
   try {

@@ -1,10 +1,10 @@
-/** What stands in our database and in the ledger's books after a fault: the two must tell the same story. */
+/** Compares our database with the ledger after a fault: both must have the same documents. */
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { type Post, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
-/** A creation of a subscription of the demo catalogue; `units` tells one from another. */
+/** A creation of a subscription of the demo catalogue; `units` distinguishes requests. */
 export function subscriptionPost(
   organisation: MadeOrganisation,
   idempotencyKey: string,
@@ -27,20 +27,23 @@ export async function allSettled({ pool }: TestSystem, organisationId: string): 
 
 async function isSettled(pool: TestSystem["pool"], organisationId: string): Promise<boolean> {
   const { rows } = await pool.query(
-    "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
+    `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
+      AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1`,
     [organisationId],
   );
   return rows.length === 0;
 }
 
 /**
- * Has the pause of an organisation's connection be over, and waits until nothing waits for the ledger: also what a round that had read of the
- * pause before puts off for its length afterwards.
+ * Ends the pause of an organisation's connection and waits until no job is pending. Includes jobs
+ * that a batch rescheduled because it had read the pause before.
  */
 export async function endPause({ pool }: TestSystem, organisationId: string): Promise<void> {
   const texts = [
-    "UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1 AND paused_until > now()",
-    "UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1 AND state = 'ready' AND not_before > now()",
+    `UPDATE ledger_connections SET paused_until = now() WHERE organisation_id = $1
+      AND paused_until > now()`,
+    `UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1 AND state = 'ready'
+      AND not_before > now()`,
   ];
   await until("all is settled after the pause", async () => {
     for (const text of texts) await pool.query(text, [organisationId]);
@@ -48,7 +51,10 @@ export async function endPause({ pool }: TestSystem, organisationId: string): Pr
   });
 }
 
-/** Holds that there are so many subscriptions, each with one invoice that is in the ledger, and no other document there. */
+/**
+ * Holds that there are so many subscriptions, each with one invoice that is in the ledger, and no
+ * other document there.
+ */
 export async function expectOneDocumentEach(
   system: TestSystem,
   { organisationId, tenantId }: MadeOrganisation,
@@ -60,7 +66,8 @@ export async function expectOneDocumentEach(
     number: string;
     ledger_invoice_id: string;
   }>(
-    "SELECT subscription_id, number, ledger_invoice_id FROM invoices WHERE organisation_id = $1 ORDER BY number",
+    `SELECT subscription_id, number, ledger_invoice_id FROM invoices WHERE organisation_id = $1
+      ORDER BY number`,
     [organisationId],
   );
   const made = await system.pool.query("SELECT id FROM subscriptions WHERE organisation_id = $1", [
@@ -75,8 +82,8 @@ export async function expectOneDocumentEach(
 }
 
 /**
- * A creation whose invoice was in the ledger when it was answered, which this holds: unless its fifteen seconds were over by then, as a machine
- * that takes long for many at once can have it.
+ * Creates a subscription and asserts that its invoice was in the ledger by the answer, unless the
+ * answer's fifteen seconds had passed, as they may on a slow machine. POSTING-4.
  */
 export async function createSynced(system: TestSystem, what: Post): Promise<Answered> {
   const began = performance.now();
@@ -102,7 +109,7 @@ export async function shownInvoice(
 /** What the API shows of an invoice that is in the ledger. */
 export const synced = { status: "draft", ledger: { sync_status: "synced", sync_error: null } };
 
-/** What it shows while the ledger has not decided. decisions §4. */
+/** What the API shows while the ledger has not decided. POSTING-4. */
 export const scheduled = {
   status: "scheduled",
   ledger: {

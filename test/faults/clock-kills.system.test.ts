@@ -1,6 +1,7 @@
 /**
- * A test clock on its way: workers killed at every step and in the middle, a start that was lost, a second advance, and
- * a billing run beside it. Whatever happens, the clock gets there, and each period is billed once.
+ * An advancing test clock: workers killed at every step and in the middle, a lost start, a second
+ * advance, and a concurrent billing run. In every case the clock arrives, and each period is billed
+ * once. CLOCK-1.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clockCrashPoints } from "../../src/crash-points.ts";
@@ -27,7 +28,8 @@ const advancing = { state: "TEST_CLOCK_STATE_ADVANCING", now: "2026-04-01T12:00:
 const arrived = { state: "TEST_CLOCK_STATE_STANDING", now: target };
 
 /**
- * A sandbox on 1 April with subscriptions over the days of March, each of which renews three times until the target.
+ * A sandbox on 1 April with subscriptions over the days of March, each of which renews three times
+ * until the target.
  */
 async function spread(count: number): Promise<MadeOrganisation> {
   const own = await world.sandbox();
@@ -45,11 +47,11 @@ async function asked(own: MadeOrganisation): Promise<void> {
   expect(await world.advance(own, { to: target })).toMatchObject(advancing);
 }
 
-describe("a worker killed at a step of an advance leaves nothing undone and nothing done twice:", () => {
+describe("a worker killed at a step of an advance leaves each period billed once:", () => {
   test.each(clockCrashPoints)("%s", async (point) => {
     const own = await spread(8);
     await asked(own);
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
     await system.worker.start();
@@ -60,13 +62,15 @@ describe("a worker killed at a step of an advance leaves nothing undone and noth
   });
 });
 
-test("a worker killed in the middle is gone on for by the next one, from where the clock was", async () => {
-  const own = await spread(299);
+test("the next worker continues an advance from the clock of a killed one", async () => {
+  const own = await spread(59);
   await inTransaction(system.pool, async (client) => {
     await client.query("SET LOCAL idle_in_transaction_session_timeout = 0");
-    // The clock goes past nothing that somebody else is at: however fast the worker is, it is not there before it is killed.
+    // The clock passes no work that another process holds. So it is not there before the worker is
+    // killed, however fast that is.
     await client.query(
-      "SELECT 1 FROM subscriptions WHERE organisation_id = $1 ORDER BY seq LIMIT 1 FOR NO KEY UPDATE",
+      `SELECT 1 FROM subscriptions WHERE organisation_id = $1 ORDER BY seq LIMIT 1
+        FOR NO KEY UPDATE`,
       [own.organisationId],
     );
     await world.advance(own, { to: target });
@@ -82,24 +86,25 @@ test("a worker killed in the middle is gone on for by the next one, from where t
   await system.worker.start();
   expect(await world.arrived(own)).toMatchObject({
     ...arrived,
-    advance: { performed: 900, invoicesIssued: 900 },
+    advance: { performed: 180, invoicesIssued: 180 },
   });
   await expectEachRenewed(system, own, 3);
 });
 
-test("an advance whose start was lost is begun by the dispatcher", async () => {
+test("the dispatcher begins an advance whose start was lost", async () => {
   const own = await spread(3);
   const { organisationId } = own;
   // What is there when the process dies right after it has written the advance.
   await system.pool.query(
-    "INSERT INTO clock_advances (organisation_id, started_from, target) SELECT id, test_clock, $2 FROM organisations WHERE id = $1",
+    `INSERT INTO clock_advances (organisation_id, started_from, target) SELECT id, test_clock, $2
+      FROM organisations WHERE id = $1`,
     [organisationId, target],
   );
   expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
   await expectEachRenewed(system, own, 3);
 });
 
-test("a second advance while one runs is refused, unless it goes to the same instant", async () => {
+test("a second advance is refused while one runs, unless its instant is the same", async () => {
   const own = await spread(3);
   await asked(own);
   const { organisationId: organisation } = own;
@@ -117,13 +122,13 @@ test("a second advance while one runs is refused, unless it goes to the same ins
   expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
 });
 
-test("while a clock is on its way nobody else performs what is due there", async () => {
+test("the billing run bills nothing of an organisation whose clock advances", async () => {
   const own = await spread(3);
   const { organisationId } = own;
   const isFound = async () =>
     (await findDueOrganisations(system.pool, null, 500)).includes(organisationId);
   await system.worker.stop();
-  // Also where the minute's run has just looked at them.
+  // Even if the minute's run has just read them.
   await system.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE organisation_id = $1", [
     organisationId,
   ]);
@@ -140,7 +145,7 @@ test("while a clock is on its way nobody else performs what is due there", async
   expect((await billChunk(system.pool, organisationId, { isOfClock: true })).taken).toBe(0);
 });
 
-test("what is on its way out is left to its end, and the clock goes past it", async () => {
+test("the clock waits for documents on their way to the ledger, then passes them", async () => {
   const own = await world.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
   const { id } = await world.subscribe(own, { start_date: "2026-03-15" });
   const other = await world.subscribe(own, { start_date: "2026-04-01" });

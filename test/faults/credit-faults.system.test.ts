@@ -1,7 +1,7 @@
 /**
- * Credit notes and their allocations through SIGKILL of the worker at every step, lost answers, and a ledger that is
- * away: one note, and exactly its credit on the right invoices in the ledger's books. Spec: Change units, rule 5;
- * facts-ledger section 5.5.
+ * Credit notes and their allocations through SIGKILL of the worker at every step, lost answers, and
+ * a ledger that is down: one note, and exactly its credit on the right invoices in the ledger.
+ * UNITS-5, DOCUMENT-4, INVARIANT-3.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allocationCrashPoints, postingCrashPoints } from "../../src/crash-points.ts";
@@ -26,14 +26,14 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-/** An organisation whose invoices are made approved. */
+/** An organisation whose invoices are created approved. */
 function addOrganisation(): Promise<MadeOrganisation> {
   return system.organisation({}, { first_invoice_status: "approved" });
 }
 
 /**
- * A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all twice, waiting for the
- * ledger.
+ * A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all
+ * twice, waiting for the ledger.
  */
 async function raiseAll({ organisationId }: MadeOrganisation): Promise<void> {
   const subscriptionId = await addSubscription(system.pool, organisationId);
@@ -81,7 +81,7 @@ async function expectApplied(organisation: MadeOrganisation): Promise<void> {
 
 /** The worker is started so that it dies of the work that waits. */
 async function dieAt(point: string): Promise<void> {
-  // It may die before it has told that it is ready: the start itself is not waited for.
+  // It may die before it reports that it is ready, so its start is not awaited.
   void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
   await system.worker.exited();
 }
@@ -90,20 +90,21 @@ async function dieAt(point: string): Promise<void> {
 async function pay({ tenantId }: MadeOrganisation, amount: string): Promise<void> {
   const text = "SELECT invoice_id FROM demo_ledger.invoices WHERE tenant_id = $1";
   const { rows } = await system.pool.query<{ invoice_id: string }>(text, [tenantId]);
-  const path = `${system.demoUrl}/demo/tenants/${tenantId}/invoices/${rows[0]?.invoice_id}/payments`;
+  const invoices = `${system.demoUrl}/demo/tenants/${tenantId}/invoices`;
+  const path = `${invoices}/${rows[0]?.invoice_id}/payments`;
   const headers = { "content-type": "application/json" };
   const paid = await fetch(path, { method: "POST", headers, body: JSON.stringify({ amount }) });
   expect(paid.status).toBe(200);
 }
 
-test("workers killed at each step, one after the other, make every note and every allocation once, and no more than a payment meanwhile leaves", async () => {
+test("killed workers create every note and allocation once, within the amount due", async () => {
   await system.worker.stop();
   const paid = await addOrganisation();
   await raiseAll(paid);
   await dieAt("allocation_taken");
   await pay(paid, "100");
   const others: MadeOrganisation[] = [];
-  // Each dies of work that nobody had begun; what it leaves undone, the next ones and the last one meet too.
+  // Each worker dies of new work. Later workers also meet what it left undone.
   for (const point of [...postingCrashPoints, ...allocationCrashPoints]) {
     const organisation = await addOrganisation();
     await raiseAll(organisation);
@@ -129,7 +130,7 @@ test("workers killed at each step, one after the other, make every note and ever
   ]);
 });
 
-describe.concurrent("credit whose answers were lost is made and applied once:", () => {
+describe.concurrent("a credit note with lost answers is created and applied once:", () => {
   const notes = "PUT /api.xro/2.0/CreditNotes?";
   const allocations = "/Allocations";
   // The system's calls to the ledger may take two seconds.
@@ -157,7 +158,7 @@ describe.concurrent("credit whose answers were lost is made and applied once:", 
   });
 });
 
-test("a note whose answer was lost, and whose credit a bookkeeper used before it was found again, is credited once", async () => {
+test("a note with a lost answer whose credit was used in the ledger is credited once", async () => {
   // Every fault of the tests before has happened.
   expect((await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as object).toEqual({
     left: 0,
@@ -198,13 +199,13 @@ test("a note whose answer was lost, and whose credit a bookkeeper used before it
   expect(invoices).toMatchObject([{ due: "56.00" }, { due: "52.00" }]);
 });
 
-test("a ledger that is down leaves notes and credit waiting, and both are done once it is back", async () => {
+test("credit notes and allocations wait for a ledger that is down, then are posted", async () => {
   const organisation = await addOrganisation();
   await system.stopLedger();
   await raiseAll(organisation);
   await until("the notes were tried", async () => {
-    const text =
-      "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_credit_note' AND attempts > 0";
+    const text = `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_credit_note'
+        AND attempts > 0`;
     return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
   });
   const shown = await system.ask("GET", "/v1/credit_notes", { key: organisation.apiKey });

@@ -1,6 +1,7 @@
 /**
- * Ends while the ledger loses requests and answers, errs, limits, refuses or is down, and with Temporal or the worker away: they finish by
- * themselves, once, and a repeat with the same key is told what came of it. Facts: facts-ledger sections 5.3 to 5.5.
+ * Ends while the ledger loses requests and answers, fails, limits, refuses or is down, and while
+ * Temporal or the worker is down. Each end finishes once without a client, and a repeat with the
+ * same key gets its outcome. END-4, END-10.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
@@ -40,7 +41,8 @@ async function tryEnd(endable: Endable, key = "the-key", baseUrl = system.baseUr
 /** Waits until the newest end of the subscription is decided; without a request. */
 async function decided({ id }: Endable): Promise<string> {
   return until("the end is decided", async () => {
-    const text = `SELECT o.state FROM ledger_jobs o WHERE o.subscription_id = $1 AND o.kind = 'end_subscription'
+    const text = `SELECT o.state FROM ledger_jobs o WHERE o.subscription_id = $1
+      AND o.kind = 'end_subscription'
       AND o.finished_at IS NOT NULL ORDER BY o.seq DESC LIMIT 1`;
     return (await system.pool.query<{ state: string }>(text, [id])).rows[0]?.state;
   });
@@ -49,7 +51,7 @@ async function decided({ id }: Endable): Promise<string> {
 const write = "POST /api.xro/2.0/Invoices/";
 const read = "GET /api.xro/2.0/Invoices/";
 
-describe.concurrent("an end removes each invoice once where", () => {
+describe.concurrent("an end removes each invoice once if", () => {
   // The system's calls to the ledger may take two seconds.
   test.each([
     ["a request never came", { kind: "drop_before", match: write }],
@@ -86,7 +88,7 @@ describe.concurrent("an end removes each invoice once where", () => {
   });
 });
 
-test("an end that the ledger is too slow for answers 502, goes on by itself, and is told to a repeat with its key", async () => {
+test("an end that outlasts its answer gets 502, and a repeat gets its outcome", async () => {
   const endable = await ends.withThree();
   const { own, id } = endable;
   await system.stopLedger();
@@ -97,7 +99,7 @@ test("an end that the ledger is too slow for answers 502, goes on by itself, and
   );
   expect(tookMs).toBeLessThan(lateAnswerMs);
   expect((await ends.world.subscription(own, id)).status).toBe("active");
-  // Meanwhile: the same key is told so, and no other operation is let in.
+  // Meanwhile the same key answers `request_in_progress`, and no other operation is admitted.
   const again = (await tryEnd(endable)).answer;
   expect(refusalOf(again)).toEqual(refused(409, "request_in_progress"));
   expect(again.headers.get("retry-after")).toBe("2");
@@ -129,7 +131,7 @@ test("an end that the ledger is too slow for answers 502, goes on by itself, and
   expect(await ends.removals(endable)).toEqual(threeRemoved);
 });
 
-test("an end without a key is not told to ask again with one, where the ledger is too slow for it", async () => {
+test("an end without a key is not advised to repeat with it after a 502", async () => {
   const endable = await ends.withThree();
   await system.stopLedger();
   const answer = await ends.world.end(
@@ -147,7 +149,7 @@ test("an end without a key is not told to ask again with one, where the ledger i
   await ends.expectEnded(endable);
 });
 
-test("a limit beyond the answer's time is answered at once, and the end is done when it is over", async () => {
+test("an end beyond a limit of the ledger answers at once and finishes later", async () => {
   const endable = await ends.withThree();
   const { tenantId, organisationId } = endable.own;
   await system.fault({
@@ -170,7 +172,7 @@ test("a limit beyond the answer's time is answered at once, and the end is done 
   await ends.expectEnded(endable);
 });
 
-test("a refusal that no caller was told is told to the repeat with its key, and the next one is a new end", async () => {
+test("a refused end that was answered 502 is reported to the repeat, and only once", async () => {
   const endable = await ends.withThree();
   const { own, id } = endable;
   await system.fault({
@@ -194,8 +196,8 @@ test("a refusal that no caller was told is told to the repeat with its key, and 
   await ends.world.expectEqualBooks(own);
 });
 
-describe("an invoice that is on its way to the ledger", () => {
-  test("is waited for, and then removed there", async () => {
+describe("an end with an invoice on its way to the ledger", () => {
+  test("waits for it and then removes it there", async () => {
     const own = await ends.world.sandbox();
     const slow = {
       kind: "slow_after",
@@ -208,8 +210,8 @@ describe("an invoice that is on its way to the ledger", () => {
     const create = { path: "/v1/subscriptions", key: own.apiKey, idempotencyKey: "create", body };
     const created = postUntilDecided(system.baseUrl, create);
     const id = await until("it is being sent", async () => {
-      const text =
-        "SELECT subscription_id AS id FROM ledger_jobs WHERE organisation_id = $1 AND state <> 'ready'";
+      const text = `SELECT subscription_id AS id FROM ledger_jobs WHERE organisation_id = $1
+          AND state <> 'ready'`;
       return (await system.pool.query<{ id: string }>(text, [own.organisationId])).rows[0]?.id;
     });
     const ended = await postUntilDecided(system.baseUrl, endPost({ own, id }, "the-key"));
@@ -220,7 +222,7 @@ describe("an invoice that is on its way to the ledger", () => {
     expect(await ends.world.books(own)).toEqual(["INV-0001 DELETED"]);
   });
 
-  test("and was never begun to be sent is given up, without the ledger, and never comes there", async () => {
+  test("abandons an invoice that was never sent, without the ledger", async () => {
     const own = await ends.world.sandbox();
     await system.stopLedger();
     const body = { customer_code: "ACME", plan_code: "team", units: 10 };
@@ -238,7 +240,7 @@ describe("an invoice that is on its way to the ledger", () => {
   });
 });
 
-test("with Temporal out of reach an end answers 502 at once, and the dispatcher has it done", async () => {
+test("an end answers 502 at once without Temporal, and the dispatcher finishes it", async () => {
   const endable = await ends.withThree();
   const blind = await startApiProcess(system, {
     TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
@@ -258,7 +260,7 @@ test("with Temporal out of reach an end answers 502 at once, and the dispatcher 
   }
 });
 
-test("without a worker an end answers 502 in its time, and a worker that starts does it", async () => {
+test("an end answers 502 in time without a worker, and the next worker finishes it", async () => {
   const endable = await ends.withThree();
   await system.worker.stop();
   const { answer, tookMs } = await tryEnd(endable);

@@ -1,4 +1,7 @@
-/** SIGKILL between every two steps of an end, in the API and in the worker; then the same request again. Spec: Idempotency; End, rule 4. */
+/**
+ * SIGKILL between every two steps of an end, in the API and in the worker; then the same request
+ * again. END-4, IDEMPOTENCY-2.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -28,7 +31,7 @@ async function retried(endable: Endable): Promise<void> {
   expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([ended.text, "true"]);
 }
 
-describe.concurrent("an API killed at a step leaves a key that works, and everything done once:", () => {
+describe.concurrent("an API killed in an end leaves a usable key and ends once:", () => {
   test.each(ofApi)("an end that removes three invoices at %s", async (point) => {
     const endable = await ends.withThree();
     await dieOf(system, point, endPost(endable, "the-key"));
@@ -39,7 +42,7 @@ describe.concurrent("an API killed at a step leaves a key that works, and everyt
 
   test.each(
     ofApi.filter((point) => point !== "ledger_woken" && !unwritten.includes(point)),
-  )("an end that bills what was deferred at %s", async (point) => {
+  )("an end that bills deferred amounts at %s", async (point) => {
     const endable = await ends.withDeferred();
     // Its only other invoice is a draft: without the option nothing is removed.
     const what = { ...endPost(endable, "the-key"), body: { when: "now" } };
@@ -52,21 +55,21 @@ describe.concurrent("an API killed at a step leaves a key that works, and everyt
   });
 });
 
-test("workers killed at each step, one after the other, end each subscription once after the last one's start", async () => {
+test("workers killed at each step of an end leave each subscription ended once", async () => {
   const endables: Endable[] = [];
   for (const _ of ofWorker) endables.push(await ends.withThree());
   await system.worker.stop();
   const begun: Promise<unknown>[] = [];
-  // Each dies of an end that nobody had begun; what it leaves undone, the next ones and the last one meet too.
+  // Each worker dies of a new end. Later workers also meet what it left undone.
   for (const [index, point] of ofWorker.entries()) {
     const endable = endables[index] as Endable;
     begun.push(post(system.baseUrl, endPost(endable, "the-key")));
     await until("the end waits", async () => {
-      const text =
-        "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription' AND state = 'ready'";
+      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'
+          AND state = 'ready'`;
       return (await system.pool.query(text, [endable.id])).rows.length === 1;
     });
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
   }

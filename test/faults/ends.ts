@@ -1,4 +1,7 @@
-/** Subscriptions with invoices to remove, ends of them as a client asks for them, and what must stand once everything is decided. */
+/**
+ * Subscriptions with invoices to remove, ends of them as a client asks for them, and what must
+ * stand once everything is decided.
+ */
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
@@ -15,13 +18,22 @@ export interface Endable {
 /** Ends and their outcomes over a system. */
 export interface EndsForTest {
   readonly world: LifeWorld;
-  /** With a renewal invoice, a separate change and its first invoice, all drafts in the ledger: three to remove. */
+  /**
+   * With a renewal invoice, a separate change and its first invoice, all drafts in the ledger:
+   * three to remove.
+   */
   withThree(): Promise<Endable>;
   /** With a deferred charge and no renewal invoice: nothing to remove, and something to bill. */
   withDeferred(): Promise<Endable>;
-  /** What its ends did to each invoice, in order. One whose answer was lost, as a slow machine can lose it, is found removed: as if it were answered. */
+  /**
+   * What its ends did to each invoice, in order. One whose answer was lost, as a slow machine can
+   * lose it, is found removed: as if it were answered.
+   */
   removals(endable: Endable): Promise<readonly string[]>;
-  /** Holds that it ended once, with everything removed that was to be, and that the ledger has the same. */
+  /**
+   * Holds that it ended once, with everything removed that was to be, and that the ledger has the
+   * same.
+   */
   expectEnded(endable: Endable): Promise<void>;
 }
 

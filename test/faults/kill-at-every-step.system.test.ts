@@ -1,6 +1,6 @@
 /**
- * SIGKILL between every two steps of a creation, in the API and in the worker; then the same request again. Spec: Idempotency
- * ("a retry after a crash"); facts-ledger section 5.4.
+ * SIGKILL between every two steps of a creation, in the API and in the worker; then the same
+ * request again. IDEMPOTENCY-7, POSTING-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { creationCrashPoints as checkpoints } from "../../src/crash-points.ts";
@@ -39,8 +39,8 @@ async function expectOneCustomer(
   { organisationId, tenantId, apiKey }: MadeOrganisation,
   id: string,
 ): Promise<void> {
-  const text =
-    "SELECT c.id, c.ledger_contact_id FROM customers c WHERE c.organisation_id = $1 AND c.code = 'NEW-1'";
+  const text = `SELECT c.id, c.ledger_contact_id FROM customers c WHERE c.organisation_id = $1
+      AND c.code = 'NEW-1'`;
   const ours = await system.pool.query(text, [organisationId]);
   const { rows } = await system.pool.query(
     "SELECT contact_id FROM demo_ledger.contacts WHERE tenant_id = $1 AND name = $2",
@@ -52,7 +52,7 @@ async function expectOneCustomer(
   expect(shown.json).toMatchObject({ id, ledger_contact_id: rows[0].contact_id });
 }
 
-describe.concurrent("an API killed at a step leaves a key that works, and everything once:", () => {
+describe.concurrent("an API killed in a creation leaves a usable key and one object:", () => {
   test.each(ofApi)("create subscription at %s", async (point) => {
     const organisation = await system.organisation();
     const what = subscriptionPost(organisation, "the-key");
@@ -73,23 +73,23 @@ describe.concurrent("an API killed at a step leaves a key that works, and everyt
   });
 });
 
-test("workers killed at each step, one after the other, settle everything once after the last one's start", async () => {
+test("workers killed at each step of posting leave every document posted once", async () => {
   const rounds = [];
   await system.worker.stop();
-  // Each dies of creations that nobody had begun; what it leaves undone, the next ones and the last one meet too.
+  // Each worker dies of new creations. Later workers also meet what it left undone.
   for (const point of ofWorker) {
     const organisation = await system.organisation();
     const subscription = subscriptionPost(organisation, "subscription");
     const customer = customerPost(organisation, "customer");
-    // Both wait before the worker starts, so that one round carries both.
+    // Both are pending before the worker starts, so that one batch carries both.
     const begun = [subscription, customer].map((what) => post(system.baseUrl, what));
     await until("both wait", async () => {
-      const text =
-        "SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1 AND state = 'ready'";
+      const text = `SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1
+          AND state = 'ready'`;
       const { rows } = await system.pool.query(text, [organisation.organisationId]);
       return rows[0].waiting === 2;
     });
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
     rounds.push({ organisation, subscription, customer, begun });

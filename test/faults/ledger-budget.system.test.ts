@@ -1,6 +1,6 @@
 /**
- * The service at a ledger with Xero's own limits: it is never turned away, whatever comes at once, and where its own
- * budget of calls is spent, what nobody waits for waits.
+ * The service at a ledger with Xero's limits: it is never refused by a limit, whatever arrives at
+ * once. When the budget of calls is spent, background work waits first. POSTING-6, XERO-7.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { xeroLimits } from "../../src/dev/demo-ledger/api/limits.ts";
@@ -28,7 +28,7 @@ afterAll(() => system?.stop());
 const create = (organisation: MadeOrganisation, key: string) =>
   postUntilCreated(system.baseUrl, subscriptionPost(organisation, key));
 
-/** Has so many calls of the organisation's minute been made, evenly between so many seconds ago and so many. */
+/** Fills the organisation's minute with so many calls, evenly between two ages in seconds. */
 async function spend(
   { organisationId }: MadeOrganisation,
   count: number,
@@ -37,16 +37,18 @@ async function spend(
 ): Promise<void> {
   await system.pool.query(
     `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at)
-      SELECT $1, array_agg(now() - ($3::float8 - n * ($3 - $4::float8) / $2::int) * interval '1 second'), '{}', '{}', now() - $4::float8 * interval '1 second'
+      SELECT $1, array_agg(now() - ($3::float8 - n * ($3 - $4::float8) / $2::int) * interval
+        '1 second'), '{}', '{}', now() - $4::float8 * interval '1 second'
       FROM generate_series(1, $2::int) n`,
     [organisationId, count, from, to],
   );
 }
 
-/** A minute passes for all calls so far, as far as the budget and what it put off know. */
+/** Lets a minute pass for all earlier calls, for the budget and for what it rescheduled. */
 async function letMinutePass({ organisationId }: MadeOrganisation): Promise<void> {
   const texts = [
-    `UPDATE ledger_budgets SET calls = ARRAY(SELECT made - interval '1 minute' FROM unnest(calls) AS made),
+    `UPDATE ledger_budgets SET calls = ARRAY(SELECT made - interval '1 minute'
+      FROM unnest(calls) AS made),
       granted_at = granted_at - interval '1 minute' WHERE organisation_id = $1`,
     "UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1 AND state = 'ready'",
   ];
@@ -54,8 +56,8 @@ async function letMinutePass({ organisationId }: MadeOrganisation): Promise<void
 }
 
 async function waiting({ organisationId }: MadeOrganisation): Promise<number> {
-  const text =
-    "SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1 AND state IN ('ready', 'sending', 'uncertain')";
+  const text = `SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1
+      AND state IN ('ready', 'sending', 'uncertain')`;
   return (
     (await system.pool.query<{ waiting: number }>(text, [organisationId])).rows[0]?.waiting ?? 0
   );
@@ -67,8 +69,8 @@ async function pauseOf({ organisationId }: MadeOrganisation): Promise<unknown> {
     ?.paused_until;
 }
 
-describe("two hundred creations at once", () => {
-  test("are settled without a call turned away", async () => {
+describe("two hundred concurrent creations", () => {
+  test("are posted without a call refused by a limit", async () => {
     const organisation = await system.organisation();
     const began = performance.now();
     const posts = Array.from({ length: 200 }, (_, index) =>
@@ -82,7 +84,7 @@ describe("two hundred creations at once", () => {
     expect(taken).toBeLessThan(Math.max(60, 30 + (performance.now() - began) / 1_000));
   });
 
-  test("gather in few calls where half of the minute is spent", async () => {
+  test("are batched in few calls if half of the minute is spent", async () => {
     const organisation = await system.organisation();
     const { taken: before } = await system.ledgerCalls(organisation.tenantId);
     await spend(organisation, 31, 20, 1);
@@ -93,12 +95,13 @@ describe("two hundred creations at once", () => {
     await expectOneDocumentEach(system, organisation, 200);
     const { taken, turnedAway } = await system.ledgerCalls(organisation.tenantId);
     expect(turnedAway).toBe(0);
-    // A machine that takes long for as many requests sends them in as many more calls as it has time for.
+    // A machine that takes long for as many requests sends them in as many more calls as it has
+    // time for.
     expect(taken - before).toBeLessThanOrEqual(Math.max(15, (performance.now() - began) / 1_000));
   });
 });
 
-test("what nobody waits for waits for the budget, and a caller's document goes at once", async () => {
+test("background posting waits for the budget while a caller's document is posted", async () => {
   const organisation = await system.organisation();
   const { taken: before } = await system.ledgerCalls(organisation.tenantId);
   // Nothing of it is over before a slow machine has come to what follows.
@@ -122,11 +125,12 @@ test("what nobody waits for waits for the budget, and a caller's document goes a
   expect(await pauseOf(organisation)).toBeNull();
   const { taken, turnedAway } = await system.ledgerCalls(organisation.tenantId);
   expect(turnedAway).toBe(0);
-  // Two calls hold the rest; a round that came as the minute had passed for some of them only sends these by themselves.
+  // Two calls are reserved. A batch that came when the minute had passed for only some of them
+  // sends only these.
   expect(taken - before).toBeLessThanOrEqual(1 + 2 + 2);
 });
 
-test("a ledger that is slow is asked by several calls at once, and each document is made once", async () => {
+test("a slow ledger gets several concurrent calls and each document once", async () => {
   const organisation = await system.organisation();
   const { tenantId, organisationId } = organisation;
   const slow = {
@@ -147,7 +151,7 @@ test("a ledger that is slow is asked by several calls at once, and each document
   expect((await system.ledgerCalls(tenantId)).turnedAway).toBe(0);
 });
 
-test("a caller for whom there is no call in time is answered at once, and the document is settled by itself", async () => {
+test("a caller without a call in time is answered at once, and posting continues", async () => {
   const organisation = await system.organisation();
   const { taken: before } = await system.ledgerCalls(organisation.tenantId);
   await spend(organisation, 60, 20, 8);

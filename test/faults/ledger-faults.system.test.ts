@@ -1,4 +1,7 @@
-/** The ledger loses requests and answers, errs, limits and refuses: still one document, or a reason that is told. Facts-ledger 5.5. */
+/**
+ * The ledger loses requests and answers, fails, limits and refuses: still one document, or a reason
+ * in the answer. POSTING-2, POSTING-4.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
@@ -29,7 +32,7 @@ async function create(
   return postUntilCreated(system.baseUrl, subscriptionPost(organisation, idempotencyKey, units));
 }
 
-/** How often the ledger was asked to make documents, by the faults that it had ready for it. */
+/** How often the ledger was called to create documents, by the faults that it had prepared. */
 async function faultsLeft(): Promise<number> {
   const answer = await fetch(`${system.demoUrl}/demo/faults`);
   const { left } = (await answer.json()) as { left: number };
@@ -74,8 +77,8 @@ describe.concurrent("an invoice whose answer was lost is in the ledger once:", (
   });
 });
 
-describe.concurrent("a refusal of the ledger is told with its reason:", () => {
-  test("the number is taken by an invoice of somebody else", async () => {
+describe.concurrent("a refusal of the ledger is in the answer with its reason:", () => {
+  test("the number belongs to an invoice of someone else", async () => {
     const organisation = await system.organisation();
     await create(organisation);
     await system.pool.query(
@@ -107,7 +110,7 @@ describe.concurrent("a refusal of the ledger is told with its reason:", () => {
   });
 });
 
-test("a limit of the ledger is waited for, without a call meanwhile, and then everything is settled", async () => {
+test("posting waits out a limit of the ledger without a call, then completes", async () => {
   const organisation = await system.organisation();
   const refusals = {
     kind: "rate_limit",
@@ -127,7 +130,7 @@ test("a limit of the ledger is waited for, without a call meanwhile, and then ev
   await expectOneDocumentEach(system, organisation, 8);
 });
 
-test("a limit beyond the answer's time is answered at once, and settled when it is over", async () => {
+test("a creation beyond a limit of the ledger answers at once and is posted later", async () => {
   const organisation = await system.organisation();
   const refusal = {
     kind: "rate_limit",
@@ -141,7 +144,8 @@ test("a limit beyond the answer's time is answered at once, and settled when it 
   expect(performance.now() - started).toBeLessThan(promptAnswerMs);
   for (const { json } of [first, second]) expect(json.invoice).toMatchObject(scheduled);
   const { rows } = await system.pool.query(
-    "SELECT paused_reason, paused_until > now() + interval '50 minutes' AS is_paused FROM ledger_connections WHERE organisation_id = $1",
+    `SELECT paused_reason, paused_until > now() + interval '50 minutes' AS is_paused
+      FROM ledger_connections WHERE organisation_id = $1`,
     [organisation.organisationId],
   );
   expect(rows).toEqual([{ paused_reason: "day limit", is_paused: true }]);
@@ -149,7 +153,7 @@ test("a limit beyond the answer's time is answered at once, and settled when it 
   await expectOneDocumentEach(system, organisation, 2);
 });
 
-test("a ledger that is down leaves the invoice scheduled, and it is settled once it is back", async () => {
+test("an invoice is scheduled while the ledger is down, and posted afterwards", async () => {
   const organisation = await system.organisation();
   await system.stopLedger();
   const started = performance.now();

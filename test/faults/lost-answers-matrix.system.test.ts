@@ -1,7 +1,8 @@
 /**
- * The cells of "writes to the ledger × what goes wrong with them" that no other file holds: after each the ledger has exactly the right
- * documents and ours say the truth. Writes: contact, invoice, credit note, allocation. The other cells: ledger-faults, units-ledger-faults,
- * end-faults, end-removals, between-look-and-write, and allocate-credit under activities. Facts: facts-ledger sections 5.4 and 5.5.
+ * The cells of "writes to the ledger × faults" that no other file has: after each the ledger has
+ * exactly the right documents, and ours are true. Writes: contact, invoice, credit note,
+ * allocation. The other cells: ledger-faults, units-ledger-faults, end-faults, end-removals,
+ * between-look-and-write, and allocate-credit under activities. LEDGER-2, POSTING-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -40,7 +41,8 @@ const puts = {
   allocation: "/Allocations",
 } as const;
 
-// The system's calls to the ledger may take two seconds, and what was lost is looked for two seconds after that.
+// The system's calls to the ledger may take two seconds, and a lost document is looked up two
+// seconds later.
 const cutBefore = ["the request never came", { kind: "drop_before" }] as const;
 const cutAfter = ["the answer was cut off", { kind: "drop_after" }] as const;
 const tooLate = [
@@ -56,7 +58,10 @@ const internal = [
   { kind: "status", status: 500, body: "{}" },
 ] as const;
 
-/** Has the first request lost, or its answer (`isDone`), and the first look-ups; something is done in the books before one succeeds. */
+/**
+ * Loses the first request, or its answer (`isDone`), and the first look-ups. `work` changes the
+ * ledger before one succeeds.
+ */
 async function whileLost<T>(
   own: MadeOrganisation,
   {
@@ -80,8 +85,8 @@ async function whileLost<T>(
 }
 
 /**
- * Waits until all is settled and the ledger has answered. What was sent first comes to the ledger with the same idempotency
- * key as what was sent since: it is given the answer of that, and does nothing.
+ * Waits until every job is decided and the ledger has answered. The first request reaches the
+ * ledger with the idempotency key of a later one: it gets that answer and does nothing.
  */
 async function lateOneDone(
   { organisationId, tenantId }: MadeOrganisation,
@@ -89,14 +94,15 @@ async function lateOneDone(
 ): Promise<void> {
   await allSettled(system, organisationId);
   await until("the ledger has answered", async () => {
-    const text = `SELECT 1 FROM demo_ledger.idempotency k JOIN demo_ledger.tenants t USING (client_id)
+    const text = `SELECT 1 FROM demo_ledger.idempotency k
+      JOIN demo_ledger.tenants t USING (client_id)
         JOIN ledger_jobs o ON o.organisation_id = $2 AND o.kind = $3 AND o.state = 'done'
         WHERE t.tenant_id = $1 AND k.status IS NOT NULL`;
     return (await system.pool.query(text, [tenantId, organisationId, kind])).rows.length > 0;
   });
 }
 
-/** Changes what stands in the ledger's books of an organisation, as somebody would there; one row. */
+/** Changes one row of an organisation in the ledger, as a person could. */
 async function alter(
   { tenantId }: MadeOrganisation,
   table: string,
@@ -112,7 +118,8 @@ async function contactsOf({
   tenantId,
 }: MadeOrganisation): Promise<readonly Record<string, unknown>[]> {
   const { rows } = await system.pool.query<Record<string, unknown>>(
-    "SELECT contact_id, name, status FROM demo_ledger.contacts WHERE tenant_id = $1 AND contact_number = 'NEW-1'",
+    `SELECT contact_id, name, status FROM demo_ledger.contacts WHERE tenant_id = $1
+      AND contact_number = 'NEW-1'`,
     [tenantId],
   );
   return rows;
@@ -146,7 +153,7 @@ async function expectCredited(fault: object, lateKind: string | null): Promise<v
   expect(invoices).toEqual([{ number: "INV-0001", status: "AUTHORISED", due: "48.00" }]);
 }
 
-describe.concurrent("a new contact is there once, and its customer leads to it, where", () => {
+describe.concurrent("a new contact exists once, and its customer refers to it, if", () => {
   test.each([cutBefore, cutAfter, tooLate, muchTooLate, internal])("%s", async (what, fault) => {
     const own = await system.organisation();
     await system.fault({ ...fault, match: puts.contact, tenantId: own.tenantId });
@@ -161,8 +168,8 @@ describe.concurrent("a new contact is there once, and its customer leads to it, 
   });
 });
 
-describe.concurrent("in the ledger once is", () => {
-  test("an invoice, where it was done after we had looked for it", async () => {
+describe.concurrent("the ledger has once", () => {
+  test("an invoice that was created after our look-up", async () => {
     const own = await system.organisation();
     await system.fault({ ...muchTooLate[1], match: puts.invoice, tenantId: own.tenantId });
     const created = await postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
@@ -171,14 +178,14 @@ describe.concurrent("in the ledger once is", () => {
     expect(await shownInvoice(system, own, created)).toMatchObject(synced);
   });
 
-  test.each([tooLate, muchTooLate, internal])("a credit note, where %s", async (what, fault) => {
+  test.each([tooLate, muchTooLate, internal])("a credit note if %s", async (what, fault) => {
     await expectCredited(
       { ...fault, match: puts.note },
       what === muchTooLate[0] ? "create_credit_note" : null,
     );
   });
 
-  test.each([muchTooLate, internal])("its credit on an invoice, where %s", async (what, fault) => {
+  test.each([muchTooLate, internal])("its allocation to an invoice if %s", async (what, fault) => {
     await expectCredited(
       { ...fault, match: puts.allocation },
       what === muchTooLate[0] ? "allocate_credit" : null,
@@ -186,7 +193,7 @@ describe.concurrent("in the ledger once is", () => {
   });
 });
 
-describe.concurrent("between a lost answer and the look for it", () => {
+describe.concurrent("between a lost answer and its look-up", () => {
   const contactLost = { put: puts.contact, get: "GET /api.xro/2.0/Contacts/" };
   const invoiceLost = { put: puts.invoice, get: "GET /api.xro/2.0/Invoices?" };
   const noteLost = { put: puts.note, get: "GET /api.xro/2.0/CreditNotes/" };
@@ -195,7 +202,7 @@ describe.concurrent("between a lost answer and the look for it", () => {
   const archive = (own: MadeOrganisation, code = "ACME") =>
     alter(own, "contacts", "status = 'ARCHIVED'", `contact_number = '${code}'`);
 
-  test("somebody's contact takes the customer's code: there is no customer, and no contact of ours", async () => {
+  test("a contact of someone else with the customer's code leaves no customer", async () => {
     const own = await system.organisation();
     const take = () =>
       alter(own, "contacts", "contact_number = 'NEW-1'", "contact_number = 'ACME'");
@@ -207,7 +214,7 @@ describe.concurrent("between a lost answer and the look for it", () => {
     expect(await customersOf(own)).toBe(0);
   });
 
-  test("our contact is archived: there is no customer, the answer says why, and no second contact", async () => {
+  test("an archived contact leaves no customer, a reason, and no second contact", async () => {
     const own = await system.organisation();
     const lost = { ...contactLost, isDone: true };
     const answer = await whileLost(
@@ -222,7 +229,7 @@ describe.concurrent("between a lost answer and the look for it", () => {
     expect(await customersOf(own)).toBe(0);
   });
 
-  test("somebody's invoice takes the number: ours is not in the ledger, and says so", async () => {
+  test("another person's invoice with the number leaves ours unposted with a reason", async () => {
     const own = await system.organisation();
     await postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
     const create = () => postUntilCreated(system.baseUrl, subscriptionPost(own, "second", 11));
@@ -240,7 +247,7 @@ describe.concurrent("between a lost answer and the look for it", () => {
     expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(1);
   });
 
-  test("the contact is archived: the invoice and the note that are not there are refused, with the ledger's words", async () => {
+  test("an archived contact refuses the missing invoice and note with the reason", async () => {
     const [own, credited] = [await system.organisation(), await system.organisation()];
     const create = () => postUntilCreated(system.baseUrl, subscriptionPost(own, "first"));
     const created = await whileLost(own, invoiceLost, create, () => archive(own));
@@ -268,6 +275,6 @@ async function faultsLeft(): Promise<number> {
   ).left;
 }
 
-test("everything that was ordered to go wrong has gone wrong", async () => {
+test("every prepared fault of the ledger has happened", async () => {
   expect(await faultsLeft()).toBe(0);
 });

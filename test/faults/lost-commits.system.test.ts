@@ -1,7 +1,6 @@
 /**
- * The connection to the database is lost in the moment in which a write is done: the answer waits
- * until it is known what became of it, with and without an Idempotency-Key, and nothing is done
- * twice. decisions §1.
+ * The database connection is lost at the moment of a commit. The answer waits until the outcome is
+ * known, with and without an Idempotency-Key, and nothing is done twice. INVARIANT-7.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -62,8 +61,8 @@ async function subscribed(own: MadeOrganisation) {
   };
 }
 
-describe("a write whose connection is lost as it is committed", () => {
-  test("creates one subscription with one invoice, and answers it", async () => {
+describe("a write whose connection is lost at its commit", () => {
+  test("creates one subscription with one invoice and answers it", async () => {
     const own = await system.organisation();
     const answer = await losing("save_creation", subscriptionPost(own, "once"));
     expect(answer?.status).toBe(201);
@@ -74,7 +73,7 @@ describe("a write whose connection is lost as it is committed", () => {
     expect([await countOf("subscriptions", own), await countOf("invoices", own)]).toEqual([1, 1]);
   });
 
-  test("creates one customer with one contact without a key, and answers it", async () => {
+  test("creates one customer with one contact without a key and answers it", async () => {
     const own = await system.organisation({}, { can_create_ledger_contacts: true });
     const before = await countOf("customers", own);
     const { idempotencyKey: _, ...what } = customerPost(own, "");
@@ -84,7 +83,7 @@ describe("a write whose connection is lost as it is committed", () => {
     expect((await countOf("customers", own)) - before).toBe(1);
   });
 
-  test("changes units once without a key, and answers with the invoice that bills it", async () => {
+  test("changes units once without a key and answers with the billing invoice", async () => {
     const own = await system.organisation();
     const { key, path, startDate } = await subscribed(own);
     const body = { units: 12, prorate: true, effective_date: startDate };
@@ -97,7 +96,7 @@ describe("a write whose connection is lost as it is committed", () => {
     expect(await countOf("unit_changes", own)).toBe(1);
   });
 
-  test("ends a subscription whose invoice has to be removed first, once and without a key, and restores it so", async () => {
+  test("ends a subscription with a removal once without a key, and restores it once", async () => {
     const own = await system.organisation();
     const { key, path } = await subscribed(own);
     const body = { when: "now", delete_unsent_invoices: true };
@@ -111,7 +110,7 @@ describe("a write whose connection is lost as it is committed", () => {
     expect([await countOf("restorations", own), await countOf("invoices", own)]).toEqual([1, 2]);
   });
 
-  test("stores usage once, and answers that it is there", async () => {
+  test("stores usage once and answers that it is stored", async () => {
     const own = await system.organisation({}, { usage_allowed: true });
     await addMeter(system.pool, own.organisationId, { code: "calls" });
     const { key, id } = await subscribed(own);
@@ -122,7 +121,7 @@ describe("a write whose connection is lost as it is committed", () => {
     expect(await countOf("usage_events", own)).toBe(1);
   });
 
-  test("is answered 502 where the database stays away for the caller's time, and found by its key afterwards", async () => {
+  test("answers 502 if the database stays down, and its key finds it afterwards", async () => {
     const own = await system.organisation();
     const { key, path } = await subscribed(own);
     const what = { key, path: `${path}/units`, body: { units: 12 }, idempotencyKey: "away" };

@@ -1,8 +1,8 @@
 /**
- * Webhook deliveries have a task queue of their own. No task of a delivery enters the queue of other
+ * Webhook deliveries have a separate task queue. No task of a delivery enters the queue of other
  * work, and requests are answered while every delivery permit is taken and hundreds are pending.
  * The isolation of the queues is what is tested here. Latency, processor time and database
- * connections are not.
+ * connections are not. WEBHOOK-4.
  */
 import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
@@ -30,7 +30,7 @@ let endpoints: readonly MadeEndpoint[];
 
 beforeAll(async () => {
   const key = randomBytes(32);
-  // The endpoints' secrets are encrypted with a key of this test's: the worker's own encrypts
+  // The endpoints' secrets are encrypted with a key of this test; the worker's own key encrypts
   // credentials.
   const env = {
     WEBHOOK_ADDRESSES: "development",
@@ -77,7 +77,7 @@ async function backlog(name: string, taskQueueType: number): Promise<number> {
   return Number(stats?.approximateBacklogCount ?? 0);
 }
 
-test("no task of a delivery stands in the queue of the others", async () => {
+test("deliveries put no task into the queue of other work", async () => {
   const work = createStartWork(client, defaultTaskQueue, () => undefined);
   const waiting = endpoints.values();
   const starter = async () => {
@@ -93,7 +93,7 @@ test("no task of a delivery stands in the queue of the others", async () => {
     expect(await backlog(defaultTaskQueue, kind)).toBe(0);
 });
 
-test("a creation, an amendment and an end are answered while all places of deliveries are taken and hundreds wait", async () => {
+test("requests are answered while every delivery permit is taken and hundreds wait", async () => {
   await system.worker.start();
   await until("all places are taken", async () => receiver.received("/silent").length >= 100);
   const own = await ends.world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
@@ -105,8 +105,8 @@ test("a creation, an amendment and an end are answered while all places of deliv
   const { path, body } = endPost(endable, "beside");
   const ended = await system.ask("POST", path, { key: own.apiKey, idempotencyKey: "beside", body });
   expect(ended.status, ended.text).toBe(200);
-  const text =
-    "SELECT count(*)::int AS waiting FROM webhook_deliveries WHERE state = 'pending' AND attempts = 0";
+  const text = `SELECT count(*)::int AS waiting FROM webhook_deliveries WHERE state = 'pending'
+      AND attempts = 0`;
   const { rows: counts } = await system.pool.query<{ waiting: number }>(text);
   expect(counts[0]?.waiting).toBeGreaterThan(200);
   await ends.expectEnded(endable);

@@ -1,6 +1,7 @@
 /**
- * SIGKILL between every two steps of a restoration, several at once, restorations against ends, and a ledger that loses requests and
- * answers: what an end removed is issued again once, and the ledger's books have the same. Spec: Idempotency.
+ * SIGKILL between every two steps of a restoration, concurrent restorations, restorations against
+ * ends, and a ledger that loses requests and answers: what an end removed is issued again once, and
+ * the ledger has the same documents. RESTORE-3, IDEMPOTENCY-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { restoreCrashPoints as checkpoints } from "../../src/crash-points.ts";
@@ -51,7 +52,10 @@ async function endedWithThree(): Promise<Endable> {
   return endable;
 }
 
-/** Holds that it was restored once, with each of its three invoices issued again once, and that the ledger has the same. */
+/**
+ * Asserts that it was restored once, with each of its three invoices issued again once, and that
+ * the ledger has the same.
+ */
 async function expectRestoredOnce({ own, id }: Endable): Promise<void> {
   await world.expectEqualBooks(own);
   expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
@@ -80,7 +84,7 @@ async function retried(endable: Endable): Promise<void> {
 const ofWorker = checkpoints.filter((point) => point.startsWith("posting_"));
 const ofApi = checkpoints.filter((point) => !ofWorker.includes(point));
 
-describe.concurrent("an API killed at a step leaves a key that works, and everything done once:", () => {
+describe.concurrent("an API killed in a restoration leaves a usable key and restores once:", () => {
   test.each(ofApi)("%s", async (point) => {
     const endable = await endedWithThree();
     await dieOf(system, point, restorePost(endable, "the-key"));
@@ -89,12 +93,12 @@ describe.concurrent("an API killed at a step leaves a key that works, and everyt
   });
 });
 
-test("workers killed at each step, one after the other, settle everything once after the last one's start", async () => {
+test("workers killed at each step issue every restored invoice again once", async () => {
   const endables: Endable[] = [];
   for (const _ of ofWorker) endables.push(await endedWithThree());
   await system.worker.stop();
   const answers: Promise<void>[] = [];
-  // Each dies of documents that nobody had begun; what it leaves undone, the next ones and the last one meet too.
+  // Each worker dies of new documents. Later workers also meet what it left undone.
   for (const [index, point] of ofWorker.entries()) {
     const endable = endables[index] as Endable;
     answers.push(retried(endable));
@@ -102,7 +106,7 @@ test("workers killed at each step, one after the other, settle everything once a
       const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND state = 'ready'";
       return (await system.pool.query(text, [endable.id])).rows.length === 3;
     });
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
   }
@@ -111,7 +115,7 @@ test("workers killed at each step, one after the other, settle everything once a
   for (const endable of endables) await expectRestoredOnce(endable);
 });
 
-describe.concurrent("a restoration raises each invoice once where", () => {
+describe.concurrent("a restoration issues each invoice again once if", () => {
   const write = "PUT /api.xro/2.0/Invoices";
   // The system's calls to the ledger may take two seconds.
   test.each([
@@ -133,7 +137,10 @@ describe.concurrent("a restoration raises each invoice once where", () => {
   });
 });
 
-/** How many trials of what happens at the same time, which come out one way or the other, and how many beside each other: most of each is waiting. */
+/**
+ * How many trials of a race with two outcomes, and how many run concurrently: most of each is
+ * waiting.
+ */
 const [trials, trialsAtOnce] = [8, 4];
 
 async function inTrials(work: (trial: number) => Promise<void>): Promise<void> {
@@ -143,8 +150,8 @@ async function inTrials(work: (trial: number) => Promise<void>): Promise<void> {
 }
 
 /**
- * What each of several requests at once was answered, over both API processes. Where the ledger takes longer than an answer, which a busy machine
- * can make it, it is asked again what came of it.
+ * The answers of several concurrent requests over both API processes. If the ledger takes longer
+ * than an answer, as on a busy machine, the request is repeated until it has its outcome.
  */
 async function atOnce(requests: readonly Post[]): Promise<readonly Answered[]> {
   const ask = async (door: string, one: Post): Promise<Answered> => {
@@ -156,8 +163,8 @@ async function atOnce(requests: readonly Post[]): Promise<readonly Answered[]> {
   return Promise.all(requests.map((one, index) => ask(doors[index % 2] ?? "", one)));
 }
 
-describe("restorations at the same time", () => {
-  test("with keys of their own: one is made, the others are told that there is nothing to restore", async () => {
+describe("concurrent restorations", () => {
+  test("with different keys: one succeeds, the others find nothing to restore", async () => {
     await inTrials(async () => {
       const endable = await endedWithThree();
       const keys = ["a", "b", "c", "d", "e", "f"];
@@ -170,7 +177,7 @@ describe("restorations at the same time", () => {
     });
   });
 
-  test("with one key: one is made, and every answer but `request_in_progress` is the same", async () => {
+  test("with one key: every answer except `request_in_progress` is the same", async () => {
     await inTrials(async () => {
       const endable = await endedWithThree();
       const answers = await atOnce(
@@ -191,14 +198,15 @@ describe("restorations at the same time", () => {
 async function lastOf({ id }: Endable): Promise<string> {
   const { rows } = await system.pool.query<{ kind: string }>(
     `SELECT kind FROM (SELECT seq, 'restored' AS kind FROM restorations WHERE subscription_id = $1
-      UNION ALL SELECT seq, 'ended' FROM terminations WHERE subscription_id = $1 AND ended) s ORDER BY seq DESC LIMIT 1`,
+      UNION ALL SELECT seq, 'ended' FROM terminations WHERE subscription_id = $1 AND ended) s
+        ORDER BY seq DESC LIMIT 1`,
     [id],
   );
   return rows[0]?.kind ?? "";
 }
 
 describe("a restoration against an end", () => {
-  test("of one that is set to end: the later one wins, and every period stands once at most", async () => {
+  test("set for period end: the later one wins, and no period is billed twice", async () => {
     await inTrials(async (trial) => {
       const endable = await ends.withThree();
       const { own, id } = endable;
@@ -232,7 +240,7 @@ describe("a restoration against an end", () => {
     });
   });
 
-  test("while the ledger has not decided on the end, is refused and says so; afterwards it is made", async () => {
+  test("that the ledger has not decided is refused, and succeeds afterwards", async () => {
     const endable = await ends.withThree();
     const { own, id } = endable;
     const slow = {
@@ -260,7 +268,7 @@ describe("a restoration against an end", () => {
   });
 });
 
-test("with Temporal out of reach a restoration is made at once, and the dispatcher has its invoices sent", async () => {
+test("a restoration without Temporal succeeds, and the dispatcher posts its invoices", async () => {
   const endable = await endedWithThree();
   const blind = await startApiProcess(system, {
     TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,

@@ -1,4 +1,7 @@
-/** Temporal out of reach, no worker, and database connections cut under load: what was accepted is settled, once. */
+/**
+ * Temporal unreachable, no worker, and database connections cut under load: accepted work is posted
+ * once. INVARIANT-9.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../support/ports.ts";
@@ -20,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-test("with Temporal out of reach a subscription is created at once, and the dispatcher has it settled", async () => {
+test("a subscription is created without Temporal, and the dispatcher posts it", async () => {
   const organisation = await system.organisation();
   const blind = await startApiProcess(system, {
     TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
@@ -40,7 +43,7 @@ test("with Temporal out of reach a subscription is created at once, and the disp
   }
 });
 
-test("without a worker the answer comes within its time, and a worker that starts settles it", async () => {
+test("a creation answers in time without a worker, and the next worker posts it", async () => {
   const organisation = await system.organisation();
   await system.worker.stop();
   const started = performance.now();
@@ -52,7 +55,7 @@ test("without a worker the answer comes within its time, and a worker that start
   expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
 });
 
-test("database connections cut under load lose nothing that was accepted, and double nothing", async () => {
+test("connections cut under load lose and double no accepted creation", async () => {
   const organisation = await system.organisation();
   const names = Array.from({ length: 120 }, (_, index) => `key-${index}`);
   const created: string[] = [];
@@ -67,10 +70,11 @@ test("database connections cut under load lose nothing that was accepted, and do
     load.isOver = true;
   });
   let cuts = 0;
-  // Further apart each time: where the machine is busy, a request takes longer than the first of these gaps.
+  // With growing gaps: on a busy machine a request takes longer than the first gap.
   for (let gapMs = 300; !load.isOver; gapMs *= 1.1) {
     const { rowCount } = await system.pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+        AND pid <> pg_backend_pid()
         AND application_name <> 'test' AND application_name <> 'demo-ledger'`,
     );
     cuts += rowCount ?? 0;

@@ -15,7 +15,10 @@ afterAll(() => system?.stop());
 const size = 5;
 const invoicesPut = "PUT /api.xro/2.0/Invoices";
 
-/** What is created while the worker is stopped waits, and goes to the ledger as one group of each organisation when it is back. */
+/**
+ * What is created while the worker is stopped waits, and goes to the ledger as one group of each
+ * organisation when it is back.
+ */
 async function inGroups<T>(work: () => Promise<T>, groups = 1): Promise<T> {
   await system.worker.stop();
   const answers = work();
@@ -50,7 +53,7 @@ async function statuses(organisation: MadeOrganisation): Promise<Record<string, 
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 }
 
-test("an invoice that the ledger always fails on does not keep the others of its group, and a 404 or 413 to a whole call is final for none", async () => {
+test("one invoice that always fails does not delay the others of its batch", async () => {
   const failing = await system.organisation();
   const fault = {
     kind: "status",
@@ -88,7 +91,7 @@ test("an invoice that the ledger always fails on does not keep the others of its
   await system.clearFaults();
 });
 
-test("of two imports of one contact at once, one is made and the other told, and nothing else is held up", async () => {
+test("one of two concurrent imports of a contact succeeds and the other is refused", async () => {
   const organisation = await system.organisation();
   const { rows } = await system.pool.query<{ contact_id: string }>(
     `INSERT INTO demo_ledger.contacts (contact_id, tenant_id, name, status)
@@ -120,10 +123,10 @@ test("of two imports of one contact at once, one is made and the other told, and
   });
 });
 
-test("an invoice that was in the ledger before is never taken for ours, however alike", async () => {
+test("an invoice that was in the ledger before is never taken for ours", async () => {
   const organisation = await system.organisation();
   const [first] = await create(organisation, 1);
-  // As if somebody had made the very same invoice by hand, under the number that comes next.
+  // The same invoice as if a person had created it under the next number.
   await system.pool.query(
     "UPDATE demo_ledger.invoices SET number = 'INV-0002' WHERE tenant_id = $1",
     [organisation.tenantId],
@@ -141,7 +144,7 @@ test("an invoice that was in the ledger before is never taken for ours, however 
   });
 });
 
-test("a paused connection is left alone until its time, and longer pauses are not made by waiting", async () => {
+test("a paused connection gets no call until its time, and waiting adds no pause", async () => {
   const organisation = await system.organisation();
   await system.fault({
     kind: "rate_limit",

@@ -1,6 +1,7 @@
 /**
- * Re-pricings of invoices that somebody has paid, credited, removed or lost in the ledger meanwhile: the change is made, billed once
- * as a separate one, and the books tell the same. Spec: Change units, rules 4 and 7; decisions §6.
+ * Amendments of invoices that someone paid, credited, removed or lost in the ledger meanwhile: the
+ * change stands, is billed once on a separate invoice, and the ledger has the same. UNITS-8,
+ * STATE-4.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -32,7 +33,10 @@ interface Prepared {
   readonly invoice: Json;
 }
 
-/** An organisation of its own on 16 April, with a subscription of ten units inside its invoice window, or one still to begin. */
+/**
+ * A new organisation on 16 April, with a subscription of ten units inside its invoice window, or a
+ * pending one.
+ */
 async function prepared(
   body: object = {},
   changes: Record<string, unknown> = {},
@@ -49,7 +53,7 @@ async function prepared(
   return { own, id, invoice };
 }
 
-/** Changes an invoice in the ledger's books, as a person would there. */
+/** Changes an invoice in the ledger, as a person would. */
 async function alterBooks(
   { tenantId }: MadeOrganisation,
   { number }: Json,
@@ -63,13 +67,13 @@ const paid = "status = 'PAID', amount_paid = total";
 
 const amounts = ({ lines }: Json) => lines.map(({ kind, amount }: Json) => [kind, amount]);
 
-describe.concurrent("an increase by amend, where the renewal invoice was meanwhile", () => {
+describe.concurrent("an increase by amend of a renewal invoice that was meanwhile", () => {
   test.each([
     ["paid", paid, "paid"],
     ["paid in part", "amount_paid = 10", "approved"],
     ["voided", "status = 'VOIDED'", "voided"],
     ["turned to amounts with tax", "line_amount_types = 'Inclusive'", "approved"],
-  ])("%s, is billed on one invoice of its own, whole and once", async (_, set, status) => {
+  ])("%s is billed whole and once on a separate invoice", async (_, set, status) => {
     const { own, id, invoice: renewal } = await prepared();
     await alterBooks(own, renewal, set);
     const { change, ...after } = await world.changed(own, id, { units: 13, ...half, ...amend });
@@ -101,7 +105,7 @@ describe.concurrent("an increase by amend, where the renewal invoice was meanwhi
     expect(shown.ledger).toEqual(renewal.ledger);
   });
 
-  test("removed from the books, is billed so too, and the invoice says that it is gone", async () => {
+  test("removed from the ledger is billed separately, and the removal is shown", async () => {
     const { own, id, invoice: renewal } = await prepared();
     const text = "DELETE FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(text, [own.tenantId, renewal.number]);
@@ -115,7 +119,7 @@ describe.concurrent("an increase by amend, where the renewal invoice was meanwhi
     });
   });
 
-  test("paid, is measured from that invoice by the next changes, and amends nothing more", async () => {
+  test("paid is the measure of the next changes, which amend nothing more", async () => {
     const { own, id, invoice: renewal } = await prepared();
     await alterBooks(own, renewal, paid);
     await world.changed(own, id, { units: 13, ...half, ...amend });
@@ -130,7 +134,7 @@ describe.concurrent("an increase by amend, where the renewal invoice was meanwhi
     await world.expectEqualBooks(own);
   });
 
-  test("paid, on a plan with a cheaper band, leaves the credit of both periods", async () => {
+  test("paid on a plan with a cheaper band leaves the credit of both periods", async () => {
     const { own, id, invoice: renewal } = await prepared({ plan_code: "bands" });
     await alterBooks(own, renewal, paid);
     const { change } = await world.changed(own, id, { units: 11, ...half, ...amend });
@@ -142,7 +146,7 @@ describe.concurrent("an increase by amend, where the renewal invoice was meanwhi
   });
 });
 
-test("a decrease by amend of a renewal invoice that was paid is shown as refused, and charges nothing a second time", async () => {
+test("a decrease by amend of a paid renewal invoice is refused and bills nothing", async () => {
   const { own, id, invoice: renewal } = await prepared();
   await alterBooks(own, renewal, paid);
   const { change, ...after } = await world.changed(own, id, { units: 6, ...amend });
@@ -178,10 +182,10 @@ test("a decrease by amend of a renewal invoice that was paid is shown as refused
   await world.expectEqualBooks(own);
 });
 
-describe.concurrent("while pending, where the first invoice was paid meanwhile,", () => {
+describe.concurrent("a change while pending, after the first invoice was paid,", () => {
   const pending = { start_date: "2026-05-10", charges: [{ charge_code: "onboarding" }] };
 
-  test("an increase is billed on an invoice of its own, dated the first day", async () => {
+  test("bills an increase on a separate invoice dated the first day", async () => {
     const { own, id, invoice: first } = await prepared(pending);
     await alterBooks(own, first, paid);
     const { change } = await world.changed(own, id, { units: 13 });
@@ -197,7 +201,7 @@ describe.concurrent("while pending, where the first invoice was paid meanwhile,"
     expect(refusalOf(again)).toEqual(refused(422, "first_invoice_not_amendable"));
   });
 
-  test("a decrease bills nothing, and its first period stays billed for what that invoice bills", async () => {
+  test("bills nothing for a decrease, and keeps the first period's billed units", async () => {
     const { own, id, invoice: first } = await prepared(pending);
     await alterBooks(own, first, paid);
     expect((await world.changed(own, id, { units: 6 })).change).toMatchObject({
@@ -215,13 +219,13 @@ describe.concurrent("while pending, where the first invoice was paid meanwhile,"
   });
 });
 
-describe.concurrent("an invoice of which it is not known which line in the ledger is the plan's", () => {
+describe.concurrent("an invoice whose plan line in the ledger is unknown", () => {
   const forget = (invoice: Json) =>
     system.pool.query("UPDATE invoice_lines SET ledger_line_id = NULL WHERE invoice_id = $1", [
       invoice.id,
     ]);
 
-  test("is not re-priced, and the refusal says so; billed separately the change goes on", async () => {
+  test("is not amended, and the change succeeds if billed separately", async () => {
     const { own, id, invoice } = await prepared();
     await forget(invoice);
     const answer = await world.change(own, id, { units: 13, ...amend });
@@ -238,7 +242,7 @@ describe.concurrent("an invoice of which it is not known which line in the ledge
     expect(first.json.error.message).toContain("is the plan's");
   });
 
-  test("is joined by a charge all the same", async () => {
+  test("still takes the line of a charge that joins it", async () => {
     const { own, id, invoice } = await prepared(
       {},
       { invoice_create_days: 0, first_invoice_status: "draft" },

@@ -1,7 +1,8 @@
 /**
- * SIGKILL between every two steps of a change of units, in the API and in the worker; then the same request again: the change is made
- * once, its answer is that of the change (never `units_unchanged`), and the ledger's books equal ours. The steps of settling new
- * documents are those of `credit-faults` and `kill-at-every-step`. Spec: Idempotency.
+ * SIGKILL between every two steps of a change of units, in the API and in the worker; then the same
+ * request again. The change is made once, its answer is that of the change (never
+ * `units_unchanged`), and the ledger's documents equal ours. The steps of posting new documents are
+ * in `credit-faults` and `kill-at-every-step`. IDEMPOTENCY-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -30,10 +31,10 @@ const ofWorker: readonly string[] = [...postingCrashPoints, ...amendmentCrashPoi
 const ofApi = unitsCrashPoints.filter((point) => !ofWorker.includes(point));
 /** Up to here nothing is written, and one kind of change is like another. */
 const unwritten: readonly string[] = ["admitted", "key_begun", "units_loaded"];
-/** The API begins an amendment in one way for all of them; a credit note beside it is begun in another. */
+/** The API begins all amendments in one way; a credit note with an amendment begins in another. */
 const begun = ["join", "credit"] as const;
 
-/** A change of one kind: what it is made to, what it asks, and what must have come of it. */
+/** A change of one kind: its units, its request, and its expected result. */
 interface Case {
   readonly settings: Record<string, unknown>;
   readonly plan: string;
@@ -73,7 +74,7 @@ const cases = {
 
 const names = Object.keys(cases) as readonly (keyof typeof cases)[];
 
-/** A subscription in an organisation of its own on 16 April, and the change to be made. */
+/** A subscription in a new organisation on 16 April, and the change. */
 async function prepared({ settings, plan, body }: Case) {
   const own = await world.sandbox(settings);
   await addBands(system, own);
@@ -96,7 +97,10 @@ async function retried(what: Post): Promise<Answered> {
   return first;
 }
 
-/** Holds that the change was made once: one row, its documents, and nothing else, here and in the ledger. */
+/**
+ * Asserts that the change was made once: one row, its documents, and nothing else, here and in the
+ * ledger.
+ */
 async function expectMadeOnce(
   own: MadeOrganisation,
   id: string,
@@ -124,7 +128,7 @@ async function expectMadeOnce(
     expect(document.ledger).toMatchObject({ sync_status: "synced" });
 }
 
-describe.concurrent("an API killed at a step leaves a key that works, and the change made once:", () => {
+describe.concurrent("an API killed in a change leaves a usable key and one change:", () => {
   const each = ofApi.flatMap((point) =>
     begun
       .filter((name) => name === "join" || !unwritten.includes(point))
@@ -137,7 +141,7 @@ describe.concurrent("an API killed at a step leaves a key that works, and the ch
   });
 });
 
-test("workers killed at each step, one after the other, settle everything of the changes once after the last one's start", async () => {
+test("workers killed at each step of posting changes leave each document posted once", async () => {
   const rounds = [];
   for (const point of amendmentCrashPoints) {
     rounds.push({
@@ -149,17 +153,18 @@ test("workers killed at each step, one after the other, settle everything of the
   }
   await system.worker.stop();
   const answers: Promise<readonly Answered[]>[] = [];
-  // Each dies of changes that nobody had begun; what it leaves undone, the next ones and the last one meet too.
+  // Each worker dies of new changes. Later workers also meet what it left undone.
   for (const { point, changes } of rounds) {
     answers.push(Promise.all(changes.map(({ what }) => retried(what))));
     await until("all of them wait", async () => {
-      const text = `SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = ANY ($1) AND state = 'ready'`;
+      const text = `SELECT count(*)::int AS waiting FROM ledger_jobs
+        WHERE organisation_id = ANY ($1) AND state = 'ready'`;
       const { rows } = await system.pool.query(text, [
         changes.map(({ own }) => own.organisationId),
       ]);
       return rows[0].waiting === 4;
     });
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
   }

@@ -1,6 +1,7 @@
 /**
- * Changes of units while the ledger loses requests and answers, errs, refuses or is away: the change is made and answered, and every
- * document and line is in its books once, or the answer says why not. Spec: Change units; facts-ledger section 5.5.
+ * Changes of units while the ledger loses requests and answers, fails, refuses or is down: the
+ * change is made and answered. Every document and line is in the ledger once, or the answer has the
+ * reason. UNITS-8, UNITS-10, POSTING-4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -26,7 +27,7 @@ const amendments = "POST /api.xro/2.0/Invoices/";
 const creations = "PUT /api.xro/2.0/Invoices";
 const notes = "PUT /api.xro/2.0/CreditNotes";
 
-/** An organisation of its own on 16 April, with a subscription of ten units. */
+/** A new organisation on 16 April, with a subscription of ten units. */
 async function prepared(
   changes: Record<string, unknown> = {},
   body: object = {},
@@ -51,7 +52,7 @@ const lost = [
   ["it asked for patience", { kind: "rate_limit", retryAfterSeconds: 2 }],
 ] as const;
 
-describe.concurrent("a charge that joins a draft is one line of it, also where", () => {
+describe.concurrent("a charge that joins a draft is one line of it if", () => {
   test.each(lost)("%s", async (_, fault) => {
     const { own, id } = await prepared();
     await system.fault({ ...fault, match: amendments, tenantId: own.tenantId });
@@ -69,7 +70,7 @@ describe.concurrent("a charge that joins a draft is one line of it, also where",
   });
 });
 
-describe.concurrent("a renewal invoice is amended once, also where", () => {
+describe.concurrent("a renewal invoice is amended once if", () => {
   test.each(lost)("%s", async (_, fault) => {
     const { own, id } = await prepared({
       invoice_create_days: 20,
@@ -86,8 +87,8 @@ describe.concurrent("a renewal invoice is amended once, also where", () => {
   });
 });
 
-describe("with the ledger away", () => {
-  test("every change is made and answered in time, and its documents are settled by themselves once it is back", async () => {
+describe("with the ledger down", () => {
+  test("every change is answered in time, and its documents are posted afterwards", async () => {
     const joining = await prepared();
     const separate = await prepared({ first_invoice_status: "approved" });
     const credit = await prepared({ first_invoice_status: "approved" }, { plan_code: "bands" });
@@ -137,18 +138,18 @@ describe("with the ledger away", () => {
   });
 });
 
-/** Changes an invoice in the ledger's books, as a person would there. */
+/** Changes an invoice in the ledger, as a person would. */
 async function alterBooks(own: MadeOrganisation, number: string, set: string): Promise<void> {
   const text = `UPDATE demo_ledger.invoices SET ${set} WHERE tenant_id = $1 AND number = $2`;
   expect((await system.pool.query(text, [own.tenantId, number])).rowCount).toBe(1);
 }
 
-describe.concurrent("where somebody has changed the invoice in the ledger meanwhile", () => {
+describe.concurrent("an invoice that someone changed in the ledger", () => {
   test.each([
     "AUTHORISED",
     "SUBMITTED",
     "VOIDED",
-  ])("to %s, a charge that was to join it is on an invoice of its own", async (status) => {
+  ])("to %s is not joined by a charge, which gets a separate invoice", async (status) => {
     const { own, id } = await prepared();
     const [first] = await world.invoices(own, id);
     await alterBooks(own, first.number, `status = '${status}'`);
@@ -170,7 +171,7 @@ describe.concurrent("where somebody has changed the invoice in the ledger meanwh
     await world.expectEqualBooks(own);
   });
 
-  test("a line that somebody added by hand stays, and our total is the ledger's", async () => {
+  test("keeps a line that was added by hand, and our total is the ledger's", async () => {
     const { own, id } = await prepared();
     const [first] = await world.invoices(own, id);
     const hand = {
@@ -195,7 +196,7 @@ describe.concurrent("where somebody has changed the invoice in the ledger meanwh
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "7.00", "15.00"]);
   });
 
-  test("an invoice of its own that the ledger refuses is told with its reason, and the change stands", async () => {
+  test("a separate invoice refused by the ledger has its reason; the change stands", async () => {
     const { own, id } = await prepared({ first_invoice_status: "approved" });
     await system.fault({
       kind: "refuse",
@@ -214,7 +215,7 @@ describe.concurrent("where somebody has changed the invoice in the ledger meanwh
     expect((await world.changed(own, id, { units: 13, ...half })).change.invoice).toBeNull();
   });
 
-  test("a credit note that the ledger refuses is told with its reason", async () => {
+  test("a credit note that the ledger refuses has its reason", async () => {
     const { own, id } = await prepared(
       { first_invoice_status: "approved" },
       { plan_code: "bands" },
@@ -237,7 +238,7 @@ describe.concurrent("where somebody has changed the invoice in the ledger meanwh
   });
 });
 
-test("an answer whose time is over while the amendment waits is given all the same, and a repeat shows what came of it", async () => {
+test("an answer comes in time while the amendment waits; a repeat has its outcome", async () => {
   const { own, id } = await prepared();
   const pause = { kind: "rate_limit", match: amendments, problem: "day", retryAfterSeconds: 3_600 };
   await system.fault({ ...pause, tenantId: own.tenantId });

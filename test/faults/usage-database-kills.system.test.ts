@@ -1,6 +1,7 @@
 /**
- * PostgreSQL killed with all its processes while usage is reported: what was told of an event holds. A server of its own, durable as
- * shipped: what it has not written to its log before it answers is gone with its memory. Spec: POST /v1/usage_events; facts-performance §3.2.
+ * PostgreSQL killed with all its processes while usage is reported: every verdict holds. The test
+ * has a separate server, durable as shipped: what is not in its log before the answer is lost with
+ * its memory. USAGE-3.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -25,7 +26,9 @@ import { type ApiProcess, type Post, post, startApiProcess } from "./processes.t
 const kills = 3;
 const answersBefore = 60;
 
-/** Each event is in two batches that follow one another, and that two clients send at the same time. */
+/**
+ * Each event is in two batches that follow one another, and that two clients send at the same time.
+ */
 const batchSize = 40;
 const step = batchSize / 2;
 const clientCount = 12;
@@ -75,9 +78,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** SIGKILL for the server and whatever it has started, at once: none of them can write anything any more. */
+/**
+ * SIGKILL for the server and whatever it has started, at once: none of them can write anything any
+ * more.
+ */
 function killAll({ pid }: EmbeddedPostgres): void {
-  // One that it started between the look and the kill would keep the next server out.
+  // A process that it started after the read would block the next server.
   process.kill(pid, "SIGSTOP");
   const rows = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
     .trim()
@@ -112,7 +118,10 @@ function eventOf(index: number) {
   return { sent, row: `event-${index} ${subscription} ${quantity} ${timestamp}` };
 }
 
-/** The batch with this number: every second one has a key of its own, so that a repeat may be answered from what is stored. */
+/**
+ * The batch with this number: every second one has a new key, so that a repeat may be answered from
+ * the stored response.
+ */
 function batchOf(index: number): Post {
   const events = Array.from(
     { length: batchSize },
@@ -127,7 +136,10 @@ function batchOf(index: number): Post {
   };
 }
 
-/** Clients that report one batch after the other until they are stopped, each again until it is answered. */
+/**
+ * Clients that report one batch after the other until they are stopped, each again until it is
+ * answered.
+ */
 function startLoad() {
   const answers: Answered[] = [];
   const load = { sent: 0, unanswered: 0, isOver: false };
@@ -146,7 +158,7 @@ function startLoad() {
   return { load, answers, done: Promise.all(Array.from({ length: clientCount }, client)) };
 }
 
-test("whatever was told of an event before the server was killed holds afterwards, and each is stored once", async () => {
+test("a reported verdict on usage holds after the database was killed", async () => {
   for (const setting of ["fsync", "synchronous_commit", "full_page_writes"]) {
     const { rows } = await world.pool.query(`SELECT current_setting($1) AS value`, [setting]);
     expect([setting, rows[0].value]).toEqual([setting, "on"]);
@@ -179,7 +191,7 @@ test("whatever was told of an event before the server was killed holds afterward
   expect(results.filter(({ status }) => status !== "created" && status !== "duplicate")).toEqual(
     [],
   );
-  // Told twice: what the first was told of was lost and stored once more.
+  // Two verdicts `created`: the first event was lost and stored once more.
   expect(created.filter((id, index) => created.indexOf(id) !== index)).toEqual([]);
   const expected = Array.from(
     { length: load.sent * step + step },

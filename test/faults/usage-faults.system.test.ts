@@ -1,6 +1,7 @@
 /**
- * SIGKILL between every two steps of a report of usage and of its billing, answers of the ledger that are lost meanwhile, and reports beside
- * the billing that takes them: whatever was told is stored once, and whatever is stored is billed once. decisions §6; facts-performance §6.
+ * SIGKILL between every two steps of a report of usage and of its billing, lost answers of the
+ * ledger, and reports during billing: every reported event is stored once, and every stored event
+ * is billed once. USAGE-3, INVARIANT-4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCrashPoints, billingCrashPoints } from "../../src/crash-points.ts";
@@ -33,7 +34,10 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** A sandbox that takes usage of calls at 0.50 each, and of storage at 10 each, from the eleventh on all at 8. */
+/**
+ * A sandbox that takes usage of calls at 0.50 each, and of storage at 10 each, from the eleventh on
+ * all at 8.
+ */
 async function metered(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
   const own = await world.sandbox({ usage_allowed: true, ...changes });
   await addMeter(system.pool, own.organisationId);
@@ -76,7 +80,7 @@ describe.concurrent("an API killed at a step of a report leaves every event stor
     ["key_begun", "begun", "created"],
     ["usage_stored", "stored", "duplicate"],
     ["key_completed", "completed", "created"],
-  ] as const)("%s, with the Idempotency-Key %s: a repeat says %s", async (point, key, verdict) => {
+  ] as const)("%s, with the Idempotency-Key %s: a repeat gets %s", async (point, key, verdict) => {
     const events = ["1", "2.5", "3"].map((quantity) => calls(id, "2026-04-01T11:00:00Z", quantity));
     const keyed = key === null ? {} : { idempotencyKey: key };
     const what: Post = { path: "/v1/usage_events", key: own.apiKey, body: { events }, ...keyed };
@@ -89,7 +93,8 @@ describe.concurrent("an API killed at a step of a report leaves every event stor
     else expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([text, "true"]);
     const ids = events.map(({ event_id }) => event_id);
     const { rows } = await system.pool.query(
-      "SELECT count(*)::int, sum(quantity), min(bill) AS bill FROM usage_events WHERE event_id = ANY ($1) AND subscription_id = $2",
+      `SELECT count(*)::int, sum(quantity), min(bill) AS bill FROM usage_events
+        WHERE event_id = ANY ($1) AND subscription_id = $2`,
       [ids, id],
     );
     expect(rows).toEqual([{ count: 3, sum: "6.5000", bill: 0 }]);
@@ -97,8 +102,9 @@ describe.concurrent("an API killed at a step of a report leaves every event stor
 });
 
 /**
- * Three whose usage is billed by 15 May, on each kind of document: on the draft that was issued ahead, on an invoice of its own because
- * it completes, and on a renewal with a credit note, because what came late brought the period before down to a cheaper band.
+ * Three subscriptions whose usage is billed by 15 May, on each kind of document: on the draft that
+ * was issued ahead; on a usage invoice, because it completes; and on a renewal with a credit note,
+ * because late usage reduced the previous period to a cheaper band.
  */
 async function dueOnEachKind() {
   const own = await metered({ invoice_create_days: 5 });
@@ -120,7 +126,7 @@ async function dueOnEachKind() {
   return { own, late, joining, ending };
 }
 
-/** Holds that all of it is billed, each once, here and in the ledger's books. */
+/** Asserts that all of it is billed, each event once, here and in the ledger. */
 async function expectBilled({
   own,
   late,
@@ -159,16 +165,17 @@ async function expectBilled({
   expect(rows).toEqual([{ sub_total: "12.00" }]);
 }
 
-test("workers killed at every step of billing usage, and of joining it to a draft, bill all of it once", async () => {
+test("workers killed at each step of billing usage bill every event once", async () => {
   const due = await Promise.all(billingCrashPoints.map(dueOnEachKind));
   await system.worker.stop();
   const { startBilling } = createStartWork(runs.client, defaultTaskQueue, () => undefined);
   const die = async (point: string): Promise<void> => {
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
   };
-  // Each finds an organisation that was not due before. What they leave undone, the next ones and the last one meet too.
+  // Each finds an organisation that was not due before. What they leave undone, the next ones and
+  // the last one meet too.
   for (const [index, point] of billingCrashPoints.entries()) {
     const own = due[index]?.own as MadeOrganisation;
     await world.setClock(own, "2026-05-15");
@@ -183,7 +190,10 @@ test("workers killed at every step of billing usage, and of joining it to a draf
 
 const amendments = "POST /api.xro/2.0/Invoices/";
 
-/** What befalls the first call that brings a line of usage to the ledger, each on a draft of its own. The system's calls may take a second. */
+/**
+ * The fault of the first call that sends a line of usage to the ledger, each on another draft. The
+ * system's calls may take a second.
+ */
 const lost = [
   { kind: "drop_before" },
   { kind: "drop_after" },
@@ -194,7 +204,7 @@ const lost = [
   { kind: "rate_limit", retryAfterSeconds: 2 },
 ] as const;
 
-test("answers that the ledger loses leave each line of usage on its draft once, and a draft that somebody approved is left alone", async () => {
+test("lost answers of the ledger leave each line of usage once, on drafts only", async () => {
   const own = await metered({ invoice_create_days: 5 });
   const ids: string[] = [];
   for (const _ of [...lost, "approved"])
@@ -217,8 +227,8 @@ test("answers that the ledger loses leave each line of usage on its draft once, 
         tenantId: own.tenantId,
       });
     else {
-      const text =
-        "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
+      const text = `UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1
+          AND number = $2`;
       expect((await system.pool.query(text, [own.tenantId, number])).rowCount).toBe(1);
     }
   }
@@ -246,17 +256,20 @@ test("answers that the ledger loses leave each line of usage on its draft once, 
   }
 });
 
-/** What clients of a load have been told, and what they send next. */
+/** The verdicts that clients of a load got, and the requests that they send next. */
 interface Load {
   /** The organisation's clock, or a little before it. */
   now: Date;
   isOver: boolean;
   sent: number;
-  /** The events that were told to be stored, by their ids. */
+  /** The ids of the events that were reported as stored. */
   readonly stored: Map<string, Json>;
 }
 
-/** Reports batches of usage of the last 35 days, one after the other, every second one to two processes at once. */
+/**
+ * Reports batches of usage of the last 35 days, one after the other, every second one to two
+ * processes at once.
+ */
 async function reportOn(
   load: Load,
   own: MadeOrganisation,
@@ -276,7 +289,8 @@ async function reportOn(
     });
     const what: Post = { path: "/v1/usage_events", key: own.apiKey, body: { events } };
     const targets = (load.sent / events.length) % 2 === 0 ? urls : urls.slice(0, 1);
-    // A connection may be closed as it is used again, or the database not be reached in time: then the batch is sent once more.
+    // A connection may be closed as it is used again, or the database not be reached in time: then
+    // the batch is sent once more.
     const answers = await Promise.all(targets.map((url) => postUntilDecided(url, what)));
     for (const { status: answered, text, json } of answers) {
       expect([200, 207], text).toContain(answered);
@@ -290,7 +304,7 @@ async function reportOn(
   }
 }
 
-test("what two processes take while periods end beside them is on a bill or still open at every moment, and all of it is billed", async () => {
+test("usage taken by two processes at a period's end is billed or open, never both", async () => {
   const own = await metered({ invoice_create_days: 5, test_clock: "2026-04-06T12:00:00Z" });
   const ids: string[] = [];
   for (let day = 1; day <= 6; day += 1)
@@ -311,7 +325,8 @@ test("what two processes take while periods end beside them is on a bill or stil
   );
   let end: Promise<unknown> = Promise.resolve();
   try {
-    // At midnight in Paris a renewal invoice is issued ahead, or a period ends; in June several of them.
+    // At midnight in Paris a renewal invoice is issued ahead, or a period ends; in June several of
+    // them.
     for (const [month, days] of [[4, [-3, 1, 2, 3, 4, 5, 6]] as const, [5, [-3, 3, 6]] as const]) {
       for (const day of days) {
         const now = new Date(Date.UTC(2026, month, day, -1));
@@ -323,7 +338,8 @@ test("what two processes take while periods end beside them is on a bill or stil
           expect(Number(billed) + Number(open)).toBe(Number(stored));
         }
       }
-      // While its renewal invoice is being amended it is refused, and an invoice that is removed with it may take its time.
+      // While its renewal invoice is being amended it is refused, and an invoice that is removed
+      // with it may take its time.
       const isEnded = async () => {
         await world.end(own, ended, { when: "now" });
         return (await world.subscription(own, ended)).status === "ended";

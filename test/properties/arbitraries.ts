@@ -66,7 +66,10 @@ export function somePlan(type: PlanType): fc.Arbitrary<Plan> {
     .map((members) => planOf(type, members));
 }
 
-/** Volume plans whose every band is cheaper a unit than the one before: changes of them are charges and credits. */
+/**
+ * Volume plans whose every band is cheaper a unit than the one before: changes of them are charges
+ * and credits.
+ */
 export const cheaperPlan: fc.Arbitrary<Plan> = somePlan("volume").map((plan) => {
   const prices = plan.tiers
     .flatMap(({ unitPrice }) => unitPrice ?? [])
@@ -81,7 +84,7 @@ export const cheaperPlan: fc.Arbitrary<Plan> = somePlan("volume").map((plan) => 
   };
 });
 
-/** Units, at list price or (where the plan allows) another, less a discount. */
+/** Units, at list price or (if the plan allows it) another, with a discount. */
 export function someTerms(plan: Plan): fc.Arbitrary<PriceTerms> {
   const most = (plan.tiers.at(-1)?.upTo ?? 60) + plan.freeUnits;
   return fc.record({

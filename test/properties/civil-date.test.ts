@@ -1,4 +1,6 @@
-/** Civil dates agree with the calendar of `Date.UTC`, and days of every zone with its own clocks. */
+/**
+ * Civil dates agree with the calendar of `Date.UTC`, and days of every zone with its own clocks.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

@@ -1,4 +1,7 @@
-/** Whatever the ledger makes of amendments, nothing is lost and nothing charged twice: every amount here is of whole days and units. */
+/**
+ * Whatever the ledger answers to amendments, nothing is lost and nothing is charged twice: every
+ * amount here is of whole days and units.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
@@ -33,7 +36,10 @@ import {
 
 const price = fc.integer({ min: 0, max: 20 }).map(String);
 
-/** Plans whose prices rise and fall from band to band, in whole units of the currency, so that nothing is ever rounded. */
+/**
+ * Plans whose prices rise and fall from band to band, in whole units of the currency, so that
+ * nothing is ever rounded.
+ */
 const somePlan: fc.Arbitrary<Plan> = fc
   .record({
     type: fc.constantFrom("per_unit", "volume", "tiered"),
@@ -65,7 +71,10 @@ const requestOf = ({ period }: BillingState, { units, document, prorate }: Omit<
 const amounts = (lines: readonly { readonly amount: Decimal }[]) =>
   sum(lines.map(({ amount }) => amount));
 
-/** A subscription inside its invoice window, its renewal invoice in the ledger, and all that its other documents bill. */
+/**
+ * A subscription inside its invoice window, its renewal invoice in the ledger, and all that its
+ * other documents bill.
+ */
 interface World {
   state: BillingState;
   billed: Decimal;
@@ -113,7 +122,10 @@ function amend(world: World, { planLine, added }: NonNullable<UnitsDecision["ame
   world.isWaiting = true;
 }
 
-/** What the ledger makes of it: `refused` for now, to be tried again, or `closed` for good, since the invoice is paid. */
+/**
+ * The ledger's answer: `refused` for now, to be repeated, or `closed` for good, because the invoice
+ * is paid.
+ */
 function settle(world: World, outcome: Outcome): void {
   if (!world.isWaiting || outcome === "refused") return;
   if (outcome === "done") {
@@ -146,7 +158,10 @@ function close(world: World): void {
   world.state = { ...state, nextPeriod: period, invoices };
 }
 
-/** What both periods should have been billed by their billed units, beside what the current one had been before. */
+/**
+ * The amount that both periods should be billed by their billed units, in addition to what the
+ * current one had before.
+ */
 function owed({ plan, subscription, period, nextPeriod }: BillingState, before: number): string {
   const value = (units: number | null | undefined) =>
     lineAmount(plan, { ...subscription, units: units ?? 0 });
@@ -220,7 +235,7 @@ describe("changes of units while the ledger takes, puts off or closes amendments
     expect(compared).toBeGreaterThan(500);
   });
 
-  it("are measured from what the invoice bills as soon as an amendment is closed: six, and ten again, cost nothing", () => {
+  it("are measured from the invoice once an amendment is closed", () => {
     const world = begin(stateOf({ today: "2026-06-20", invoices: [issued()], renewalInvoice: {} }));
     make(world, { units: 6, document: "amend", prorate: false, outcome: "closed" });
     make(world, { units: 10, document: "separate", prorate: true, outcome: "done" });

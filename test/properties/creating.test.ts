@@ -1,4 +1,6 @@
-/** Whatever is asked for, a creation is either refused or decided whole, with periods, dates and amounts that agree. */
+/**
+ * Every creation is either refused or decided whole, with periods, dates and amounts that agree.
+ */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { todayIn } from "../../src/domain/calendar/civil-date.ts";

@@ -1,4 +1,7 @@
-/** What is due comes out the same whenever it is looked for: each period once, without gap, and everything deferred billed once. */
+/**
+ * Due work has the same result whenever it is performed: each period once, without a gap, and every
+ * deferred amount billed once.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
@@ -24,7 +27,7 @@ import { someDate } from "./arbitraries.ts";
 const flatFee = planOf("flat_fee", { price: parseDecimal("49") });
 const steps = planOf("stairstep", { tiers: tiersOf([10, null, "50"], [null, null, "90"]) });
 
-/** A subscription as its creation left it, seen on its start date or some days before it. */
+/** A subscription as its creation left it, on its start date or some days before it. */
 const someStart: fc.Arbitrary<BillingState> = fc
   .record({
     plan: fc.constantFrom(seats, volumeSeats, steps, flatFee),
@@ -52,14 +55,14 @@ const someStart: fc.Arbitrary<BillingState> = fc
     });
   });
 
-/** An invoice as far as it does not depend on the day on which it was issued. */
+/** The parts of an invoice that do not depend on the day of its issue. */
 interface Billed {
   readonly type: string;
   readonly index: number;
   readonly lines: readonly InvoiceLineDraft[];
 }
 
-/** A subscription's way so far: its state, all periods ever begun or prepared, all invoices issued. */
+/** A subscription's history: its state, all periods begun or prepared, all invoices issued. */
 interface Way {
   readonly state: BillingState;
   readonly periods: readonly PeriodState[];
@@ -140,7 +143,7 @@ describe("what is due", () => {
     );
   });
 
-  it("is each period once, one beginning where the other ends, with one invoice each after the first", () => {
+  it("is each period once, without a gap, with one invoice each after the first", () => {
     fc.assert(
       fc.property(
         someStart,
@@ -210,7 +213,7 @@ describe("what is due", () => {
     expect(deferred).toBeGreaterThan(20);
   });
 
-  it("loses nothing where Setup Mode comes and goes: what it did not bill is only what began during it, and was not billed before", () => {
+  it("leaves unbilled only periods that began in Setup Mode", () => {
     let begunAfterBilled = 0;
     fc.assert(
       fc.property(

@@ -1,4 +1,7 @@
-/** What happens to a subscription in the properties of its life: drawn at random, with what rarely comes about by itself. */
+/**
+ * What happens to a subscription in the properties of its life: drawn at random, with what rarely
+ * comes about by itself.
+ */
 import fc from "fast-check";
 import { addDays, civilDate } from "../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod } from "../../src/domain/calendar/period.ts";
@@ -19,7 +22,9 @@ import { begun, type Life, stateIn } from "./life.ts";
 /** A step as it is drawn; what of a change counts depends on the state that it meets. */
 export type Step =
   | { readonly kind: "pass"; readonly days: number }
-  /** To so many days before the renewal date, where that is still to come: mostly into the invoice window. */
+  /**
+   * So many days before the renewal date, if that is still to come: mostly in the invoice window.
+   */
   | { readonly kind: "near"; readonly days: number }
   | { readonly kind: "restore" }
   | { readonly kind: "end"; readonly request: EndRequest; readonly removable: number }
@@ -75,7 +80,10 @@ const someStep: fc.Arbitrary<Step> = fc.oneof(
 const rise = (change: Step, differs: object): Step =>
   ({ ...change, isRise: true, ...differs }) as Step;
 
-/** What rarely comes about by itself: a charge that is deferred, billed ahead, and then taken back in one way or another. */
+/**
+ * What rarely comes about by itself: a charge that is deferred, billed ahead, and then taken back
+ * in one way or another.
+ */
 const someDeferral: fc.Arbitrary<readonly Step[]> = fc
   .tuple(
     someChange,
@@ -92,7 +100,10 @@ const someDeferral: fc.Arbitrary<readonly Step[]> = fc
     restoreStep,
   ]);
 
-/** So too a change that is billed separately, before units rise further between an end and a restoration. */
+/**
+ * So too a change that is billed separately, before units rise further between an end and a
+ * restoration.
+ */
 const someSeparate: fc.Arbitrary<readonly Step[]> = fc
   .tuple(someNear, someChange, someEnd, someChange, someEnd, someChange)
   .map(([first, change, end, second, last, third]) => [

@@ -1,4 +1,7 @@
-/** The whole life of one subscription in memory: decisions of the domain applied one after the other, as the store would write them. */
+/**
+ * The whole life of one subscription in memory: decisions of the domain applied in sequence, as the
+ * store would write them.
+ */
 
 import type { CreditNoteDraft, CreditNoteLineDraft } from "../../src/domain/billing/credit-note.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
@@ -37,7 +40,7 @@ import {
 } from "../../src/domain/subscriptions/reversal.ts";
 import type { Subscription } from "../../src/domain/subscriptions/subscription.ts";
 
-/** An invoice in the books, or one that was removed from them. */
+/** An invoice, standing or removed. */
 export interface Paper extends Pick<InvoiceDraft, "type" | "periodIndex" | "lines"> {
   readonly id: string;
   readonly isRemoved: boolean;
@@ -49,7 +52,10 @@ interface Deferred {
   readonly paperId: string | null;
 }
 
-/** The lines of a period on documents that come to nothing together, by a reversal: of papers by id, of credits by place. */
+/**
+ * The lines of a period on documents that come to nothing together, by a reversal: of papers by id,
+ * of credits by place.
+ */
 interface Reversed {
   readonly index: number;
   readonly papers: readonly string[];
@@ -57,8 +63,9 @@ interface Reversed {
 }
 
 /**
- * Everything that is known of the subscription. `removed`: ids of what its end removed since it was restored last. `lost`: what an end
- * removed that was then refused, and up to which day its lines were not billed by another.
+ * Everything that is known of the subscription. `removed`: ids of what its end removed since it was
+ * restored last. `lost`: what an end removed that was then refused, and up to which day its lines
+ * were not billed by another.
  */
 export interface Life {
   readonly organisation: OrganisationSettings;
@@ -105,7 +112,7 @@ export function begun(
   );
 }
 
-/** What the rules look at; every invoice is a draft in the ledger with nothing paid. */
+/** The facts for the rules; every invoice is a draft in the ledger with nothing paid. */
 export function stateIn(life: Life): BillingState {
   const { organisation, plan, subscription, today, current, periods, deferred } = life;
   const [period, nextPeriod = null] = [periods[current], periods[current + 1]];
@@ -167,7 +174,7 @@ export function pass(life: Life, days: number): Life {
   });
 }
 
-/** What a change of units leaves, and what was decided; null where it is refused. */
+/** The state after a change of units, and the decision; null if it is refused. */
 export function change(
   life: Life,
   request: UnitsChangeRequest,
@@ -191,7 +198,7 @@ export function change(
   return { life: after, decision };
 }
 
-/** The end, where the ledger refuses the removal after so many; null where the end itself is refused. */
+/** The end, if the ledger refuses the removal after so many; null if the end itself is refused. */
 export function end(life: Life, request: EndRequest, removable: number): Life | null {
   const facts = { state: stateIn(life), invoices: openIn(life), next: nextIn(life, []) };
   const decision = unlessRefused(() => decideEnd(facts, request));
@@ -219,7 +226,10 @@ export function end(life: Life, request: EndRequest, removable: number): Life | 
   );
 }
 
-/** What other papers than the renewal invoice bill of the next period, but for those that are still to be removed. */
+/**
+ * The amounts of the next period that documents other than the renewal invoice bill, except those
+ * still to be removed.
+ */
 function nextIn(life: Life, waiting: readonly string[]): NextPeriodLines {
   const period = life.periods[life.current + 1];
   if (period === undefined) return noNextPeriodLines;
@@ -259,7 +269,7 @@ function reverse(life: Life, waiting: readonly string[]): Life {
   return marked(creditNote === null ? charged : creditIn(charged, creditNote), waiting);
 }
 
-/** Holds that what stands of the next period beside its renewal invoice comes to nothing. */
+/** Asserts that the documents of the next period other than its renewal invoice sum to zero. */
 function marked(life: Life, waiting: readonly string[]): Life {
   const period = life.periods[life.current + 1];
   if (period === undefined) return life;
@@ -275,7 +285,7 @@ function isRenewalAhead({ papers, current }: Life, id: string): boolean {
   return papers.some((one) => one.id === id && one.type === "renewal" && one.periodIndex > current);
 }
 
-/** The restoration; null where it is refused. */
+/** The restoration; null if it is refused. */
 export function restore(life: Life): Life | null {
   const removed = removedIn(life, life.removed);
   const restoration = unlessRefused(() =>
@@ -397,7 +407,7 @@ function creditIn(life: Life, { lines }: CreditNoteDraft): Life {
   return { ...life, credits: [...life.credits, ...lines] };
 }
 
-/** What a renewal invoice that was issued ahead had deferred to it waits again. */
+/** Deferred lines of a removed renewal invoice are pending again. */
 function remove(life: Life, id: string): Life {
   const papers = life.papers.map((paper) =>
     paper.id === id ? { ...paper, isRemoved: true } : paper,

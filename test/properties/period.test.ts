@@ -1,4 +1,7 @@
-/** Periods follow each other without gap or overlap, on the billing day of every month, wherever the process runs. */
+/**
+ * Periods follow each other without gap or overlap, on the billing day of every month, wherever the
+ * process runs.
+ */
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -105,7 +108,8 @@ describe("the process's own zone", () => {
     for (let k = 0; k < 40; k += 1) {
       const { start, end } = periodAt(anchor, { unit: "month", count: 1 }, k);
       const begins = startOfDay("Africa/Cairo", start);
-      console.log(start, end, addDays(start, 55), begins.toISOString(), todayIn("America/New_York", begins));
+      console.log(start, end, addDays(start, 55), begins.toISOString(), todayIn("America/New_York",
+        begins));
     }`;
   const printedIn = (zone: string) => {
     const run = spawnSync(

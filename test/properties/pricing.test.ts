@@ -35,7 +35,10 @@ import {
 import { termsOf } from "../domain/catalogue/catalogue.ts";
 import { planTypes, somePlan, someTerms } from "./arbitraries.ts";
 
-/** The oracle: prices unit by unit, without sharing anything with the models. `units` are those to price. */
+/**
+ * The oracle: prices unit by unit, without sharing anything with the models. `units` are those to
+ * price.
+ */
 const counted: Record<PlanType, (plan: Plan, price: Decimal, units: number) => Decimal> = {
   flat_fee: (_, price) => price,
   per_unit: (_, price, units) => sum(Array.from({ length: units }, () => price)),

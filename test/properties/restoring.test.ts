@@ -1,4 +1,7 @@
-/** Whatever changes, ends and restorations follow each other, each period is billed once: what a small model says, no more, no less. */
+/**
+ * Whatever changes, ends and restorations follow each other, each period is billed once: what a
+ * small model says, no more, no less.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { prorate } from "../../src/domain/billing/proration.ts";
@@ -41,7 +44,10 @@ function changed(before: Life, after: Life, model: Model, request: UnitsChangeRe
   });
 }
 
-/** The next period, where its renewal invoice is issued again: by that alone, at the units of then. */
+/**
+ * The next period, if its renewal invoice is issued again: by that alone, at the units at that
+ * time.
+ */
 function restored(before: Life, after: Life, model: Model): Model {
   const index = before.current + 1;
   const period = before.periods[index];
@@ -79,7 +85,7 @@ function owedIn(life: Life, model: Model, index: number): readonly string[] {
   return [plan, ...rises, ...(index === 0 ? ["charge"] : [])].sort();
 }
 
-/** What stands in the books for a period, or waits to be billed, in the same form. */
+/** The documents of a period, or its pending amounts, in the same form. */
 function billedIn(life: Life, index: number): readonly string[] {
   const period = life.periods[index];
   if (period === undefined) return [];
@@ -136,7 +142,10 @@ function amountsFrom(
   ];
 }
 
-/** What was deferred and does not wait stands on the invoice that is said to bill it, where that is not of an earlier period. */
+/**
+ * A deferred amount that is not pending stands on the invoice that should bill it, unless that is
+ * of an earlier period.
+ */
 function expectDeferredBilled({ deferred, papers, current, lost }: Life): void {
   for (const { line, paperId } of deferred) {
     const paper = papers.find(({ id }) => id === paperId);
@@ -160,7 +169,7 @@ function isWithin(some: readonly string[], all: readonly string[]): boolean {
   });
 }
 
-/** One step of both; the step's name where it was accepted. */
+/** One step of both; the step's name if it was accepted. */
 function take(
   life: Life,
   model: Model,
@@ -180,13 +189,13 @@ function take(
       const after = end(life, step.request, step.removable);
       if (after === null) return { life, model, done: null };
       // Refused half-way: the renewal invoice comes back as by a restoration.
-      const isRaisedAgain =
+      const isIssuedAgain =
         after.subscription === life.subscription && after.papers.length > life.papers.length;
-      const known = isRaisedAgain ? opened(after, restored(life, after, model)) : model;
+      const known = isIssuedAgain ? opened(after, restored(life, after, model)) : model;
       return {
         life: after,
         model: known,
-        done: isRaisedAgain ? "go on" : `end ${step.request.when}`,
+        done: isIssuedAgain ? "go on" : `end ${step.request.when}`,
       };
     }
     case "restore": {
@@ -205,7 +214,7 @@ function take(
   }
 }
 
-/** Walks from a new subscription on; `look` sees what each accepted step left. */
+/** Walks from a new subscription on; `look` gets the state after each accepted step. */
 function walk(
   start: Life,
   steps: readonly Step[],
@@ -222,7 +231,7 @@ function walk(
   }
 }
 
-describe("whatever changes, ends, refused removals, restorations and days follow each other", () => {
+describe("a restored subscription after any changes, ends and restorations", () => {
   it("bills no part of any period twice, and nothing that the model does not know", () => {
     const seen = new Map<string, number>();
     fc.assert(
@@ -243,7 +252,7 @@ describe("whatever changes, ends, refused removals, restorations and days follow
     expect(seen.get("go on")).toBeGreaterThan(30);
   });
 
-  it("has billed exactly what the model says of the current and the next period once it is restored, and as long as it runs", () => {
+  it("has billed exactly what the model says of its current and next period", () => {
     let restorations = 0;
     let reissued = 0;
     fc.assert(
@@ -330,7 +339,7 @@ describe("whatever changes, ends, refused removals, restorations and days follow
             life.periods.map((period, index) => ({
               ...period,
               billedSeparately: false,
-              // A renewal invoice is made anew, at the units of now.
+              // A renewal invoice is issued again, at the current units.
               ...(index > life.current && period.billedUnits !== null
                 ? { billedUnits: life.subscription.units }
                 : {}),

@@ -1,4 +1,7 @@
-/** Whatever changes of units follow each other, they bill what a small model of the rules says, nothing twice and nothing lost. */
+/**
+ * Whatever changes of units follow each other, they bill what a small model of the rules says,
+ * nothing twice and nothing lost.
+ */
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -83,7 +86,10 @@ function requestOf(
   });
 }
 
-/** V(units) of the model, in 10⁻¹⁰ of the currency: tiers counted unit by unit, four places of price and of percent. */
+/**
+ * V(units) of the model, in 10⁻¹⁰ of the currency: tiers counted unit by unit, four places of price
+ * and of percent.
+ */
 function costOf({ plan, subscription }: BillingState, units: number): bigint {
   const places = (decimal: Decimal | null) =>
     decimal ? decimal.unscaled * 10n ** BigInt(4 - decimal.scale) : 0n;
@@ -117,7 +123,10 @@ function minor({ plan }: BillingState, value: bigint, days = 1, all = 1): bigint
   return twice < 0n ? -((-twice + divisor) / (2n * divisor)) : (twice + divisor) / (2n * divisor);
 }
 
-/** What the model keeps of both periods, and what a step bills of each in minor units, a credit below zero. */
+/**
+ * What the model keeps of both periods, and what a step bills of each in minor units, a credit
+ * below zero.
+ */
 interface Model {
   readonly billed: number;
   readonly next: number | null;
@@ -126,7 +135,7 @@ interface Model {
   readonly charged: readonly [current: bigint, next: bigint, plan: bigint | null];
 }
 
-/** The rules of the specification once more, as short as they can be said; null where the step is refused. */
+/** The rules of units in their shortest form; null if the step is refused. UNITS-1 to UNITS-4. */
 function modelled(state: BillingState, request: UnitsChangeRequest, before: Model): Model | null {
   const { units: to, effectiveDate, document } = request;
   const { subscription, period } = state;
@@ -167,7 +176,10 @@ const modelOf = ({ period, nextPeriod }: BillingState): Model => ({
   charged: nothing,
 });
 
-/** What a decision bills of the current and the next period, by the days of its lines, and of a plan line. */
+/**
+ * What a decision bills of the current and the next period, by the days of its lines, and of a plan
+ * line.
+ */
 function chargedBy({ period }: BillingState, decision: UnitsDecision): Model["charged"] {
   const { invoice, joined, amended, deferred, creditNote } = decision;
   const lines = [...(invoice?.lines ?? []), ...(joined?.added ?? []), ...(amended?.added ?? [])];
@@ -186,7 +198,7 @@ function chargedBy({ period }: BillingState, decision: UnitsDecision): Model["ch
   return [total(false), total(true), amended?.planLine?.amount.unscaled ?? null];
 }
 
-/** What each step leaves behind, from a state on; null where it is refused, and the state stays. */
+/** The state after each step; null if it is refused and the state stays. */
 function walk(
   start: BillingState,
   steps: readonly Step[],
@@ -227,7 +239,7 @@ describe("a sequence of changes", () => {
     expect(accepted).toBeGreaterThan(2000);
   });
 
-  it("charges nothing at or below the billed units, which only documents raise and nothing lowers", () => {
+  it("charges nothing at or below the billed units, which only rise", () => {
     fc.assert(
       fc.property(someState, someSteps, (start, steps) => {
         let before = start;
@@ -243,7 +255,7 @@ describe("a sequence of changes", () => {
     );
   });
 
-  it("from the first day on bills what the billed units moved by, to half a minor unit a document", () => {
+  it("from the first day on bills the billed units, to half a minor unit a document", () => {
     fc.assert(
       fc.property(someState, someSteps, (start, steps) => {
         const walked = walk(
@@ -264,7 +276,7 @@ describe("a sequence of changes", () => {
     );
   });
 
-  it("makes documents whose amounts are whole minor units above zero and add up to their subtotals", () => {
+  it("issues documents of positive whole minor units that sum to their subtotals", () => {
     fc.assert(
       fc.property(someState, someSteps, (start, steps) => {
         const digits = minorUnitDigits(start.plan.currency);
@@ -299,7 +311,7 @@ describe("a sequence of changes", () => {
     );
   });
 
-  it("never comes to where a number of units is impossible: some request is accepted for each", () => {
+  it("accepts some request for each number of units", () => {
     const forms = (state: BillingState, units: number): UnitsChangeRequest[] =>
       [{}, { from: state.period.start }].flatMap((prorated) =>
         ([null, "amend", "separate"] as const).map((document) =>
@@ -350,7 +362,7 @@ describe("one change", () => {
     );
   });
 
-  it("from the first day costs exactly the difference, each day less no more, and no day at all is refused", () => {
+  it("from the first day costs exactly the difference, and a later day no more", () => {
     fc.assert(
       fc.property(outside, someThree, (state, drawn) => {
         const [low = 0, , high = 0] = three(state, drawn);
@@ -404,9 +416,12 @@ describe("the process's own zone", () => {
   const program = `
     const { afterChange, changeTo, dueOver, issued, stateOf } = await import("${folder}test/domain/subscriptions/billing-state-builder.ts");
     const { decideUnitsChange } = await import("${folder}src/domain/subscriptions/change-units.ts");
-    let state = stateOf({ startDate: "2023-12-31", index: 0, today: "2024-01-20", invoices: [issued({ periodIndex: 0 })] });
-    const print = (value) => console.log(JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one)));
-    const days = ["2024-01-31", "2024-02-29", "2024-03-10", "2024-03-31", "2024-10-27", "2024-11-03"];
+    let state = stateOf({ startDate: "2023-12-31", index: 0, today: "2024-01-20", invoices:
+      [issued({ periodIndex: 0 })] });
+    const print = (value) => console.log(JSON.stringify(value, (_, one) => (typeof one === "bigint"
+      ? String(one) : one)));
+    const days = ["2024-01-31", "2024-02-29", "2024-03-10", "2024-03-31", "2024-10-27",
+      "2024-11-03"];
     for (const [index, day] of days.entries()) {
       const due = dueOver(state, day);
       state = due.state;

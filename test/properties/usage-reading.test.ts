@@ -1,6 +1,7 @@
 /**
- * A million quantities and a million timestamps, good, bad and hostile, read as another reader reads them: one that walks over the
- * characters and counts days by itself, without expressions and without `Date`.
+ * A million quantities and a million timestamps, good, bad and hostile, compared with a second
+ * reader that walks over the characters and counts days, without expressions and without `Date`.
+ * USAGE-8.
  */
 import { describe, expect, test } from "vitest";
 import { formatInstant, readQuantity, readTimestamp } from "../../src/domain/usage/parse.ts";
@@ -58,7 +59,7 @@ function isDigits(text: string): boolean {
   return text !== "";
 }
 
-/** Ten-thousandths of the number, null where the text is none. */
+/** Ten-thousandths of the number, null if the text is none. */
 function ownQuantity(text: string): bigint | null {
   const [whole = "", places, ...more] = text.split(".");
   if (text.length > 20 || more.length > 0 || !isDigits(whole)) return null;
@@ -81,7 +82,7 @@ function daysBefore(year: number): number {
   return year * 365 + Math.floor(past / 4) - Math.floor(past / 100) + Math.floor(past / 400) + 1;
 }
 
-/** Where year, month, day, hour, minute and second stand, and how long they are. */
+/** The positions and lengths of year, month, day, hour, minute and second. */
 const numbers = [
   [0, 4],
   [5, 2],
@@ -91,7 +92,7 @@ const numbers = [
   [17, 2],
 ] as const;
 
-/** Microseconds since 1970, null where the text is no timestamp. */
+/** Microseconds since 1970, null if the text is no timestamp. */
 function ownTimestamp(text: string): bigint | null {
   // What stands between the numbers, and the numbers.
   const marks = `${text[4]}${text[7]}${text[10]}${text[13]}${text[16]}`;
@@ -129,7 +130,10 @@ function ownTimestamp(text: string): bigint | null {
   return (minutes * 60n + BigInt(second)) * 1_000_000n + BigInt(`${fraction}000000`.slice(0, 6));
 }
 
-/** Holds two readings of every text against each other, and says how many texts were good: neither all nor none. */
+/**
+ * Holds two readings of every text against each other, and says how many texts were good: neither
+ * all nor none.
+ */
 function compareReadings<T>(
   texts: () => string,
   read: (text: string) => T,
@@ -149,7 +153,7 @@ describe("a million of each:", () => {
   const digits = (length: number, below: (end: number) => number) =>
     Array.from({ length }, () => (below(3) === 0 ? "0" : below(10))).join("");
 
-  test("quantities are the numbers that they are, and the contract's pattern takes just those", () => {
+  test("quantities keep their numbers, and the contract's pattern takes just those", () => {
     const below = randomNumbers(20_261_121);
     const texts = () => {
       const whole = below(4) === 0 ? "0" : digits(below(below(3) === 0 ? 23 : 6), below);
@@ -168,7 +172,7 @@ describe("a million of each:", () => {
     expect(good).toBeLessThan((count * 3) / 4);
   });
 
-  test("timestamps are the instants that they are, to the microsecond, and are written as they are read", () => {
+  test("timestamps keep their instants to the microsecond, written as they are read", () => {
     const below = randomNumbers(7);
     const two = (end: number) => String(below(end)).padStart(2, "0");
     const texts = () => {

@@ -1,4 +1,7 @@
-/** Whatever is reported, renewed, ended, restored and set up: every event is billed once, and what it costs is neither lost nor doubled. */
+/**
+ * Whatever is reported, renewed, ended, restored and set up: every event is billed once, and what
+ * it costs is neither lost nor doubled.
+ */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { equals } from "../../src/domain/money/decimal.ts";
@@ -58,7 +61,10 @@ const someLife = fc.record({
   endAfterCycles: fc.constantFrom(null, null, 1, 4),
 });
 
-/** The steps, then the end: Setup Mode is over, the subscription too, and what was reported late has been billed. */
+/**
+ * The steps, then the end: Setup Mode is over, the subscription too, and what was reported late has
+ * been billed.
+ */
 function lived(order: Parameters<typeof beginLife>[0], steps: readonly Step[]): UsedLife {
   const after = steps.reduce((life, step) => step(life), beginLife(order));
   return pass(end(pass(setUp(after, false), 0), "now"), 0);
@@ -67,7 +73,7 @@ function lived(order: Parameters<typeof beginLife>[0], steps: readonly Step[]): 
 /** Half a cent in hundred-millionths: the most by which one rounding can be off. */
 const halfCent = 500_000n;
 
-it("every event is on exactly one bill, each period and meter once on each bill, with its count and quantity", () => {
+it("every event is on exactly one bill, with its count and quantity", () => {
   fc.assert(
     fc.property(someLife, someSteps, (order, steps) => {
       const { billed, events } = lived(order, steps);
@@ -92,7 +98,7 @@ it("every event is on exactly one bill, each period and meter once on each bill,
   );
 });
 
-it("what a period and meter are billed comes to the price of their whole sum, but for one rounding of each amount and of the rest", () => {
+it("the bills of a period and meter sum to the price of their whole sum, rounded", () => {
   fc.assert(
     fc.property(someLife, someSteps, (order, steps) => {
       const { billed, setupPeriods } = lived(order, steps);
@@ -119,7 +125,7 @@ it("what a period and meter are billed comes to the price of their whole sum, bu
   );
 });
 
-it("each bill goes on from the one before it: what was before is what earlier bills took, and what was priced what they stand for", () => {
+it("each bill continues the one before it in quantity and price", () => {
   fc.assert(
     fc.property(someLife, someSteps, (order, steps) => {
       const reached = new Map<string, { before: bigint; priced: bigint }>();

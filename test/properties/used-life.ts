@@ -1,6 +1,6 @@
 /**
- * A subscription whose usage is reported, as a world in memory: events with their bills, what closes take, and beside it the simplest
- * reading of the rules, in whole numbers of ten-thousandths.
+ * A subscription with usage, in memory: events with their bills, what closes take, and the simplest
+ * reading of the rules in whole ten-thousandths.
  */
 import { expect } from "vitest";
 import { decideDue } from "../../src/domain/billing/renewal.ts";
@@ -36,7 +36,10 @@ export interface UsedLife {
 
 const zero = parseDecimal("0");
 
-/** A meter of each type, at prices of which single units round to nothing; the volume one is cheaper above 20. */
+/**
+ * A meter of each type, at prices of which single units round to nothing; the volume one is cheaper
+ * above 20.
+ */
 export const meters: readonly PricedMeter[] = [
   meterOf({ id: "per_unit", price: parseDecimal("0.0031") }),
   meterOf({
@@ -86,7 +89,7 @@ export function scaled({ unscaled, scale }: Decimal, places: number): bigint {
     : unscaled * 10n ** BigInt(places - scale);
 }
 
-/** Where invoices begin and how early they are issued. */
+/** The first status of invoices and how early they are issued. */
 export interface LifeOrder {
   readonly firstInvoiceStatus: BillingState["organisation"]["firstInvoiceStatus"];
   readonly invoiceCreateDays: number;
@@ -162,7 +165,10 @@ export function pass(life: UsedLife, days: number): UsedLife {
   }
 }
 
-/** Reports an event of so many days ago, or of tomorrow by a clock that is ahead; as it was where it is not of the subscription. */
+/**
+ * Reports an event of so many days ago, or of tomorrow by a clock that is ahead. The state stays if
+ * the event is rejected.
+ */
 export function report(
   life: UsedLife,
   meter: PricedMeter,
@@ -180,7 +186,7 @@ export function report(
   return { ...life, events: [...life.events, { meter, quantity, period: own.index, bill }] };
 }
 
-/** Ends it; as it was where that is refused. */
+/** Ends it; the state stays if that is refused. */
 export function end(life: UsedLife, when: EndWhen): UsedLife {
   const state = { ...life.state, usage: openOf(life) };
   try {
@@ -200,7 +206,7 @@ export function end(life: UsedLife, when: EndWhen): UsedLife {
   }
 }
 
-/** Restores it; as it was where that is refused. */
+/** Restores it; the state stays if that is refused. */
 export function restore(life: UsedLife): UsedLife {
   try {
     const { subscription } = decideRestoration({

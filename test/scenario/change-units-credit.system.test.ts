@@ -1,4 +1,7 @@
-/** Change units on a volume plan: what costs less is a credit note, held and applied to later invoices. Spec: Change units, rule 5. */
+/**
+ * Change units on a volume plan: a change that costs less issues a credit note, which is held and
+ * applied to later invoices. UNITS-5, DOCUMENT-4.
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -10,7 +13,9 @@ import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.
 let system: TestSystem;
 let ask: Ask;
 let world: UnitsWorld;
-/** 16 April, invoices approved. `bands`: ten and fewer cost 10 each, from eleven on all of them 8. */
+/**
+ * 16 April, invoices approved. `bands`: ten and fewer cost 10 each, from eleven on all of them 8.
+ */
 let own: MadeOrganisation;
 
 beforeAll(async () => {
@@ -44,17 +49,18 @@ async function note({ apiKey }: MadeOrganisation, id: string): Promise<Json> {
   return answer.json;
 }
 
-/** The credit notes in the ledger's books, with what of them is applied. */
+/** The credit notes in the ledger, with the applied part of each. */
 async function bookedNotes({ tenantId }: MadeOrganisation): Promise<readonly object[]> {
   const { rows } = await system.pool.query(
-    `SELECT number, status, sub_total::text AS subtotal, total::text AS total, amount_allocated::text AS applied
+    `SELECT number, status, sub_total::text AS subtotal, total::text AS total,
+      amount_allocated::text AS applied
       FROM demo_ledger.credit_notes WHERE tenant_id = $1 ORDER BY number`,
     [tenantId],
   );
   return rows;
 }
 
-test("an increase that crosses into a cheaper band is a prorated credit note, here and in the ledger's books", async () => {
+test("an increase into a cheaper band issues a prorated credit note in the ledger", async () => {
   const made = await sandbox();
   const { invoice: first, ...before } = await world.subscribe(made, {
     ...april,
@@ -102,7 +108,7 @@ test("an increase that crosses into a cheaper band is a prorated credit note, he
   ]);
 });
 
-// Worked cases: all from the first day of a period of 30 days.
+// Worked examples: all from the first day of a period of 30 days.
 test.each<[string, readonly (readonly [number, object, string | null])[]]>([
   [
     "10, 11, 10, 11",
@@ -162,8 +168,8 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
   }
 });
 
-describe("inside the invoice window", () => {
-  test("amend re-prices the renewal invoice, and the current period's credit is a note", async () => {
+describe("a volume plan inside the invoice window", () => {
+  test("with amend re-prices the renewal invoice and credits the current period", async () => {
     const made = await sandbox({ invoice_create_days: 20 });
     const { id } = await world.subscribe(made, april);
     const { change } = await world.changed(made, id, { units: 11, ...half, document: "amend" });
@@ -176,7 +182,7 @@ describe("inside the invoice window", () => {
     await world.expectEqualBooks(made);
   });
 
-  test("separate leaves the renewal invoice: both periods' credits are lines of one note", async () => {
+  test("with separate keeps the renewal invoice and credits both periods by one note", async () => {
     const made = await sandbox({ invoice_create_days: 20 });
     const { id } = await world.subscribe(made, april);
     const before = await world.invoices(made, id);
@@ -193,7 +199,7 @@ describe("inside the invoice window", () => {
   });
 });
 
-test("a credit of the current period and a charge of the next are a note and an invoice; that one does not take the other", async () => {
+test("issues a note and an invoice for a credit and a charge, without allocation", async () => {
   const made = await sandbox({ invoice_create_days: 20 });
   const { id } = await world.subscribe(made, april);
   await world.changed(made, id, { units: 5, document: "amend" });
@@ -209,11 +215,11 @@ test("a credit of the current period and a charge of the next are a note and an 
 });
 
 describe("held credit", () => {
-  test("is applied to the invoices that come later, oldest first, until it is used up", async () => {
+  test("is applied to later invoices, oldest first, until it is used up", async () => {
     const made = await sandbox();
     const { id, invoice: first } = await world.subscribe(made, april);
     const { change } = await world.changed(made, id, { units: 11, ...whole });
-    // 11 to 12 is a charge of 4.00 on an invoice of its own: it comes later than the note.
+    // 11 to 12 is a charge of 4.00 on a separate invoice: it comes later than the note.
     const { change: second } = await world.changed(made, id, { units: 12, ...half });
     expect(second.invoice.subtotal).toBe("4.0000");
     await world.settled(made);
@@ -262,7 +268,7 @@ describe("held credit", () => {
     await world.expectEqualBooks(made);
   });
 
-  test("is the subscription's own: neither another subscription's invoice nor a draft takes it", async () => {
+  test("belongs to its subscription and is applied to no draft", async () => {
     const made = await sandbox();
     const { id } = await world.subscribe(made, april);
     const { change } = await world.changed(made, id, { units: 11, ...half });
@@ -278,11 +284,11 @@ describe("held credit", () => {
     await world.expectEqualBooks(made);
   });
 
-  test("that is on its way to a renewal invoice counts as on it: that is not amended any more", async () => {
+  test("on its way to a renewal invoice prevents an amendment of it", async () => {
     const made = await sandbox();
     const { id } = await world.subscribe(made, april);
     await world.changed(made, id, { units: 11, ...half });
-    // Done in the ledger at once, and told late.
+    // The ledger does it at once and answers late.
     const late = {
       match: "/Allocations",
       kind: "slow_after",
@@ -295,9 +301,9 @@ describe("held credit", () => {
     ]);
     expect(refusalOf(await world.change(made, id, { units: 9 })).code).toBe("document_required");
     await until("the ledger is asked to put the credit on the renewal invoice", async () => {
-      // Or it was, already, where this machine had no time to look.
-      const text =
-        "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'allocate_credit' AND state <> 'ready'";
+      // On a slow machine it may be done already.
+      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'allocate_credit'
+          AND state <> 'ready'`;
       return (await system.pool.query(text, [id])).rows.length > 0;
     });
     for (const wait of [async () => undefined, () => world.settled(made)]) {

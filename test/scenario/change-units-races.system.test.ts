@@ -1,4 +1,7 @@
-/** Changes of units at once, repeated, and on top of each other: one wins in each state, the others are told, nothing is billed twice. */
+/**
+ * Concurrent, repeated and nested changes of units: one wins in each state, the others get the
+ * documented refusal, and nothing is billed twice. STATE-3, IDEMPOTENCY-2.
+ */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -15,7 +18,10 @@ let world: UnitsWorld;
 let drafts: MadeOrganisation;
 let approved: MadeOrganisation;
 
-/** Whoever waits three seconds for a connection is told to come back: of a hundred at once none has to, however slow the machine is. */
+/**
+ * A request that waits three seconds for a connection is answered `temporarily_unavailable`. With
+ * this pool none of a hundred concurrent requests waits that long, however slow the machine is.
+ */
 const pool = { DATABASE_POOL_SIZE: "30" };
 
 beforeAll(async () => {
@@ -85,8 +91,8 @@ async function prorated(own: MadeOrganisation, id: string): Promise<number> {
   );
 }
 
-describe.each([2, 10])("%i changes at once", (count) => {
-  test("to the same total, each on an invoice of its own: one is made, the others find it made", async () => {
+describe.each([2, 10])("%i concurrent changes", (count) => {
+  test("to one total, on separate invoices: one succeeds, the others find it made", async () => {
     const { id } = await world.subscribe(approved, april);
     const answers = await atOnce(approved, id, count, () => ({ units: 13, ...half }));
     const losers = Array.from({ length: count - 1 }, () => "units_unchanged");
@@ -96,7 +102,7 @@ describe.each([2, 10])("%i changes at once", (count) => {
     await world.expectEqualBooks(approved);
   });
 
-  test("to the same total, joining one draft: one is made, the others are told what runs or that it is made", async () => {
+  test("to one total, joining one draft: one succeeds, the others get its state", async () => {
     const { id } = await world.subscribe(drafts, april);
     const answers = await atOnce(drafts, id, count, () => ({ units: 13, ...half }));
     const outcomes = answers.map(outcomeOf);
@@ -107,7 +113,7 @@ describe.each([2, 10])("%i changes at once", (count) => {
     await world.expectEqualBooks(drafts);
   });
 
-  test("to different totals, each on an invoice of its own: all the units of the highest are billed, once each", async () => {
+  test("to different totals, on separate invoices: the highest units are billed once", async () => {
     const { id } = await world.subscribe(approved, april);
     const answers = await atOnce(approved, id, count, (n) => ({ units: 11 + n, ...half }));
     for (const outcome of answers.map(outcomeOf))
@@ -119,7 +125,7 @@ describe.each([2, 10])("%i changes at once", (count) => {
     await world.expectEqualBooks(approved);
   });
 
-  test("to different totals, joining one draft: what is made is billed once, the rest is told", async () => {
+  test("to different totals, joining one draft: every accepted change is billed once", async () => {
     const { id } = await world.subscribe(drafts, april);
     const answers = await atOnce(drafts, id, count, (n) => ({ units: 11 + n, ...half }));
     const allowed = ["200", "invalid_state", "proration_not_applicable"];
@@ -133,7 +139,7 @@ describe.each([2, 10])("%i changes at once", (count) => {
     await world.expectEqualBooks(drafts);
   });
 
-  test("amending a renewal invoice: it bills the units that the last one asked for", async () => {
+  test("amending a renewal invoice: it bills the units of the last change", async () => {
     const ahead = await world.sandbox({
       first_invoice_status: "approved",
       invoice_create_days: 20,
@@ -149,7 +155,7 @@ describe.each([2, 10])("%i changes at once", (count) => {
     await world.expectEqualBooks(ahead);
   });
 
-  test("of a volume plan: the credit is issued once", async () => {
+  test("on a volume plan: the credit note is issued once", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     await addBands(system, own);
     const { id } = await world.subscribe(own, { ...april, plan_code: "bands" });
@@ -162,7 +168,7 @@ describe.each([2, 10])("%i changes at once", (count) => {
     expect((await world.creditNotes(own, id)).map(({ subtotal }) => subtotal)).toEqual(["12.0000"]);
   });
 
-  test("just when it renews: the renewal is issued once, and every change is judged in the new period", async () => {
+  test("at a renewal: it is issued once, and changes are decided in the new period", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-06-01");
@@ -183,7 +189,7 @@ describe.each([2, 10])("%i changes at once", (count) => {
   });
 });
 
-test("changes of many subscriptions at once, with creations between them, hold each other up in no way", async () => {
+test("concurrent changes and creations of many subscriptions do not delay each other", async () => {
   const own = await world.sandbox();
   await world.setClock(own, "2026-04-16");
   const subscriptions = await Promise.all(
@@ -202,8 +208,8 @@ test("changes of many subscriptions at once, with creations between them, hold e
   await world.expectEqualBooks(own);
 });
 
-describe("an Idempotency-Key", () => {
-  test("makes a hundred requests one change, and the repeat is its answer byte for byte", async () => {
+describe("an Idempotency-Key of a change", () => {
+  test("turns a hundred requests into one change with one answer, byte for byte", async () => {
     const { id } = await world.subscribe(drafts, april);
     const body = { units: 13, ...half };
     const answers = await Promise.all(
@@ -226,7 +232,7 @@ describe("an Idempotency-Key", () => {
     expect(await prorated(drafts, id)).toBe(15_00);
   });
 
-  test("replays what was answered, also once the units have changed since; without one a repeat is units_unchanged", async () => {
+  test("replays the answer after later changes; without one it is units_unchanged", async () => {
     const { id } = await world.subscribe(approved, april);
     const body = { units: 13, ...half };
     const first = await world.change(approved, id, body, "replayed");
@@ -247,7 +253,7 @@ describe("an Idempotency-Key", () => {
     );
   });
 
-  test("of another body, another subscription or another operation is a conflict; a refused one is free again", async () => {
+  test("of another body, subscription or operation conflicts; a refused one is free", async () => {
     const [one, other] = await Promise.all([
       world.subscribe(approved, april),
       world.subscribe(approved, april),
@@ -267,7 +273,7 @@ describe("an Idempotency-Key", () => {
     expect((await world.subscription(approved, other.id)).units).toBe(10);
   });
 
-  test("whose answer was never stored finds the change it made, never units_unchanged, and nothing is done twice", async () => {
+  test("without a stored answer finds its change, never units_unchanged", async () => {
     const { id } = await world.subscribe(drafts, april);
     const first = await world.change(drafts, id, { units: 13, ...half }, "lost");
     // As if the process had died before it stored the answer.
@@ -281,7 +287,8 @@ describe("an Idempotency-Key", () => {
     expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict"));
     // After its 24 hours the key stands for a new request.
     await system.pool.query(
-      "UPDATE unit_changes SET created_at = created_at - interval '24 hours' WHERE subscription_id = $1",
+      `UPDATE unit_changes SET created_at = created_at - interval '24 hours'
+        WHERE subscription_id = $1`,
       [id],
     );
     const later = await world.change(drafts, id, { units: 13, ...half }, "lost");
@@ -290,7 +297,7 @@ describe("an Idempotency-Key", () => {
   });
 });
 
-test("while an amendment is on its way any further change is 409, and the message says which invoice", async () => {
+test("a change is 409 while an amendment runs, and the message names the invoice", async () => {
   const { id, invoice } = await world.subscribe(drafts, april);
   // Until it is let go: less than a call to the ledger may take here, and an answer.
   const held = { kind: "slow_before", delayMs: 10_000 };
@@ -313,9 +320,9 @@ test("while an amendment is on its way any further change is 409, and the messag
   await world.changed(drafts, id, { units: 5 });
 });
 
-test("what was due is told to the ledger at once, also where the change is refused", async () => {
+test("a refused change posts to the ledger at once what was due", async () => {
   const own = await world.sandbox({ setup_mode: true });
-  // Nothing is issued in Setup Mode, so that nothing has started the organisation's workflow yet.
+  // Setup Mode issues nothing, so the organisation's workflow has not started yet.
   const { id } = await world.subscribe(own, april);
   await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
     own.organisationId,

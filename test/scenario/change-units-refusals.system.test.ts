@@ -1,4 +1,7 @@
-/** Every refusal of change units: status, type, code, param and the order among them; and that a refusal leaves nothing behind. */
+/**
+ * Every refusal of change units: status, type, code, param and the order among them; and that a
+ * refusal leaves nothing behind.
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -11,7 +14,7 @@ import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.
 let system: TestSystem;
 let ask: Ask;
 let world: UnitsWorld;
-/** 16 April; nothing is issued ahead. */
+/** 16 April; no renewal invoice is issued ahead. */
 let own: MadeOrganisation;
 /** 16 April; what renews on 1 May has its renewal invoice, approved. */
 let ahead: MadeOrganisation;
@@ -76,7 +79,7 @@ async function alter(id: string, set: string): Promise<void> {
   await system.pool.query(`UPDATE subscriptions SET ${set} WHERE id = $1`, [id]);
 }
 
-describe("a body that is no request of this shape", () => {
+describe("a body of another shape", () => {
   test.each<[string, string, string | null]>([
     ["nothing", "", null],
     ["no JSON", "{", null],
@@ -167,7 +170,7 @@ describe("a body that is no request of this shape", () => {
     expect(await refusal(own, id, body)).toEqual(invalid(param));
   });
 
-  test("is told before the id is looked at; a parameter of the address and a bad key before the body", async () => {
+  test("is refused before the id, and after the query and the Idempotency-Key", async () => {
     const path = `/v1/subscriptions/${randomUUID()}/units`;
     const asked = { key: own.apiKey, body: { units: "5" } };
     expect(refusalOf(await ask("POST", path, asked))).toEqual(invalid("units"));
@@ -182,7 +185,7 @@ describe("a body that is no request of this shape", () => {
 });
 
 describe("an id that names no subscription of the organisation", () => {
-  test("is 404: unknown, malformed, another organisation's, an invoice's", async () => {
+  test("is 404 if it is unknown, malformed, another organisation's or an invoice's", async () => {
     const theirs = await subscribed(ahead);
     const ours = await subscribed(own);
     const others = [
@@ -204,7 +207,7 @@ describe("an id that names no subscription of the organisation", () => {
     expect((await world.changed(own, ours.id.toUpperCase(), { units: 12 })).id).toBe(ours.id);
   });
 
-  test("is told also in Setup Mode; the path is exact, and takes POST alone", async () => {
+  test("is 404 in Setup Mode too; the path is exact and takes POST alone", async () => {
     const mirror = await world.sandbox({ setup_mode: true });
     expect(await refusal(mirror, randomUUID(), { units: 12 })).toEqual(
       refused(404, "subscription_not_found"),
@@ -229,7 +232,7 @@ describe("an id that names no subscription of the organisation", () => {
   });
 });
 
-test("a key without the scope may not change units, and one of another organisation knows none", async () => {
+test("a key without the scope is 403, and another organisation's key is 404", async () => {
   const { id } = await subscribed(own);
   const scopes = ["subscriptions:read", "invoices:read", "customers:write", "usage:write"];
   const reader = await addApiKey(system.pool, own.organisationId, scopes, { livemode: false });
@@ -244,7 +247,7 @@ test("a key without the scope may not change units, and one of another organisat
 });
 
 describe("the subscription, its plan and its units", () => {
-  test("setup_mode_on comes before every other reason", async () => {
+  test("refuse by setup_mode_on before every other reason", async () => {
     const mirror = await world.sandbox({ setup_mode: true });
     const { id } = await world.subscribe(mirror, { ...april, plan_code: "site", units: undefined });
     await alter(
@@ -259,7 +262,7 @@ describe("the subscription, its plan and its units", () => {
   test.each([
     "ended",
     "complete",
-  ])("an %s subscription is not changeable, whatever is wrong beside", async (status) => {
+  ])("an %s subscription is not changeable, before every other fault", async (status) => {
     const { id } = await subscribed(own, { minimum_units: 5 });
     const endedAt = status === "ended" ? "'2026-04-01T12:00:00Z'" : "NULL";
     await alter(
@@ -271,7 +274,7 @@ describe("the subscription, its plan and its units", () => {
     );
   });
 
-  test("a flat fee has no units, also not those that it shows", async () => {
+  test("refuse a flat fee, even the units that it shows", async () => {
     const { id } = await subscribed(own, { plan_code: "site", units: undefined });
     for (const units of [0, 1]) {
       expect(await refusal(own, id, { units, prorate: true })).toEqual(
@@ -280,7 +283,7 @@ describe("the subscription, its plan and its units", () => {
     }
   });
 
-  test("units below the minimum, above the maximum, more than an invoice can hold, unchanged", async () => {
+  test("refuse units below the minimum, above the maximum, unbillable or unchanged", async () => {
     const { id } = await subscribed(own, { minimum_units: 5 });
     expect(await refusal(own, id, { units: 4, prorate: true })).toEqual(
       unprocessable("units_below_minimum", "units"),
@@ -303,7 +306,7 @@ describe("the subscription, its plan and its units", () => {
 });
 
 describe("prorate and its members", () => {
-  test("an effective date is required and falls within the current period, first day and last included", async () => {
+  test("need an effective date in the current period, first and last day included", async () => {
     const { id } = await subscribed(own);
     const from = (effective_date: string) => ({ units: 9, prorate: true, effective_date });
     const behaviour = { units: 12, prorate: true, proration_behaviour: "charge_on_renewal" };
@@ -324,7 +327,7 @@ describe("prorate and its members", () => {
     }
   });
 
-  test("a decrease is not prorated, also inside the invoice window, where the document would be missing", async () => {
+  test("are refused for a decrease, also inside the invoice window", async () => {
     const { id } = await subscribed(ahead);
     expect(await refusal(ahead, id, { units: 9, ...half })).toEqual(
       unprocessable("proration_not_applicable", "prorate"),
@@ -334,7 +337,7 @@ describe("prorate and its members", () => {
     );
   });
 
-  test("charge_on_renewal is refused in the final period, once the next period is invoiced, and for a credit", async () => {
+  test("refuse charge_on_renewal in a final or invoiced period, and for a credit", async () => {
     const later = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
     const not = unprocessable("proration_behaviour_not_allowed", "proration_behaviour");
     const last = await subscribed(own, { end_after_cycles: 1 });
@@ -349,7 +352,7 @@ describe("prorate and its members", () => {
     expect(await refusal(own, credit.id, { ...later, units: 11 })).toEqual(not);
   });
 
-  test("an increase on a volume plan that costs less needs prorate; one that costs more, or goes down, does not", async () => {
+  test("are required on a volume plan only for an increase that costs less", async () => {
     const { id } = await subscribed(own, { plan_code: "bands" });
     for (const units of [11, 12]) {
       expect(await refusal(own, id, { units })).toEqual(
@@ -363,7 +366,7 @@ describe("prorate and its members", () => {
     await world.changed(own, id, { units: 12 });
   });
 
-  test("after an increase without proration a charge is not prorated until the renewal", async () => {
+  test("are refused for a charge until the renewal after an unprorated increase", async () => {
     const { id } = await subscribed(own);
     await world.changed(own, id, { units: 11 });
     expect(await refusal(own, id, { units: 12, ...half })).toEqual(
@@ -384,7 +387,7 @@ describe("document", () => {
     }
   });
 
-  test("is required inside it, before any other fault of the proration is told", async () => {
+  test("is required inside it, before any other fault of the proration", async () => {
     const { id } = await subscribed(ahead, { plan_code: "bands" });
     for (const body of [{ units: 12, ...half }, { units: 12 }, { units: 9 }]) {
       expect(await refusal(ahead, id, body)).toEqual(
@@ -393,7 +396,7 @@ describe("document", () => {
     }
   });
 
-  test("amend is refused where the renewal invoice cannot be changed, and the message says why", async () => {
+  test("amend is refused with the reason if the renewal invoice cannot be changed", async () => {
     const why = async (id: string): Promise<string> => {
       const answer = await world.change(ahead, id, { units: 12, document: "amend" });
       expect(refusalOf(answer)).toEqual(unprocessable("renewal_invoice_not_amendable", "document"));
@@ -460,7 +463,7 @@ describe("a pending subscription", () => {
   });
 });
 
-test("with no revenue account mapped no change is made, up or down, and nothing is written", async () => {
+test("a change without a mapped revenue account is refused and writes nothing", async () => {
   const unmapped = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
   const { id } = await subscribed(unmapped);
   await system.pool.query("UPDATE organisations SET revenue_account = NULL WHERE id = $1", [
@@ -478,8 +481,8 @@ test("with no revenue account mapped no change is made, up or down, and nothing 
   await world.changed(unmapped, id, { units: 9 });
 });
 
-describe("what is due is performed before a change is judged", () => {
-  test("also where that is refused: it renews, opens its window, begins, completes", async () => {
+describe("due work is performed before a change is decided,", () => {
+  test("even if that is refused: it renews, opens its window, begins, completes", async () => {
     const moved = await world.sandbox({ invoice_create_days: 5 });
     const running = await world.subscribe(moved, april);
     const pending = await world.subscribe(moved, { start_date: "2026-06-10" });

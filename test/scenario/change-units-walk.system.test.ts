@@ -1,6 +1,7 @@
 /**
- * Random sequences of changes over HTTP, over months and all plan types, from fixed seeds: no request fails but by a refusal of the
- * table, and afterwards every document, line, total and remaining credit is the same here and in the ledger's books.
+ * Random sequences of changes over HTTP, over months and all plan types, from fixed seeds. A
+ * request succeeds or gets a refusal of the table. Afterwards every document, line, total and
+ * remaining credit is the same here and in the ledger. UNITS-1 to UNITS-13.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -31,7 +32,9 @@ function pickFrom(seed: number): Pick {
 const statuses = ["draft", "approved", "awaiting_approval"];
 const plans = ["bands", "team", "growth", "steps", "scale"];
 
-/** What a change may be answered: it is made, or refused for what the request asks in this state. */
+/**
+ * The answers that a change may get: success, or a refusal that the request deserves in this state.
+ */
 const answers = new Set([
   "200",
   "units_unchanged",
@@ -60,7 +63,7 @@ function anyDocument(pick: Pick): string {
   return pick(2) === 0 ? "amend" : "separate";
 }
 
-/** The amounts that are due and the credit that is left, where ours are not the ledger's. */
+/** The amounts due and the remaining credit in which ours differ from the ledger's. */
 async function differences({
   organisationId,
   tenantId,
@@ -70,8 +73,10 @@ async function differences({
       FROM invoices i JOIN demo_ledger.invoices b ON b.tenant_id = $2 AND b.number = i.number
       WHERE i.organisation_id = $1 AND i.amount_due <> b.total - b.amount_paid - b.amount_credited
     UNION ALL SELECT n.number, n.remaining_credit, b.total - b.amount_allocated
-      FROM credit_notes n LEFT JOIN demo_ledger.credit_notes b ON b.tenant_id = $2 AND b.number = n.number
-      WHERE n.organisation_id = $1 AND n.remaining_credit IS DISTINCT FROM b.total - b.amount_allocated`,
+      FROM credit_notes n LEFT JOIN demo_ledger.credit_notes b ON b.tenant_id = $2
+        AND b.number = n.number
+      WHERE n.organisation_id = $1 AND n.remaining_credit IS DISTINCT
+        FROM b.total - b.amount_allocated`,
     [organisationId, tenantId],
   );
   return rows;
@@ -79,7 +84,7 @@ async function differences({
 
 const hundredths = (amount: string): number => Math.round(Number(amount) * 100);
 
-describe.concurrent("whatever is asked in whatever order, the books tell the same", () => {
+describe.concurrent("random changes leave the same documents here and in the ledger", () => {
   test.each([1, 2, 7, 10, 16, 18, 20, 23])("seed %i", async (seed) => {
     const pick = pickFrom(seed);
     const own = await world.sandbox({
@@ -103,7 +108,7 @@ describe.concurrent("whatever is asked in whatever order, the books tell the sam
       const body = anyChange(pick, (await world.subscription(own, id)).units, today);
       let answer = await world.change(own, id, body);
       if (answer.json.error?.code === "invalid_state") {
-        // An earlier change outlives its answer where the ledger takes that long.
+        // If the ledger is slow, an earlier change continues after its answer.
         await world.settled(own);
         answer = await world.change(own, id, body);
       }

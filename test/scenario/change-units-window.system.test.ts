@@ -1,4 +1,7 @@
-/** Change units inside the invoice window and while pending: the renewal or first invoice amended, or left and billed separately. */
+/**
+ * Change units inside the invoice window and while pending: the renewal or first invoice amended,
+ * or left and billed separately.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -56,8 +59,8 @@ describe.each([
   ["a draft", "draft", () => drafts],
   ["approved", "approved", () => approved],
   ["awaiting approval", "awaiting_approval", () => submitted],
-])("amend, while the renewal invoice is %s,", (_, status, organisation) => {
-  test("re-prices its plan line and adds the current period's charge, here and in the ledger's books", async () => {
+])("amend of a renewal invoice that is %s", (_, status, organisation) => {
+  test("re-prices its plan line and adds the current charge, also in the ledger", async () => {
     const own = organisation();
     const { id, renewal, first } = await inWindow(own);
     const { change, ...after } = await world.changed(own, id, {
@@ -100,7 +103,7 @@ describe.each([
     await world.expectEqualBooks(own);
   });
 
-  test("goes up and down as often as is asked, and is never charged twice", async () => {
+  test("goes up and down any number of times and never charges twice", async () => {
     const own = organisation();
     const { id } = await inWindow(own);
     const amend = async (body: object): Promise<Json> =>
@@ -124,7 +127,7 @@ describe.each([
     await world.expectEqualBooks(own);
   });
 
-  test("without prorate re-prices the renewal alone, and closes proration for the current period", async () => {
+  test("without prorate re-prices the renewal alone and closes proration", async () => {
     const own = organisation();
     const { id } = await inWindow(own);
     const { change } = await world.changed(own, id, { units: 13, document: "amend" });
@@ -136,7 +139,7 @@ describe.each([
   });
 });
 
-test("the request that finds the window open has the renewal invoice issued, and may amend it", async () => {
+test("has the renewal invoice issued by the request that finds the window open", async () => {
   const own = await world.sandbox({ invoice_create_days: 5 });
   const { id } = await world.subscribe(own, april);
   await world.setClock(own, "2026-04-26");
@@ -150,7 +153,7 @@ test("the request that finds the window open has the renewal invoice issued, and
 });
 
 describe("separate", () => {
-  test("bills the current period's charge and the next one's difference, and leaves the renewal invoice", async () => {
+  test("bills current charge and next difference, and keeps the renewal invoice", async () => {
     const { id, renewal, first } = await inWindow(drafts);
     const { change, ...after } = await world.changed(drafts, id, {
       units: 13,
@@ -186,7 +189,7 @@ describe("separate", () => {
     await world.expectEqualBooks(drafts);
   });
 
-  test("without prorate bills the next period's difference alone, and closes amending", async () => {
+  test("without prorate bills the next difference alone and closes amending", async () => {
     const { id } = await inWindow(drafts);
     const { change } = await world.changed(drafts, id, { units: 13, document: "separate" });
     expect(change.invoice.lines.map(({ amount }: Json) => amount)).toEqual(["30.0000"]);
@@ -197,7 +200,7 @@ describe("separate", () => {
     }
   });
 
-  test("of a decrease raises nothing, keeps the renewal invoice, and leaves amending possible", async () => {
+  test("of a decrease issues nothing, and keeps the renewal invoice amendable", async () => {
     const { id, renewal, first } = await inWindow(approved);
     const { change } = await world.changed(approved, id, { units: 4, document: "separate" });
     expect(change).toEqual({ ...nothing, units: 4 });
@@ -236,7 +239,7 @@ describe("separate", () => {
   });
 });
 
-test("over a renewal nothing is billed twice, whichever way the window's changes were billed", async () => {
+test("changes inside the window, billed either way, are billed once over a renewal", async () => {
   const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
   await world.setClock(own, "2026-04-05");
   const { id } = await world.subscribe(own, april);
@@ -279,8 +282,8 @@ test("over a renewal nothing is billed twice, whichever way the window's changes
   ]);
 });
 
-test("after a gap of years every period is billed once, in order, and the change is judged in the present one", async () => {
-  // No draft, which the charge would join where the billing run was here before the request.
+test("a change after a gap of years comes after every period, each billed once", async () => {
+  // Approved, because the charge would join a draft if the billing run came before the request.
   const own = await world.sandbox({ first_invoice_status: "approved" });
   const { id } = await world.subscribe(own, april);
   await world.setClock(own, "2029-04-16");
@@ -301,12 +304,13 @@ test("after a gap of years every period is billed once, in order, and the change
   expect(shown.map(({ period }) => period.start)).toEqual(months.reverse());
 });
 
-test("with its renewal invoice removed in the ledger the subscription is outside its window", async () => {
+test("a subscription is outside its window once its renewal invoice is removed", async () => {
   const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
   await world.setClock(own, "2026-04-16");
   const { id } = await inWindow(own);
   await system.pool.query(
-    "UPDATE invoices SET status = 'voided', amount_due = 0 WHERE subscription_id = $1 AND type = 'renewal'",
+    `UPDATE invoices SET status = 'voided', amount_due = 0 WHERE subscription_id = $1
+      AND type = 'renewal'`,
     [id],
   );
   const answer = await world.change(own, id, { units: 12, document: "amend" });
@@ -315,11 +319,11 @@ test("with its renewal invoice removed in the ledger the subscription is outside
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "10.0000" });
 });
 
-describe("while the subscription is pending", () => {
+describe("a change while the subscription is pending", () => {
   test.each([
     ["a draft", () => drafts],
     ["approved", () => approved],
-  ])("its first invoice, %s, is re-priced, up and down, and the charges on it stay", async (_, organisation) => {
+  ])("re-prices its first invoice, %s, up and down, with its charges", async (_, organisation) => {
     const own = organisation();
     const charges = [{ charge_code: "onboarding" }];
     const { id, invoice: first } = await world.subscribe(own, {
@@ -347,7 +351,7 @@ describe("while the subscription is pending", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("and once it has begun, its first period counts as billed for what the first invoice bills", async () => {
+  test("counts for the first period once that has begun", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     const { id } = await world.subscribe(own, { start_date: "2026-04-10" });
     await world.changed(own, id, { units: 12 });

@@ -1,4 +1,7 @@
-/** Change units over HTTP outside the invoice window: the specification's table of increases, rules 1 to 4 and 6, and pending. */
+/**
+ * Change units over HTTP outside the invoice window: the specification's table of increases, rules
+ * 1 to 4 and 6, and pending.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -51,7 +54,7 @@ function halfLine(from: number, to: number, amount: string, arithmetic: string):
 const amounts = ({ lines }: Json) => lines.map(({ kind, amount }: Json) => [kind, amount]);
 
 describe("an increase with prorate and charge_immediately", () => {
-  test("joins the subscription's draft invoice: lines and totals, here and in the ledger's books", async () => {
+  test("joins the subscription's draft: lines and totals, here and in the ledger", async () => {
     const { invoice: first, ...before } = await world.subscribe(drafts, april);
     const { change, ...after } = await world.changed(drafts, before.id, { units: 13, ...half });
     expect(after).toEqual({ ...before, units: 13, renewal_value: "130.0000" });
@@ -83,7 +86,7 @@ describe("an increase with prorate and charge_immediately", () => {
     await world.expectEqualBooks(drafts);
   });
 
-  test("joins it again and again: every charge is a line of its own, measured from the last billed units", async () => {
+  test("joins it repeatedly: each charge is a line, from the last billed units", async () => {
     const { id } = await world.subscribe(drafts, april);
     await world.changed(drafts, id, { units: 11, ...half });
     await world.changed(drafts, id, { units: 12, ...half });
@@ -102,7 +105,7 @@ describe("an increase with prorate and charge_immediately", () => {
     await world.expectEqualBooks(drafts);
   });
 
-  test("is an invoice of its own where the newest one is no draft", async () => {
+  test("issues a separate invoice if the newest one is no draft", async () => {
     const {
       invoice: first,
       id,
@@ -143,7 +146,8 @@ describe("an increase with prorate and charge_immediately", () => {
   });
 
   test.each([
-    // 12.50 × 20 ÷ 30 = 8.333…; 12.50 × 10 ÷ 30 = 4.1666…; 0.02 × 15 ÷ 30 = 0.01; 2.01 × 15 ÷ 30 = 1.005, away from zero.
+    // 12.50 × 20 ÷ 30 = 8.333…; 12.50 × 10 ÷ 30 = 4.1666…; 0.02 × 15 ÷ 30 = 0.01; 2.01 × 15 ÷ 30 =
+    // 1.005, away from zero.
     [{ price: "12.5" }, "2026-04-11", "8.3300"],
     [{ price: "12.5" }, "2026-04-21", "4.1700"],
     [{ price: "0.02" }, "2026-04-16", "0.0100"],
@@ -151,7 +155,7 @@ describe("an increase with prorate and charge_immediately", () => {
     [{ price: "10", discount_percent: "12.5" }, "2026-04-16", "4.3800"],
     [{ price: "10" }, "2026-04-01", "10.0000"],
     [{ price: "10" }, "2026-04-30", "0.3300"],
-  ])("is the difference in value × days remaining ÷ days, rounded once: %o from %s on is %s", async (body, day, amount) => {
+  ])("is prorated by days and rounded once: %o from %s on is %s", async (body, day, amount) => {
     const { id } = await world.subscribe(approved, { ...april, ...body });
     const { change } = await world.changed(approved, id, {
       units: 11,
@@ -161,7 +165,7 @@ describe("an increase with prorate and charge_immediately", () => {
     expect(change.invoice.subtotal).toBe(amount);
   });
 
-  test("what rounds to nothing raises no document and leaves what was billed, so that nothing is lost", async () => {
+  test("issues no document and keeps the billed units if it rounds to nothing", async () => {
     const { id } = await world.subscribe(approved, { ...april, price: "0.01" });
     const last = { prorate: true, effective_date: "2026-04-30" };
     expect((await world.changed(approved, id, { units: 11, ...last })).change).toEqual({
@@ -176,7 +180,7 @@ describe("an increase with prorate and charge_immediately", () => {
     });
   });
 
-  test("the yen has no smaller unit, and the periods are those of the billing day", async () => {
+  test("rounds to whole yen, over the periods of the billing day", async () => {
     const yen = await world.sandbox({ first_invoice_status: "approved" }, "JPY");
     await world.setClock(yen, "2026-03-10");
     const { id } = await world.subscribe(yen, {
@@ -202,20 +206,20 @@ describe("an increase with prorate and charge_immediately", () => {
     ["growth", 10, 13, "9.0000"],
     ["steps", 10, 11, "25.0000"],
     ["steps", 11, 21, "25.0000"],
-  ])("is worked out over the tiers of the plan: %s from %i to %i is %s", async (plan_code, units, to, amount) => {
+  ])("is computed over the plan's tiers: %s, %i to %i is %s", async (plan_code, units, to, amount) => {
     const { id } = await world.subscribe(approved, { ...april, plan_code, units });
     const { change } = await world.changed(approved, id, { units: to, ...half });
     expect(change.invoice.subtotal).toBe(amount);
   });
 
-  test("in a final period is billed now, and the next renewal bills nothing", async () => {
+  test("in a final period is billed now, and no renewal bills it", async () => {
     const { id } = await world.subscribe(approved, { ...april, end_after_cycles: 1 });
     const { change, ...after } = await world.changed(approved, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ type: "change", subtotal: "15.0000" });
     expect(after).toMatchObject({ units: 13, renewal_value: "0.0000", end_date: "2026-05-01" });
   });
 
-  test("within one band of a stairstep nothing is issued, and later steps are charged in full", async () => {
+  test("within one band of a stairstep issues nothing, and later steps cost in full", async () => {
     const { id } = await world.subscribe(approved, { ...april, plan_code: "steps", units: 5 });
     expect((await world.changed(approved, id, { units: 10, ...half })).change.invoice).toBeNull();
     const { change } = await world.changed(approved, id, { units: 11, ...half });
@@ -225,7 +229,7 @@ describe("an increase with prorate and charge_immediately", () => {
     });
   });
 
-  test("today is the day in the subscription's own zone", async () => {
+  test("is dated today in the subscription's own zone", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     const { id } = await world.subscribe(own, {
       ...april,
@@ -295,7 +299,7 @@ describe("an increase with prorate and charge_on_renewal", () => {
     ]);
   });
 
-  test("counts as billed: going down and up again, or further at once, is measured from it", async () => {
+  test("counts as billed: later changes are measured from it", async () => {
     const { id } = await world.subscribe(approved, april);
     await world.changed(approved, id, {
       units: 15,
@@ -311,7 +315,7 @@ describe("an increase with prorate and charge_on_renewal", () => {
     expect(change.invoice).toMatchObject({ subtotal: "5.0000" });
   });
 
-  test("with a subscription that completes is billed on an invoice of type change", async () => {
+  test("is billed on an invoice of type change if the subscription completes", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     await world.setClock(own, "2026-04-16");
     const { id } = await world.subscribe(own, { ...april, end_after_cycles: 2 });
@@ -331,7 +335,7 @@ describe("an increase with prorate and charge_on_renewal", () => {
 });
 
 describe("an increase without proration", () => {
-  test("takes effect at once and is billed in full at the next renewal, with no document now", async () => {
+  test("takes effect at once and is billed in full at the next renewal", async () => {
     const own = await world.sandbox();
     const { id, invoice: first } = await world.subscribe(own, april);
     const { change, ...after } = await world.changed(own, id, { units: 13 });
@@ -347,7 +351,7 @@ describe("an increase without proration", () => {
     ]);
   });
 
-  test("closes proration until the next renewal, also above it; another one without it stays possible", async () => {
+  test("closes proration until the next renewal, except for unprorated changes", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     const { id } = await world.subscribe(own, april);
     await world.changed(own, id, { units: 11, prorate: false });
@@ -378,7 +382,7 @@ describe("an increase without proration", () => {
 });
 
 describe("a decrease", () => {
-  test("raises no document, and the lower amount is billed from the next renewal", async () => {
+  test("issues no document, and the lower amount is billed from the next renewal", async () => {
     const own = await world.sandbox();
     const { id, invoice: first } = await world.subscribe(own, april);
     const { change, ...after } = await world.changed(own, id, { units: 4, prorate: false });
@@ -402,7 +406,7 @@ describe("a decrease", () => {
     ]);
   });
 
-  test("and back is never charged twice: 10 to 8 to 10 bills nothing more, 8 to 12 bills two", async () => {
+  test("and the way back are never charged twice: 10, 8, 10 bills nothing", async () => {
     const { id } = await world.subscribe(approved, april);
     await world.changed(approved, id, { units: 8 });
     expect((await world.changed(approved, id, { units: 10, ...half })).change).toEqual({

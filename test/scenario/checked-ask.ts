@@ -1,18 +1,19 @@
 /**
- * Asks the service over REST and holds every answer against the published document and against what all answers have in
- * common: Request-Id, the error envelope, the rate headers, Retry-After.
+ * Sends requests over REST and checks every answer against the published document and against what
+ * all answers have in common: Request-Id, the error envelope, the rate headers, Retry-After.
+ * REQUEST-4, REQUEST-15.
  */
 import { expect } from "vitest";
 import { answerFaults, document } from "../contract/answer-check.ts";
 import type { Answered, Asked, TestSystem } from "../support/system.ts";
 
-/** As `TestSystem.ask`; fails where an answer is not as documented. */
+/** Like `TestSystem.ask`; fails if an answer is not as documented. */
 export type Ask = (verb: string, path: string, asked?: Asked) => Promise<Answered>;
 
-/** `GET /v1/plans/{id} 404`, for every documented operation that was asked. */
+/** `GET /v1/plans/{id} 404`, for every documented operation that was called. */
 export type Seen = Set<string>;
 
-/** The expected refusal as a test compares it: `param` null where none is named. */
+/** The expected refusal as a test compares it: `param` is null if the answer names none. */
 export interface Refused {
   readonly status: number;
   readonly type: string;
@@ -21,12 +22,12 @@ export interface Refused {
 }
 
 /**
- * How often more a request is made that is told to come back, since nothing was done: the service says so after three seconds in which the
- * database did not answer, and a test's machine may stand still for as long.
+ * How often a request that was not begun is repeated. The service answers so after three seconds
+ * without an answer of the database, and a busy machine may stand still that long.
  */
 const triesAgain = 2;
 
-/** An `ask` of this system, or of another process at `baseUrl`, that notes in `seen` what it has met. */
+/** An `ask` of this system that adds what it met to `seen`. */
 export function checkedAsk(system: TestSystem, seen: Seen = new Set()): Ask {
   return async (verb, path, asked) => {
     for (let again = 0; ; again += 1) {
@@ -37,11 +38,14 @@ export function checkedAsk(system: TestSystem, seen: Seen = new Set()): Ask {
   };
 }
 
-/** Whether a request was not begun, because the service could not reach its database in time. decisions §1. */
+/**
+ * Whether a request was not begun because the service could not reach its database in time.
+ * REQUEST-14.
+ */
 export const isToldToComeBack = ({ json }: Answered): boolean =>
   json?.error?.code === "temporarily_unavailable";
 
-/** What an answer refuses, for comparison with `refused`; fails where it refuses nothing. */
+/** The refusal of an answer, for comparison with `refused`; fails if it refuses nothing. */
 export function refusalOf({ status, json, text }: Answered): Refused {
   expect(json?.error, text).toBeTypeOf("object");
   const { type, code, param } = json.error;
@@ -60,7 +64,7 @@ const types: Readonly<Record<number, string>> = {
   502: "api_error",
 };
 
-/** The refusal of a status and code; its type follows from the status. Spec: Errors. */
+/** The refusal of a status and code; its type follows from the status. REQUEST-15. */
 export function refused(status: number, code: string, param: string | null = null): Refused {
   return { status, type: types[status] ?? "", code, param };
 }
@@ -84,7 +88,7 @@ function assertAnswer(verb: string, path: string, answer: Answered, seen: Seen):
   const isUncounted =
     status === 401 || json?.error?.code === "unknown_endpoint" || /openapi\.json$/.test(path);
   for (const name of ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"]) {
-    // Where nothing can be asked, nothing can be counted either.
+    // Without the database nothing can be counted either.
     if (json?.error?.code === "temporarily_unavailable") break;
     if (isUncounted) expect(headers.get(name), what).toBeNull();
     else expect(headers.get(name), what).toMatch(/^\d+$/);

@@ -1,7 +1,7 @@
 /**
- * Month ends by HTTP and the clock alone: subscriptions of the 29th, 30th and 31st in five zones, over changes of
- * clocks and a leap year. Each period is counted from the first day, never from a clamped one, and begins at the
- * midnight of its zone. decisions §5.
+ * Month ends by HTTP and the clock alone: subscriptions of the 29th, 30th and 31st in five zones,
+ * over daylight saving changes and a leap year. Each period is counted from the first day, never
+ * from a clamped one, and begins at the midnight of its zone. PERIOD-1.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { TestSystem } from "../support/system.ts";
@@ -19,8 +19,8 @@ beforeAll(async () => {
 });
 
 /**
- * Each with the first instants of three of its month ends: before a change of its clocks, after one, and of 29 February
- * 2028.
+ * Each with the first instants of three of its month ends: before a change of its clocks, after
+ * one, and of 29 February 2028.
  */
 const zones = [
   [
@@ -81,7 +81,7 @@ const clampedTo = (day: number) =>
 describe.concurrent("month ends", () => {
   test.each(
     zones,
-  )("in %s are the days on which periods begin, at midnight", async (timezone, february, march, leapDay) => {
+  )("in %s begin periods at midnight", async (timezone, february, march, leapDay) => {
     const own = await system.organisation(
       { livemode: false, timezone, currency: "NZD" },
       { test_clock: "2027-01-28T09:00:00Z" },

@@ -1,6 +1,6 @@
 /**
- * What tests of the test clock share, over the world of a subscription's life: advances by an operator, and waiting for
- * the clock.
+ * Builder for tests of the test clock: a subscription's life, advances by an operator, and waiting
+ * for the clock. CLOCK-1.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
@@ -17,16 +17,19 @@ export interface ClockWorld extends LifeWorld {
   clock(organisation: MadeOrganisation): Promise<Json>;
   /** Asks for an advance that is accepted; the clock as it is answered. */
   advance(organisation: MadeOrganisation, by: object): Promise<Json>;
-  /** The clock once it stands again; fails where it stops on the way, or goes back. */
+  /** The clock once it stands still again; fails if it stops on the way or goes back. */
   arrived(organisation: MadeOrganisation): Promise<Json>;
   /** Advances, and waits until the clock is there. */
   advanced(organisation: MadeOrganisation, by: object): Promise<Json>;
 }
 
-/** A clock on its way moves many times a second: looking at each step takes from what moves it, the more the longer its way is. */
+/**
+ * An advancing clock moves many times a second. Each poll takes processor time from what moves it,
+ * so polls become rarer on a long advance.
+ */
 const [lookMs, longMs, laterMs] = [100, 3_000, 500];
 
-/** The world over a system. */
+/** The builder over a system. */
 export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWorld> {
   const operator = askWith(system, await system.operator("admin"));
   const clock: ClockWorld["clock"] = async ({ organisationId }) =>
@@ -49,7 +52,7 @@ export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWor
         return (next.state !== state || next.now !== now) && next;
       };
       const everyMs = performance.now() - began < longMs ? lookMs : laterMs;
-      // It will have moved by a look at once.
+      // An immediate poll would see no move yet.
       await wait(everyMs);
       shown = await until("the clock moves on", isMoved, everyMs);
       expect(shown.now >= now, "it goes forward").toBe(true);

@@ -1,4 +1,4 @@
-/** Create customer where the ledger has its own mind about names and numbers. decisions §3 "Customer, create". */
+/** Create customer when the ledger has conflicting names and numbers. CUSTOMER-1, XERO-10. */
 import { beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 const create = (body: object) =>
   system.ask("POST", "/v1/customers", { key: organisation.apiKey, body });
 
-test("a code of a hundred characters is taken, and billed", async () => {
+test("a code of a hundred characters is accepted and billed", async () => {
   const code = "c".repeat(100);
   const answer = await create({ code, name: "Long Code Ltd", email: "a@long.example" });
   expect(answer.status, answer.text).toBe(201);
@@ -29,9 +29,10 @@ test("a code of a hundred characters is taken, and billed", async () => {
   expect(billed.json.invoice.ledger.sync_status, billed.text).toBe("synced");
 });
 
-test("a code that another contact of the ledger has is told as a fault of the code", async () => {
+test("a code of another contact in the ledger is refused as a fault of the code", async () => {
   await system.pool.query(
-    "UPDATE demo_ledger.contacts SET contact_number = 'FOREIGN' WHERE tenant_id = $1 AND contact_number = 'ACME'",
+    `UPDATE demo_ledger.contacts SET contact_number = 'FOREIGN' WHERE tenant_id = $1
+      AND contact_number = 'ACME'`,
     [organisation.tenantId],
   );
   const answer = await create({ code: "FOREIGN", name: "Somebody Else", email: "b@else.example" });
@@ -39,7 +40,7 @@ test("a code that another contact of the ledger has is told as a fault of the co
   expect(answer.json.error).toMatchObject({ code: "customer_code_taken", param: "code" });
 });
 
-test("a name that the ledger does not take is told as a fault of the name, and leaves nothing behind", async () => {
+test("a name that the ledger refuses is a fault of the name and creates nothing", async () => {
   const answer = await create({ code: "ANGLE", name: "Rev <8>", email: "c@angle.example" });
   expect(answer.status, answer.text).toBe(422);
   expect(answer.json.error).toMatchObject({ code: "invalid_parameter", param: "name" });
@@ -47,10 +48,10 @@ test("a name that the ledger does not take is told as a fault of the name, and l
   expect(again.status, again.text).toBe(201);
 });
 
-test("the demo ledger shows what was issued without a token", async () => {
+test("the demo ledger shows issued documents without a token", async () => {
   const books = await fetch(`${system.demoUrl}/demo/invoices`);
   const { invoices } = (await books.json()) as { readonly invoices: readonly unknown[] };
-  // Those of others stand beside it, the newest first.
+  // Contacts of others remain, the newest first.
   expect(invoices).toContainEqual(
     expect.objectContaining({ organisation: "Northwind", contact: "Long Code Ltd" }),
   );

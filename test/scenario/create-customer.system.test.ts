@@ -1,4 +1,7 @@
-/** Create customer over HTTP and on real parts: made or given codes, imports, what is taken, and a ledger that is away. */
+/**
+ * Create customer over HTTP and on real parts: generated and supplied codes, imports, conflicts,
+ * and a ledger that is down.
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -61,7 +64,7 @@ async function customersWithCode(code: string) {
     .json.data;
 }
 
-test("a customer is made with its contact in the ledger, and is read as it was answered", async () => {
+test("a customer is created with its contact in the ledger, and is read as answered", async () => {
   const body = {
     code: "UMB 1/ä",
     name: "Umbrella ☂ Ltd",
@@ -108,7 +111,7 @@ test.each([
     "null",
     { code: null, company_name: null, first_name: null, last_name: null, ledger_contact_id: null },
   ],
-])("with its optional members %s the code is made, and is the contact's number", async (said, members) => {
+])("a customer with the optional %s gets a code for its contact too", async (said, members) => {
   const name = `Members ${said}`;
   const { status, json, text } = await create({ name, email: "a@b.example", ...members });
   expect(status, text).toBe(201);
@@ -123,7 +126,7 @@ test.each([
 });
 
 describe("an existing contact", () => {
-  test("is imported, and none is made", async () => {
+  test("is imported, and no contact is created", async () => {
     const id = await addContact("Stark Industries", "S-1");
     const body = {
       code: "STARK",
@@ -164,7 +167,7 @@ describe("an existing contact", () => {
   });
 });
 
-test("a text that is no contact's id imports none, whatever the ledger makes of it", async () => {
+test("is not found by a text that is no contact's id", async () => {
   await addContact("Numbered Ltd", "N-1");
   for (const id of [".", "..", "no id", "?where=x", "/", "%2e", "N-1"]) {
     const answer = await create({ name: "Whoever", email: "a@b.example", ledger_contact_id: id });
@@ -176,16 +179,16 @@ test("a text that is no contact's id imports none, whatever the ledger makes of 
   }
 });
 
-describe("what is taken", () => {
+describe("a conflict", () => {
   const email = "x@taken.example";
 
-  test("is told: a customer's code", async () => {
+  test("of a customer's code is refused", async () => {
     const answer = await create({ code: "ACME", name: "Nobody yet", email });
     expect(refusalOf(answer)).toEqual(refused(409, "customer_code_taken", "code"));
     expect(await contactsNamed("Nobody yet")).toEqual([]);
   });
 
-  test("is told: a contact's name, and the code that was asked for is free again", async () => {
+  test("of a contact's name is refused, and the requested code is free again", async () => {
     await addContact("Wayne Enterprises");
     for (const name of ["Wayne Enterprises", "wayne enterprises", "Acme Ltd"]) {
       const answer = await create({ code: "WAYNE", name, email });
@@ -195,12 +198,12 @@ describe("what is taken", () => {
     expect((await create({ code: "WAYNE", name: "Wayne Foundation", email })).status).toBe(201);
   });
 
-  test("is told: the name of an archived contact is free", async () => {
+  test("with the name of an archived contact does not exist", async () => {
     await addContact("Once Ltd", null, "ARCHIVED");
     expect((await create({ name: "Once Ltd", email })).status).toBe(201);
   });
 
-  test("by requests at once: one of each code and one of each name is made", async () => {
+  test("of concurrent requests creates one customer of each code and each name", async () => {
     const sameCode = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
         create({ code: "ONCE", name: `Once ${index}`, email }),
@@ -223,8 +226,8 @@ describe("what is taken", () => {
   });
 });
 
-describe("an Idempotency-Key", () => {
-  test("makes a repeat answer the same, byte for byte, and makes nothing twice", async () => {
+describe("an Idempotency-Key of a customer", () => {
+  test("gives a repeat the same answer, byte for byte, and creates nothing twice", async () => {
     const body = { name: "Repeated Ltd", email: "a@b.example" };
     const first = await create(body, { idempotencyKey: "one" });
     const again = await create(body, { idempotencyKey: "one" });
@@ -242,7 +245,7 @@ describe("an Idempotency-Key", () => {
     );
   });
 
-  test("sent by many at once makes one customer", async () => {
+  test("of many concurrent requests creates one customer", async () => {
     const body = { name: "At Once Ltd", email: "a@b.example" };
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => create(body, { idempotencyKey: "many" })),
@@ -274,7 +277,7 @@ describe("an Idempotency-Key", () => {
   });
 });
 
-test("where the organisation does not allow it, it is forbidden before the body is read", async () => {
+test("create customer, if the organisation forbids it, is 403 before the body", async () => {
   const closed = await system.organisation({}, { can_create_ledger_contacts: false });
   const answer = await create("no JSON", { key: closed.apiKey });
   expect(refusalOf(answer)).toEqual(refused(403, "insufficient_scope"));
@@ -282,7 +285,7 @@ test("where the organisation does not allow it, it is forbidden before the body 
   expect(json.can_create_ledger_contacts).toBe(false);
 });
 
-describe("a member that is wrong", () => {
+describe("a wrong member of a customer", () => {
   const good = { code: "GOOD", name: "Good Ltd", email: "good@good.example" };
 
   test.each<[string, unknown]>([
@@ -318,7 +321,7 @@ describe("a member that is wrong", () => {
   });
 });
 
-test("a creation that the ledger may still carry out names the key to retry with only if one was sent", async () => {
+test("an unfinished creation names the key to repeat with only if one was sent", async () => {
   // Longer than an answer waits: what was sent is not decided by then.
   const contacts = "PUT /api.xro/2.0/Contacts";
   await system.fault({
@@ -343,7 +346,7 @@ test("a creation that the ledger may still carry out names the key to retry with
   );
 });
 
-test("with the ledger away nothing is made and nothing shown, and a retry with the key works once it is back", async () => {
+test("a creation while the ledger is down shows nothing; its key works afterwards", async () => {
   const body = { code: "LATER", name: "Later Ltd", email: "a@b.example" };
   await system.stopLedger();
   const [made, imported] = await Promise.all([

@@ -1,4 +1,7 @@
-/** Create subscription at its edges: short months, long intervals, zones, the largest amounts, accounts, and a key after its day. */
+/**
+ * Create subscription at its edges: short months, long intervals, zones, the largest amounts,
+ * accounts, and a key after its day.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type TestSystem, until } from "../support/system.ts";
@@ -89,12 +92,12 @@ describe("today is a day of the subscription's zone", () => {
     ["America/Los_Angeles", "2026-01-15", "active", "2026-01-30"],
     ["Pacific/Kiritimati", "2026-01-31", "active", "2026-01-31"],
     ["Etc/GMT+12", "2026-01-30", "active", "2026-01-30"],
-  ])("in %s one from %s is %s, and its invoice dated %s", async (timezone, start_date, status, issueDate) => {
+  ])("in %s: from %s it is %s, invoiced on %s", async (timezone, start_date, status, issueDate) => {
     const answer = await created({ plan_code: "site", timezone, start_date });
     expect([answer.status, answer.invoice.issue_date]).toEqual([status, issueDate]);
   });
 
-  test("five years ahead are counted from it too", async () => {
+  test("from which five years ahead are counted too", async () => {
     const late = { plan_code: "site", start_date: "2031-01-31" };
     expect((await created(late)).status).toBe("pending");
     const answer = await create({ ...late, timezone: "America/Los_Angeles" });
@@ -112,7 +115,8 @@ describe("the largest amounts", () => {
       quantity: 999,
       price,
     }));
-    // 1,000,000 × 999,999,999.9999, and 20 times 999 × it, 998,999,999,999.9001 rounded to 998,999,999,999.90.
+    // 1,000,000 × 999,999,999.9999, and 20 times 999 × it, 998,999,999,999.9001 rounded to
+    // 998,999,999,999.90.
     const { invoice } = await created({ plan_code: "team", units: 1_000_000, price, charges }, own);
     expect(invoice.lines[0].amount).toBe("999999999999900.0000");
     expect(invoice.lines[1].amount).toBe("998999999999.9000");
@@ -126,7 +130,7 @@ describe("the largest amounts", () => {
     expect(rows).toEqual([{ sub_total: "1019979999999898.00", total: "1223975999999877.60" }]);
   });
 
-  test("are bounded: what no invoice can hold is refused", async () => {
+  test("are bounded: an amount that no invoice can hold is refused", async () => {
     const answer = await create({ plan_code: "team", units: 1_000_001, price });
     expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "units"));
     expect((await created({ plan_code: "growth", units: 1_000_000_000 })).invoice.subtotal).toBe(
@@ -135,8 +139,8 @@ describe("the largest amounts", () => {
   });
 });
 
-describe("in the ledger", () => {
-  test("each line has the account and tax of its plan or charge, else the organisation's", async () => {
+describe("a first invoice in the ledger", () => {
+  test("has the account and tax of each plan or charge, else the organisation's", async () => {
     const own = await sandbox();
     const changes = { code: "taxed", revenue_account: "201", tax_type: "RROUTPUT" };
     await addLike(system.pool, "plans", own.organisationId, "site", changes);
@@ -147,7 +151,8 @@ describe("in the ledger", () => {
     );
     // 49.00 at 5 % and 39.90 at 20 %.
     expect(invoice).toMatchObject({ subtotal: "88.9000", total: "99.3300", amount_due: "99.3300" });
-    const text = `SELECT number, reference, currency, issue_date, due_date, lines FROM demo_ledger.invoices WHERE tenant_id = $1`;
+    const text = `SELECT number, reference, currency, issue_date, due_date, lines
+      FROM demo_ledger.invoices WHERE tenant_id = $1`;
     const { rows } = await system.pool.query(text, [own.tenantId]);
     expect(rows).toEqual([
       {
@@ -164,7 +169,7 @@ describe("in the ledger", () => {
     ]);
   });
 
-  test("nothing is issued for a line without an account: the answer says so, and the subscription stays", async () => {
+  test("is not issued for a line without an account, and the subscription stays", async () => {
     const own = await sandbox({ revenue_account: null });
     const { id, invoice } = await created({ plan_code: "site" }, own);
     expect(invoice).toMatchObject({
@@ -178,13 +183,13 @@ describe("in the ledger", () => {
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
   });
 
-  test("an approved invoice over nothing is paid at once", async () => {
+  test("is paid at once if it is approved and its total is zero", async () => {
     const own = await sandbox({ first_invoice_status: "approved" });
     const { invoice } = await created({ plan_code: "site", discount_percent: "100" }, own);
     expect(invoice).toMatchObject({ status: "paid", total: "0.0000", amount_due: "0.0000" });
   });
 
-  test("a currency that the ledger does not have is its refusal, not ours", async () => {
+  test("is refused by the ledger if the ledger lacks its currency", async () => {
     const own = await sandbox();
     await addLike(system.pool, "plans", own.organisationId, "site", {
       code: "dinar",
@@ -196,7 +201,7 @@ describe("in the ledger", () => {
     expect(answer.invoice.ledger.sync_error).toContain("KWD");
   });
 
-  test("an amount of three places, which the ledger would round, is never sent to it", async () => {
+  test("is never sent with an amount of three places, which the ledger would round", async () => {
     const own = await sandbox();
     const plan = { code: "fils", currency: "KWD", price: "1.2345" };
     await addLike(system.pool, "plans", own.organisationId, "site", plan);
@@ -206,7 +211,7 @@ describe("in the ledger", () => {
     expect(answer.invoice.ledger.sync_error).toContain("two decimal places");
   });
 
-  test("a number that another document has is never taken over", async () => {
+  test("never takes over a number that another document has", async () => {
     const own = await sandbox();
     const other = await created({ plan_code: "site" }, own);
     await system.pool.query(
@@ -229,8 +234,8 @@ describe("in the ledger", () => {
   });
 });
 
-describe("with the ledger away", () => {
-  test("the subscription is there and its invoice scheduled, and it is settled by itself once it is back", async () => {
+describe("with the ledger down", () => {
+  test("a subscription exists, and its invoice is scheduled and posted afterwards", async () => {
     await system.stopLedger();
     const answer = await create({ plan_code: "site" }, shared, "away").finally(() =>
       system.startLedger(),
@@ -262,7 +267,7 @@ describe("with the ledger away", () => {
   });
 });
 
-test("a key reused after its 24 hours finds its subscription again, and refuses another request", async () => {
+test("a key reused after 24 hours finds its subscription and refuses another body", async () => {
   const body = { plan_code: "team", units: 4, label: "kept" };
   const first = await create(body, shared, "old");
   await system.pool.query("UPDATE idempotency_keys SET expires_at = now() WHERE key = 'old'");

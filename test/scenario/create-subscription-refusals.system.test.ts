@@ -1,4 +1,7 @@
-/** Every refusal of create subscription: status, type, code, param and the order among them; and what a refusal leaves behind. */
+/**
+ * Every refusal of create subscription: status, type, code, param and the order among them; and
+ * what a refusal leaves behind.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -57,7 +60,7 @@ function send(body: unknown, headers: Record<string, string> = {}) {
 const good = { customer_code: "ACME", plan_code: "team", units: 2 };
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 
-describe("a body that is no request of this shape", () => {
+describe("a body of another shape", () => {
   test.each<[string, string, string | null]>([
     ["nothing", "", null],
     ["no JSON", "{", null],
@@ -116,7 +119,7 @@ describe("a body that is no request of this shape", () => {
     expect(refusalOf(await send(`\ufeff${JSON.stringify(good)}`))).toEqual(invalid(null));
   });
 
-  test("of more than 1 MiB is refused with 413, of just that much it is read", async () => {
+  test("of more than 1 MiB is refused with 413, and no more of it is read", async () => {
     const text = JSON.stringify({ ...good, label: "" });
     const tooMuch = text.replace('"label":""', `"label":"${"x".repeat(1_048_577 - text.length)}"`);
     expect(refusalOf(await send(tooMuch))).toEqual(refused(413, "request_too_large"));
@@ -124,7 +127,7 @@ describe("a body that is no request of this shape", () => {
   });
 });
 
-describe("a member that is wrong", () => {
+describe("a wrong member of a subscription", () => {
   test.each<[string, unknown, string?]>([
     ["customer_code", undefined],
     ["customer_code", null],
@@ -238,12 +241,12 @@ describe("a member that is wrong", () => {
   });
 });
 
-describe("the rules of the operation", () => {
+describe("the rules of create subscription", () => {
   const charge = (charge_code: string, more: object = {}) => ({
     charges: [{ charge_code, ...more }],
   });
 
-  test("are judged in the order of the decisions: each fault mended shows the next", async () => {
+  test("are checked in their order: each corrected fault shows the next", async () => {
     const steps: [object, Refused][] = [
       [
         { customer_code: "NOBODY", plan_code: "nothing", ...charge("none") },
@@ -331,7 +334,7 @@ describe("before the body", () => {
   const post = (asked: Parameters<Ask>[2]) =>
     ask("POST", "/v1/subscriptions", { body: "no JSON", ...asked });
 
-  test("the key comes first, then its scope, then the header Idempotency-Key", async () => {
+  test("the key is checked first, then its scope, then the header Idempotency-Key", async () => {
     const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"], {
       livemode: false,
     });
@@ -377,7 +380,7 @@ describe("the key of a refused request", () => {
     expect([made.status, made.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
   });
 
-  test("belongs to the request that succeeded: another one conflicts, before its own faults are judged", async () => {
+  test("belongs to the request that succeeded; another conflicts before its faults", async () => {
     const asked = { key: own.apiKey, idempotencyKey: "taken" };
     const first = await ask("POST", "/v1/subscriptions", { ...asked, body: good });
     const other = await ask("POST", "/v1/subscriptions", {

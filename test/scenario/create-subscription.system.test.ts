@@ -1,4 +1,7 @@
-/** Create subscription over HTTP and on real parts: every member, every plan type, exact amounts, and the ledger's answer. */
+/**
+ * Create subscription over HTTP and on real parts: every member, every plan type, exact amounts,
+ * and the ledger's answer.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type TestSystem, until } from "../support/system.ts";
@@ -54,7 +57,7 @@ test("a subscription created over REST becomes an invoice in the ledger", async 
   ]);
 });
 
-test("every member of the request is in the answer, and every amount is exact", async () => {
+test("a created subscription shows every member of the request, with exact amounts", async () => {
   const { invoice, ...subscription } = await created({
     customer_code: "GLOBEX",
     plan_code: "team",
@@ -165,7 +168,7 @@ test("every member of the request is in the answer, and every amount is exact", 
   expect(read.json).toEqual(invoice);
 });
 
-test("members left out have their defaults: today in the organisation's zone, its day, the plan's minimum", async () => {
+test("a creation defaults to today in the organisation's zone and minimum units", async () => {
   expect(await created({ plan_code: "team", units: 1 })).toMatchObject({
     status: "active",
     timezone: "Pacific/Auckland",
@@ -185,9 +188,9 @@ test("members left out have their defaults: today in the organisation's zone, it
   });
 });
 
-// Prices: site 49 flat; team 12.50 a unit; growth 5 at 7, 10 at 6.50, the rest at 6 by tiers; scale the same prices by volume with 2
-// units free; steps 50 to 10, 100 to 20, 150 above. Tax is 20 %.
-describe("what a first period costs", () => {
+// Prices: site 49 flat; team 12.50 a unit; growth 5 at 7, 10 at 6.50, the rest at 6 by tiers; scale
+// the same prices by volume with 2 units free; steps 50 to 10, 100 to 20, 150 above. Tax is 20 %.
+describe("the price of a first period", () => {
   test.each<[string, number | null, string, string, string | null]>([
     ["site", null, "49.0000", "58.8000", "49.0000"],
     ["team", 1, "12.5000", "15.0000", "12.5000"],
@@ -222,7 +225,8 @@ describe("what a first period costs", () => {
   });
 
   test.each([
-    // 2.01 less half is 1.005; 7 × 12.50 less 12.5 % is 76.5625; 41.50 less 33.3333 % is 27.66668…; 49 less 100 % is nothing.
+    // 2.01 less half is 1.005; 7 × 12.50 less 12.5 % is 76.5625; 41.50 less 33.3333 % is 27.66668…;
+    // 49 less 100 % is nothing.
     [{ plan_code: "team", units: 1, price: "2.01", discount_percent: "50" }, "1.0100"],
     [{ plan_code: "team", units: 7, discount_percent: "12.5000" }, "76.5600"],
     [{ plan_code: "growth", units: 6, discount_percent: "33.3333" }, "27.6700"],
@@ -231,14 +235,14 @@ describe("what a first period costs", () => {
     [{ plan_code: "site", discount_percent: "100" }, "0.0000"],
     [{ plan_code: "site", price: "0" }, "0.0000"],
     [{ plan_code: "team", units: 3, price: "0.0033" }, "0.0100"],
-  ])("discount and override, rounded once and half away from zero: %o costs %s", async (body, amount) => {
+  ])("is rounded once, half away from zero: %o costs %s", async (body, amount) => {
     const answer = await created(body);
     expect(answer.invoice.lines[0].amount).toBe(amount);
     expect(answer.invoice.subtotal).toBe(amount);
     expect(answer.renewal_value).toBe(amount);
   });
 
-  test("the yen has no smaller unit", async () => {
+  test("is rounded to whole yen", async () => {
     const yen = await sandbox({}, "JPY");
     const answer = await created({ plan_code: "team", units: 3 }, yen);
     expect(answer).toMatchObject({
@@ -249,7 +253,7 @@ describe("what a first period costs", () => {
   });
 });
 
-test("one that starts later is pending, and its invoice is issued now with its start date", async () => {
+test("a subscription that starts later is pending, and its invoice is issued now", async () => {
   expect(await created({ plan_code: "site", start_date: "2031-01-31" })).toMatchObject({
     status: "pending",
     renewal_date: "2031-02-28",
@@ -262,7 +266,7 @@ test("one that starts later is pending, and its invoice is issued now with its s
   });
 });
 
-test("one that began earlier in its first period is billed for all of it, dated today", async () => {
+test("a subscription that began earlier is billed for its whole period, dated today", async () => {
   expect(await created({ plan_code: "site", start_date: "2026-01-01" })).toMatchObject({
     status: "active",
     renewal_date: "2026-02-01",
@@ -274,7 +278,7 @@ test("one that began earlier in its first period is billed for all of it, dated 
   });
 });
 
-test("a limited number of cycles has its end date from the start, and its last one renews for nothing", async () => {
+test("a limited number of cycles has an end date, and the last renews nothing", async () => {
   const last = await created({ plan_code: "site", end_after_cycles: 1 });
   expect(last).toMatchObject({
     status: "active",
@@ -287,8 +291,8 @@ test("a limited number of cycles has its end date from the start, and its last o
   expect(three).toMatchObject({ end_date: "2026-04-30", renewal_value: "49.0000" });
 });
 
-describe("in Setup Mode", () => {
-  test("nothing is issued, also once it is off and the request is repeated", async () => {
+describe("a creation in Setup Mode", () => {
+  test("issues nothing, also once it is off and the request is repeated", async () => {
     const own = await sandbox({ setup_mode: true, invoice_create_days: 25 });
     const body = { plan_code: "team", units: 3, start_date: "2026-01-10" };
     const first = await create(body, own, "mirror");
@@ -306,15 +310,15 @@ describe("in Setup Mode", () => {
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
   });
 
-  test("a future start is refused", async () => {
+  test("refuses a future start", async () => {
     const own = await sandbox({ setup_mode: true });
     const answer = await create({ plan_code: "site", start_date: "2026-02-01" }, own);
     expect(refusalOf(answer)).toEqual(refused(422, "start_date_in_future", "start_date"));
   });
 });
 
-describe("inside its invoice window", () => {
-  test("the renewal invoice is issued at once, without the one-off charges", async () => {
+describe("a creation inside its invoice window", () => {
+  test("issues the renewal invoice at once, without the one-off charges", async () => {
     const own = await sandbox({ invoice_create_days: 25 });
     const charges = [{ charge_code: "hardware-key" }];
     const body = {
@@ -343,7 +347,7 @@ describe("inside its invoice window", () => {
     expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(2);
   });
 
-  test("none is issued a day before the window, or for one that will not renew", async () => {
+  test("issues none a day before the window, or for one that will not renew", async () => {
     const own = await sandbox({ invoice_create_days: 25 });
     await created({ plan_code: "site", start_date: "2026-01-26" }, own);
     await created({ plan_code: "site", start_date: "2026-01-10", end_after_cycles: 1 }, own);
@@ -352,15 +356,15 @@ describe("inside its invoice window", () => {
   });
 });
 
-test("a new invoice has the status that the organisation has chosen", async () => {
+test("a new invoice has the status of the organisation's settings", async () => {
   for (const status of ["awaiting_approval", "approved"]) {
     const own = await sandbox({ first_invoice_status: status });
     expect((await created({ plan_code: "site" }, own)).invoice.status).toBe(status);
   }
 });
 
-describe("what the ledger refuses", () => {
-  test("is a 201 with failed and its reason, the subscription stays, and a repeat is answered byte for byte alike", async () => {
+describe("an invoice that the ledger refuses", () => {
+  test("is a 201 with failed and its reason, and a repeat has the same bytes", async () => {
     // Account 205 of the demo ledger is archived.
     const own = await sandbox({ revenue_account: "205" });
     const first = await create({ plan_code: "site" }, own, "refused");
@@ -387,7 +391,7 @@ describe("what the ledger refuses", () => {
     expect(json.data[0]).toMatchObject({ id: first.json.id, status: "active" });
   });
 
-  test("of several lines says why, and leaves the next subscription alone", async () => {
+  test("because of one of several lines has a reason, and delays no other", async () => {
     const own = await sandbox();
     await system.fault({
       match: "/Invoices",
@@ -402,7 +406,7 @@ describe("what the ledger refuses", () => {
   });
 });
 
-test("numbers are unique and rise without a gap, also of subscriptions created at once", async () => {
+test("invoice numbers rise without a gap, also for concurrent creations", async () => {
   const own = await sandbox();
   const answers = await Promise.all(
     Array.from({ length: 12 }, () => created({ plan_code: "site" }, own)),
@@ -423,7 +427,7 @@ test("numbers are unique and rise without a gap, also of subscriptions created a
   expect((await booked()).map(({ number }) => number)).toEqual(numbers);
 });
 
-test("the invoice is due the organisation's days after its date, and carries its prefix", async () => {
+test("an invoice is due the organisation's days after its date, and has its prefix", async () => {
   const own = await sandbox({ due_days: 0, number_prefix: "NW/" });
   expect((await created({ plan_code: "site" }, own)).invoice).toMatchObject({
     number: "NW/0001",

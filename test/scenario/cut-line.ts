@@ -1,4 +1,7 @@
-/** A line to a TCP server that tests can cut and mend, for processes that must do without it for a while. */
+/**
+ * A line to a TCP server that tests can cut and mend, for processes that must do without it for a
+ * while.
+ */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { freePort } from "../support/ports.ts";
 
@@ -11,13 +14,16 @@ export interface CutLine {
   /** Takes connections again, on the same port. */
   mend(): Promise<void>;
   /**
-   * The next connection on which this text is sent is cut once the server has answered it: the
-   * answer is lost. Told once that is so.
+   * Cuts the next connection on which this text is sent once the server has answered it: the answer
+   * is lost. Resolves when that has happened.
    */
   loseAnswer(text: string): Promise<void>;
 }
 
-/** Opens a line to the server of a URL that names its host and port. `cut` closes it for good at the end of a test. */
+/**
+ * Opens a line to the server of a URL that names its host and port. `cut` closes it for good at the
+ * end of a test.
+ */
 export async function openLine(serverUrl: string): Promise<CutLine> {
   const target = new URL(serverUrl);
   const sockets = new Set<Socket>();

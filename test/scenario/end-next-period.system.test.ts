@@ -1,6 +1,7 @@
 /**
- * Ends after `separate` changes inside the invoice window: what these billed of the period that does not begin is reversed with its renewal
- * invoice, once and to the cent, and a restoration bills that period by its renewal invoice alone. decisions §4.
+ * Ends after `separate` changes inside the invoice window. What these billed of the period that
+ * does not begin is reversed with its renewal invoice, once and exactly. A restoration bills that
+ * period by its renewal invoice alone. END-7, RESTORE-4.
  */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -34,7 +35,10 @@ interface Subscribed {
   readonly id: string;
 }
 
-/** On 16 April: ten seats at 10.00, the renewal invoice of May there, and everything approved where nothing else is said. */
+/**
+ * On 16 April: ten seats at 10.00, the renewal invoice of May exists, and documents are approved by
+ * default.
+ */
 async function inWindow(status = "approved", body: object = {}): Promise<Subscribed> {
   const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: status });
   await addBands(system, own);
@@ -73,7 +77,10 @@ async function credits({ own, id }: Subscribed): Promise<readonly string[][]> {
   return notes.map(({ lines }) => lines.map((line: Json) => `${line.amount} ${line.description}`));
 }
 
-/** What stands on invoices, less what stands on credit notes, without tax: what the customer pays in the end. */
+/**
+ * What stands on invoices, less what stands on credit notes, without tax: what the customer pays in
+ * the end.
+ */
 async function paid({ own, id }: Subscribed): Promise<number> {
   const invoices = (await world.invoices(own, id)).filter(
     ({ status }) => status !== "voided" && status !== "deleted",
@@ -89,7 +96,7 @@ describe.concurrent("an increase that was billed separately", () => {
     [periodEnd, "draft"],
     [now, "approved"],
     [now, "draft"],
-  ])("is credited for the next period by %o (%s invoices), and what is paid is what was used", async (body, status) => {
+  ])("is credited for the next period by %o (%s invoices)", async (body, status) => {
     const made = await withTwoMore(status);
     const { own, id } = made;
     expect(await paid(made)).toBe(230);
@@ -120,7 +127,7 @@ describe.concurrent("an increase that was billed separately", () => {
     expect(await paid(made)).toBe(110);
   });
 
-  test("is reversed once: by period_end, asked for twice, with its key again, and then now", async () => {
+  test("is reversed once by period_end, its repeats, and then now", async () => {
     const made = await withTwoMore();
     const { own, id } = made;
     const key = randomUUID();
@@ -136,7 +143,7 @@ describe.concurrent("an increase that was billed separately", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("whose invoice is still a draft is left alone by an option once it is credited: not given back twice", async () => {
+  test("is not credited twice if its invoice is a draft and an option is set", async () => {
     const made = await withTwoMore("draft");
     await ended(made, periodEnd);
     await ended(made, { ...now, delete_unsent_invoices: true });
@@ -147,7 +154,7 @@ describe.concurrent("an increase that was billed separately", () => {
     await world.expectEqualBooks(made.own);
   });
 
-  test("whose invoice is paid is held as credit", async () => {
+  test("is held as credit if its invoice is paid", async () => {
     const made = await withTwoMore();
     const { own, id } = made;
     const [change] = await world.invoices(own, id);
@@ -158,7 +165,7 @@ describe.concurrent("an increase that was billed separately", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("and a decrease after it: the credit is what was billed", async () => {
+  test("is credited as billed, even after a decrease", async () => {
     const made = await withTwoMore();
     await changed(made, { units: 8, document: "separate" });
     await ended(made, now);
@@ -166,11 +173,12 @@ describe.concurrent("an increase that was billed separately", () => {
     expect(await paid(made)).toBe(110);
   });
 
-  test("more than once is credited line by line", async () => {
+  test("that happened more than once is credited line by line", async () => {
     const made = await withTwoMore();
     await changed(made, { units: 13, document: "separate" });
     await ended(made, periodEnd);
-    const more = `10.0000 Reverses INV-0004 for ${may}: 12 to 13 seats, 31 of 31 days: (130 − 120) × 31 ÷ 31`;
+    const first = `10.0000 Reverses INV-0004 for ${may}: 12 to 13 seats`;
+    const more = `${first}, 31 of 31 days: (130 − 120) × 31 ÷ 31`;
     expect(await credits(made)).toEqual([[credited, more]]);
     expect(await paid(made)).toBe(110);
     const [note] = await world.creditNotes(made.own, made.id);
@@ -178,7 +186,7 @@ describe.concurrent("an increase that was billed separately", () => {
     await world.expectEqualBooks(made.own);
   });
 
-  test("is nothing to reverse where no change was billed separately, or the end is refused before the invoice is removed", async () => {
+  test("is not reversed if none was separate, or the end is refused first", async () => {
     const amended = await inWindow();
     await changed(amended, { units: 12, ...half, document: "amend" });
     await ended(amended, now);
@@ -194,10 +202,10 @@ describe.concurrent("an increase that was billed separately", () => {
   });
 });
 
-describe.concurrent("with an option that asks for the invoice of the change as well", () => {
+describe.concurrent("an option that also removes the invoice of the change", () => {
   const voids = { ...now, void_approved_invoices: true };
 
-  test("nothing is reversed: it is removed with all that is on it", async () => {
+  test("reverses nothing: the invoice is removed with all its lines", async () => {
     const made = await withTwoMore();
     await ended(made, voids);
     expect([await world.standing(made.own, made.id), await credits(made)]).toEqual([[], []]);
@@ -210,7 +218,7 @@ describe.concurrent("with an option that asks for the invoice of the change as w
     await world.expectEqualBooks(made.own);
   });
 
-  test("it is reversed with the end where the ledger has it as paid, of which we had not heard", async () => {
+  test("reverses it with the end if it was paid in the ledger without our knowledge", async () => {
     const made = await withTwoMore();
     const [change] = await world.invoices(made.own, made.id);
     await world.pay(made.own, change, change.total);
@@ -222,7 +230,7 @@ describe.concurrent("with an option that asks for the invoice of the change as w
     await world.expectEqualBooks(made.own);
   });
 
-  test("that the ledger refuses to remove: it is reversed, and the renewal invoice bills the period that it goes on to", async () => {
+  test("that the ledger refuses: it is reversed, and the next period is billed", async () => {
     const made = await withTwoMore();
     const { own, id } = made;
     const [change] = await world.invoices(own, id);
@@ -287,7 +295,7 @@ describe.concurrent("a volume credit of the next period", () => {
     expect(await world.standing(own, id)).toHaveLength(2);
   });
 
-  test("beside a charge: one document reverses the sum", async () => {
+  test("and a charge are reversed in sum by one document", async () => {
     const made = await inWindow("approved", { plan_code: "bands", price: undefined });
     await changed(made, { units: 11, ...separate });
     await changed(made, { units: 13, ...separate });
@@ -303,7 +311,7 @@ describe.concurrent("a volume credit of the next period", () => {
 });
 
 describe.concurrent("a restoration", () => {
-  test("leaves the reversal, and its renewal invoice bills the period alone: it can be amended, and so on", async () => {
+  test("keeps the reversal, and its renewal invoice bills the period alone", async () => {
     const made = await withTwoMore();
     const { own, id } = made;
     await ended(made, periodEnd);
@@ -325,7 +333,8 @@ describe.concurrent("a restoration", () => {
     ]);
     await changed(made, { units: 15, document: "separate" });
     await ended(made, now);
-    const more = `20.0000 Reverses INV-0005 for ${may}: 13 to 15 seats, 31 of 31 days: (150 − 130) × 31 ÷ 31`;
+    const second = `20.0000 Reverses INV-0005 for ${may}: 13 to 15 seats`;
+    const more = `${second}, 31 of 31 days: (150 − 130) × 31 ÷ 31`;
     expect(await credits(made)).toEqual([[credited], [more]]);
     expect(await paid(made)).toBe(110);
     await restored(made);
@@ -341,7 +350,7 @@ describe.concurrent("a restoration", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("counts nothing that was reversed: an amendment that the ledger does not take gives none of it back again", async () => {
+  test("counts no reversed line: a refused amendment gives none of it back", async () => {
     const made = await withTwoMore();
     const { own, id } = made;
     await ended(made, periodEnd);
@@ -358,7 +367,7 @@ describe.concurrent("a restoration", () => {
 });
 
 describe.concurrent("a renewal invoice that a person removed", () => {
-  /** The ledger's books and ours have it as voided. */
+  /** Both the ledger and we show it as voided. */
   async function voided({ own, id }: Subscribed): Promise<void> {
     const [, renewal] = await world.invoices(own, id);
     await system.pool.query("UPDATE invoices SET status = 'voided', amount_due = 0 WHERE id = $1", [
@@ -369,7 +378,7 @@ describe.concurrent("a renewal invoice that a person removed", () => {
     await system.pool.query(text, [own.tenantId, renewal.number]);
   }
 
-  test("is no reason to keep what others billed: the end reverses it, and a restoration raises a renewal invoice", async () => {
+  test("does not prevent the reversal, and a restoration issues a new one", async () => {
     const made = await withTwoMore();
     await voided(made);
     await ended(made, periodEnd);
@@ -383,7 +392,7 @@ describe.concurrent("a renewal invoice that a person removed", () => {
     expect(await paid(made)).toBe(230);
   });
 
-  test("in Setup Mode: the end is refused, since a document would have to be issued", async () => {
+  test("refuses the end in Setup Mode, because a document would be issued", async () => {
     const made = await withTwoMore();
     const { own, id } = made;
     await voided(made);
@@ -394,7 +403,8 @@ describe.concurrent("a renewal invoice that a person removed", () => {
       const answer = await world.end(own, id, body);
       expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
       expect(answer.json.error.message).toBe(
-        "The organisation is in Setup Mode: what was billed of the next period would have to be reversed.",
+        "The organisation is in Setup Mode: " +
+          "what was billed of the next period would have to be reversed.",
       );
     }
     expect(await credits(made)).toEqual([]);

@@ -1,4 +1,7 @@
-/** Ends at once, repeated, and on top of other operations, over two API processes: one is done at a time, and what is told is true. */
+/**
+ * Concurrent and repeated ends, and ends during other operations, over two API processes: one is
+ * done at a time, and each answer is true. STATE-3.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import {
@@ -29,8 +32,8 @@ afterAll(async () => {
 let keys = 0;
 
 /**
- * A request by one of the two API processes, each under a key of its own. Where the ledger takes longer than an answer, which a busy machine
- * can make it, it is asked again what came of it.
+ * A request to one of the two API processes, each under a new key. If the ledger takes longer than
+ * an answer, as on a busy machine, the request is repeated until it has its outcome.
  */
 async function at(
   door: number,
@@ -52,8 +55,8 @@ const outcomeOf = ({ status, json }: Answered): string =>
 const now = { when: "now", delete_unsent_invoices: true };
 const amend = { units: 14, prorate: true, effective_date: "2026-04-16", document: "amend" };
 
-describe.each([2, 10])("%i ends at once", (count) => {
-  test("of one subscription: one is done, the others are told that it runs or has ended", async () => {
+describe.each([2, 10])("%i concurrent ends", (count) => {
+  test("of one subscription: one succeeds, the others see it run or find it ended", async () => {
     const endable = await ends.withThree();
     const path = `/v1/subscriptions/${endable.id}/end`;
     const answers = await Promise.all(
@@ -68,7 +71,7 @@ describe.each([2, 10])("%i ends at once", (count) => {
     expect(await ends.world.removals(endable.own, endable.id)).toEqual(threeRemoved);
   });
 
-  test("with one key: one is done, and all are answered with it", async () => {
+  test("with one key: one succeeds, and all get its answer", async () => {
     const endable = await ends.withThree();
     const doors = [system.baseUrl, second.baseUrl];
     const what = endPost(endable, "one-key");
@@ -83,7 +86,7 @@ describe.each([2, 10])("%i ends at once", (count) => {
     await ends.expectEnded(endable);
   });
 
-  test("of so many subscriptions of one organisation, each with one invoice to remove: all are done", async () => {
+  test("of so many subscriptions, each with one invoice to remove: all succeed", async () => {
     const own = await ends.world.sandbox();
     const made = await Promise.all(Array.from({ length: count }, () => ends.world.subscribe(own)));
     const answers = await Promise.all(
@@ -104,17 +107,20 @@ async function endings({ id }: Endable): Promise<number> {
   return rows.length;
 }
 
+/** Trials of each race, half of them in each order. */
+const trials = 4;
+
 describe("an end and", () => {
-  test("changes of units at once: one end is done, and whatever else is told 200 came before it", async () => {
+  test("concurrent changes of units: one end, and every accepted change before it", async () => {
     const seen = new Set<string>();
     const change = { units: 14, prorate: true, effective_date: "2026-04-16", document: "separate" };
-    for (let round = 0; round < 8; round += 1) {
+    for (let trial = 0; trial < trials; trial += 1) {
       const endable = await ends.withThree();
       const { own, id } = endable;
       const asked = ["end", "units", "end", "units"];
       const answers = await Promise.all(
         asked.map((one, n) =>
-          at(n + round, own, `/v1/subscriptions/${id}/${one}`, one === "end" ? now : change),
+          at(n + trial, own, `/v1/subscriptions/${id}/${one}`, one === "end" ? now : change),
         ),
       );
       const told = answers.map(outcomeOf);
@@ -132,8 +138,8 @@ describe("an end and", () => {
     expect([...seen].filter((one) => !known.includes(one))).toEqual([]);
   });
 
-  test("an amendment of the renewal invoice: the later one is refused while the earlier one runs", async () => {
-    for (let round = 0; round < 6; round += 1) {
+  test("an amendment: the later one is refused while the earlier one runs", async () => {
+    for (let trial = 0; trial < trials; trial += 1) {
       const own = await ends.world.sandbox({
         invoice_create_days: 20,
         first_invoice_status: "approved",
@@ -142,10 +148,10 @@ describe("an end and", () => {
       const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
       const path = `/v1/subscriptions/${id}`;
       const both = [
-        at(round, own, `${path}/end`, { when: "now" }),
-        at(round + 1, own, `${path}/units`, amend),
+        at(trial, own, `${path}/end`, { when: "now" }),
+        at(trial + 1, own, `${path}/units`, amend),
       ];
-      const [ended, changed] = (await Promise.all(round % 2 === 0 ? both : both.toReversed()))
+      const [ended, changed] = (await Promise.all(trial % 2 === 0 ? both : both.toReversed()))
         .map(outcomeOf)
         .toSorted();
       const pair = [ended, changed].join();
@@ -154,7 +160,8 @@ describe("an end and", () => {
       const subscription = await ends.world.subscription(own, id);
       const invoices = await ends.world.invoices(own, id);
       if (subscription.status === "active") {
-        // The change came first: its charge is on the renewal invoice, and the end can be asked for again.
+        // The change came first: its charge is on the renewal invoice, and the end can be requested
+        // again.
         expect(invoices[0]).toMatchObject({
           type: "renewal",
           status: "approved",
@@ -163,7 +170,7 @@ describe("an end and", () => {
         expect((await ends.world.end(own, id, { when: "now" })).status).toBe(200);
       }
       await ends.world.settled(own);
-      // Whatever came first: a charge of a change that was made is billed once.
+      // In either order, the charge of an accepted change is billed once.
       const after = await ends.world.invoices(own, id);
       const charged = after.filter(({ type }) => type === "change").map(({ subtotal }) => subtotal);
       const isChanged = (await ends.world.subscription(own, id)).units === 14;
@@ -172,15 +179,15 @@ describe("an end and", () => {
     }
   });
 
-  test("another end at period end at once: both can be, one after the other, and the later one holds", async () => {
-    for (let round = 0; round < 6; round += 1) {
+  test("another end at period end: both may succeed, and the later one holds", async () => {
+    for (let trial = 0; trial < trials; trial += 1) {
       const own = await ends.world.sandbox();
       await ends.world.setClock(own, "2026-04-16");
       const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
       const path = `/v1/subscriptions/${id}/end`;
       const [atEnd, atOnce] = await Promise.all([
-        at(round, own, path, { when: "period_end" }),
-        at(round + 1, own, path, { when: "now" }),
+        at(trial, own, path, { when: "period_end" }),
+        at(trial + 1, own, path, { when: "now" }),
       ]);
       expect(outcomeOf(atOnce)).toBe("200");
       expect(["200", "invalid_state"]).toContain(outcomeOf(atEnd));

@@ -1,4 +1,7 @@
-/** Every refusal of an end: shape, code, param and order; that a refusal leaves nothing behind; and the same over every protocol. */
+/**
+ * Every refusal of an end: shape, code, param and order; that a refusal leaves nothing behind; and
+ * the same over every protocol.
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -14,7 +17,7 @@ import type { Json } from "./units-world.ts";
 let system: TestSystem;
 let ask: Ask;
 let world: LifeWorld;
-/** 16 April; nothing is issued ahead. */
+/** 16 April; no renewal invoice is issued ahead. */
 let own: MadeOrganisation;
 
 beforeAll(async () => {
@@ -65,7 +68,7 @@ async function refusal(
   return [refusalOf(answer), answer.json.error.message];
 }
 
-describe("a body that is no request of this shape", () => {
+describe("a body of another shape", () => {
   test.each<[string, string, string | null]>([
     ["nothing", "", null],
     ["no JSON", "{", null],
@@ -97,7 +100,7 @@ describe("a body that is no request of this shape", () => {
 });
 
 describe("an id that names no subscription of the organisation", () => {
-  test("is 404 before anything else is judged: unknown, malformed, another organisation's", async () => {
+  test("is 404 before any other rule: unknown, malformed, another organisation's", async () => {
     const other = await world.sandbox({ setup_mode: true });
     const theirs = await world.subscribe(other, april);
     for (const id of [randomUUID(), "none", theirs.id, `${theirs.id}0`]) {
@@ -109,7 +112,7 @@ describe("an id that names no subscription of the organisation", () => {
     expect((await world.ended(own, ours.id.toUpperCase(), now)).id).toBe(ours.id);
   });
 
-  test("a key without the scope may not end, and none at all even less", async () => {
+  test("an end needs a key, and a key with the scope", async () => {
     const { id } = await world.subscribe(own, april);
     const scopes = ["subscriptions:read", "invoices:read", "usage:write"];
     const reader = await addApiKey(system.pool, own.organisationId, scopes, { livemode: false });
@@ -141,8 +144,8 @@ describe("an invoice option with period_end", () => {
   });
 });
 
-describe("Setup Mode", () => {
-  test("refuses the options, also where they would remove nothing, and ends what has no documents", async () => {
+describe("an end in Setup Mode", () => {
+  test("refuses the options, also without invoices, and ends what has no documents", async () => {
     const mirror = await world.sandbox({ setup_mode: true });
     const { id } = await world.subscribe(mirror, april);
     for (const option of ["delete_unsent_invoices", "void_approved_invoices"]) {
@@ -159,7 +162,7 @@ describe("Setup Mode", () => {
     expect(await world.books(mirror)).toEqual([]);
   });
 
-  test("refuses where a renewal invoice from before would have to be removed, or a deferred amount billed", async () => {
+  test("is refused if a renewal invoice or a deferred amount needs a document", async () => {
     const ahead = await world.sandbox({ invoice_create_days: 20 });
     await world.setClock(ahead, "2026-04-16");
     const { id } = await world.subscribe(ahead, april);
@@ -198,8 +201,8 @@ async function setupMode({ organisationId }: MadeOrganisation, on: boolean): Pro
   ]);
 }
 
-describe("one that is over", () => {
-  test("is told to have ended, or to be complete", async () => {
+describe("a subscription that is over", () => {
+  test("is refused as ended or complete", async () => {
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, now);
     for (const body of [now, periodEnd, { ...now, void_approved_invoices: true }]) {
@@ -217,8 +220,8 @@ describe("one that is over", () => {
   });
 });
 
-describe("an Idempotency-Key", () => {
-  test("replays the answer, also after the subscription has gone on, and belongs to one request", async () => {
+describe("an Idempotency-Key of an end", () => {
+  test("replays the answer, also after later operations, and belongs to one request", async () => {
     const { id } = await world.subscribe(own, april);
     const first = await world.end(own, id, periodEnd, "key-of-an-end");
     await world.ended(own, id, now);
@@ -232,7 +235,7 @@ describe("an Idempotency-Key", () => {
     expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict", "Idempotency-Key"));
   });
 
-  test("whose answer was not stored finds what was done, and nothing is done twice", async () => {
+  test("without a stored answer finds the end, and nothing is done twice", async () => {
     const { id } = await world.subscribe(own, april);
     const first = await world.end(own, id, now, "lost-answer");
     await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
@@ -245,7 +248,8 @@ describe("an Idempotency-Key", () => {
     await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
     // After its 24 hours the key stands for a new request.
     await system.pool.query(
-      "UPDATE terminations SET created_at = created_at - interval '24 hours' WHERE subscription_id = $1",
+      `UPDATE terminations SET created_at = created_at - interval '24 hours'
+        WHERE subscription_id = $1`,
       [id],
     );
     expect(refusalOf(await world.end(own, id, now, "lost-answer"))).toEqual(conflict);
@@ -259,7 +263,7 @@ describe("an Idempotency-Key", () => {
   });
 });
 
-describe.each(protocols)("over %s", (protocol) => {
+describe.each(protocols)("an end over %s", (protocol) => {
   const call = (request: Record<string, unknown>, key: string) =>
     callsTo(system.baseUrl)(protocol, "EndSubscription", request, {
       key: own.apiKey,
@@ -267,7 +271,7 @@ describe.each(protocols)("over %s", (protocol) => {
     });
   const keyOf = (name: string) => `${name} ${protocol}`.replaceAll(" ", "-");
 
-  test("a subscription ends as over REST, and its key replays over REST", async () => {
+  test("succeeds as over REST, and its key replays over REST", async () => {
     const { id, invoice } = await world.subscribe(own, april);
     const request = { id, when: EndWhen.NOW, deleteUnsentInvoices: true };
     const { code, message } = await call(request, keyOf("end"));
@@ -287,7 +291,7 @@ describe.each(protocols)("over %s", (protocol) => {
     ]);
   });
 
-  test("it is refused as over REST", async () => {
+  test("is refused as over REST", async () => {
     const { id } = await world.subscribe(own, april);
     const refusals = [
       [{ id: randomUUID(), when: EndWhen.NOW }, "NotFound", "subscription_not_found", null],

@@ -1,6 +1,7 @@
 /**
- * Ends whose removals meet something: a refusal of the ledger, money on an invoice, one that the ledger does not have; and what waited
- * for the renewal invoice, which is never lost and never billed twice.
+ * Ends whose removals meet something: a refusal of the ledger, money on an invoice, one that the
+ * ledger does not have; and what waited for the renewal invoice, which is never lost and never
+ * billed twice.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -25,7 +26,10 @@ const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices
 const conflict = refused(409, "invalid_state");
 const half = { prorate: true, effective_date: "2026-04-16" };
 
-/** An organisation on 16 April whose renewal invoices are issued 20 days ahead, in this first status. */
+/**
+ * An organisation on 16 April whose renewal invoices are issued 20 days ahead with this first
+ * status.
+ */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
   const organisation = await world.sandbox({
     invoice_create_days: 20,
@@ -45,7 +49,10 @@ async function refuseRemoval(
   await system.fault({ kind: "refuse", match, tenantId, messages: [message] });
 }
 
-/** The documents of a subscription and the ledger's books stay as they are while this is refused; its message. */
+/**
+ * Asserts that the documents of a subscription and the ledger's documents stay unchanged during a
+ * refusal. Returns the refusal's message.
+ */
 async function refusedWhole(own: MadeOrganisation, id: string, body: object): Promise<string> {
   const before = [
     await world.subscription(own, id),
@@ -63,7 +70,7 @@ async function refusedWhole(own: MadeOrganisation, id: string, body: object): Pr
 }
 
 describe.concurrent("a refusal of the ledger", () => {
-  test("stops the end: the subscription goes on, removed ones stay removed, the rest is left", async () => {
+  test("stops the end: the subscription stays, removed invoices stay removed", async () => {
     const own = await aheadOf("approved");
     const { id } = await world.subscribe(own, april);
     await world.changed(own, id, { units: 12, ...half, document: "separate" });
@@ -74,7 +81,8 @@ describe.concurrent("a refusal of the ledger", () => {
     const answer = await world.end(own, id, both, "key");
     expect(refusalOf(answer), answer.text).toEqual(conflict);
     expect(answer.json.error.message).toBe(
-      "The ledger refused to remove invoice INV-0003, so the subscription goes on. Removed already, and staying so: INV-0002. " +
+      "The ledger refused to remove invoice INV-0003, so the subscription goes on. " +
+        "Removed already, and staying so: INV-0002. " +
         "The ledger says: The document date cannot be before the period lock date.",
     );
     expect(await world.subscription(own, id)).toEqual(before);
@@ -114,20 +122,21 @@ describe.concurrent("a refusal of the ledger", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("of the renewal invoice leaves everything as it was, also at period end", async () => {
+  test("of the renewal invoice changes nothing, also at period end", async () => {
     const own = await aheadOf("approved");
     const { id } = await world.subscribe(own, april);
     const [renewal] = await world.invoices(own, id);
     await refuseRemoval(own, renewal, "Locked.");
     const message =
-      "The ledger refused to remove invoice INV-0002, so the subscription goes on. The ledger says: Locked.";
+      "The ledger refused to remove invoice INV-0002, so the subscription goes on. " +
+      "The ledger says: Locked.";
     expect(await refusedWhole(own, id, periodEnd)).toBe(message);
     expect((await world.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
   });
 });
 
-describe.concurrent("a payment or credit on the renewal invoice refuses the end, and nothing is touched:", () => {
-  test("a payment that we know of is named", async () => {
+describe.concurrent("money on the renewal invoice refuses the end and changes nothing:", () => {
+  test("a known payment is named", async () => {
     const own = await aheadOf("approved");
     const { id } = await world.subscribe(own, april);
     const [renewal] = await world.invoices(own, id);
@@ -140,7 +149,7 @@ describe.concurrent("a payment or credit on the renewal invoice refuses the end,
     expect(await world.removals(own, id)).toEqual([]);
   });
 
-  test("of a payment that only the ledger knows we hear then", async () => {
+  test("a payment that only the ledger has is read then", async () => {
     const own = await aheadOf("approved");
     const { id } = await world.subscribe(own, april);
     const [renewal] = await world.invoices(own, id);
@@ -157,7 +166,7 @@ describe.concurrent("a payment or credit on the renewal invoice refuses the end,
     expect((await world.subscription(own, id)).status).toBe("active");
   });
 
-  test("credit that we put on it counts too", async () => {
+  test("credit that the service allocated counts too", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     await addBands(system, own);
     const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 10 });
@@ -192,7 +201,7 @@ describe.concurrent("a payment or credit on the renewal invoice refuses the end,
 });
 
 describe.concurrent("an invoice that is not in the ledger", () => {
-  test("because it was refused there is deleted here, and cannot be sent again", async () => {
+  test("because it was refused there is deleted here and cannot be sent again", async () => {
     const own = await aheadOf();
     const match = "PUT /api.xro/2.0/Invoices";
     await system.fault({
@@ -215,12 +224,12 @@ describe.concurrent("an invoice that is not in the ledger", () => {
     expect(await world.books(own)).toEqual(["INV-0001 DRAFT"]);
   });
 
-  test("because somebody removed it there is found so", async () => {
+  test("because someone removed it there is found removed", async () => {
     const own = await aheadOf("approved");
     const { id } = await world.subscribe(own, april);
     const { tenantId } = own;
-    const text =
-      "UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1 AND number = 'INV-0002'";
+    const text = `UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1
+        AND number = 'INV-0002'`;
     await system.pool.query(text, [tenantId]);
     expect((await world.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
     expect(await world.removals(own, id)).toEqual(["INV-0002 removed already_removed"]);
@@ -238,9 +247,12 @@ describe.concurrent("an invoice that is not in the ledger", () => {
   });
 });
 
-describe.concurrent("an invoice that somebody approved in the ledger, of which we have not heard,", () => {
+describe.concurrent("an invoice that someone approved in the ledger without our knowledge", () => {
   const unsent = { when: "now", delete_unsent_invoices: true };
-  /** A subscription with its renewal invoice; its first invoice is a draft for us, and approved in the ledger. */
+  /**
+   * A subscription with its renewal invoice; its first invoice is a draft for us, and approved in
+   * the ledger.
+   */
   async function approvedThere(): Promise<{ own: MadeOrganisation; id: string }> {
     const own = await aheadOf();
     const { id, invoice } = await world.subscribe(own, april);
@@ -250,7 +262,7 @@ describe.concurrent("an invoice that somebody approved in the ledger, of which w
     return { own, id };
   }
 
-  test("is none of those that were never sent: it is left alone, and the end goes on", async () => {
+  test("does not count as never sent: it stays, and the end continues", async () => {
     const { own, id } = await approvedThere();
     expect((await world.ended(own, id, unsent)).status).toBe("ended");
     expect(await world.removals(own, id)).toEqual(["INV-0002 removed deleted", "INV-0001 left"]);
@@ -267,7 +279,7 @@ describe.concurrent("an invoice that somebody approved in the ledger, of which w
     ]);
   });
 
-  test("takes held credit after all, which had passed over it", async () => {
+  test("gets held credit that had passed over it", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     await addBands(system, own);
     const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 10 });
@@ -292,7 +304,7 @@ describe.concurrent("an invoice that somebody approved in the ledger, of which w
     await world.expectEqualBooks(own);
   });
 
-  test("is voided where approved ones are asked for too", async () => {
+  test("is voided if approved invoices are to be removed too", async () => {
     const { own, id } = await approvedThere();
     expect((await world.ended(own, id, both)).status).toBe("ended");
     expect(await world.removals(own, id)).toEqual([
@@ -316,10 +328,10 @@ const owed = {
   period: { start: "2026-04-16", end: "2026-05-01" },
 };
 
-describe.concurrent("what waited for the renewal invoice", () => {
+describe.concurrent("an amount deferred to the renewal invoice", () => {
   const deferring = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
 
-  test("is billed on an invoice of its own when it ends now", async () => {
+  test("is billed on a separate invoice at an end now", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-04-16");
@@ -330,7 +342,7 @@ describe.concurrent("what waited for the renewal invoice", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("is billed when it completes, where it ends at period end", async () => {
+  test("is billed at completion after an end at period end", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-04-16");
@@ -343,7 +355,7 @@ describe.concurrent("what waited for the renewal invoice", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("waits again where the renewal invoice that billed it is removed", async () => {
+  test("is deferred again if the renewal invoice that billed it is removed", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-04-16");

@@ -1,6 +1,7 @@
 /**
- * Ends and restorations one after the other, inside the invoice window and outside it, at its edges and over renewals: after every step
- * the ledger's books are our rows, and each period is billed once.
+ * Ends and restorations in sequence, inside the invoice window and outside it, at its edges and
+ * over renewals. After every step the ledger's documents equal our rows, and each period is billed
+ * once.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -33,7 +34,10 @@ type Step =
   | { readonly units: number }
   | { readonly day: string };
 
-/** Takes each step, which succeeds, and holds the books after it: what stands then, without the names of the invoices' types. */
+/**
+ * Performs each step, which succeeds, and compares the documents after it. Returns what stands
+ * then, without the types of the invoices.
+ */
 async function walk(
   own: MadeOrganisation,
   id: string,
@@ -52,7 +56,10 @@ async function walk(
   return stood;
 }
 
-/** Holds that no period has two plan lines that stand, and that its prorations follow each other without a gap or a repeat. */
+/**
+ * Holds that no period has two plan lines that stand, and that its prorations follow each other
+ * without a gap or a repeat.
+ */
 async function expectEachPeriodOnce(own: MadeOrganisation, id: string): Promise<void> {
   const invoices = await world.invoices(own, id);
   const standing = invoices.filter(({ status }) => status !== "voided" && status !== "deleted");
@@ -64,14 +71,14 @@ async function expectEachPeriodOnce(own: MadeOrganisation, id: string): Promise<
   expect(new Set(froms).size).toBe(froms.length);
 }
 
-/** On 16 April, renewal invoices issued so many days ahead. */
+/** On 16 April, with renewal invoices issued so many days ahead. */
 async function onDay(days: number, status = "draft"): Promise<MadeOrganisation> {
   const own = await world.sandbox({ invoice_create_days: days, first_invoice_status: status });
   await world.setClock(own, "2026-04-16");
   return own;
 }
 
-describe.concurrent("ends and restorations, time after time,", () => {
+describe.concurrent("repeated ends and restorations", () => {
   test.each([
     "draft",
     "approved",
@@ -128,7 +135,7 @@ describe.concurrent("ends and restorations, time after time,", () => {
     expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
   });
 
-  test("with every invoice removed outside the window: the period is billed once more each time, and stands once", async () => {
+  test("outside the window, removing all invoices: the period is billed again once", async () => {
     const own = await onDay(0, "approved");
     const { id } = await world.subscribe(own, april);
     await world.changed(own, id, { units: 12, ...half });
@@ -144,7 +151,7 @@ describe.concurrent("ends and restorations, time after time,", () => {
     expect(change.invoice).toBeNull();
   });
 
-  test("over renewals: each period has its invoice, and those of earlier periods are left alone", async () => {
+  test("over renewals: each period has its invoice, and earlier ones stay", async () => {
     const own = await onDay(10);
     const { id } = await world.subscribe(own, april);
     const steps = [
@@ -179,7 +186,7 @@ describe.concurrent("ends and restorations, time after time,", () => {
 });
 
 describe.concurrent("at the edges of the window", () => {
-  test("its first day: ended the day before and restored in it, the renewal invoice is issued with it", async () => {
+  test("an end the day before and a restoration in it issue the renewal invoice", async () => {
     const own = await onDay(10);
     const { id } = await world.subscribe(own, april);
     const steps = [
@@ -196,7 +203,7 @@ describe.concurrent("at the edges of the window", () => {
     ]);
   });
 
-  test("its last day: ended and restored the day before the renewal, it renews on the next", async () => {
+  test("an end and a restoration the day before the renewal let it renew", async () => {
     const own = await onDay(10);
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-04-30T21:59:59Z");
@@ -214,7 +221,7 @@ describe.concurrent("at the edges of the window", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("a window that was made shorter meanwhile: what was removed comes back all the same, once", async () => {
+  test("a window shortened meanwhile: a removed invoice is restored once", async () => {
     const own = await onDay(20);
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, periodEnd);
@@ -242,7 +249,7 @@ describe.concurrent("a renewal invoice that was paid meanwhile", () => {
     expect((await world.told(own, id))[0]).toBe("INV-0002 renewal paid");
   });
 
-  test("after it was issued again refuses the next end, and the first end is not done twice", async () => {
+  test("after it was issued again refuses the next end; the first end stays single", async () => {
     const own = await onDay(20, "approved");
     const { id } = await world.subscribe(own, april);
     await walk(own, id, [periodEnd, "restore"]);
@@ -256,7 +263,7 @@ describe.concurrent("a renewal invoice that was paid meanwhile", () => {
     ]);
   });
 
-  test("of the current period is left alone by an end, and not issued again", async () => {
+  test("of the current period is left alone by an end and not issued again", async () => {
     const own = await onDay(20, "approved");
     const { id, invoice } = await world.subscribe(own, april);
     await world.pay(own, invoice, invoice.total);

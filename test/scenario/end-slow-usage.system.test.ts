@@ -1,5 +1,9 @@
-/** Usage reported while the ledger keeps an end past the renewal date: nothing of after the end is stored or billed. decisions §4. */
-import { beforeAll, expect, test } from "vitest";
+/**
+ * Usage reported while the ledger delays an end past the renewal date: nothing after the end is
+ * stored or billed. END-9.
+ */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectBilledOnce } from "./billed-once.ts";
@@ -9,17 +13,21 @@ import { addMeter, type UsageWorld, usageEvent, usageWorld } from "./usage-world
 
 let system: TestSystem;
 let world: LifeWorld & UsageWorld;
+let runs: BillingRuns;
 
 beforeAll(async () => {
   system = await sharedSystem();
+  runs = await billingRuns(system);
   const ask = checkedAsk(system);
   world = { ...lifeWorld(system, ask), ...usageWorld(ask) };
 });
 
+afterAll(() => runs?.close());
+
 test.each([
   ["now", "ended"],
   ["period_end", "complete"],
-])("an end with %s that the ledger finishes after the renewal date bills the usage of before", async (when, status) => {
+])("an end with %s, finished after the renewal date, bills its usage", async (when, status) => {
   const own = await world.sandbox({
     usage_allowed: true,
     invoice_create_days: 20,
@@ -46,6 +54,7 @@ test.each([
   const verdicts = ["created", "after_subscription_end", "after_subscription_end"];
   expect(await world.verdicts(own, [before, ...after])).toEqual(verdicts);
   expect(await ending).toMatchObject({ end_date: "2026-05-01" });
+  await runs.untilDone(own.organisationId);
   await until(
     "its last usage is billed",
     async () => (await world.told(own, id))[0] === "INV-0003 usage approved",

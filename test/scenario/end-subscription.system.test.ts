@@ -1,4 +1,7 @@
-/** Ends over HTTP, rule by rule, with both options: what is removed, in which order, what stays, and what the ledger's books say. */
+/**
+ * Ends over HTTP, rule by rule, with both options: what is removed, in which order, what stays, and
+ * what the ledger has. END-1 to END-6.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -21,7 +24,10 @@ const periodEnd = { when: "period_end" };
 const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices: true };
 const conflict = refused(409, "invalid_state");
 
-/** An organisation on 16 April whose renewal invoices are issued 20 days ahead, in this first status. */
+/**
+ * An organisation on 16 April whose renewal invoices are issued 20 days ahead with this first
+ * status.
+ */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
   const organisation = await world.sandbox({
     invoice_create_days: 20,
@@ -64,7 +70,7 @@ describe.concurrent("period_end", () => {
     ["draft", "deleted", "DELETED"],
     ["awaiting_approval", "deleted", "DELETED"],
     ["approved", "voided", "VOIDED"],
-  ])("removes a renewal invoice issued ahead that is %s: it is %s", async (status, outcome, booked) => {
+  ])("removes a renewal invoice that is %s: it is %s", async (status, outcome, booked) => {
     const own = await aheadOf(status);
     const { id } = await world.subscribe(own, april);
     expect(await world.told(own, id)).toEqual([
@@ -90,7 +96,7 @@ describe.concurrent("period_end", () => {
     });
   });
 
-  test("twice changes nothing, and now after it ends at once", async () => {
+  test("twice changes nothing, and a later now ends at once", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, april);
     const once = await world.ended(own, id, periodEnd);
@@ -106,7 +112,7 @@ describe.concurrent("period_end", () => {
     expect((await world.end(own, id, now, null)).json).toMatchObject(over);
   });
 
-  test("of a pending one ends it with its first period, which is billed", async () => {
+  test("of a pending subscription ends it with its first period, which is billed", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, { start_date: "2026-05-01" });
     const set = { status: "pending", cancel_at_period_end: true, end_date: "2026-06-01" };
@@ -123,8 +129,8 @@ describe.concurrent("period_end", () => {
   });
 });
 
-describe.concurrent("now", () => {
-  test("ends at once and gives nothing back; what is not asked for stays", async () => {
+describe.concurrent("an end now", () => {
+  test("takes effect at once without credit, and removes only on request", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-04-16");
@@ -151,7 +157,7 @@ describe.concurrent("now", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("removes the renewal invoice and leaves the one that bills the current period", async () => {
+  test("removes the renewal invoice and keeps the one of the current period", async () => {
     const own = await aheadOf("approved");
     const { id } = await world.subscribe(own, april);
     expect(await world.ended(own, id, now)).toMatchObject({
@@ -165,7 +171,7 @@ describe.concurrent("now", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("of a pending one removes its first invoice", async () => {
+  test("of a pending subscription removes its first invoice", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, { start_date: "2026-05-01" });
     const over = { status: "ended", end_date: "2026-04-01", start_date: "2026-05-01" };
@@ -176,7 +182,7 @@ describe.concurrent("now", () => {
 });
 
 describe.concurrent("the invoice options", () => {
-  test("delete never-sent drafts, newest first after the renewal invoice, and leave what is approved", async () => {
+  test("delete never-sent drafts, newest first, and keep approved invoices", async () => {
     const own = await aheadOf();
     const { id } = await world.subscribe(own, april);
     await world.changed(own, id, {
@@ -216,7 +222,7 @@ describe.concurrent("the invoice options", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("void approved ones with nothing paid or credited, and leave drafts and paid ones", async () => {
+  test("void approved ones without payment or credit, and keep drafts and paid ones", async () => {
     const own = await aheadOf("approved");
     const { id, invoice } = await world.subscribe(own, april);
     await world.changed(own, id, {
@@ -241,7 +247,7 @@ describe.concurrent("the invoice options", () => {
     ]);
   });
 
-  test("both remove all of them, of earlier periods too", async () => {
+  test("together remove all of them, of earlier periods too", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-06-10");
@@ -271,7 +277,7 @@ describe.concurrent("the invoice options", () => {
   });
 });
 
-/** What the mirror of the ledger would tell us of a payment. */
+/** Writes what the ledger sync would write about a payment. */
 async function mirrorPaid(invoice: Json, amount: string): Promise<void> {
   await system.pool.query("UPDATE invoices SET amount_due = amount_due - $2 WHERE id = $1", [
     invoice.id,

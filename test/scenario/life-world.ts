@@ -1,4 +1,7 @@
-/** What tests of ends and restorations share, over the world of units: ends, payments in the ledger, and what became of invoices. */
+/**
+ * Builder for tests of ends and restorations, over the builder of units: ends, payments in the
+ * ledger, and the outcome of invoices.
+ */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -11,7 +14,7 @@ export type ToldInvoice = string;
 
 /** Subscriptions through their life. */
 export interface LifeWorld extends UnitsWorld {
-  /** What is decided on an end: under a key of its own where none is given, and without one where it is null. */
+  /** The decided answer to an end: under a new key if none is passed, without one if it is null. */
   end(
     organisation: MadeOrganisation,
     id: string,
@@ -29,7 +32,10 @@ export interface LifeWorld extends UnitsWorld {
   ): Promise<Answered>;
   /** The subscription after a restoration that succeeds. */
   restored(organisation: MadeOrganisation, id: string): Promise<Json>;
-  /** What stands of its invoices, oldest first: number and type, then each line's amount and text. Removed ones are left out. */
+  /**
+   * What stands of its invoices, oldest first: number and type, then each line's amount and text.
+   * Removed ones are left out.
+   */
   standing(organisation: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]>;
   /** A subscription's invoices in short, newest first. */
   told(organisation: MadeOrganisation, id: string): Promise<readonly ToldInvoice[]>;
@@ -37,17 +43,18 @@ export interface LifeWorld extends UnitsWorld {
   removals(organisation: MadeOrganisation, id: string): Promise<readonly string[]>;
   /** Records a payment in the ledger; we do not hear of it. */
   pay(organisation: MadeOrganisation, invoice: Json, amount: string): Promise<void>;
-  /** What the ledger's books have of the organisation, `INV-0002 VOIDED`, by number. */
+  /** The invoices of the organisation in the ledger, `INV-0002 VOIDED`, by number. */
   books(organisation: MadeOrganisation): Promise<readonly string[]>;
 }
 
-/** The world over a system. */
+/** The builder over a system. */
 export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
   const world = unitsWorld(system, ask);
   const end: LifeWorld["end"] = ({ apiKey }, id, body, idempotencyKey = randomUUID()) => {
     const path = `/v1/subscriptions/${id}/end`;
     if (idempotencyKey === null) return ask("POST", path, { key: apiKey, body });
-    // The ledger may take longer than an answer where the machine is busy: the end goes on, and is told to who asks again.
+    // On a busy machine the ledger may take longer than an answer. The end continues, and a repeat
+    // gets its outcome.
     return until("the end is decided", async () => {
       const told = await ask("POST", path, { key: apiKey, body, idempotencyKey });
       return told.status !== 502 && told.json.error?.code !== "request_in_progress" && told;
@@ -89,14 +96,17 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
     },
     removals: async ({ organisationId }, id) => {
       const { rows } = await system.pool.query<{ told: string }>(
-        `SELECT concat_ws(' ', i.number, r.state, r.outcome) AS told FROM terminations e JOIN removals r ON r.termination_id = e.id
-          JOIN invoices i ON i.id = r.invoice_id WHERE e.organisation_id = $1 AND e.subscription_id = $2 ORDER BY e.seq, r.step`,
+        `SELECT concat_ws(' ', i.number, r.state, r.outcome) AS told FROM terminations e
+          JOIN removals r ON r.termination_id = e.id
+          JOIN invoices i ON i.id = r.invoice_id WHERE e.organisation_id = $1
+            AND e.subscription_id = $2 ORDER BY e.seq, r.step`,
         [organisationId, id],
       );
       return rows.map(({ told }) => told);
     },
     pay: async ({ tenantId }, invoice, amount) => {
-      const url = `${system.demoUrl}/demo/tenants/${tenantId}/invoices/${invoice.ledger.invoice_id}/payments`;
+      const invoices = `${system.demoUrl}/demo/tenants/${tenantId}/invoices`;
+      const url = `${invoices}/${invoice.ledger.invoice_id}/payments`;
       const headers = { "content-type": "application/json" };
       const answer = await fetch(url, {
         method: "POST",

@@ -1,4 +1,6 @@
-/** Calls any method of the contract over each of its protocols, and tells alike what came of it. */
+/**
+ * Calls any method of the contract over each of its protocols and returns the outcome in one form.
+ */
 import { create, type DescMethodUnary, type MessageInitShape, toJson } from "@bufbuild/protobuf";
 import { Code, ConnectError, type Transport } from "@connectrpc/connect";
 import {
@@ -10,7 +12,7 @@ import { type ErrorDetail, ErrorDetailSchema } from "../../src/gen/proto/billing
 import { operationOf } from "../../src/transport/rpc/operation.ts";
 import { methods } from "../contract/methods.ts";
 
-/** The protocols that the port speaks beside REST. */
+/** The protocols that the port speaks in addition to REST. */
 export const protocols = ["Connect JSON", "Connect binary", "gRPC-Web", "gRPC"] as const;
 
 /** One of them. */
@@ -19,7 +21,10 @@ export type Protocol = (typeof protocols)[number];
 /** Every method of the contract with its rules, by its name (`ListPlans`). */
 export const operations = new Map(methods.map((method) => [method.name, operationOf(method)]));
 
-/** What came of a call: `code` null where it succeeded, `message` its answer as JSON with the names of the proto file. */
+/**
+ * The outcome of a call: `code` is null if it succeeded, `message` its answer as JSON with the
+ * names of the proto file.
+ */
 export interface Called {
   readonly code: keyof typeof Code | null;
   readonly detail: ErrorDetail | null;
@@ -28,7 +33,7 @@ export interface Called {
   readonly message: unknown;
 }
 
-/** Calls a method over a protocol; `headers` beside the key. */
+/** Calls a method over a protocol, with these headers in addition to the key. */
 export type CallMethod = (
   protocol: Protocol,
   name: string,
@@ -43,7 +48,10 @@ export function methodNamed(name: string): DescMethodUnary {
   return operation.method;
 }
 
-/** A transport of each protocol to this address: gRPC over HTTP/2 in cleartext, the others over HTTP/1.1. */
+/**
+ * A transport of each protocol to this address: gRPC over HTTP/2 in cleartext, the others over
+ * HTTP/1.1.
+ */
 export function transportsTo(baseUrl: string): Readonly<Record<Protocol, Transport>> {
   const http1 = { baseUrl, httpVersion: "1.1" } as const;
   return {

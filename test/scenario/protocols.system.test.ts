@@ -1,4 +1,7 @@
-/** REST, Connect in JSON and binary, gRPC-Web and gRPC on one port: the same answers, the same refusals, the same keys. */
+/**
+ * REST, Connect in JSON and binary, gRPC-Web and gRPC on one port: the same answers, the same
+ * refusals, the same keys.
+ */
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -62,7 +65,10 @@ beforeAll(async () => {
   });
 });
 
-/** A procedure's answer in the form of REST: enum values as words, unset members left out, the resource bare. */
+/**
+ * A procedure's answer in the form of REST: enum values as words, unset members left out, the
+ * resource bare.
+ */
 function restForm(message: unknown): unknown {
   const shape = bare(message) as Record<string, object>;
   const { subscription, invoice, change, ...rest } = shape;
@@ -96,9 +102,7 @@ const reads = [...operations.values()].filter(
 );
 
 describe.each(protocols)("over %s", (protocol) => {
-  test.each(
-    reads.map(({ method }) => method.name),
-  )("%s answers what REST answers", async (name) => {
+  test.each(reads.map(({ method }) => method.name))("%s answers the same as REST", async (name) => {
     const operation = operations.get(name);
     const path = operation && describedOperation(operation.method)?.http.path;
     const id = ids[name] ?? "";
@@ -167,7 +171,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect([conflict.code, conflict.detail?.code]).toEqual(["Aborted", "idempotency_conflict"]);
   });
 
-  test("units are changed as over REST, and a key used on one side replays on the other", async () => {
+  test("units are changed as over REST, and a key of one side replays on the other", async () => {
     const asked = { customer_code: "ACME", plan_code: "team", units: 10 };
     const name = protocol.replaceAll(" ", "-");
     const one = { key: own.apiKey, idempotencyKey: `units-of-${name}`, body: asked };
@@ -214,7 +218,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(restForm(replayed.message)).toEqual(bare(first.json));
   });
 
-  test("health tells a balancer that the process and each service serves, without a key", async () => {
+  test("health reports the process and each service as serving, without a key", async () => {
     const health = createClient(Health, transportsTo(system.baseUrl)[protocol]);
     for (const service of [
       "",
@@ -229,7 +233,7 @@ describe.each(protocols)("over %s", (protocol) => {
   });
 });
 
-/** What both sides are asked, and what both must refuse: method, request, code, Connect code, param. */
+/** The requests that both sides must refuse: method, request, code, Connect code, param. */
 const refusals: [string, string, Record<string, unknown>, string, string, string | null][] = [
   ["an id that nobody has", "GetPlan", { id: randomUUID() }, "plan_not_found", "NotFound", null],
   ["an id that is none", "GetInvoice", { id: "none" }, "invoice_not_found", "NotFound", null],
@@ -447,7 +451,7 @@ describe("every protocol refuses alike", () => {
     }
   });
 
-  test("no key, a wrong one, no Idempotency-Key, a malformed one, a forbidden creation", async () => {
+  test("a missing or wrong key, Idempotency-Key, and a forbidden creation", async () => {
     const closed = await system.organisation({}, { can_create_ledger_contacts: false });
     const good = { customerCode: "ACME", planCode: "team", units: 1 };
     const cases: [string, Record<string, string>, string | undefined, string, string][] = [
@@ -474,7 +478,7 @@ describe("every protocol refuses alike", () => {
   });
 });
 
-test("reflection lists every service of the contract, over gRPC, without a key", async () => {
+test("reflection lists every service of the contract over gRPC without a key", async () => {
   const client = createClient(ServerReflection, transportsTo(system.baseUrl).gRPC);
   const question = { host: "", messageRequest: { case: "listServices" as const, value: "" } };
   const names: string[] = [];
@@ -490,7 +494,7 @@ async function* once<T>(value: T): AsyncIterable<T> {
   yield value;
 }
 
-describe("a key", () => {
+describe("an API key", () => {
   test.each([
     ...allScopes,
     "none",

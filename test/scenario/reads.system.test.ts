@@ -1,4 +1,7 @@
-/** Every list and every look-up over HTTP: order, pages, each filter, and each wrong parameter by its name. */
+/**
+ * Every list and every look-up over HTTP: order, pages, each filter, and each wrong parameter by
+ * its name. OBJECT-5.
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -131,7 +134,7 @@ test("the organisation is the key's", async () => {
 describe("a list", () => {
   test.each(
     lists,
-  )("of %s pages through everything, newest first, whatever the page's size", async (kind) => {
+  )("of %s pages through everything, newest first, for every page size", async (kind) => {
     const whole = await list(`/v1/${kind}`);
     expect(whole.data.length).toBeGreaterThan(2);
     for (const limit of [1, 2, whole.data.length - 1]) {
@@ -155,7 +158,7 @@ describe("a list", () => {
     expect(await list(`/api/v1/${kind}?limit=100`)).toEqual(whole);
   });
 
-  test("has 25 objects where no limit is given, and knows that there are more", async () => {
+  test("has 25 objects without a limit, and knows that there are more", async () => {
     const big = await system.organisation();
     for (let index = 0; index < 23; index += 1) {
       await addLike(system.pool, "customers", big.organisationId, "ACME", { code: `C${index}` });
@@ -184,7 +187,7 @@ describe("a list", () => {
       ["three's invoice", "two's invoice", "one's invoice"],
     ],
     ["credit_notes", "status=approved", "voided", ["partial", "unapplied"]],
-  ])("of %s with %s starts also after %s, which it leaves out", async (kind, filter, position, expected) => {
+  ])("of %s with %s starts after the excluded %s", async (kind, filter, position, expected) => {
     const after =
       ids[position] ?? (await list(`/v1/${kind}`)).data.find(({ code }) => code === position)?.id;
     expect(await listed(`/v1/${kind}?${filter}&starting_after=${after}`)).toEqual(expected);
@@ -367,7 +370,7 @@ describe("the filters of", () => {
   });
 });
 
-test("a credit note shows its lines, where its credit went and how much of it is left", async () => {
+test("a credit note shows its lines, its allocations and its remaining amount", async () => {
   expect((await read(`/v1/credit_notes/${ids.partial}`)).json).toEqual({
     id: ids.partial,
     object: "credit_note",
@@ -420,7 +423,7 @@ test("a credit note shows its lines, where its credit went and how much of it is
   });
 });
 
-test("an invoice whose last amendment the ledger refused shows that, also in lists, and stays as it is there", async () => {
+test("an invoice shows a refused amendment, also in lists, and keeps its lines", async () => {
   const id = ids["two's invoice"];
   const { json: before } = await read(`/v1/invoices/${id}`);
   await system.pool.query(
@@ -444,7 +447,7 @@ test("an invoice whose last amendment the ledger refused shows that, also in lis
   expect((await read(`/v1/invoices/${id}`)).json).toEqual(before);
 });
 
-test("a plan shows its tiers with both bounds, and no price of its own beside them", async () => {
+test("a plan shows its tiers with both bounds and no price", async () => {
   const plans = (await list("/v1/plans")).data;
   const byCode = (code: string) => plans.find((plan) => plan.code === code);
   expect(byCode("scale")).toMatchObject({
@@ -468,7 +471,7 @@ test("a plan shows its tiers with both bounds, and no price of its own beside th
   expect(byCode("site")).toMatchObject({ price: "49.0000", tiers: [] });
 });
 
-test("a read takes no Idempotency-Key into account, not even a malformed one", async () => {
+test("a read ignores an Idempotency-Key, even a malformed one", async () => {
   const asked = { key: own.apiKey, idempotencyKey: "a b" };
   for (const path of ["/v1/organisation", "/v1/plans"]) {
     const answer = await ask("GET", path, asked);
@@ -477,9 +480,7 @@ test("a read takes no Idempotency-Key into account, not even a malformed one", a
 });
 
 describe("a look-up", () => {
-  test.each(
-    lists,
-  )("of %s answers the same 404 for every id that is none of theirs", async (kind) => {
+  test.each(lists)("of %s answers the same 404 for every unknown or foreign id", async (kind) => {
     const code = `${kind.slice(0, -1)}_not_found`;
     const other = kind === "plans" ? ids.one : (await list("/v1/plans")).data[0]?.id;
     for (const id of [

@@ -1,4 +1,7 @@
-/** Every answer that the published document promises is met here, and is as the document says: status, headers and body. */
+/**
+ * Every answer that the published document promises is met here, and is as the document says:
+ * status, headers and body.
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -120,11 +123,12 @@ describe.each(named)("%s %s", (verb, path) => {
     expect(again.headers.get("Idempotent-Replayed")).toBe(verb === "POST" ? "true" : null);
   });
 
-  test("refuses as documented: no key, no scope, a wrong parameter, too many requests", async () => {
+  test("refuses as documented: key, scope, a wrong parameter, too many requests", async () => {
     const { value } = await addApiKey(system.pool, own.organisationId, []);
     const full = await addApiKey(system.pool, own.organisationId, []);
     await system.pool.query(
-      "INSERT INTO rate_windows (api_key_id, hits) VALUES ($1, array_fill(clock_timestamp(), ARRAY[$2::int]))",
+      `INSERT INTO rate_windows (api_key_id, hits) VALUES ($1, array_fill(clock_timestamp(),
+        ARRAY[$2::int]))`,
       [full.id, limit],
     );
     const { asked } = goodRequest(verb, path);
@@ -146,7 +150,7 @@ describe.each(named)("%s %s", (verb, path) => {
 
 test.each(
   named.filter(([, path]) => path.includes("{id}")),
-)("%s %s knows no other id", async (verb, path) => {
+)("%s %s answers 404 to another id", async (verb, path) => {
   const code = `${path.split("/")[2]?.slice(0, -1)}_not_found`;
   const answer = await ask(verb, path.replace("{id}", randomUUID()), goodRequest(verb, path).asked);
   expect(refusalOf(answer)).toEqual(refused(404, code));
@@ -170,13 +174,13 @@ test("an unknown code in a body is a documented 404", async () => {
   expect((await send("POST", "/v1/subscriptions", { body })).status).toBe(404);
 });
 
-test("a batch of which an event is rejected is a documented 207", async () => {
+test("a batch with a rejected event is a documented 207", async () => {
   const events = [usageEvent(ids.metered ?? "", "2000-01-01T00:00:00Z")];
   const { status, json } = await send("POST", "/v1/usage_events", { body: { events } });
   expect([status, json.results[0].error.code]).toEqual([207, "before_subscription_start"]);
 });
 
-test("with the ledger away a customer is a documented 502, and a subscription waits", async () => {
+test("a customer is a documented 502 with the ledger down, and a subscription waits", async () => {
   await system.fault({
     match: "/",
     kind: "status",
@@ -201,7 +205,7 @@ test("with the ledger away a customer is a documented 502, and a subscription wa
       },
     }),
   ]);
-  // Looked for in the database: asking so often would use up the key's rate.
+  // Read from the database: polling over HTTP would use up the key's rate.
   await until("the invoice is settled by itself", async () => {
     const text = "SELECT 1 FROM invoices WHERE id = $1 AND ledger_invoice_id IS NOT NULL";
     return (await system.pool.query(text, [subscription.json.invoice.id])).rows.length > 0;
@@ -212,7 +216,7 @@ test("with the ledger away a customer is a documented 502, and a subscription wa
   expect(json.ledger).toMatchObject({ sync_status: "synced", sync_error: null });
 });
 
-test("with the database away every operation answers as documented, and answers again once it is back", async () => {
+test("every operation answers as documented with the database down and afterwards", async () => {
   await line.cut();
   const undocumented: string[] = [];
   for (const [verb, path] of named) {
@@ -232,11 +236,12 @@ test("with the database away every operation answers as documented, and answers 
   expect(undocumented).toEqual([]);
 });
 
-test("no documented answer was left out but a fault of our own, and a path that is none", () => {
+test("every documented answer occurred except a 500 and the 404 of unknown paths", () => {
   const expected = operations.flatMap(({ verb, path, statuses }) =>
     statuses
       .filter((status) => status !== "500")
-      // Of an operation that is there, an unknown path is never asked: lists and the organisation have no 404 of their own.
+      // An unknown path is never requested of an operation that exists: lists and the organisation
+      // have no 404.
       .filter(
         (status) =>
           status !== "404" ||

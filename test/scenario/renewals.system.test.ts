@@ -1,6 +1,7 @@
 /**
- * The life of subscriptions as the billing run moves it on, over HTTP and through Temporal: renewal invoices on their day or ahead of
- * it, starts, completions, missed months, and books of the ledger that are ours. Spec: States, Change units rule 7; decisions §§4 to 6.
+ * The life of subscriptions as the billing run advances it, over HTTP and through Temporal: renewal
+ * invoices on their day or ahead of it, starts, completions, missed months, and equal documents in
+ * the ledger. STATE-1, STATE-2, DOCUMENT-3.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -25,7 +26,10 @@ afterAll(async () => {
   await runs?.close();
 });
 
-/** Moves the clock and has everything done that is due by then; the ledger has decided on it afterwards. */
+/**
+ * Moves the clock and has everything done that is due by then; the ledger has decided on it
+ * afterwards.
+ */
 async function advance(organisation: MadeOrganisation, instant: string): Promise<void> {
   await world.setClock(organisation, instant);
   await runs.untilDone(organisation.organisationId);
@@ -42,7 +46,10 @@ async function told(organisation: MadeOrganisation, id: string): Promise<readonl
     .toReversed();
 }
 
-/** Holds that the books have our invoices and no others, line by line; the ledger's text may add how a line was worked out. */
+/**
+ * Asserts that the ledger has our invoices and no others, line by line. The ledger's text may add
+ * the arithmetic of a line.
+ */
 async function expectOurBooks(
   organisation: MadeOrganisation,
   ...ids: readonly string[]
@@ -68,8 +75,8 @@ const end = (organisation: MadeOrganisation, id: string): Promise<{ status: numb
     body: { when: "period_end" },
   });
 
-describe("a renewal", () => {
-  test("is issued on its day at the current units, with what was deferred to it and the discount, and is in the books", async () => {
+describe("a renewal invoice", () => {
+  test("is issued on its day at the current units, with deferred lines and discount", async () => {
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation, {
       discount_percent: "10",
@@ -112,7 +119,7 @@ describe("a renewal", () => {
     await expectOurBooks(organisation, id);
   });
 
-  test("is issued Invoice Create Days ahead and begins on its day, billed once", async () => {
+  test("is issued Invoice Create Days ahead, and its period begins on its day", async () => {
     const organisation = await world.sandbox({
       invoice_create_days: 10,
       first_invoice_status: "approved",
@@ -132,7 +139,7 @@ describe("a renewal", () => {
     await expectOurBooks(organisation, id);
   });
 
-  test("that was missed for months is caught up, month by month, of every type of plan", async () => {
+  test("is issued month by month after months of delay, for every type of plan", async () => {
     const organisation = await world.sandbox();
     const plans = ["site", "team", "growth", "scale", "steps"];
     const ids: string[] = [];
@@ -154,7 +161,7 @@ describe("a renewal", () => {
     await expectOurBooks(organisation, ...ids);
   });
 
-  test("in Setup Mode raises nothing; what begins before or after it is billed, whenever it is performed", async () => {
+  test("is not issued in Setup Mode, and other periods are billed whenever performed", async () => {
     const admin = askWith(system, await system.operator("admin", "Ruth"));
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation);
@@ -196,7 +203,7 @@ describe("a subscription", () => {
     expect(await told(organisation, id)).toHaveLength(1);
   });
 
-  test("that is set to end completes at its renewal date, and what was deferred is billed then", async () => {
+  test("that is set to end completes at its renewal date and bills deferred amounts", async () => {
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation);
     await world.setClock(organisation, "2026-04-16");
@@ -226,7 +233,7 @@ describe("a subscription", () => {
     await expectOurBooks(organisation, id);
   });
 
-  test("with an end after cycles is billed so often and completes", async () => {
+  test("with an end after cycles is billed that often and completes", async () => {
     const organisation = await world.sandbox({ invoice_create_days: 7 });
     const { id } = await world.subscribe(organisation, { end_after_cycles: 3 });
     await advance(organisation, "2026-12-01");
@@ -243,8 +250,8 @@ describe("a subscription", () => {
   });
 });
 
-describe("a change of settings has every subscription looked at again:", () => {
-  test("more Invoice Create Days raise what is inside the window now", async () => {
+describe("a change of settings is applied to every subscription:", () => {
+  test("more Invoice Create Days issue the invoices of the longer window now", async () => {
     const admin = askWith(system, await system.operator("admin", "Ada"));
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation);
@@ -258,7 +265,7 @@ describe("a change of settings has every subscription looked at again:", () => {
     expect((await told(organisation, id))[1]).toBe("renewal 2026-05-01 2026-06-01 100.0000 draft");
   });
 
-  test("the end of Setup Mode raises what its window asks for", async () => {
+  test("the end of Setup Mode issues the invoices of its window", async () => {
     const admin = askWith(system, await system.operator("admin", "Grace"));
     const organisation = await world.sandbox({ invoice_create_days: 20, setup_mode: true });
     const { id } = await world.subscribe(organisation);
@@ -274,7 +281,7 @@ describe("a change of settings has every subscription looked at again:", () => {
     ]);
   });
 
-  test("the end of Setup Mode bills what was deferred by one that completed in it", async () => {
+  test("the end of Setup Mode bills amounts deferred by one that completed in it", async () => {
     const admin = askWith(system, await system.operator("admin", "Edith"));
     const organisation = await world.sandbox();
     const { id } = await world.subscribe(organisation, { end_after_cycles: 2 });
@@ -301,7 +308,7 @@ describe("a change of settings has every subscription looked at again:", () => {
   });
 });
 
-test("an operation performs what is due first, and the run finds nothing left of it", async () => {
+test("an operation bills what is due first, and the run finds nothing more", async () => {
   const organisation = await world.sandbox();
   const { id } = await world.subscribe(organisation);
   await world.setClock(organisation, "2026-05-20");

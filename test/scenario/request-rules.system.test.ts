@@ -1,6 +1,7 @@
 /**
- * The rules that every request meets, on real processes: their order, the rate over two API processes together, keys that
- * are revoked or expire, paths, the public document, Request-Id.
+ * The rules of every request, on real processes: their order, the rate over two API processes
+ * together, revoked and expired keys, paths, the public document, Request-Id. REQUEST-1 to
+ * REQUEST-5, ACCESS-5.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -26,7 +27,10 @@ let ask: Ask;
 let own: MadeOrganisation;
 let second: { readonly url: string; readonly stop: () => Promise<void> };
 
-/** Whoever waits three seconds for a connection is told to come back: of 130 at once none has to, however slow the machine is. */
+/**
+ * A request that waits three seconds for a connection is answered `temporarily_unavailable`. With
+ * this pool none of 130 concurrent requests waits that long, however slow the machine is.
+ */
 const pool = { DATABASE_POOL_SIZE: "30" };
 
 beforeAll(async () => {
@@ -78,7 +82,7 @@ async function newKey(
   return addApiKey(system.pool, own.organisationId, scopes);
 }
 
-/** Fills the window of a key but for `left` requests, all of them `ageSeconds` old. */
+/** Fills the window of a key except for `left` requests, all of them `ageSeconds` old. */
 async function fill(keyId: string, left: number, ageSeconds = 1): Promise<void> {
   await system.pool.query(
     `INSERT INTO rate_windows (api_key_id, hits)
@@ -100,10 +104,10 @@ const rate = ({ headers }: { readonly headers: Headers }) =>
     Number(headers.get(name)),
   );
 
-describe("the order of a request's judgement", () => {
+describe("the order of a request's checks", () => {
   const big = "x".repeat(1_048_577);
 
-  test("each fault mended shows the next: path, key, rate, scope, Idempotency-Key, size, body, idempotency, rules", async () => {
+  test("path, key, rate, scope, Idempotency-Key, size, body, idempotency, rules", async () => {
     const unscoped = await newKey(["customers:read"]);
     const full = await newKey([]);
     await fill(full.id, 0);
@@ -149,7 +153,7 @@ describe("the order of a request's judgement", () => {
     }
   });
 
-  test("what is not allowed to the organisation is judged with the scope, before the header and the body", async () => {
+  test("the organisation's permissions with the scope, before header and body", async () => {
     const closed = await system.organisation({}, { can_create_ledger_contacts: false });
     const asked = { key: closed.apiKey, idempotencyKey: "a b", body: big };
     expect(refusalOf(await ask("POST", "/v1/customers", asked))).toEqual(
@@ -187,7 +191,7 @@ describe("the rate limit", () => {
     expect(await counted(id)).toBe(7);
   });
 
-  test("holds over two processes together, and over REST and gRPC together: of 130 at once 120 are admitted", async () => {
+  test("holds over two processes, REST and gRPC: of 130 at once 120 are admitted", async () => {
     const { id, value: key } = await newKey();
     const [grpc, connect] = [callsTo(system.baseUrl), callsTo(second.url)];
     const rest = async (url: string) =>
@@ -206,7 +210,7 @@ describe("the rate limit", () => {
     expect(await counted(id)).toBe(limit);
   });
 
-  test("a refusal says when to come back, is not counted, and ends as the oldest requests leave the window", async () => {
+  test("refuses with Retry-After, uncounted, until the oldest leave the window", async () => {
     const { id, value: key } = await newKey();
     await fill(id, 1, 20);
     const last = await ask("GET", "/v1/plans?limit=1", { key });
@@ -232,7 +236,7 @@ describe("the rate limit", () => {
     expect(await counted(id)).toBe(1);
   });
 
-  test("one key's requests leave another's alone, also of the same organisation", async () => {
+  test("of one key leaves another's alone, also of the same organisation", async () => {
     const [busy, quiet] = [await newKey(), await newKey()];
     await fill(busy.id, 0);
     expect((await ask("GET", "/v1/organisation", { key: busy.value })).status).toBe(429);
@@ -240,7 +244,7 @@ describe("the rate limit", () => {
   });
 });
 
-describe("a key", () => {
+describe("an API key", () => {
   const both = async (key: string): Promise<number[]> => {
     const headers = { authorization: `Bearer ${key}` };
     const asked = [system.baseUrl, second.url].map((url) =>
@@ -274,7 +278,7 @@ describe("a key", () => {
     expect(await both(past.value)).toEqual([401, 401]);
   });
 
-  test("is read with the scheme in any case, and nothing else is taken for one", async () => {
+  test("is read with the scheme in any case, and in no other form", async () => {
     const { value } = await newKey();
     const send = (authorization: string) =>
       ask("GET", "/v1/organisation", { headers: { authorization } });
@@ -346,7 +350,7 @@ describe("paths are exact", () => {
   });
 });
 
-test("the document is public, the same under both addresses, and not sent again to who has it", async () => {
+test("the document is public, equal under both addresses, and not sent if unchanged", async () => {
   const first = await ask("GET", "/v1/openapi.json");
   expect(first.json).toMatchObject({
     openapi: expect.stringMatching(/^3\.1\./),
@@ -366,7 +370,7 @@ test("the document is public, the same under both addresses, and not sent again 
   expect((await fetch(`${second.url}/v1/openapi.json`)).headers.get("ETag")).toBe(etag);
 });
 
-test("every answer has a Request-Id of its own, which the client cannot choose", async () => {
+test("every answer has a new Request-Id, which the client cannot choose", async () => {
   const { value: key } = await newKey();
   const headers = { "Request-Id": "mine" };
   const answers: Answered[] = [];
@@ -389,7 +393,7 @@ test("every answer has a Request-Id of its own, which the client cannot choose",
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("a repeat with one key while the first still runs is told to wait two seconds, and then has its answer", async () => {
+test("a repeat during the first request gets Retry-After: 2, then its answer", async () => {
   const { value: key } = await newKey();
   const body = { customer_code: "ACME", plan_code: "site" };
   // Until it is let go: less than a call to the ledger may take here, and an answer.

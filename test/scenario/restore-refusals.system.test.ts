@@ -1,4 +1,7 @@
-/** Every refusal of a restoration: shape, code, message and order; and that a refusal leaves nothing behind. */
+/**
+ * Every refusal of a restoration: shape, code, message and order; and that a refusal leaves nothing
+ * behind.
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -13,7 +16,7 @@ import type { Json } from "./units-world.ts";
 let system: TestSystem;
 let ask: Ask;
 let world: LifeWorld;
-/** 16 April; nothing is issued ahead. */
+/** 16 April; no renewal invoice is issued ahead. */
 let own: MadeOrganisation;
 
 beforeAll(async () => {
@@ -71,7 +74,7 @@ async function message(organisation: MadeOrganisation, id: string): Promise<stri
   return (await world.restore(organisation, id)).json.error.message;
 }
 
-/** A subscription that has ended, of an organisation of its own. */
+/** An ended subscription in a new organisation. */
 async function endedOne(
   changes: Record<string, unknown> = {},
 ): Promise<{ organisation: MadeOrganisation; id: string }> {
@@ -96,7 +99,7 @@ describe("a body that is no empty object", () => {
     );
   });
 
-  test("so too another content type and a parameter of the address", async () => {
+  test("is refused, as are another content type and a query", async () => {
     const path = `/v1/subscriptions/${randomUUID()}/restore`;
     const text = await ask("POST", path, {
       key: own.apiKey,
@@ -110,7 +113,7 @@ describe("a body that is no empty object", () => {
 });
 
 describe("an id that names no subscription of the organisation", () => {
-  test("is 404: unknown, malformed, another organisation's, whatever state that is in", async () => {
+  test("is 404: unknown, malformed, another organisation's in any state", async () => {
     const theirs = await endedOne();
     const ours = await world.subscribe(own, april);
     for (const id of [randomUUID(), "none", "%20", theirs.id, ours.invoice.id, `${ours.id}0`]) {
@@ -123,8 +126,8 @@ describe("an id that names no subscription of the organisation", () => {
   });
 });
 
-describe("a key", () => {
-  test("without the scope may not; nor may none at all", async () => {
+describe("a restoration", () => {
+  test("needs a key with the scope", async () => {
     const { id } = await world.subscribe(own, april);
     const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
     const path = `/v1/subscriptions/${id}/restore`;
@@ -136,7 +139,7 @@ describe("a key", () => {
     );
   });
 
-  test("of idempotency that is malformed is a fault of the header", async () => {
+  test("with a malformed Idempotency-Key is refused by the header", async () => {
     const answer = await world.restore(own, randomUUID(), "a b");
     expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "Idempotency-Key"));
   });
@@ -186,7 +189,7 @@ describe.concurrent("the customer and the plan", () => {
   const set = (table: "customers" | "plans", id: string, status: string) =>
     system.pool.query(`UPDATE ${table} SET status = $2 WHERE id = $1`, [id, status]);
 
-  test("an inactive customer gets nothing back until it is active again", async () => {
+  test("an inactive customer prevents a restoration until it is active again", async () => {
     const organisation = await world.sandbox();
     const { id, customer } = await world.subscribe(organisation, {
       ...april,
@@ -199,7 +202,7 @@ describe.concurrent("the customer and the plan", () => {
     expect((await world.restored(organisation, id)).cancel_at_period_end).toBe(false);
   });
 
-  test.each(["draft", "inactive"])("a plan that is %s brings nothing back", async (status) => {
+  test.each(["draft", "inactive"])("a plan that is %s prevents a restoration", async (status) => {
     const { organisation, id } = await endedOne();
     const { plan } = await world.subscription(organisation, id);
     await set("plans", plan, status);
@@ -210,7 +213,7 @@ describe.concurrent("the customer and the plan", () => {
     expect((await world.restored(organisation, id)).status).toBe("active");
   });
 
-  test("are judged after the state and the date, the customer first", async () => {
+  test("are checked after the state and the date, the customer first", async () => {
     const { organisation, id } = await endedOne();
     const { plan, customer } = await world.subscription(organisation, id);
     await set("plans", plan, "inactive");
@@ -226,14 +229,14 @@ describe.concurrent("the customer and the plan", () => {
   });
 });
 
-describe.concurrent("Setup Mode", () => {
+describe.concurrent("a restoration in Setup Mode", () => {
   const setupMode = ({ organisationId }: MadeOrganisation, isOn: boolean) =>
     system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [
       organisationId,
       isOn,
     ]);
 
-  test("refuses where a document would have to be issued, and not otherwise", async () => {
+  test("is refused if a document would be issued, and not otherwise", async () => {
     const organisation = await world.sandbox({ invoice_create_days: 20 });
     await world.setClock(organisation, "2026-04-16");
     const { id } = await world.subscribe(organisation, april);
@@ -247,7 +250,7 @@ describe.concurrent("Setup Mode", () => {
     expect(await world.told(organisation, id)).toHaveLength(3);
   });
 
-  test("restores what was created in it, and raises nothing", async () => {
+  test("of what was created in it issues nothing", async () => {
     const organisation = await world.sandbox({ setup_mode: true, invoice_create_days: 20 });
     await world.setClock(organisation, "2026-04-16");
     const { id, invoice } = await world.subscribe(organisation, april);
@@ -260,8 +263,8 @@ describe.concurrent("Setup Mode", () => {
   });
 });
 
-describe("another operation on its way", () => {
-  test("refuses it and is named", async () => {
+describe("another running operation", () => {
+  test("refuses a restoration and is named", async () => {
     const organisation = await world.sandbox({ invoice_create_days: 20 });
     await world.setClock(organisation, "2026-04-16");
     const { id } = await world.subscribe(organisation, april);
@@ -270,7 +273,8 @@ describe("another operation on its way", () => {
     const ending = randomUUID();
     const { organisationId } = organisation;
     await system.pool.query(
-      `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, first_sent_at, lease_until)
+      `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, first_sent_at,
+        lease_until)
         VALUES ($1, $2, 'end_subscription', 'sending', $3, now(), now() + interval '1 hour')`,
       [ending, organisationId, id],
     );
@@ -283,7 +287,7 @@ describe("another operation on its way", () => {
   });
 });
 
-test("every protocol refuses alike", async () => {
+test("a restoration is refused alike over every protocol", async () => {
   const call = callsTo(system.baseUrl);
   const running = await world.subscribe(own, april);
   const cases: [string, string, string][] = [

@@ -1,4 +1,7 @@
-/** Restorations over HTTP, form by form: what comes back of the subscription and of its invoices, and what the ledger's books say. */
+/**
+ * Restorations over HTTP, form by form: what is restored of the subscription and of its invoices,
+ * and what the ledger has. RESTORE-1 to RESTORE-6.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -24,7 +27,10 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 const ten = "100.0000 10 × 10.0000";
 const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
 
-/** An organisation on 16 April whose renewal invoices are issued 20 days ahead, in this first status. */
+/**
+ * An organisation on 16 April whose renewal invoices are issued 20 days ahead with this first
+ * status.
+ */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
   const organisation = await world.sandbox({
     invoice_create_days: 20,
@@ -47,8 +53,8 @@ const runs = {
   renewal_value: "100.0000",
 };
 
-describe.concurrent("what was set to end at period end", () => {
-  test("renews again: the subscription is as before, and nothing is issued", async () => {
+describe.concurrent("a subscription that was set to end at period end", () => {
+  test("renews again: it is as before, and nothing is issued", async () => {
     const own = await world.sandbox();
     const created = await world.subscribe(own, april);
     const { id, invoice: _, ...before } = created;
@@ -67,7 +73,7 @@ describe.concurrent("what was set to end at period end", () => {
     ["draft", "deleted"],
     ["awaiting_approval", "deleted"],
     ["approved", "voided"],
-  ])("has its renewal invoice issued again, in the status %s, under a new number", async (status, removed) => {
+  ])("has its renewal invoice issued again with status %s and a new number", async (status, removed) => {
     const own = await aheadOf(status);
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, periodEnd);
@@ -106,7 +112,7 @@ describe.concurrent("what was set to end at period end", () => {
     expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
   });
 
-  test("then ended at once comes back whole: both ends are taken back, the renewal invoice comes once", async () => {
+  test("then ended now is restored whole: one renewal invoice is issued", async () => {
     const own = await aheadOf();
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, periodEnd);
@@ -120,7 +126,7 @@ describe.concurrent("what was set to end at period end", () => {
   });
 });
 
-describe.concurrent("what ended", () => {
+describe.concurrent("a subscription that ended", () => {
   test("is active again, and nothing is billed twice for its period", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     const { id, invoice: _, ...before } = await world.subscribe(own, april);
@@ -136,7 +142,7 @@ describe.concurrent("what ended", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("with every invoice removed has those of the current period again, and one renewal invoice at its units", async () => {
+  test("with every invoice removed gets those of the current period and one renewal", async () => {
     const own = await aheadOf();
     const charges = [{ charge_code: "onboarding", quantity: 2 }];
     const { id } = await world.subscribe(own, { ...april, charges });
@@ -163,7 +169,7 @@ describe.concurrent("what ended", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("leaves what was removed of earlier periods removed", async () => {
+  test("keeps the removed invoices of earlier periods removed", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, april);
     await world.setClock(own, "2026-06-10");
@@ -179,7 +185,7 @@ describe.concurrent("what ended", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("has its renewal invoice issued where the window has opened meanwhile", async () => {
+  test("has its renewal invoice issued if the window has opened meanwhile", async () => {
     const own = await world.sandbox({ invoice_create_days: 10 });
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, now);
@@ -202,8 +208,8 @@ describe.concurrent("what ended", () => {
   });
 });
 
-describe.concurrent("what ended while pending", () => {
-  test("is pending again, and its first invoice comes again, dated its start", async () => {
+describe.concurrent("a subscription that ended while pending", () => {
+  test("is pending again, and its first invoice is issued again, dated its start", async () => {
     const own = await world.sandbox();
     const charges = [{ charge_code: "onboarding" }];
     const { id, invoice, ...before } = await world.subscribe(own, {
@@ -244,7 +250,7 @@ describe.concurrent("what ended while pending", () => {
 });
 
 describe.concurrent("end_after_cycles", () => {
-  test.each([[periodEnd], [now]])("gives back its end date: %o", async (body) => {
+  test.each([[periodEnd], [now]])("restores its end date: %o", async (body) => {
     const own = await world.sandbox();
     const { id, ...before } = await world.subscribe(own, { ...april, end_after_cycles: 3 });
     expect(before.end_date).toBe("2026-07-01");
@@ -259,7 +265,7 @@ describe.concurrent("end_after_cycles", () => {
     expect(await world.standing(own, id)).toHaveLength(3);
   });
 
-  test("in the last cycle: it ends on its renewal date as before, and nothing is issued ahead", async () => {
+  test("in the last cycle ends on its renewal date, and issues nothing ahead", async () => {
     const own = await aheadOf();
     const { id } = await world.subscribe(own, { ...april, end_after_cycles: 1 });
     await world.ended(own, id, now);
@@ -269,10 +275,10 @@ describe.concurrent("end_after_cycles", () => {
   });
 });
 
-describe.concurrent("what was deferred", () => {
+describe.concurrent("a deferred amount", () => {
   const onRenewal = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
 
-  test("to a renewal invoice that was removed goes on the new one", async () => {
+  test("of a renewal invoice that was removed goes on the new one", async () => {
     const own = await world.sandbox({ invoice_create_days: 10 });
     const { id } = await world.subscribe(own, april);
     await world.changed(own, id, onRenewal);
@@ -287,7 +293,7 @@ describe.concurrent("what was deferred", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("and billed when it ended is not billed again", async () => {
+  test("that was billed when it ended is not billed again", async () => {
     const own = await world.sandbox({ invoice_create_days: 10 });
     const { id } = await world.subscribe(own, april);
     await world.changed(own, id, onRenewal);
@@ -302,7 +308,7 @@ describe.concurrent("what was deferred", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("and waits still goes on the renewal invoice of its day", async () => {
+  test("that is pending goes on the renewal invoice of its day", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, april);
     await world.changed(own, id, onRenewal);
@@ -319,8 +325,8 @@ describe.concurrent("what was deferred", () => {
   });
 });
 
-describe.concurrent("the request", () => {
-  test("takes no body, an empty one, and with a key is replayed, done once", async () => {
+describe.concurrent("a request to restore", () => {
+  test("takes no body or an empty one, and with a key is replayed, done once", async () => {
     const own = await aheadOf();
     const { id } = await world.subscribe(own, april);
     await world.ended(own, id, periodEnd);
@@ -343,7 +349,7 @@ describe.concurrent("the request", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("over Connect, gRPC and gRPC-Web does what it does over REST", async () => {
+  test("over Connect, gRPC and gRPC-Web does the same as over REST", async () => {
     const call = callsTo(system.baseUrl);
     const own = await aheadOf();
     const { id } = await world.subscribe(own, april);

@@ -1,6 +1,7 @@
 /**
- * Restorations after changes of units, before the end or between it and the restoration; and after ends that the ledger refused half-way:
- * every unit of every period is billed once, and the ledger's books have the same.
+ * Restorations after changes of units, before the end or between it and the restoration, and after
+ * ends that the ledger refused half-way. Every unit of every period is billed once, and the ledger
+ * has the same documents. RESTORE-3, RESTORE-4.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -28,7 +29,10 @@ const ten = "100.0000 10 × 10.0000";
 const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
 const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 31";
 
-/** On 16 April, with renewal invoices issued 20 days ahead; and a subscription with its own. */
+/**
+ * On 16 April, with renewal invoices issued 20 days ahead; and a subscription with its renewal
+ * invoice.
+ */
 async function ahead(
   changes: Record<string, unknown> = {},
 ): Promise<{ own: MadeOrganisation; id: string }> {
@@ -38,7 +42,7 @@ async function ahead(
   return { own, id };
 }
 
-/** Restores, and holds that our documents and the ledger's books are the same. */
+/** Restores, and asserts that our documents and the ledger's are the same. */
 async function restoredWhole(
   own: MadeOrganisation,
   id: string,
@@ -70,7 +74,7 @@ describe.concurrent("units that changed between the end and the restoration", ()
   ])("are those of the new renewal invoice: %i", async (units, line) => {
     const { own, id } = await ahead();
     await world.ended(own, id, periodEnd);
-    // There is no renewal invoice: no `document` is asked for.
+    // There is no renewal invoice, so no `document` is required.
     await changed(own, id, { units });
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", ten],
@@ -98,7 +102,7 @@ describe.concurrent("units that changed between the end and the restoration", ()
 });
 
 describe.concurrent("a renewal invoice that was amended", () => {
-  test("comes again with its units, and with the charge of the current period that was on it", async () => {
+  test("is issued again with its units and the current period's charge", async () => {
     const { own, id } = await ahead();
     await changed(own, id, { units: 12, ...half, document: "amend" });
     const amended = ["INV-0002 renewal", "120.0000 12 × 10.0000", halfOfApril];
@@ -111,7 +115,7 @@ describe.concurrent("a renewal invoice that was amended", () => {
     ]);
   });
 
-  test("of one that ended at once leaves that charge on the invoice of the end", async () => {
+  test("and removed by an end now leaves that charge on the invoice of the end", async () => {
     const { own, id } = await ahead();
     await changed(own, id, { units: 12, ...half, document: "amend" });
     await world.settled(own);
@@ -125,7 +129,7 @@ describe.concurrent("a renewal invoice that was amended", () => {
 });
 
 describe.concurrent("a change that was billed separately", () => {
-  test("is reversed by the end, so that the new renewal invoice bills the units of then", async () => {
+  test("is reversed by the end, and the new renewal invoice bills the current units", async () => {
     const { own, id } = await ahead();
     await changed(own, id, { units: 12, ...half, document: "separate" });
     await world.settled(own);
@@ -148,7 +152,7 @@ describe.concurrent("a change that was billed separately", () => {
     expect(await creditAmounts(own, id)).toEqual([["20.0000"]]);
   });
 
-  test("on a volume plan, and a rise between that makes the period cheaper: the new renewal invoice has it", async () => {
+  test("on a volume plan, made cheaper by a rise, is on the new renewal invoice", async () => {
     const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
     await addBands(system, own);
     await world.setClock(own, "2026-04-16");
@@ -171,7 +175,7 @@ describe.concurrent("a change that was billed separately", () => {
     expect((await world.subscription(own, id)).renewal_value).toBe("88.0000");
   });
 
-  test("of the period before, for the period that is current now, comes back where an option removed it", async () => {
+  test("for the period that is current now is issued again if an option removed it", async () => {
     const { own, id } = await ahead();
     await changed(own, id, { units: 12, ...half, document: "separate" });
     await world.settled(own);
@@ -195,7 +199,7 @@ describe.concurrent("an end that the ledger refused half-way", () => {
     await system.fault({ kind: "refuse", match, tenantId, messages: ["Locked."] });
   }
 
-  test("and then done: what the second removed comes back, and its renewal invoice", async () => {
+  test("and then finished restores what the second attempt removed, and its renewal", async () => {
     const { own, id } = await ahead();
     const [, first] = await world.invoices(own, id);
     await refuseRemoval(own, first);
@@ -218,7 +222,7 @@ describe.concurrent("an end that the ledger refused half-way", () => {
     ]);
   });
 
-  test("leaves removed what it told to be staying so: the next end and its restoration do not raise that again", async () => {
+  test("keeps removed what it removed: the next restoration does not issue it again", async () => {
     const own = await world.sandbox({ first_invoice_status: "approved" });
     await world.setClock(own, "2026-04-16");
     const { id } = await world.subscribe(own, april);
@@ -235,7 +239,7 @@ describe.concurrent("an end that the ledger refused half-way", () => {
     expect(await restoredWhole(own, id)).toEqual([["INV-0003 first", ten]]);
   });
 
-  test("bills the period that it goes on to all the same, with what was deferred to it", async () => {
+  test("bills the following period, with its deferred amounts", async () => {
     const own = await world.sandbox({ invoice_create_days: 10 });
     const { id } = await world.subscribe(own, april);
     await changed(own, id, { units: 12, ...half, proration_behaviour: "charge_on_renewal" });
@@ -254,8 +258,8 @@ describe.concurrent("an end that the ledger refused half-way", () => {
   });
 });
 
-describe.concurrent("a document that the ledger does not take", () => {
-  test("leaves the subscription restored: the invoice says why", async () => {
+describe.concurrent("a document that the ledger refuses", () => {
+  test("leaves the subscription restored, and the invoice has the reason", async () => {
     const { own, id } = await ahead();
     await world.ended(own, id, periodEnd);
     const match = "PUT /api.xro/2.0/Invoices";
@@ -273,7 +277,7 @@ describe.concurrent("a document that the ledger does not take", () => {
       ledger: { sync_status: "failed" },
     });
     expect(renewal.ledger.sync_error).toContain("Account code '200' is gone.");
-    // It never was in the ledger: an end drops it, and a restoration raises it again.
+    // It never was in the ledger: an end abandons it, and a restoration issues it again.
     await world.ended(own, id, periodEnd);
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", ten],
@@ -282,7 +286,7 @@ describe.concurrent("a document that the ledger does not take", () => {
   });
 });
 
-test("an unreachable ledger is waited for 15 seconds at most; the invoice is sent later by itself", async () => {
+test("for 15 seconds without an answer is posted later", async () => {
   const { own, id } = await ahead();
   await world.ended(own, id, periodEnd);
   await system.stopLedger();

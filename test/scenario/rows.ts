@@ -1,4 +1,7 @@
-/** Rows that tests write by themselves, because nothing makes them over the API: keys, catalogue entries, credit notes. */
+/**
+ * Rows that tests insert directly because the API cannot create them: keys, catalogue entries,
+ * credit notes.
+ */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { generateApiKey } from "../../src/transport/rpc/api-key.ts";
@@ -23,7 +26,9 @@ export async function addApiKey(
   return { id, value: key.value };
 }
 
-/** Another plan, charge or customer like the one with this code, except for these columns. Its id. */
+/**
+ * Another plan, charge or customer like the one with this code, except for these columns. Its id.
+ */
 export async function addLike(
   pool: pg.Pool,
   table: "plans" | "charges" | "customers",
@@ -73,7 +78,9 @@ export interface TestCreditNote {
   readonly invoiceId?: string | null;
 }
 
-/** A credit note with one line and, where `invoiceId` is given, one allocation. Its id. */
+/**
+ * Adds a credit note with one line and, if `invoiceId` is present, one allocation. Returns its id.
+ */
 export async function addCreditNote(
   pool: pg.Pool,
   organisationId: string,
@@ -88,19 +95,26 @@ export async function addCreditNote(
   } = note;
   const id = randomUUID();
   const ledgerId = syncError === null ? randomUUID() : null;
-  // One statement: a note, its lines and what is applied of it are judged together.
+  // One statement, because a note, its lines and its allocations are checked together.
   await pool.query(
     `WITH note AS (
-       INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference, status, currency,
-         credit_note_date, subtotal, total, remaining_credit, ledger_credit_note_id, sync_error, created_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, 'NZD', '2026-03-16T00:00:00Z', $8::numeric, $8::numeric, $9::numeric, $10, $11,
+       INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number,
+         reference, status, currency,
+         credit_note_date, subtotal, total, remaining_credit, ledger_credit_note_id, sync_error,
+           created_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, 'NZD', '2026-03-16T00:00:00Z', $8::numeric, $8::numeric,
+         $9::numeric, $10, $11,
          '2026-03-16T09:30:00Z')
      ), line AS (
-       INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date)
-       VALUES (gen_random_uuid(), $2, $1, 0, 'Scale', '10 to 11 seats', $8::numeric, '2026-03-16T00:00:00Z')
+       INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name,
+         description, amount, effective_date)
+       VALUES (gen_random_uuid(), $2, $1, 0, 'Scale', '10 to 11 seats', $8::numeric,
+         '2026-03-16T00:00:00Z')
      )
-     INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status, sync_status)
-     SELECT gen_random_uuid(), $2, $1, $12::uuid, $8::numeric - $9::numeric, '2026-04-01T00:00:00Z', 'active', 'synced'
+     INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date,
+       status, sync_status)
+     SELECT gen_random_uuid(), $2, $1, $12::uuid, $8::numeric - $9::numeric,
+       '2026-04-01T00:00:00Z', 'active', 'synced'
      WHERE $12::uuid IS NOT NULL`,
     [
       id,

@@ -1,4 +1,7 @@
-/** The wall between organisations: whatever names another one's object is answered exactly as if it named nothing. */
+/**
+ * Tenant isolation: a request that names another organisation's object is answered exactly as if it
+ * named nothing. ACCESS-8, REQUEST-12.
+ */
 import { randomUUID } from "node:crypto";
 import { ScalarType } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -15,7 +18,10 @@ import { addMeter } from "./usage-world.ts";
 const idFields = new Set(["id", "starting_after", "customer", "subscription", "ledger_contact_id"]);
 const codeFields = new Set(["code", "customer_code", "plan_code", "charge_code", "email"]);
 
-/** A code, and an e-mail address, that only the other organisation has; and one as long that nobody has. */
+/**
+ * A code and an e-mail address that only the other organisation has; and equally long ones that no
+ * organisation has.
+ */
 const foreignCode = "only@theirs";
 const unknownCode = "none@theirs";
 
@@ -44,7 +50,7 @@ beforeAll(async () => {
   theirs.push(other.organisationId, other.apiKeyId, other.tenantId);
 });
 
-/** One of everything, with a code of its own. */
+/** One of everything, with distinct codes. */
 async function stock({ organisationId, apiKey }: MadeOrganisation, code: string): Promise<void> {
   await addLike(system.pool, "customers", organisationId, "ACME", { code, email: code });
   await addLike(system.pool, "plans", organisationId, "site", { code });
@@ -81,7 +87,10 @@ interface Shown {
   readonly body: string;
 }
 
-/** An answer without what differs between any two of them: Request-Id, the date, the window of the rate. */
+/**
+ * An answer without what differs between any two of them: Request-Id, the date, the window of the
+ * rate.
+ */
 function shown(status: number, headers: Headers, text: string): Shown {
   const kept = [...headers].filter(
     ([name]) => !/^(request-id|date|ratelimit-remaining|ratelimit-reset)$/.test(name),
@@ -149,7 +158,7 @@ describe.each([
   ["REST", overRest],
   ["Connect", overConnect],
 ] as const)("over %s", (_, send) => {
-  test.each(byId)("%s knows no id of another organisation as its %s", async (name, field) => {
+  test.each(byId)("%s finds no id of another organisation as its %s", async (name, field) => {
     expect(theirs.length).toBeGreaterThan(20);
     const unknown = await send(name, { ...base(name), [field]: randomUUID() });
     // An import asks the ledger each time; there the contacts alone are tried.
@@ -162,7 +171,7 @@ describe.each([
     );
   });
 
-  test.each(byCode)("%s knows no code of another organisation as its %s", async (name, field) => {
+  test.each(byCode)("%s finds no code of another organisation as its %s", async (name, field) => {
     const unknown = await send(name, { ...base(name), [field]: unknownCode });
     const foreign = await send(name, { ...base(name), [field]: foreignCode });
     expect(foreign).toEqual(unknown);
@@ -170,7 +179,7 @@ describe.each([
       expect(unknown.body).toMatch(/^\{("data":\[\],"has_more":false)?\}$/);
   });
 
-  test("CreateSubscription knows no charge of another organisation", async () => {
+  test("CreateSubscription finds no charge of another organisation", async () => {
     const charged = (charge_code: string) => ({
       ...base("CreateSubscription"),
       charges: [{ charge_code }],
@@ -184,7 +193,7 @@ describe.each([
     "subscription",
     "meter",
     "meter_code",
-  ])("ReportUsage knows no other organisation's %s", async (field) => {
+  ])("ReportUsage finds no other organisation's %s", async (field) => {
     const { organisationId } = own;
     const [{ id: mine }] = (await ask("GET", "/v1/subscriptions?limit=1", { key: own.apiKey })).json
       .data;
@@ -202,7 +211,7 @@ describe.each([
           ? { ...event, meter: value, meter_code: undefined }
           : { ...event, [field]: value };
       const told = await send("ReportUsage", { ...base("ReportUsage"), events: [named] });
-      // What was sent is told back, whatever it is.
+      // The answer repeats the request's own values.
       return { ...told, headers: {}, body: told.body.replaceAll(value, "(named)") };
     };
     const unknown = await report(field === "meter_code" ? unknownCode : randomUUID());
@@ -237,7 +246,7 @@ test("every field that names an object by id or code is among those tried", () =
   ]);
 });
 
-test("a code, a contact's name and a number that one organisation has are free in another", async () => {
+test("codes, contact names and numbers of one organisation are free in another", async () => {
   const body = { code: foreignCode, name: "Acme Ltd (theirs)", email: "a@b.example" };
   for (const { apiKey } of [own, await system.organisation()]) {
     expect((await ask("POST", "/v1/customers", { key: apiKey, body })).status).toBe(201);
@@ -251,7 +260,7 @@ test("a code, a contact's name and a number that one organisation has are free i
   expect(numbers).toEqual(["INV-0001", "INV-0001"]);
 });
 
-test("an Idempotency-Key is an API key's own: neither another organisation nor another key meets its answer", async () => {
+test("an Idempotency-Key belongs to one API key, in any organisation", async () => {
   const second = await addApiKey(system.pool, own.organisationId, ["subscriptions:write"]);
   const body = { customer_code: "ACME", plan_code: "site", label: "the same" };
   const made = [];

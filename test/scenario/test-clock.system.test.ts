@@ -1,6 +1,6 @@
 /**
- * A sandbox's test clock over the application's side and HTTP: everything that falls due on the way is performed in
- * order, each at its own time, and every date follows the clock. Spec: Authentication 6; decisions §4 "Sandbox".
+ * A sandbox's test clock over the admin API and HTTP: everything that falls due on the way is
+ * performed in order, each at its own time, and every date follows the clock. CLOCK-1.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { changeSubscription } from "../../src/store/billing/locked-subscription.ts";
@@ -22,11 +22,11 @@ beforeAll(async () => {
 
 const standing = { state: "TEST_CLOCK_STATE_STANDING" };
 
-/** An invoice in short: `INV-0002 renewal 2026-05-01, made 2026-04-30T22:00:00.000Z`. */
+/** An invoice in short: `INV-0002 renewal 2026-05-01, created 2026-04-30T22:00:00.000Z`. */
 const short = ({ number, type, issue_date, created }: Json) =>
   `${number} ${type} ${issue_date}, made ${created}`;
 
-describe.concurrent("a clock", () => {
+describe.concurrent("a test clock", () => {
   test("shows the real time until it is advanced, and stands still from then on", async () => {
     const own = await world.sandbox({ test_clock: null, timezone: "UTC" });
     const before = await world.clock(own);
@@ -57,7 +57,7 @@ describe.concurrent("a clock", () => {
     expect([created, start_date]).toEqual([after.now, today]);
   });
 
-  test("renews each subscription at the midnights of its own zone, in order, with the dates of those days", async () => {
+  test("renews each subscription at the midnights of its own zone, in order", async () => {
     const own = await world.sandbox();
     const paris = await world.subscribe(own, { start_date: "2026-04-01" });
     const auckland = await world.subscribe(own, {
@@ -94,7 +94,7 @@ describe.concurrent("a clock", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("begins what is pending, and completes what has run its cycles or is set to end", async () => {
+  test("begins pending subscriptions, and completes those at their end date", async () => {
     const own = await world.sandbox();
     const pending = await world.subscribe(own, { start_date: "2026-05-10" });
     const cycles = await world.subscribe(own, { start_date: "2026-04-01", end_after_cycles: 2 });
@@ -127,7 +127,7 @@ describe.concurrent("a clock", () => {
     ]);
   });
 
-  test("raises renewal invoices ahead on the first day of the invoice window, with what was deferred", async () => {
+  test("issues renewal invoices on the first day of the invoice window", async () => {
     const own = await world.sandbox({ invoice_create_days: 10 });
     const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
     const half = {
@@ -161,7 +161,7 @@ describe.concurrent("a clock", () => {
     await world.expectEqualBooks(own);
   });
 
-  test("has what is asked for on the way judged by what it shows, also where the request came before", async () => {
+  test("decides a request during an advance by what it shows, even an earlier one", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
     const asked = {
@@ -179,7 +179,7 @@ describe.concurrent("a clock", () => {
     });
   });
 
-  test("dates what operators make of the sandbox's own data", async () => {
+  test("dates what operators create in the sandbox", async () => {
     const own = await world.sandbox();
     const { organisationId: organisation } = own;
     const plan = { organisation, code: "new", name: "New", type: "PLAN_TYPE_PER_UNIT", price: "1" };
@@ -189,7 +189,7 @@ describe.concurrent("a clock", () => {
     expect([made.created, added.created]).toEqual(Array(2).fill("2026-04-01T12:00:00.000Z"));
   });
 
-  test("goes on where a subscription cannot be performed: that one is parked, and told of", async () => {
+  test("continues past a subscription that cannot be billed, which is parked", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
     const broken = await world.subscribe(own, { start_date: "2026-04-01" });
@@ -200,7 +200,8 @@ describe.concurrent("a clock", () => {
       allows_price_override: false,
     });
     await system.pool.query(
-      "UPDATE subscriptions SET plan_id = $3, price_override = NULL, units = 1000000000 WHERE organisation_id = $1 AND id = $2",
+      `UPDATE subscriptions SET plan_id = $3, price_override = NULL, units = 1000000000
+        WHERE organisation_id = $1 AND id = $2`,
       [own.organisationId, broken.id, planId],
     );
     const clock = await world.advanced(own, { to: "2026-07-02" });
@@ -215,10 +216,10 @@ describe.concurrent("a clock", () => {
   });
 });
 
-describe.concurrent("an advance", () => {
+describe.concurrent("an advance of a test clock", () => {
   const advance = "TestClockService/AdvanceTestClock";
 
-  test("to where the clock stands changes nothing, and each one that changes it has its entry in the audit log", async () => {
+  test("to its present instant changes nothing; any other is in the audit log", async () => {
     const own = await world.sandbox();
     const at = { organisation: own.organisationId };
     const first = await world.advanced(own, { to: "2026-04-10T00:00:00+02:00" });
@@ -271,7 +272,7 @@ describe.concurrent("an advance", () => {
     expect(await world.clock(own)).toMatchObject({ ...standing, now: "2026-04-01T12:00:00.000Z" });
   });
 
-  test("of a live or unknown organisation, or by one who may only read, is refused", async () => {
+  test("of a live or unknown organisation, or by a reader, is refused", async () => {
     const live = await system.organisation();
     const at = { organisation: live.organisationId };
     expect(await world.operator.refused(advance, { ...at, days: 1 })).toBe("invalid_state");

@@ -1,4 +1,7 @@
-/** What tests of change units share: sandboxes at a day of April 2026, subscriptions, changes, and the ledger's books beside ours. */
+/**
+ * Builder for tests of change units: sandboxes on a day of April 2026, subscriptions, changes, and
+ * the comparison of the ledger's documents with ours.
+ */
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
@@ -6,10 +9,13 @@ import { expectAllTold } from "../support/telling.ts";
 import type { Ask } from "./checked-ask.ts";
 import { addLike, addTiers } from "./rows.ts";
 
-/** What an answer holds where a test looks into it. */
+/** The parsed body of an answer. */
 export type Json = Answered["json"];
 
-/** An invoice as the ledger's books have it: amounts with two places; each line as its text and amount, in order. */
+/**
+ * An invoice as the ledger has it: amounts with two places; each line as its text and amount, in
+ * order.
+ */
 export interface BookedInvoice {
   readonly number: string;
   readonly status: string;
@@ -18,13 +24,19 @@ export interface BookedInvoice {
   readonly lines: readonly (readonly [description: string, amount: string])[];
 }
 
-/** Makes subscriptions and changes their units. */
+/** Creates subscriptions and changes their units. */
 export interface UnitsWorld {
-  /** A sandbox whose clock stands at noon UTC on 1 April 2026, in a zone where that is the same day. */
+  /**
+   * Creates a sandbox whose clock stands at noon UTC on 1 April 2026, in a zone in which that is
+   * the same day.
+   */
   sandbox(changes?: Record<string, unknown>, currency?: string): Promise<MadeOrganisation>;
   /** Moves its clock; a bare date is noon UTC of that day. */
   setClock(organisation: MadeOrganisation, instant: string): Promise<void>;
-  /** A new subscription of ACME, `team` at 10.00 a unit where the body says nothing else, once its documents are in the ledger. */
+  /**
+   * Creates a subscription of ACME, by default `team` at 10.00 a unit. Returns once its documents
+   * are in the ledger.
+   */
   subscribe(organisation: MadeOrganisation, body?: object): Promise<Json>;
   change(
     organisation: MadeOrganisation,
@@ -43,27 +55,29 @@ export interface UnitsWorld {
   settled(organisation: MadeOrganisation): Promise<void>;
   booked(organisation: MadeOrganisation): Promise<readonly BookedInvoice[]>;
   /**
-   * Holds that the ledger has exactly our invoices of the organisation, with our lines and totals, once nothing waits, and that nothing was
-   * changed on the way of which platforms are not told.
+   * Waits until nothing is pending, then asserts that the ledger has exactly our invoices of the
+   * organisation, with our lines and totals, and that every change was published.
    */
   expectEqualBooks(organisation: MadeOrganisation): Promise<void>;
 }
 
-/** The world over a system. */
+/** The builder over a system. */
 export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
   let keys = 0;
-  // One at a time: each is a long transaction, whose beginning is waited for two seconds only, and tests run beside each other.
+  // One at a time, because each is a long transaction whose start has a limit of two seconds, and
+  // tests run concurrently.
   let last: Promise<unknown> = Promise.resolve();
   const get = async ({ apiKey }: MadeOrganisation, path: string): Promise<Json> => {
     const answer = await ask("GET", path, { key: apiKey });
     expect(answer.status, answer.text).toBe(200);
     return answer.json;
   };
-  /** All that the ledger was ever asked to do, as one text; null while it has not decided on all of it. */
+  /** All jobs for the ledger with their states, as one text; null while one is undecided. */
   const decided = async ({ organisationId }: MadeOrganisation): Promise<string | null> => {
     const { rows } = await system.pool.query<{ told: string; open: boolean }>(
       `SELECT coalesce(string_agg(concat(id, state, attempts), ' ' ORDER BY id), '') AS told,
-        coalesce(bool_or(state NOT IN ('done', 'refused', 'abandoned')), false) AS open FROM ledger_jobs WHERE organisation_id = $1`,
+        coalesce(bool_or(state NOT IN ('done', 'refused', 'abandoned')), false) AS open
+          FROM ledger_jobs WHERE organisation_id = $1`,
       [organisationId],
     );
     const [row] = rows;
@@ -116,7 +130,8 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
     settled: async ({ organisationId }) => {
       await until("the ledger has decided on everything", async () => {
         const { rows } = await system.pool.query(
-          "SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1",
+          `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
+            AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1`,
           [organisationId],
         );
         return rows.length === 0;
@@ -131,11 +146,12 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
           if (before === null) return false;
           const { data } = await get(organisation, "/v1/invoices?limit=100");
           const booked = await world.booked(organisation);
-          // The billing run may be here at any moment, where a test has moved the clock on.
+          // The billing run may act at any moment after a test has moved the clock.
           return (await decided(organisation)) === before && { ours: data, books: booked };
         },
       );
-      // One that was given up before it was sent is deleted here and was never there.
+      // A document that was abandoned before it was sent is deleted here and was never in the
+      // ledger.
       const sent = ours.filter(
         (invoice: Json) => invoice.status !== "deleted" || invoice.ledger.invoice_id !== null,
       );
@@ -146,7 +162,10 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
   return world;
 }
 
-/** A volume plan `bands`: ten units and fewer cost 10 each, from eleven on all of them 8. Free of a minimum. */
+/**
+ * A volume plan `bands`: ten units and fewer cost 10 each, from eleven on all of them 8. Free of a
+ * minimum.
+ */
 export async function addBands(
   system: TestSystem,
   { organisationId }: MadeOrganisation,
@@ -172,7 +191,7 @@ const ledgerWords: Readonly<Record<string, string>> = {
   deleted: "DELETED",
 };
 
-/** One of our invoices, as the API shows it, in the form of the books. */
+/** Converts one of our invoices, as the API shows it, to the form of the ledger. */
 function bookedForm(invoice: Json): BookedInvoice {
   return {
     number: invoice.number,
@@ -209,7 +228,7 @@ async function loadBooks(
   );
   return rows.map(({ lines, ...row }) => ({
     ...row,
-    // Where units × price is not the amount, the ledger's adapter adds both at the end of the text.
+    // If units × price is not the amount, the ledger's adapter appends both to the text.
     lines: lines.map((line) => [line.description, line.lineAmount] as const),
   }));
 }

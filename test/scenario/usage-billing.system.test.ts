@@ -1,6 +1,6 @@
 /**
- * Usage from its report to its bill, over HTTP and through Temporal: on which document it stands, with which arithmetic, late and with
- * ends, and the same in the ledger's books. Spec: POST /v1/usage_events, rule 5; decisions §§4 to 6.
+ * Usage from its report to its bill, over HTTP and through Temporal: its document, its arithmetic,
+ * late usage and ends, and the same in the ledger. USAGE-9, USAGE-10, USAGE-15.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -51,7 +51,10 @@ const storage: TestMeter = {
   ],
 };
 
-/** An organisation on 1 April that takes usage, with its subscription from that day on and these meters. */
+/**
+ * An organisation on 1 April that takes usage, with its subscription from that day on and these
+ * meters.
+ */
 async function metered(
   changes: Record<string, unknown> = {},
   meters = [calls],
@@ -95,7 +98,7 @@ async function told(own: MadeOrganisation, id: string): Promise<readonly (readon
 }
 
 describe.concurrent("the usage of a period", () => {
-  test("is on the renewal invoice while that is a draft, with quantity, arithmetic and period", async () => {
+  test("is on the renewal invoice while that is a draft, with its arithmetic", async () => {
     const [own, id] = await metered({}, [calls, storage]);
     await to(own, "2026-04-20");
     await use(
@@ -146,7 +149,7 @@ describe.concurrent("the usage of a period", () => {
     await expectBilledOnce(system, own);
   });
 
-  test("is on an invoice of its own where invoices begin approved", async () => {
+  test("is on a separate invoice if invoices begin approved", async () => {
     const [own, id] = await metered({ first_invoice_status: "approved" });
     await to(own, "2026-04-20");
     await use(own, id, ["250", "2026-04-20"]);
@@ -167,7 +170,7 @@ describe.concurrent("the usage of a period", () => {
     await expectBilledOnce(system, own);
   });
 
-  test("joins the renewal invoice that was issued ahead, or has one of its own where somebody has approved that meanwhile", async () => {
+  test("joins the renewal invoice issued ahead, or a separate one after its approval", async () => {
     const [own, id] = await metered({ invoice_create_days: 10 });
     const { id: other } = await world.subscribe(own, april);
     await to(own, "2026-04-25");
@@ -194,8 +197,8 @@ describe.concurrent("the usage of a period", () => {
   });
 });
 
-describe.concurrent("what is reported late", () => {
-  test("during the next period is a line of the earlier one on its bill, also where it is cheaper: that is credited", async () => {
+describe.concurrent("usage that is reported late", () => {
+  test("in the next period is a line of the earlier one, credited if it is cheaper", async () => {
     const [own, id] = await metered({}, [calls, storage]);
     await to(own, "2026-04-20");
     await use(own, id, ["900", "2026-04-20"], ["10", "2026-04-20", "storage"]);
@@ -213,7 +216,8 @@ describe.concurrent("what is reported late", () => {
       ["first draft", "plan 100.0000"],
     ]);
     const late =
-      "300 call more in the period from 2026-04-01: 1000 × 0.0200 + 200 × 0.0100 for 1200, less 900 × 0.0200 for 900";
+      "300 call more in the period from 2026-04-01: " +
+      "1000 × 0.0200 + 200 × 0.0100 for 1200, less 900 × 0.0200 for 900";
     expect(renewal).toEqual([
       "renewal draft",
       "plan 100.0000",
@@ -242,7 +246,7 @@ describe.concurrent("what is reported late", () => {
     await expectBilledOnce(system, own);
   });
 
-  test("after the end is on one more usage invoice at the beginning of the next day, once for all of it", async () => {
+  test("after the end is on one more usage invoice at the next midnight, once", async () => {
     const [own, id] = await metered({ first_invoice_status: "approved" });
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-19"]);
@@ -261,7 +265,8 @@ describe.concurrent("what is reported late", () => {
     expect(await told(own, id)).toHaveLength(2);
     await to(own, "2026-04-21");
     const more =
-      "0.6000 30 call more in the period from 2026-04-01: 130 × 0.0200 for 130, less 100 × 0.0200 for 100";
+      "0.6000 30 call more in the period from 2026-04-01: " +
+      "130 × 0.0200 for 130, less 100 × 0.0200 for 100";
     expect((await told(own, id)).slice(1)).toEqual([
       ["usage approved", "2.0000 100 call: 100 × 0.0200"],
       ["usage approved", more],
@@ -273,8 +278,8 @@ describe.concurrent("what is reported late", () => {
   });
 });
 
-describe.concurrent("the end", () => {
-  test("now bills what was used, also of two periods, on one usage invoice that it does not remove", async () => {
+describe.concurrent("an end", () => {
+  test("now bills usage of up to two periods on one invoice that it keeps", async () => {
     const [own, id] = await metered();
     await to(own, "2026-04-20");
     await use(own, id, ["100", "2026-04-20"]);
@@ -287,14 +292,16 @@ describe.concurrent("the end", () => {
       ["renewal deleted", "plan 100.0000", "2.0000 100 call: 100 × 0.0200"],
       [
         "usage draft",
-        "0.2000 10 call more in the period from 2026-04-01: 110 × 0.0200 for 110, less 100 × 0.0200 for 100",
+        "0.2000 10 call more in the period from 2026-04-01: " +
+          "110 × 0.0200 for 110, less 100 × 0.0200 for 100",
         "0.6000 30 call: 30 × 0.0200",
       ],
     ]);
     expect((await world.invoices(own, id))[0]).toMatchObject({ type: "usage", period: mayDays });
     // It waits for the next day, unless the subscription goes on.
     await use(own, id, ["1", "2026-05-09"]);
-    // Its current period's invoice comes again with the usage that stood on it, the first one's does not.
+    // Its current period's invoice comes again with the usage that stood on it, the first one's
+    // does not.
     await world.restored(own, id);
     expect((await told(own, id)).slice(3)).toEqual([
       ["renewal draft", "plan 100.0000", "2.0000 100 call: 100 × 0.0200"],
@@ -319,7 +326,7 @@ describe.concurrent("the end", () => {
     await expectBilledOnce(system, own);
   });
 
-  test("of the last period bills its usage when it completes", async () => {
+  test("of the last period bills its usage at completion", async () => {
     const [own, id] = await metered({ first_invoice_status: "approved" }, [calls], {
       end_after_cycles: 1,
     });
@@ -346,7 +353,7 @@ describe.concurrent("the end", () => {
     await expectBilledOnce(system, own);
   });
 
-  test("now is refused in Setup Mode where usage would be invoiced; what waits is billed after it, what was used in it is not", async () => {
+  test("now is refused in Setup Mode if usage is billable, and bills it afterwards", async () => {
     const [own, id] = await metered();
     const setUp = (setupMode: boolean) =>
       world.operator.done("OrganisationService/SetSetupMode", {
@@ -378,7 +385,8 @@ describe.concurrent("the end", () => {
         "renewal draft",
         "plan 100.0000",
         "2.0000 100 call in the period from 2026-04-01: 100 × 0.0200",
-        "0.2000 10 call more in the period from 2026-04-01: 110 × 0.0200 for 110, less 100 × 0.0200 for 100",
+        "0.2000 10 call more in the period from 2026-04-01: " +
+          "110 × 0.0200 for 110, less 100 × 0.0200 for 100",
       ],
     ]);
     await world.expectEqualBooks(own);
@@ -386,7 +394,7 @@ describe.concurrent("the end", () => {
   });
 });
 
-test("usage that the ledger refuses for its meter's account is sent with the mended one, invoice and credit note", async () => {
+test("usage that the ledger refuses for its account is posted after the correction", async () => {
   const [own, id] = await metered({ first_invoice_status: "approved" }, [
     { ...calls, revenueAccount: "999" },
     storage,

@@ -1,4 +1,7 @@
-/** Reports of usage over HTTP: the verdicts, what is stored, what is refused as a whole, who may report, resends, and each protocol. */
+/**
+ * Reports of usage over HTTP: the verdicts, what is stored, what is refused as a whole, who may
+ * report, resends, and each protocol.
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -29,7 +32,7 @@ let meterId: string;
 const today = "2026-05-10";
 
 beforeAll(async () => {
-  // Nothing is settled in the ledger here, so no worker is needed.
+  // Nothing is posted to the ledger here, so no worker is needed.
   system = await startSystem({ without: ["worker"] });
   world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
   ask = checkedAsk(system);
@@ -48,7 +51,7 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** A sandbox that allows usage, with a key, where `changes` do not say otherwise. */
+/** A sandbox with a key that allows usage by default. */
 async function organisation(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
   const organisationId = await world.sandbox(today, { usage_allowed: true, ...changes });
   const { id, value } = await addApiKey(system.pool, organisationId, ["usage:write"], {
@@ -59,13 +62,14 @@ async function organisation(changes: Record<string, unknown> = {}): Promise<Made
 
 const at = "2026-05-09T10:00:00Z";
 
-/** An event of the subscription that is as it should be, but for the changes. */
+/** A valid event of the subscription, with these changes. */
 const event = (changes: object = {}): Json => usageEvent(subscription, at, changes);
 
 /** What is stored under an id: all of it as text. */
 async function stored(eventId: string, { organisationId } = own): Promise<Json | undefined> {
   const { rows } = await system.pool.query(
-    `SELECT subscription_id, meter_id, period_index, bill, quantity::text, to_char(occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') AS at,
+    `SELECT subscription_id, meter_id, period_index, bill, quantity::text, to_char(occurred_at AT
+      TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') AS at,
       created_at FROM usage_events WHERE organisation_id = $1 AND event_id = $2`,
     [organisationId, eventId],
   );
@@ -73,7 +77,7 @@ async function stored(eventId: string, { organisationId } = own): Promise<Json |
 }
 
 describe("a batch", () => {
-  test("has a verdict for each event in the order sent, stores what is good, and says the same when it is sent again", async () => {
+  test("has a verdict for each event in order, and the same when it is sent again", async () => {
     await addMeter(system.pool, own.organisationId, { code: "old", status: "inactive" });
     await addMeter(system.pool, own.organisationId, { code: "elsewhere", plans: ["site"] });
     const [first, other] = [
@@ -132,7 +136,7 @@ describe("a batch", () => {
     expect(await stored(first.event_id)).toMatchObject({ quantity: "2.5000", meter_id: meterId });
   });
 
-  test("is 200 where nothing is rejected, and an id that was rejected can be used once it is mended", async () => {
+  test("is 200 without a rejected event, and a rejected id is usable once corrected", async () => {
     const wrong = event({ meter_code: "none" });
     expect(await usage.verdicts(own, [wrong, { ...wrong, meter_code: "api-calls" }])).toEqual([
       "meter_not_found",
@@ -145,7 +149,7 @@ describe("a batch", () => {
     ]);
   });
 
-  test("keeps every digit of a quantity, sent as text or as number, and every microsecond", async () => {
+  test("keeps every digit of a quantity, text or number, and every microsecond", async () => {
     const sent: [string, string][] = [
       ["99999999999999999999", "99999999999999999999.0000"],
       ["1234567890123456.789", "1234567890123456.7890"],
@@ -175,7 +179,7 @@ describe("a batch", () => {
     }
   });
 
-  test("may hold a hundred events with the longest ids of any characters, each an id of its own", async () => {
+  test("may have a hundred events with the longest ids of any characters", async () => {
     const texts = ["é", "e\u0301", "\"\\'{},", "😀", " ", "$1", "NULL", "\u0001\n"];
     const ids = texts.map((text) => text + "x".repeat(255 - [...text].length));
     const events = Array.from({ length: 100 }, (_, index) =>
@@ -186,7 +190,7 @@ describe("a batch", () => {
     expect(await usage.verdicts(own, events)).toEqual(events.map(() => "duplicate"));
   });
 
-  test("gives each event its period and bill, also where a renewal is still to be performed", async () => {
+  test("assigns each event its period and bill, also before a due renewal", async () => {
     const id = await world.subscribe(own.organisationId, {
       startDate: "2026-05-01",
       timezone: "Pacific/Auckland",
@@ -207,13 +211,14 @@ describe("a batch", () => {
 });
 
 describe("a resend", () => {
-  test("stays a duplicate once the meter is inactive, the subscription has ended, the event is voided", async () => {
+  test("is a duplicate even once the meter, the subscription or the event is over", async () => {
     const id = await world.subscribe(own.organisationId, { startDate: "2026-05-01" });
     await addMeter(system.pool, own.organisationId, { code: "passing" });
     const sent = usageEvent(id, at, { meter_code: "passing" });
     await usage.stored(own, [sent]);
     await setMeterStatus(system.pool, own.organisationId, "passing", "inactive");
-    const changes = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-05', ended_at = '2026-05-05T10:00:00Z', due_at = NULL`;
+    const changes = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-05', ended_at =
+      '2026-05-05T10:00:00Z', due_at = NULL`;
     await system.pool.query(`${changes} WHERE id = $1`, [id]);
     const other = { ...sent, event_id: randomUUID() };
     expect(await usage.verdicts(own, [sent, other, { ...sent, quantity: "2" }])).toEqual([
@@ -229,7 +234,7 @@ describe("a resend", () => {
     expect((await world.row(id)).due_at).toBeNull();
   });
 
-  test("with an Idempotency-Key is the first answer byte for byte, with its status; with another body a conflict", async () => {
+  test("with an Idempotency-Key gets the first answer; another body conflicts", async () => {
     const events = [event(), event({ meter_code: "none" })];
     const first = await usage.report(own, events, "batch-1");
     const again = await usage.report(own, events, "batch-1");
@@ -247,14 +252,15 @@ describe("a resend", () => {
 });
 
 describe("late usage of a subscription that is over", () => {
-  test("makes it due at the beginning of the next day in its zone, once, and only where something new is stored", async () => {
+  test("makes it due at the next midnight in its zone, once, if it stores an event", async () => {
     const id = await world.subscribe(own.organisationId, {
       startDate: "2026-05-01",
       timezone: "Pacific/Auckland",
     });
     const sent = usageEvent(id, "2026-05-08T10:00:00Z");
     await usage.stored(own, [sent]);
-    const ended = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-09', ended_at = '2026-05-08T22:00:00.5Z', due_at = NULL`;
+    const ended = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-09', ended_at =
+      '2026-05-08T22:00:00.5Z', due_at = NULL`;
     await system.pool.query(`${ended} WHERE id = $1`, [id]);
     const dueAt = async () => (await world.row(id)).due_at;
     const after = usageEvent(id, "2026-05-08T22:00:00.5Z");
@@ -276,7 +282,7 @@ describe("late usage of a subscription that is over", () => {
   });
 });
 
-describe("a request with a malformed event is refused as a whole, and nothing is stored:", () => {
+describe("a malformed event refuses the whole request and stores nothing:", () => {
   const cases: [string, object, string][] = [
     ["no event_id", { event_id: undefined }, "event_id"],
     ["an empty event_id", { event_id: "" }, "event_id"],
@@ -307,7 +313,7 @@ describe("a request with a malformed event is refused as a whole, and nothing is
     ["a second spelling", { eventId: "e" }, "eventId"],
   ];
 
-  test("each is named by its place, over REST and Connect", async () => {
+  test("each by its place, over REST and Connect", async () => {
     const good = event();
     for (const [what, changes, field] of cases) {
       const answer = await usage.report(own, [good, event(changes)]);
@@ -375,7 +381,7 @@ function inConnect({ event_id, meter_code, ...others }: Json): Json {
   );
 }
 
-test("who may not report is told so before the body is read: no scope, a test key, an organisation that does not allow it", async () => {
+test("a report without permission is refused before the body is read", async () => {
   const unscoped = await addApiKey(system.pool, own.organisationId, ["subscriptions:write"], {
     livemode: false,
   });
@@ -395,14 +401,14 @@ test("who may not report is told so before the body is read: no scope, a test ke
   ]);
 });
 
-test("Setup Mode takes usage as ever", async () => {
+test("a report in Setup Mode is accepted", async () => {
   const mirrored = await organisation({ setup_mode: true });
   await addMeter(system.pool, mirrored.organisationId);
   const id = await world.subscribe(mirrored.organisationId, { startDate: "2026-05-01" });
   await usage.stored(mirrored, [usageEvent(id, at)]);
 });
 
-test("an organisation sees nothing of another's subscriptions, meters and events", async () => {
+test("an organisation cannot reach another's subscriptions, meters and events", async () => {
   const other = await organisation();
   const foreignMeter = await addMeter(system.pool, other.organisationId, { code: "theirs" });
   const foreign = await world.subscribe(other.organisationId, { startDate: "2026-05-01" });
@@ -425,7 +431,7 @@ test("an organisation sees nothing of another's subscriptions, meters and events
 
 test.each(
   protocols,
-)("%s says what REST says, and replays what was asked over REST", async (protocol) => {
+)("%s answers a report the same as REST, and replays one of REST", async (protocol) => {
   const good = event();
   const events = [good, event({ meter_code: "none" })];
   const key = `protocol-${protocol.replaceAll(" ", "-")}`;

@@ -1,6 +1,6 @@
 /**
- * Overlapping batches from many clients at once: each event is stored once, each client is told what became of its own, nobody waits for
- * each other in a circle. Spec: POST /v1/usage_events, rules 1 and 2; facts-performance §3.2.
+ * Overlapping batches from many concurrent clients: each event is stored once, each client gets the
+ * verdict of its own events, and no two wait for each other. USAGE-3, USAGE-11.
  */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -17,10 +17,16 @@ import { addMeter, usageEvent } from "./usage-world.ts";
 
 const clients = 16;
 
-/** Events of a batch: over HTTP as many as one may have, at the store fewer, where each client has a thousand of them. */
+/**
+ * Events of a batch: the maximum over HTTP, fewer at the store, because each client has a thousand
+ * of them.
+ */
 const [batchSize, storeBatchSize] = [100, 40];
 
-/** As many as clients and some: they wait for each other's rows, and whoever waits three seconds for a connection is told to come back. */
+/**
+ * More than the number of clients: they wait for each other's rows, and a request that waits three
+ * seconds for a connection is answered `temporarily_unavailable`.
+ */
 const connections = clients + 8;
 
 let system: TestSystem;
@@ -55,8 +61,8 @@ async function organisation(): Promise<{
 }
 
 /**
- * The serial numbers of a batch: windows over a ring of ids, of which each client begins elsewhere and goes on in steps of its own, so that
- * every id is in many batches, forwards and backwards.
+ * The serial numbers of a batch: windows over a ring of ids. Each client begins elsewhere and has
+ * another step, so every id is in many batches, forwards and backwards.
  */
 function serialsOf(client: number, batch: number, ring: number, size: number): readonly number[] {
   const from = (client * 7919 + batch * (37 + 10 * client)) % ring;
@@ -69,10 +75,10 @@ function quantityOf(serial: number, client: number): string {
   return serial % 10 === 0 ? String(1 + (client % 3)) : "1";
 }
 
-/** What clients were told over all of their batches. */
+/** The verdicts that clients got over all of their batches. */
 interface Told {
   readonly counts: { created: number; duplicate: number; event_id_conflict: number };
-  /** What each created event says, and how often one was told to be new. */
+  /** The content of each created event, and how often one was reported as created. */
   readonly created: Map<number, string[]>;
 }
 
@@ -85,10 +91,11 @@ function note(told: Told, serial: number, quantity: string, verdict: string): vo
   told.counts[verdict] += 1;
 }
 
-/** Holds that what was told to be created is what is stored, each id once. */
+/** Asserts that the events reported as created are the stored ones, each id once. */
 async function expectStored(organisationId: string, told: Told): Promise<void> {
   const { rows } = await system.pool.query<{ event_id: string; quantity: string }>(
-    "SELECT event_id, trim_scale(quantity)::text AS quantity FROM usage_events WHERE organisation_id = $1 ORDER BY event_id",
+    `SELECT event_id, trim_scale(quantity)::text AS quantity FROM usage_events
+      WHERE organisation_id = $1 ORDER BY event_id`,
     [organisationId],
   );
   const stored = rows.map(({ event_id, quantity }) => [event_id, [quantity]]);
@@ -108,7 +115,7 @@ async function deadlocks(): Promise<number> {
   return rows[0].deadlocks;
 }
 
-/** A client's batches, one after the other; what it is told goes to `told`. */
+/** Sends a client's batches in sequence and adds the verdicts to `verdicts`. */
 async function report(
   pool: pg.Pool,
   { id, subscriptions }: Awaited<ReturnType<typeof organisation>>,
@@ -145,7 +152,7 @@ function codeOf(verdict: UsageVerdict | undefined): string {
   return verdict?.status === "rejected" ? verdict.code : (verdict?.status ?? "");
 }
 
-test("sixteen clients with a thousand overlapping batches each: every id is created once, none waits for ever, none fails", async () => {
+test("sixteen clients with overlapping batches create each id once, no deadlock", async () => {
   const batches = 1_000;
   const ring = 24_000;
   const own = await organisation();
@@ -174,8 +181,9 @@ test("sixteen clients with a thousand overlapping batches each: every id is crea
   expect(await deadlocks()).toBe(before);
 });
 
-test("sixteen clients over HTTP, each with a key of its own: no 5xx, and created equals the distinct ids", async () => {
-  // The thousand batches of each are those above, at the store: over HTTP a key has 120 requests a minute.
+test("sixteen clients over HTTP get no 5xx, and as many created as distinct ids", async () => {
+  // The thousand batches of each are those above, at the store: over HTTP a key has 120 requests a
+  // minute.
   const batches = 12;
   const ring = 1_500;
   const own = await organisation();

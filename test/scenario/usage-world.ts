@@ -1,4 +1,7 @@
-/** What tests of usage share: meters with their prices on plans as rows, events, and reports over REST. */
+/**
+ * What tests of usage share: meters with their prices on plans as rows, events, and reports over
+ * REST.
+ */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
@@ -25,7 +28,7 @@ export interface TestMeter extends TestMeterPrice {
   readonly taxType?: string | null;
 }
 
-/** A meter, `api-calls` on plan `team` at 0.50 each where nothing else is said. Its id. */
+/** Adds a meter, by default `api-calls` on plan `team` at 0.50 each. Returns its id. */
 export async function addMeter(
   pool: pg.Pool,
   organisationId: string,
@@ -40,7 +43,8 @@ export async function addMeter(
   } = meter;
   const id = randomUUID();
   await pool.query(
-    `INSERT INTO meters (id, organisation_id, code, name, unit_label, status, revenue_account, tax_type)
+    `INSERT INTO meters (id, organisation_id, code, name, unit_label, status, revenue_account,
+      tax_type)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
       id,
@@ -72,7 +76,8 @@ export async function priceMeter(
 ): Promise<void> {
   const { rows } = await pool.query<{ plan_id: string }>(
     `INSERT INTO plan_meters (organisation_id, plan_id, position, meter_id, type, price)
-     SELECT p.organisation_id, p.id, (SELECT count(*) FROM plan_meters m WHERE m.organisation_id = $1 AND m.plan_id = p.id), $3, $4, $5
+     SELECT p.organisation_id, p.id, (SELECT count(*) FROM plan_meters m
+       WHERE m.organisation_id = $1 AND m.plan_id = p.id), $3, $4, $5
      FROM plans p WHERE p.organisation_id = $1 AND p.code = $2 RETURNING plan_id`,
     [organisationId, planCode, meterId, type, price],
   );
@@ -88,7 +93,7 @@ export async function priceMeter(
   await renewCatalogue(pool, organisationId);
 }
 
-/** Makes a meter active or inactive. */
+/** Sets the status of a meter. */
 export async function setMeterStatus(
   pool: pg.Pool,
   organisationId: string,
@@ -103,7 +108,7 @@ export async function setMeterStatus(
   await renewCatalogue(pool, organisationId);
 }
 
-/** Tells every process that what it knows of the catalogue holds no longer, as the application's side does with each change. */
+/** Invalidates the cached catalogue in every process, as the admin API does with each change. */
 async function renewCatalogue(pool: pg.Pool, organisationId: string): Promise<void> {
   await pool.query(
     "UPDATE organisations SET catalogue_version = catalogue_version + 1 WHERE id = $1",
@@ -111,7 +116,7 @@ async function renewCatalogue(pool: pg.Pool, organisationId: string): Promise<vo
   );
 }
 
-/** An event as it is sent; what is left out is of the meter `api-calls`, one of it, with an id that nobody else has. */
+/** An event as it is sent: by default one of the meter `api-calls`, with a unique id. */
 export function usageEvent(subscription: string, timestamp: string, changes: object = {}): Json {
   return {
     event_id: randomUUID(),
@@ -132,11 +137,14 @@ export interface UsageWorld {
   ): Promise<Answered>;
   /** Reports events of which each is stored by this. */
   stored(organisation: MadeOrganisation, events: readonly unknown[]): Promise<void>;
-  /** What became of each, in the order sent: `created`, `duplicate`, or the code by which it was rejected. */
+  /**
+   * What became of each, in the order sent: `created`, `duplicate`, or the code by which it was
+   * rejected.
+   */
   verdicts(organisation: MadeOrganisation, events: readonly unknown[]): Promise<readonly string[]>;
 }
 
-/** The world over an `ask`. */
+/** The builder over an `ask`. */
 export function usageWorld(ask: Ask): UsageWorld {
   const report: UsageWorld["report"] = ({ apiKey }, events, idempotencyKey) =>
     ask("POST", "/v1/usage_events", {

@@ -1,6 +1,7 @@
 /**
- * Whole lives over HTTP, beside the same life in memory: whatever changes of units, ends, restorations and days follow each other, the
- * same requests are refused, and subscription, periods, documents and what waits to be billed are what the rules alone say.
+ * Whole lives over HTTP and in memory: over any sequence of changes of units, ends, restorations
+ * and days, the same requests are refused, and subscription, periods, documents and pending amounts
+ * are what the rules alone say.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
@@ -38,14 +39,17 @@ function pickFrom(seed: number): Pick {
   };
 }
 
-/** One subscription in both worlds. */
+/** One subscription over HTTP and in memory. */
 interface Both {
   readonly own: MadeOrganisation;
   readonly id: string;
   readonly life: Life;
 }
 
-/** A new subscription of any plan, from three weeks before 1 April to three after it; all its invoices are drafts. */
+/**
+ * A new subscription of any plan, from three weeks before 1 April to three after it; all its
+ * invoices are drafts.
+ */
 async function begin(pick: Pick): Promise<Both> {
   const own = await world.sandbox({ invoice_create_days: [0, 7, 14, 25][pick(4)] });
   await addBands(system, own);
@@ -80,7 +84,10 @@ async function lifeOf({ organisationId }: MadeOrganisation, id: string): Promise
   });
 }
 
-/** A step in both worlds: the life after it in memory, null where it is refused, and what the API answered; null for mere days. */
+/**
+ * A step in both. Returns the life after it in memory (null if refused) and the answer of the API
+ * (null for days alone).
+ */
 interface Stepped {
   readonly told: string;
   readonly after: Life | null;
@@ -147,7 +154,7 @@ const steps = [
   restoreIt,
 ];
 
-/** What is known of a subscription, in an order of its own. */
+/** The state of a subscription in a fixed order. */
 interface Known {
   readonly subscription: readonly unknown[];
   readonly periods: readonly unknown[];
@@ -210,12 +217,14 @@ async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
     ),
   );
   const periods = await system.pool.query(
-    `SELECT index, start_date::text AS start, billed_units AS billed, proration_closed AS closed, billed_separately AS separately
+    `SELECT index, start_date::text AS start, billed_units AS billed, proration_closed AS closed,
+      billed_separately AS separately
       FROM periods WHERE subscription_id = $1 ORDER BY index`,
     [id],
   );
   const waiting = await system.pool.query<{ told: string }>(
-    "SELECT amount || ' ' || description AS told FROM deferred_lines WHERE subscription_id = $1 AND invoice_id IS NULL",
+    `SELECT amount || ' ' || description AS told FROM deferred_lines WHERE subscription_id = $1
+      AND invoice_id IS NULL`,
     [id],
   );
   return {
@@ -230,13 +239,13 @@ async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
 /** What was done in any of the lives. */
 const done = new Set<string>();
 
-describe.concurrent("a life over HTTP is the one that the rules say", () => {
+describe.concurrent("a life over HTTP is the one of the rules", () => {
   test.each([19, 25, 32])("seed %i", async (seed) => {
     const pick = pickFrom(seed);
     let { own, id, life } = await begin(pick);
     const log: string[] = [];
     for (let count = 0; count < 25; count += 1) {
-      // What an operation performs before it judges.
+      // What an operation performs before it decides.
       life = pass(life, 0);
       const step = steps[pick(steps.length)] ?? passDays;
       const { told, after, answer } = await step({ own, id, life }, pick);
@@ -252,7 +261,7 @@ describe.concurrent("a life over HTTP is the one that the rules say", () => {
   });
 });
 
-test("these lives hold every kind of change, end and restoration", () => {
+test("these lives have every kind of change, end and restoration", () => {
   const kinds = [
     "amend",
     "separate",

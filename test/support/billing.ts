@@ -1,4 +1,7 @@
-/** Billing as the service does it by itself: the run is started through Temporal's schedule, and waited for until nothing is due. */
+/**
+ * Billing as the service does it by itself: the run is started through Temporal's schedule, and
+ * waited for until nothing is due.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import { type Client, Connection, Client as TemporalClient } from "@temporalio/client";
 import { billingScheduleId } from "../../workflows/contract.ts";
@@ -9,7 +12,10 @@ export interface BillingRuns {
   readonly client: Client;
   /** Has the schedule start a run, now. */
   start(): Promise<void>;
-  /** Starts runs until nothing is due for the organisation by its clock that could be performed; what is parked stays so. */
+  /**
+   * Starts runs until no performable work of the organisation is due by its clock. Parked
+   * subscriptions stay parked.
+   */
   untilDone(organisationId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -20,8 +26,10 @@ export async function countWaiting(
   organisationId: string,
 ): Promise<number> {
   const { rows } = await pool.query<{ waiting: number }>(
-    `SELECT count(*)::int AS waiting FROM subscriptions s JOIN organisations o ON o.id = s.organisation_id
-      WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, now()) AND (s.parked_until IS NULL OR s.parked_until <= now())`,
+    `SELECT count(*)::int AS waiting FROM subscriptions s JOIN organisations o
+      ON o.id = s.organisation_id
+      WHERE o.id = $1 AND s.due_at <= coalesce(o.test_clock, now())
+        AND (s.parked_until IS NULL OR s.parked_until <= now())`,
     [organisationId],
   );
   return rows[0]?.waiting ?? 0;
@@ -39,7 +47,7 @@ export async function billingRuns(system: TestSystem): Promise<BillingRuns> {
   const client = new TemporalClient({ connection, namespace });
   const schedule = client.schedule.getHandle(billingScheduleId);
   const start = () => schedule.trigger();
-  // A worker tells that it is started before it has made it.
+  // A worker reports its start before it has created the schedule.
   await until("the schedule is there", () =>
     schedule.describe().then(
       () => true,
@@ -51,7 +59,7 @@ export async function billingRuns(system: TestSystem): Promise<BillingRuns> {
     start,
     untilDone: (organisationId) =>
       until("nothing is due any more", async () => {
-        // A run that is still at it has been told already: the schedule starts no second one beside it.
+        // If a run is still active, the schedule starts no second one.
         await start();
         const end = performance.now() + startGapMs;
         while (performance.now() < end) {

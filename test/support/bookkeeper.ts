@@ -1,15 +1,15 @@
 /**
- * What a person does in the demo ledger by hand, by Xero's own API or, where that cannot do it, by the ledger's own side: to documents by
- * their numbers, to contacts by their codes.
+ * What a person does in the demo ledger by hand, by Xero's API or, if that cannot do it, by the
+ * demo ledger's own endpoints: documents by their numbers, contacts by their codes.
  */
 import { createHmac } from "node:crypto";
 import type pg from "pg";
 
-/** A person at one organisation's books. */
+/** A person with access to one organisation in the ledger. */
 export interface Bookkeeper {
   /** Gives the document this status: `AUTHORISED`, `VOIDED`, `DELETED`. */
   setStatus(number: string, status: string): Promise<void>;
-  /** Pays an invoice; all that is due where no amount is said. */
+  /** Pays an invoice; by default all that is due. */
   pay(number: string, amount?: string): Promise<void>;
   /** E-mails an invoice to its contact. */
   send(number: string): Promise<void>;
@@ -22,13 +22,15 @@ export interface Bookkeeper {
   /** Changes the members of a contact (`Name`, `EmailAddress`, `ContactStatus`). */
   changeContact(code: string, changes: object): Promise<void>;
   mergeContact(code: string, into: string): Promise<void>;
-  /** Makes a contact; its id. */
+  /** Creates a contact. Returns its id. */
   addContact(code: string, name: string): Promise<string>;
-  /** Where the ledger's webhooks go from now on; without an address nowhere. */
+  /** Sets the target of the ledger's webhooks; without an address none are sent. */
   setWebhook(target?: { readonly url: string; readonly key: string }): Promise<void>;
 }
 
-/** A person at the books of a tenant of the demo ledger at `demoUrl`, whose tables `pool` can read. */
+/**
+ * A person with access to a tenant of the demo ledger at `demoUrl`, whose tables `pool` can read.
+ */
 export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bookkeeper {
   const idOf = async (
     table: "invoices" | "credit_notes" | "contacts",
@@ -80,8 +82,8 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
       );
     },
     unpay: async (number) => {
-      const text =
-        "SELECT payment_id FROM demo_ledger.payments WHERE invoice_id = $1 AND status = 'AUTHORISED'";
+      const text = `SELECT payment_id FROM demo_ledger.payments WHERE invoice_id = $1
+          AND status = 'AUTHORISED'`;
       const { rows } = await pool.query<{ payment_id: string }>(text, [
         await idOf("invoices", number),
       ]);

@@ -1,6 +1,6 @@
 /**
- * The process of `floodOfCalls`: keeps calls of a gRPC method open, and tells its parent how they
- * were answered.
+ * The process of `floodOfCalls`: holds calls of a gRPC method open, and reports their answers to
+ * its parent.
  */
 import { connect } from "node:http2";
 

@@ -1,6 +1,7 @@
 /**
- * A headless Chromium for the tests of pages: the one inside a package, with the libraries and fonts that it needs, or the one that
- * CHROMIUM_PATH names. It needs no network. Where it cannot start, the error says why and what can be done.
+ * A headless Chromium for the tests of pages: the one inside a package, with the libraries and
+ * fonts that it needs, or the one that CHROMIUM_PATH names. It needs no network. If it cannot
+ * start, the error says why and what can be done.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,9 +15,12 @@ export interface RunningChromium {
 }
 
 // Unpacking takes seconds, starting less than one; the rest is for a machine under load.
-const startLimitMs = 90_000;
+const startLimitMs = allow(18_000);
 
-/** Starts one in a folder of its own. Throws where this machine cannot run it; a test is never skipped for that. */
+/**
+ * Starts one in a temporary folder. Throws if this machine cannot run it; a test is never skipped
+ * for that.
+ */
 export async function startChromium(): Promise<RunningChromium> {
   const folder = await mkdtemp(join(tmpdir(), "chromium-"));
   const remove = () => rm(folder, { recursive: true, force: true });
@@ -43,7 +47,8 @@ export async function startChromium(): Promise<RunningChromium> {
     await remove();
     const reason = cause instanceof Error ? cause.message : String(cause);
     const advice =
-      "The packaged one is for Linux on x64; set CHROMIUM_PATH to a Chromium or Chrome of this machine.";
+      "The packaged one is for Linux on x64; " +
+      "set CHROMIUM_PATH to a Chromium or Chrome of this machine.";
     throw new Error(
       `Headless Chromium cannot start on ${process.platform} ${process.arch}. ${advice}\n${reason}`,
       {
@@ -53,8 +58,9 @@ export async function startChromium(): Promise<RunningChromium> {
   }
 }
 
-// The package unpacks into the system's temporary folder, and its libraries only where it believes to run in Amazon's Linux: it is told
-// so for this moment, and what it then sets for the whole process is given to the browser alone.
+// The package unpacks into the temporary folder, and its libraries only if it believes that it runs
+// in Amazon's Linux. So the variable is set for this moment, and what the package sets for the
+// whole process is passed to the browser alone.
 async function unpack(folder: string): Promise<{ executablePath: string; env: NodeJS.ProcessEnv }> {
   const before = { ...process.env };
   Object.assign(process.env, { TMPDIR: folder, AWS_LAMBDA_JS_RUNTIME: "nodejs22.x" });
@@ -62,7 +68,7 @@ async function unpack(folder: string): Promise<{ executablePath: string; env: No
     const { default: packaged } = await import("@sparticuz/chromium");
     packaged.setGraphicsMode = false;
     const executablePath = await packaged.executablePath();
-    // Its own list of fonts looks into /tmp alone, and without any font Chromium dies of the first text.
+    // Its own list of fonts reads /tmp only, and without any font Chromium dies of the first text.
     const fonts = join(folder, "fonts");
     await writeFile(
       join(fonts, "fonts.conf"),

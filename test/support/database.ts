@@ -1,20 +1,27 @@
-/** A database of its own for each test file, copied from the template that the global set-up migrated once. */
+/**
+ * A separate database for each test file, copied from the template that the global set-up migrated
+ * once.
+ */
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { inject } from "vitest";
 import { withDatabase } from "../../src/store/database/migrate.ts";
+import { allow } from "./slowness.ts";
 
-/** A database that holds the migrated schema and nothing else. `drop` ends its connections and removes it. */
+/**
+ * A database that holds the migrated schema and nothing else. `drop` ends its connections and
+ * removes it.
+ */
 export interface FreshDatabase {
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** A copy waits while another copy of the template is being made; each takes some tens of milliseconds. */
-const busyLimitMs = 60_000;
+/** A copy waits for another copy of the template; each takes some tens of milliseconds. */
+const busyLimitMs = allow(12_000);
 
-/** Makes an empty, migrated database; any number of files may do so at once. */
+/** Creates an empty, migrated database; any number of files may do so at once. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   const serverUrl = inject("postgresUrl");
   const name = `${inject("databasePrefix")}${randomUUID().replaceAll("-", "")}`;

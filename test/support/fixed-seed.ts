@@ -1,6 +1,6 @@
 /**
- * The seed of every property: the same inputs in every run, so that what fails fails everywhere. PROPERTY_SEED, a whole number, tries others;
- * what it finds becomes a test of its own.
+ * The seed of every property: the same inputs in every run, so that a failure is reproducible.
+ * PROPERTY_SEED, a whole number, tries others; what it finds becomes a separate test.
  */
 import fc from "fast-check";
 

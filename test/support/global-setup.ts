@@ -1,6 +1,7 @@
 /**
- * Starts the servers of the `system` project once for the whole run and stops them at its end: one PostgreSQL with a migrated template
- * database, and one Temporal dev server in memory. TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS name servers to use instead (allowed to make
+ * Starts the servers of the `system` project once for the whole run and stops them at its end: one
+ * PostgreSQL with a migrated template database, and one Temporal dev server in memory.
+ * TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS name servers to use instead (allowed to create
  * databases and namespaces).
  */
 import { randomUUID } from "node:crypto";
@@ -23,26 +24,33 @@ declare module "vitest" {
     templateDatabase: string;
     /** What the names of its copies begin with. */
     databasePrefix: string;
-    /** The Temporal server on which `temporalForTest` makes a namespace for each file. */
+    /** The Temporal server on which `temporalForTest` creates a namespace for each file. */
     temporalAddress: string;
     /** The events of a history from which that server asks for a new run. */
     longHistory: number;
   }
 }
 
-/** Durability has its own tests, which start a server of their own; here it would only cost time. */
+/** Durability has separate tests, which start another server; here it would only cost time. */
 const fastSettings = { fsync: "off", synchronous_commit: "off", full_page_writes: "off" };
 
-/** What servers have by default. Facts: facts-temporal section 1.2. */
+/** The default of Temporal servers. */
 const defaultLongHistory = 4_096;
 
-/** Runs that go on in a new one are the same at any length, and at the default one they take a minute each. */
-const ownLongHistory = 512;
+/**
+ * Runs that go on in a new one are the same at any length, and at the default one they take a
+ * minute each.
+ */
+const ownLongHistory = 192;
 
-/** Called by vitest before the first file; what it returns is called after the last, also when tests failed. */
+/**
+ * Called by vitest before the first file; what it returns is called after the last, also when tests
+ * failed.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), "billing-test-"));
-  // Hundreds of processes load the same modules: each is compiled and stripped of its types once, and kept for the next run.
+  // Hundreds of processes load the same modules: each is compiled and stripped of its types once,
+  // and kept for the next run.
   process.env.NODE_COMPILE_CACHE ??= join(
     import.meta.dirname,
     "../../node_modules/.cache/compiled",

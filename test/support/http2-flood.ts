@@ -84,8 +84,8 @@ export interface CallFlood {
 }
 
 /**
- * A process of its own with connections on each of which `open` calls of a gRPC method are open at any
- * time, each with this body: an empty message if left out.
+ * A separate process with connections on each of which `open` calls of a gRPC method are open at
+ * any time, each with this body: an empty message if left out.
  */
 export function floodOfCalls(
   baseUrl: string,

@@ -2,17 +2,21 @@
 import { createServer } from "node:net";
 
 /**
- * Below those that a machine gives to connections, and to servers that ask for any port: nobody is given one of these between the look
- * whether it is free and its use, nor while a server that keeps it is down.
+ * Below the ports that a machine assigns to connections, and to servers that ask for any port: no
+ * other process gets one of these between the check and its use, nor while a server that holds it
+ * is down.
  */
 const firstPort = 10_000;
 
-/** Each process of a run has its own of them, and runs beside each other begin somewhere else. */
+/** Each process of a run has separate ports, and concurrent runs begin elsewhere. */
 const [processes, ownPorts] = [5, 4_000];
 const ownFirst = firstPort + (Number(process.env.VITEST_POOL_ID ?? 0) % processes) * ownPorts;
 let taken = Math.floor(Math.random() * ownPorts);
 
-/** A port of 127.0.0.1 that nothing listens on now. Prefer listening on port 0 where the server can say which it got. */
+/**
+ * A port of 127.0.0.1 on which nothing listens now. Prefer port 0 if the server can report which
+ * port it got.
+ */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < ownPorts; tried += 1) {
     taken = (taken + 1) % ownPorts;

@@ -1,14 +1,15 @@
 /**
- * One system for all files of a test process that leave its processes alone: their organisations see nothing of each other, and the start,
- * the database and the first, slow requests are paid for once.
+ * One system for all files of a test process that never stop its processes: their organisations are
+ * isolated, and the start, the database and the first, slow requests are paid for once.
  */
 import { startSystem, type TestProcess, type TestSystem } from "./system.ts";
 
 let shared: Promise<TestSystem> | null = null;
 
 /**
- * The system, with the settings of `startSystem` without any, but for how long the ledger may take. Faults and a stopped ledger of a file
- * before are gone. It outlives the file: its `stop` does nothing, and its processes can be neither ended nor started.
+ * The system, with the default settings of `startSystem` except the time limit of ledger calls.
+ * Clears the faults of an earlier file and starts the ledger if it stopped. The system outlives the
+ * file: its `stop` does nothing, and its processes can be neither stopped nor started.
  */
 export async function sharedSystem(): Promise<TestSystem> {
   shared ??= start().catch((error) => {
@@ -22,7 +23,8 @@ export async function sharedSystem(): Promise<TestSystem> {
 }
 
 async function start(): Promise<TestSystem> {
-  // As in service: here no test waits for an answer to count as lost, and a busy machine must not make it so.
+  // As in service: here no test needs an answer to count as lost, and a busy machine must not cause
+  // it.
   const system = await startSystem({ env: { LEDGER_CALL_SECONDS: "10" } });
   // So the runner ends its processes, once no file is left.
   process.once("SIGTERM", () => {
@@ -32,15 +34,15 @@ async function start(): Promise<TestSystem> {
   });
   return {
     ...system,
-    api: onlyToLookAt(system.api),
-    worker: onlyToLookAt(system.worker),
+    api: readOnly(system.api),
+    worker: readOnly(system.worker),
     stop: async () => undefined,
   };
 }
 
-function onlyToLookAt({ output, exited }: TestProcess): TestProcess {
+function readOnly({ output, exited, isRunning }: TestProcess): TestProcess {
   const refuse = async (): Promise<never> => {
     throw new Error("other files use this process: start a system of your own");
   };
-  return { start: refuse, kill: refuse, stop: refuse, exited, output };
+  return { start: refuse, kill: refuse, stop: refuse, exited, isRunning, output };
 }

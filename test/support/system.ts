@@ -1,10 +1,8 @@
 /**
- * The whole service as processes of its own, for tests that speak HTTP: a database, a demo ledger with faults, an API and a
- * worker that can be killed and started again, and organisations in it.
+ * The whole service as separate processes, for tests that speak HTTP: a database, a demo ledger
+ * with faults, an API and a worker that can be killed and started again, and organisations in it.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import type { CallCounts, DemoLimits } from "../../src/dev/demo-ledger/api/limits.ts";
@@ -19,40 +17,16 @@ import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import { generateOperatorToken } from "../../src/transport/rpc/api-key.ts";
 import type { OperatorRole } from "../../src/transport/rpc/caller.ts";
+import { type Answered, type Asked, ask, askUntilPosted } from "./answer.ts";
 import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
+import { type TestProcess, testProcess } from "./process.ts";
 import { temporalForTest } from "./temporal.ts";
 
-/** An answer, read to its end. `json` is undefined where the body is no JSON. */
-export interface Answered {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into by tests
-  readonly json: any;
-}
-
-/** What a request has beside verb and path. `body` is sent as JSON, or as it is where it is text. */
-export interface Asked {
-  readonly key?: string;
-  readonly idempotencyKey?: string;
-  readonly body?: unknown;
-  readonly headers?: Record<string, string>;
-}
-
-/** A process that can be ended in either way and started again, with other settings if wanted. */
-export interface TestProcess {
-  start(env?: NodeJS.ProcessEnv): Promise<void>;
-  /** SIGKILL; returns once it is gone. */
-  kill(): Promise<void>;
-  /** SIGTERM; returns once it is gone. */
-  stop(): Promise<void>;
-  /** Resolves when the running process ends by itself. */
-  exited(): Promise<void>;
-  /** Everything that it wrote since its last start. */
-  output(): string;
-}
+export type { Answered, Asked } from "./answer.ts";
+export type { TestProcess } from "./process.ts";
+export { until } from "./until.ts";
 
 /** The service under test. */
 export interface TestSystem {
@@ -62,17 +36,27 @@ export interface TestSystem {
   readonly demoUrl: string;
   readonly databaseUrl: string;
   readonly temporal: { readonly address: string; readonly namespace: string };
-  /** For looking into the database. */
+  /** For reads of the database. */
   readonly pool: pg.Pool;
   readonly api: TestProcess;
   readonly worker: TestProcess;
-  /** Makes an organisation with plans, charges and customers (`demo-catalogue.ts`); `changes` are columns of organisations. */
+  /**
+   * Creates an organisation with plans, charges and customers (`demo-catalogue.ts`); `changes` are
+   * columns of organisations.
+   */
   organisation(
     settings?: Partial<DemoOrganisation>,
     changes?: Record<string, unknown>,
   ): Promise<MadeOrganisation>;
+  /**
+   * Sends a request over REST. While the ledger and the worker run, a slow machine does not show in
+   * the documents of the answer (`askUntilPosted`).
+   */
   ask(verb: string, path: string, asked?: Asked): Promise<Answered>;
-  /** A call of the application's side over Connect: `PlanService/CreatePlan`, or a full path where it begins with a slash. */
+  /**
+   * Calls the admin API over Connect: `PlanService/CreatePlan`, or a full path if it begins with a
+   * slash.
+   */
   askAdmin(method: string, asked?: Asked): Promise<Answered>;
   /** The value of a new operator's token. */
   operator(role?: OperatorRole, name?: string): Promise<string>;
@@ -85,7 +69,7 @@ export interface TestSystem {
   ): Promise<readonly { readonly number: string; readonly status: string }[]>;
   /** The calls that a tenant's ledger took, and those that it turned away by a limit. */
   ledgerCalls(tenantId: string): Promise<CallCounts>;
-  /** Stops and starts the demo ledger, on the same port and with the same books. */
+  /** Stops and starts the demo ledger, on the same port and with the same documents. */
   stopLedger(): Promise<void>;
   startLedger(): Promise<void>;
   stop(): Promise<void>;
@@ -94,42 +78,13 @@ export interface TestSystem {
 /** What a system starts with. The rate limit is high unless a test is about it. */
 export interface SystemSettings {
   readonly env?: NodeJS.ProcessEnv;
-  /** The demo ledger's limits of calls, where they are not the generous ones. */
+  /** The demo ledger's limits of calls, generous by default. */
   readonly limits?: Partial<DemoLimits>;
   /** Processes that are not started at first. */
   readonly without?: readonly ("api" | "worker")[];
 }
 
-/** How long anything that comes by itself is waited for: a loaded machine with two cores is slow, and schedules start once a minute. */
-const patienceMs = 100_000;
-
-/** Most of what is waited for comes within a second: after it is looked for less often, since looking takes time from others. */
-const [hasteMs, longMs] = [1_000, 5_000];
-const [soonMs, laterMs, rarelyMs] = [25, 100, 250];
-
-/** Waits until the condition holds, looking often, or every so many milliseconds; fails with `what` after 100 seconds. */
-export async function until<T>(
-  what: string | (() => string),
-  look: () => Promise<T | false | null | undefined>,
-  everyMs?: number,
-): Promise<T> {
-  const began = performance.now();
-  for (;;) {
-    const found = await look();
-    if (found) return found;
-    const passedMs = performance.now() - began;
-    if (passedMs > patienceMs)
-      throw new Error(`waited in vain until ${typeof what === "string" ? what : what()}`);
-    await wait(everyMs ?? pauseAfter(passedMs));
-  }
-}
-
-function pauseAfter(passedMs: number): number {
-  if (passedMs < hasteMs) return soonMs;
-  return passedMs < longMs ? laterMs : rarelyMs;
-}
-
-/** Starts a system of its own. */
+/** Starts a new system. */
 export async function startSystem(settings: SystemSettings = {}): Promise<TestSystem> {
   const database = await freshDatabase();
   const temporal = await temporalForTest();
@@ -198,7 +153,10 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
       }
       return made;
     },
-    ask: (verb, path, asked) => ask(`${baseUrl}${path}`, verb, asked),
+    ask: (verb, path, asked) =>
+      ledger !== null && worker.isRunning()
+        ? askUntilPosted(baseUrl, verb, path, asked)
+        : ask(`${baseUrl}${path}`, verb, asked),
     askAdmin: (method, asked) => {
       const path = method.startsWith("/") ? method : `/billing.admin.v1.${method}`;
       return ask(`${adminUrl}${path}`, "POST", { body: {}, ...asked });
@@ -247,85 +205,9 @@ async function addOperator(pool: pg.Pool, role: OperatorRole, name: string): Pro
     role,
   ]);
   await pool.query(
-    "INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint) VALUES ($1, $2, 'Test', $3, $4)",
+    `INSERT INTO operator_tokens (id, operator_id, name, token_hash, hint)
+      VALUES ($1, $2, 'Test', $3, $4)`,
     [newId(), operatorId, hash, hint],
   );
   return value;
-}
-
-async function ask(url: string, verb: string, asked: Asked = {}): Promise<Answered> {
-  const headers = new Headers(asked.headers);
-  if (asked.key !== undefined) headers.set("Authorization", `Bearer ${asked.key}`);
-  if (asked.idempotencyKey !== undefined) headers.set("Idempotency-Key", asked.idempotencyKey);
-  const body =
-    asked.body === undefined || typeof asked.body === "string"
-      ? asked.body
-      : JSON.stringify(asked.body);
-  if (body !== undefined && !headers.has("Content-Type"))
-    headers.set("Content-Type", "application/json");
-  const answer = await fetch(url, {
-    method: verb,
-    headers,
-    ...(body === undefined ? {} : { body }),
-  });
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, text, json: parse(text) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Characters that are shown of what a process wrote that ended by itself. */
-const lastWords = 4_000;
-
-function testProcess(
-  script: string,
-  base: NodeJS.ProcessEnv,
-  isReady: (output: string) => Promise<boolean>,
-): TestProcess {
-  const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
-  let child: ChildProcess | null = null;
-  let gone: Promise<void> = Promise.resolve();
-  let output = "";
-  let isAsked = false;
-  const end = async (signal: NodeJS.Signals) => {
-    isAsked = true;
-    child?.kill(signal);
-    await gone;
-  };
-  return {
-    start: async (env = {}) => {
-      output = "";
-      isAsked = false;
-      const own = spawn(process.execPath, [path], {
-        env: { ...base, ...env },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      child = own;
-      for (const stream of [own.stdout, own.stderr])
-        stream.on("data", (chunk) => (output += String(chunk)));
-      // What then is waited for in vain would not say why.
-      own.once("exit", (code) => {
-        if (code !== null && child === own && !isAsked)
-          console.error(`${script} ended with ${code}: ${output.slice(-lastWords)}`);
-      });
-      // Not its exit: what it wrote last may come after that.
-      gone = new Promise((resolve) => own.once("close", () => resolve()));
-      const isUp = async () => {
-        if (own.exitCode !== null)
-          throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
-        return isReady(output).catch(() => false);
-      };
-      await until(() => `${script} is ready: ${output}`, isUp);
-    },
-    kill: () => end("SIGKILL"),
-    stop: () => end("SIGTERM"),
-    exited: () => gone,
-    output: () => output,
-  };
 }

@@ -1,4 +1,7 @@
-/** Telling as tests do it without any process, and the rule that holds after it: what was told of each object is what is shown of it. */
+/**
+ * Publishes changes without any process, and asserts the rule that holds afterwards: the published
+ * object is the shown object. EVENT-1, EVENT-3.
+ */
 import type pg from "pg";
 import { writeObject } from "../../src/main/render-event-object.ts";
 import { customerListing } from "../../src/store/customers/customers.ts";
@@ -24,7 +27,10 @@ export interface ToldEvent {
   };
 }
 
-/** Tells all that is marked for an organisation; in how many chunks of at most so many objects. */
+/**
+ * Publishes all outbox entries of an organisation. Returns the number of chunks of at most so many
+ * objects.
+ */
 export async function tellAll(
   pool: pg.Pool,
   organisationId: string,
@@ -45,7 +51,7 @@ export async function tellAll(
   });
 }
 
-/** The work's result; where somebody else is telling it is done again, as an activity is. */
+/** The work's result; if another process publishes, it is repeated, as an activity is. */
 export async function untilNobodyElse<T>(work: () => Promise<T>): Promise<T> {
   let result: T | undefined;
   await wait("nobody else tells", async () => {
@@ -102,8 +108,9 @@ export async function shownTexts(
 }
 
 /**
- * Holds that what was told of each object of these organisations (of all, if left out) is what is shown of it, once what is marked is told: no
- * change went without a mark. Rows that were written without triggers were never told, and count from their first change on.
+ * Asserts that the last published state of each object of these organisations (of all, if left out)
+ * is its shown state, once the outbox is empty: no change lacks an entry. Rows inserted without
+ * triggers were never published, and count from their first change on.
  */
 export async function expectAllTold(
   pool: pg.Pool,
@@ -112,13 +119,14 @@ export async function expectAllTold(
   const all = await pool.query<{ id: string }>("SELECT id FROM organisations ORDER BY id");
   for (const id of organisationIds ?? all.rows.map((row) => row.id)) {
     let wrong: readonly object[] = [];
-    // What is still being changed is told by the next look.
+    // An object that still changes is published by the next attempt.
     await wait(
       () => `all is told: ${JSON.stringify(wrong)}`,
       async () => {
         await tellAll(pool, id);
         const told = await pool.query<{ name: string; object: string }>(
-          "SELECT object_kind || ' ' || object_id AS name, object FROM published_snapshots WHERE organisation_id = $1",
+          `SELECT object_kind || ' ' || object_id AS name, object FROM published_snapshots
+            WHERE organisation_id = $1`,
           [id],
         );
         const texts = await shownTexts(pool, id);

@@ -1,11 +1,13 @@
-/** A Temporal namespace of its own for each test file, on the server that the global set-up started. */
+/**
+ * A separate Temporal namespace for each test file, on the server that the global set-up started.
+ */
 import { randomUUID } from "node:crypto";
 import { Connection } from "@temporalio/client";
 import { msToTs } from "@temporalio/common/lib/time.js";
 import { inject } from "vitest";
 import { ensureSearchAttributes } from "../../src/worker/temporal/search-attributes.ts";
 
-/** Where a test's client and worker connect to. */
+/** The address of a test's client and worker. */
 export interface TestTemporal {
   readonly address: string;
   readonly namespace: string;
@@ -14,7 +16,10 @@ export interface TestTemporal {
 /** The shortest retention that the server takes is an hour; a run ends long before a day. */
 const retention = msToTs("1 day");
 
-/** Makes an empty namespace with all search attributes, ready for workflows; any number of files may do so at once. */
+/**
+ * Creates an empty namespace with all search attributes, ready for workflows; any number of files
+ * may do so at once.
+ */
 export async function temporalForTest(): Promise<TestTemporal> {
   const address = inject("temporalAddress");
   const namespace = `test-${randomUUID()}`;

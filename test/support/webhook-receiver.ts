@@ -1,4 +1,7 @@
-/** A receiver of webhooks: a real HTTP server on loopback that keeps what it is sent and answers as a test wants it. */
+/**
+ * A receiver of webhooks: a real HTTP server on loopback that keeps what it is sent and answers as
+ * a test wants it.
+ */
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -72,7 +75,7 @@ export async function startReceiver(): Promise<WebhookReceiver> {
       const body = Buffer.concat(chunks).toString("utf8");
       path.received.push({ path: request.url ?? "", headers: request.headers, body });
     } catch {
-      // Whoever sent it broke off: nothing was received.
+      // The sender aborted: nothing was received.
       return;
     }
     const count = path.received.length;

@@ -1,4 +1,7 @@
-/** Organisations with webhook endpoints, events and deliveries, written by SQL: what the telling of changes leaves. */
+/**
+ * Organisations with webhook endpoints, events and deliveries, inserted by SQL as the relay leaves
+ * them.
+ */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { eventBody } from "../../src/domain/events/event.ts";
@@ -41,7 +44,8 @@ export function webhookRows(pool: pg.Pool, encryption: Encryption): WebhookRows 
     organisation: async () => {
       const id = randomUUID();
       await pool.query(
-        "INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Hooks', 'UTC', 'EUR', true)",
+        `INSERT INTO organisations (id, name, timezone, default_currency, livemode)
+          VALUES ($1, 'Hooks', 'UTC', 'EUR', true)`,
         [id],
       );
       return id;
@@ -50,7 +54,8 @@ export function webhookRows(pool: pg.Pool, encryption: Encryption): WebhookRows 
       const [id, secret] = [randomUUID(), newSecret()];
       const { bytes, keyId } = encrypt(id, secret);
       await pool.query(
-        `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret, encryption_key_id) VALUES ($1, $2, $3, '{}', $4, $5)`,
+        `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret,
+          encryption_key_id) VALUES ($1, $2, $3, '{}', $4, $5)`,
         [id, organisationId, url, bytes, keyId],
       );
       return { id, organisationId, secret };
@@ -59,8 +64,10 @@ export function webhookRows(pool: pg.Pool, encryption: Encryption): WebhookRows 
       const secret = newSecret();
       const { bytes, keyId } = encrypt(id, secret);
       await pool.query(
-        `UPDATE webhook_endpoints SET encrypted_previous = encrypted_secret, previous_key_id = encryption_key_id,
-          previous_until = now() + $2 * interval '1 second', encrypted_secret = $3, encryption_key_id = $4 WHERE id = $1`,
+        `UPDATE webhook_endpoints SET encrypted_previous = encrypted_secret, previous_key_id =
+          encryption_key_id,
+          previous_until = now() + $2 * interval '1 second', encrypted_secret = $3,
+            encryption_key_id = $4 WHERE id = $1`,
         [id, forSeconds, bytes, keyId],
       );
       return secret;
@@ -103,12 +110,14 @@ async function addEvents(
   );
   await pool.query(
     `INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body)
-      SELECT id, $1, 'customer.updated', 'customer', $2, row_number() OVER (), body FROM unnest($3::uuid[], $4::text[]) AS e(id, body)`,
+      SELECT id, $1, 'customer.updated', 'customer', $2, row_number() OVER (), body
+        FROM unnest($3::uuid[], $4::text[]) AS e(id, body)`,
     [organisationId, objectId, events.map(({ id }) => id), events.map(({ body }) => body)],
   );
   await pool.query(
     `INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id, due_at)
-      SELECT id, $1, event_id, endpoint_id, now() + $5 * interval '2 minutes' FROM unnest($2::uuid[], $3::uuid[], $4::uuid[]) AS d(id, event_id, endpoint_id)`,
+      SELECT id, $1, event_id, endpoint_id, now() + $5 * interval '2 minutes'
+        FROM unnest($2::uuid[], $3::uuid[], $4::uuid[]) AS d(id, event_id, endpoint_id)`,
     [
       organisationId,
       deliveries.map(({ deliveryId }) => deliveryId),

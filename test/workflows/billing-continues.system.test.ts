@@ -20,7 +20,7 @@ import { bundle } from "./bundle.ts";
 import { started } from "./started.ts";
 
 /** More than the server lets into one history: six events each. */
-const rounds = Math.ceil(inject("longHistory") / 6) + 40;
+const rounds = Math.ceil(inject("longHistory") / 6) + 10;
 
 const inWords = (count: number) => count.toLocaleString("en");
 

@@ -50,8 +50,13 @@ async function firstRun(
 }
 
 /** An organisation with so many subscriptions that are due, some of which cannot be billed; their customers are strangers to the ledger. */
-async function withDue(count: number, unbillable = 0): Promise<string> {
-  const { organisationId } = await system.organisation({ timezone: "UTC" });
+async function withDue(
+  count: number,
+  unbillable = 0,
+  changes: Record<string, unknown> = {},
+): Promise<string> {
+  const livemode = changes.test_clock === undefined;
+  const { organisationId } = await system.organisation({ timezone: "UTC", livemode }, changes);
   await addDueSubscriptions(system.pool, organisationId, count, unbillable);
   return organisationId;
 }
@@ -126,11 +131,12 @@ describe.concurrent("the billing of an organisation", () => {
 });
 
 test("a run tells how many organisations it found, and its history replays", async () => {
-  // Its own minute might be over just between the two.
-  const schedule = runs.client.schedule.getHandle(billingScheduleId);
-  await schedule.pause("until both have something due");
-  const organisationIds = await Promise.all([withDue(3), withDue(3)]);
-  await schedule.unpause();
+  // By their clocks nothing is due yet. One statement makes both due, so that no run finds only one.
+  const past = { test_clock: "2020-01-01T00:00:00Z" };
+  const organisationIds = await Promise.all([withDue(3, 0, past), withDue(3, 0, past)]);
+  await system.pool.query("UPDATE organisations SET test_clock = now() WHERE id = ANY ($1)", [
+    organisationIds,
+  ]);
   await runs.start();
   for (const organisationId of organisationIds) await runs.untilDone(organisationId);
   const query = `WorkflowType = '${billingRunType}' AND ExecutionStatus = 'Completed'`;

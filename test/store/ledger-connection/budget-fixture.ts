@@ -11,6 +11,7 @@ import {
 } from "../../../src/store/ledger-connection/call-budget.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
+import { until } from "../../support/until.ts";
 
 /** How long a call whose process is gone counts as on its way, where a test says nothing else. */
 const leaseMs = 30_000;
@@ -120,11 +121,19 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
   };
 }
 
-/** Ends a process at once, as a crash does. */
-export async function kill(child: ChildProcess): Promise<void> {
+/**
+ * Ends a caller at once, as a crash does. Waits until the database has ended its connections: on a
+ * busy machine they still carry out what it sent before.
+ */
+export async function kill(child: ChildProcess, pool: pg.Pool): Promise<void> {
   const gone = once(child, "exit");
   child.kill("SIGKILL");
   await gone;
+  await until("the database has ended its connections", async () => {
+    const text = `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'caller'`;
+    return (await pool.query(text)).rows.length === 0;
+  });
 }
 
 /**

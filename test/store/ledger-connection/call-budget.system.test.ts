@@ -144,7 +144,7 @@ describe("at once", () => {
       "five are on their way",
       async () => (await budgets.calls(organisationId)).length === 5,
     );
-    await kill(caller);
+    await kill(caller, budgets.pool);
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
     await budgets.pass(organisationId, 500);
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });

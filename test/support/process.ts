@@ -1,0 +1,72 @@
+/** Processes of the service that tests end in either way and start again. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { until } from "./until.ts";
+
+/** A process that can be ended in either way and started again, with other settings if wanted. */
+export interface TestProcess {
+  start(env?: NodeJS.ProcessEnv): Promise<void>;
+  /** SIGKILL; returns once it is gone. */
+  kill(): Promise<void>;
+  /** SIGTERM; returns once it is gone. */
+  stop(): Promise<void>;
+  /** Resolves when the running process ends by itself. */
+  exited(): Promise<void>;
+  /** Whether it was started and has not ended. */
+  isRunning(): boolean;
+  /** Everything that it wrote since its last start. */
+  output(): string;
+}
+
+/** Characters that are shown of the output of a process that ended by itself. */
+const lastWords = 4_000;
+
+/** A process of `src/` that is not started yet. `isReady` reads its output or asks it. */
+export function testProcess(
+  script: string,
+  base: NodeJS.ProcessEnv,
+  isReady: (output: string) => Promise<boolean>,
+): TestProcess {
+  const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
+  let child: ChildProcess | null = null;
+  let gone: Promise<void> = Promise.resolve();
+  let output = "";
+  let isAsked = false;
+  const end = async (signal: NodeJS.Signals) => {
+    isAsked = true;
+    child?.kill(signal);
+    await gone;
+  };
+  return {
+    start: async (env = {}) => {
+      output = "";
+      isAsked = false;
+      const own = spawn(process.execPath, [path], {
+        env: { ...base, ...env },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      child = own;
+      for (const stream of [own.stdout, own.stderr])
+        stream.on("data", (chunk) => (output += String(chunk)));
+      // Otherwise a later wait would fail without the reason.
+      own.once("exit", (code) => {
+        if (code !== null && child === own && !isAsked)
+          console.error(`${script} ended with ${code}: ${output.slice(-lastWords)}`);
+      });
+      // Not its exit: its last output may come after that.
+      gone = new Promise((resolve) => own.once("close", () => resolve()));
+      const isUp = async () => {
+        if (own.exitCode !== null)
+          throw new Error(`${script} ended with ${own.exitCode}: ${output}`);
+        return isReady(output).catch(() => false);
+      };
+      await until(() => `${script} is ready: ${output}`, isUp);
+    },
+    kill: () => end("SIGKILL"),
+    stop: () => end("SIGTERM"),
+    exited: () => gone,
+    isRunning: () =>
+      child !== null && !isAsked && child.exitCode === null && child.signalCode === null,
+    output: () => output,
+  };
+}

@@ -1,0 +1,15 @@
+/**
+ * The one allowance for slow machines. Tests never measure speed: a limit only ends a wait for a
+ * condition that never holds.
+ */
+
+/**
+ * How many times longer than alone on a quiet machine a step may take: beside other test files on
+ * two cores about five times. TEST_SLOWNESS sets another factor.
+ */
+export const slowness = Number(process.env.TEST_SLOWNESS ?? 5);
+
+/** Returns the limit in milliseconds of a step that takes at most `quietMs` on a quiet machine. */
+export function allow(quietMs: number): number {
+  return quietMs * slowness;
+}
