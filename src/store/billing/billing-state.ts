@@ -2,7 +2,6 @@
  * Loads the state that a subscription's rules need: its periods, live invoices, deferred lines and
  * running job.
  */
-
 import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
 import {
   type CivilDate,
@@ -25,7 +24,7 @@ import type { Subscription } from "../../domain/subscriptions/subscription.ts";
 import type { PlanRow } from "../catalogue/catalogue.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { statementName } from "../database/page.ts";
-import type { Pool, Transaction } from "../database/pool.ts";
+import type { Transaction } from "../database/pool.ts";
 import {
   planJson,
   readPlanJson,
@@ -217,24 +216,6 @@ function readState(
     usageBills: { open: row.usage_bill, billed: row.usage_billed },
     running: row.running === null ? null : readRunning(row.running),
   };
-}
-
-/**
- * Ids of open jobs for those invoices of the subscription that a change can amend, oldest first.
- */
-export async function findUnsent(
-  pool: Pool,
-  organisationId: string,
-  subscriptionId: string,
-): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ id: string }>({
-    name: "find_unsent",
-    text: `SELECT o.id FROM invoices i JOIN ledger_jobs o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
-      WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type IN ('first', 'renewal') AND i.status = 'scheduled' AND o.state IN ('ready', 'sending', 'uncertain')
-      ORDER BY o.seq`,
-    values: [organisationId, subscriptionId],
-  });
-  return rows.map(({ id }) => id);
 }
 
 /** Converts a row of `periods` to a period's state. */

@@ -22,7 +22,6 @@ import { loadNextPeriodLines, reverseNextPeriod } from "../documents/reversals.t
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import { writeEnded } from "./end.ts";
 import {
   type HeldRemoval,
   type HeldTermination,
@@ -33,6 +32,7 @@ import {
   type ReportedInvoice,
 } from "./end-lease.ts";
 import { refuseLast, saveRefused } from "./end-rejected.ts";
+import { saveEnded } from "./terminations.ts";
 
 /**
  * Records outcomes for one organisation's terminations. If another attempt holds the lease by now,
@@ -311,7 +311,7 @@ async function finish(
       SELECT pg_notify('${outcomesChannel}', '${doneMark}' || op.id) FROM op`,
     values: [organisationId, terminationId],
   });
-  await writeEnded(client, organisationId, loaded.currentPeriod, ended, now);
+  await saveEnded(client, organisationId, { ...ended, currentPeriod: loaded.currentPeriod }, now);
   return { issued: leavesDocuments(ended) };
 }
 

@@ -148,7 +148,6 @@ async function goOn(
     text: "UPDATE removals SET reissued = true WHERE organisation_id = $1 AND termination_id = $2 AND invoice_id = $3",
     values: [organisationId, terminationId, again.of],
   });
-  const raising = { createdAt: now, awaitedUntil: null, watch: () => undefined };
-  await reissueInvoices(client, organisationId, subscriptionId, again, raising);
+  await reissueInvoices(client, loaded.state, again, { createdAt: now, awaitedUntil: null });
   return true;
 }
