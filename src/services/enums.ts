@@ -2,23 +2,23 @@
  * Maps the domain's words to the contract's enum values, in one table each. A word without a value
  * does not compile.
  */
-import type { AllocationStatus as AllocationStatusWord } from "../domain/billing/credit-note.ts";
-import type {
-  DocumentStatus as DocumentStatusWord,
-  InvoiceType as InvoiceTypeWord,
-  LineKind,
-} from "../domain/billing/invoice.ts";
+import type { AllocationStatus as AllocationStatusWord } from "../domain/billing/allocation-status.ts";
 import type {
   CatalogueStatus as CatalogueStatusWord,
   PlanType as PlanTypeWord,
 } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
 import type {
+  DocumentStatus as DocumentStatusWord,
+  InvoiceType as InvoiceTypeWord,
+  LineKind,
+} from "../domain/model/invoice.ts";
+import type { SubscriptionStatus as SubscriptionStatusWord } from "../domain/model/subscription.ts";
+import type {
   ChangeDocument as ChangeDocumentWord,
   ProrationBehaviour as ProrationBehaviourWord,
 } from "../domain/subscriptions/change-units.ts";
 import type { EndWhen as EndWhenWord } from "../domain/subscriptions/end.ts";
-import type { SubscriptionStatus as SubscriptionStatusWord } from "../domain/subscriptions/subscription.ts";
 import { PlanType } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import {
   CatalogueStatus,

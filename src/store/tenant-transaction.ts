@@ -2,7 +2,7 @@
  * One transaction of a tenant on a locked, fully billed subscription: the reads and writes by which
  * the services change it.
  */
-import type { BillingState } from "../domain/subscriptions/billing-state.ts";
+import type { BillingState } from "../domain/model/billing-state.ts";
 import type { UnitsDecision } from "../domain/subscriptions/change-units.ts";
 import type { EndDecision, EndedSubscription, EndFacts } from "../domain/subscriptions/end.ts";
 import type { Restoration, RestorationFacts } from "../domain/subscriptions/restore.ts";

@@ -3,12 +3,12 @@
  * and every statement names it. ACCESS-8.
  */
 
-import type { CreditNote } from "../domain/billing/credit-note.ts";
-import type { Invoice } from "../domain/billing/invoice.ts";
 import type { Charge, Plan } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
-import type { BillingState } from "../domain/subscriptions/billing-state.ts";
-import type { OrganisationSettings } from "../domain/subscriptions/organisation-settings.ts";
+import type { BillingState } from "../domain/model/billing-state.ts";
+import type { CreditNote } from "../domain/model/credit-note.ts";
+import type { Invoice } from "../domain/model/invoice.ts";
+import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
 import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
 import { getOrganisation } from "./access/organisation-settings.ts";
 import { onCurrentSubscription } from "./billing/current-subscription.ts";

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import type { BillingState } from "../../src/domain/subscriptions/billing-state.ts";
+import type { BillingState } from "../../src/domain/model/billing-state.ts";
 import {
   decideUnitsChange,
   type UnitsChangeRequest,

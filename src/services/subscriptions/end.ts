@@ -5,8 +5,8 @@
  */
 import { strict as assert } from "node:assert";
 import { crashPoint } from "../../crash-points.ts";
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
 import { decideEnd, decideEnded, type EndRequest } from "../../domain/subscriptions/end.ts";
 import {
   type EndSubscriptionRequest,

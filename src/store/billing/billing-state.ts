@@ -2,7 +2,7 @@
  * Loads the state that a subscription's rules need: its periods, live invoices, deferred lines and
  * running job.
  */
-import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
+
 import {
   type CivilDate,
   civilDate,
@@ -11,16 +11,17 @@ import {
 } from "../../domain/calendar/civil-date.ts";
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
-import { parseDecimal } from "../../domain/money/decimal.ts";
 import type {
   BillingState,
   DeferredLine,
   IssuedInvoice,
   PeriodState,
   RunningJob,
-} from "../../domain/subscriptions/billing-state.ts";
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
-import type { Subscription } from "../../domain/subscriptions/subscription.ts";
+} from "../../domain/model/billing-state.ts";
+import type { DocumentStatus, InvoiceType } from "../../domain/model/invoice.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
+import type { Subscription } from "../../domain/model/subscription.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { PlanRow } from "../catalogue/catalogue.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { statementName } from "../database/page.ts";

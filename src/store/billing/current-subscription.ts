@@ -4,8 +4,8 @@
  * (INVARIANT-5).
  */
 import { decideDue } from "../../domain/billing/renewal.ts";
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
 import { isId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";

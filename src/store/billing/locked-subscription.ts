@@ -4,10 +4,10 @@
  */
 import type { DueDecision } from "../../domain/billing/renewal.ts";
 import { type CivilDate, startOfDay } from "../../domain/calendar/civil-date.ts";
-import type { PeriodState } from "../../domain/subscriptions/billing-state.ts";
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
-import type { Subscription } from "../../domain/subscriptions/subscription.ts";
-import type { UsageBills } from "../../domain/usage/rating.ts";
+import type { PeriodState } from "../../domain/model/billing-state.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
+import type { Subscription } from "../../domain/model/subscription.ts";
+import type { UsageBills } from "../../domain/model/usage.ts";
 import {
   type OrganisationRow,
   organisationColumns,

@@ -3,15 +3,16 @@
  * before sending, a refusal, or the end itself. Each outcome is one transaction. The last one
  * notifies waiting callers.
  */
-import type { DocumentStatus } from "../../domain/billing/invoice.ts";
+
+import type { BillingState } from "../../domain/model/billing-state.ts";
+import type { DocumentStatus } from "../../domain/model/invoice.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
 import {
   decideEnded,
   type EndedSubscription,
   type EndWhen,
 } from "../../domain/subscriptions/end.ts";
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import type { NextPeriodLines } from "../../domain/subscriptions/reversal.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { holdOrganisation } from "../billing/locked-subscription.ts";

@@ -3,7 +3,7 @@
  * stay and removed ones stay removed. The subscription continues and is billed for the period that
  * it continues into (END-4).
  */
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
 import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";

@@ -2,7 +2,7 @@
  * Loads the invoices that ends removed, with what they billed, and reissues them (RESTORE-3,
  * END-4).
  */
-import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
 import { takeOverUsage } from "../billing/billed-usage.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";

@@ -3,7 +3,7 @@
  * (IDEMPOTENCY-2).
  */
 import { strict as assert } from "node:assert";
-import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { Restoration, RestorationFacts } from "../../domain/subscriptions/restore.ts";
 import type { Restoration as RestorationRow } from "../../gen/prisma/client.ts";
 import type { OpenTransaction } from "../billing/current-subscription.ts";

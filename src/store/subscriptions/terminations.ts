@@ -2,8 +2,9 @@
  * Terminations: saves the end of a subscription, at once or with the invoices to remove first, and
  * finds it again (IDEMPOTENCY-2).
  */
+
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
 import type {
   EndDecision,
   EndedSubscription,

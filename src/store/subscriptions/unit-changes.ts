@@ -3,12 +3,12 @@
  * (IDEMPOTENCY-2).
  */
 import { strict as assert } from "node:assert";
-import type { InvoiceLineDraft } from "../../domain/billing/invoice.ts";
 import { prorationLine } from "../../domain/billing/invoice-lines.ts";
 import { nextDueDate } from "../../domain/billing/renewal.ts";
+import type { BillingState, PeriodState } from "../../domain/model/billing-state.ts";
+import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
-import type { BillingState, PeriodState } from "../../domain/subscriptions/billing-state.ts";
-import type { InvoiceAmendment, UnitsDecision } from "../../domain/subscriptions/change-units.ts";
+import type { UnitsDecision } from "../../domain/subscriptions/change-units.ts";
 import type { UnitChange as UnitChangeRow } from "../../gen/prisma/client.ts";
 import type { OpenTransaction } from "../billing/current-subscription.ts";
 import { savePeriods, updateSubscriptions } from "../billing/locked-subscription.ts";
