@@ -126,7 +126,7 @@ function createInDatabase(
   const access = createAccess(pool);
   const fail = (error: unknown) => assert.fail(error as Error);
   const idempotency = createIdempotencyStore(pool, { onTrouble: fail });
-  const scope = createStore(pool).organisation(organisationId);
+  const tenant = createStore(pool).tenant(organisationId, new Date());
   const fingerprint = Buffer.alloc(32);
   const charges = [{ chargeCode: creation.chargeCode, quantity: 1, price: null }];
   const nothing = {
@@ -161,7 +161,7 @@ function createInDatabase(
     assert(begun.kind === "begun");
     const subscriptionId = newId();
     const first = { invoiceId: newId(), jobId: newId() };
-    const { facts, catalogueVersion } = await scope.subscriptions.loadCreation({
+    const { facts, catalogueVersion } = await tenant.subscriptions.loadCreation({
       ...query,
       subscriptionId,
     });
@@ -175,10 +175,10 @@ function createInDatabase(
       first,
       awaitedUntil: now,
     };
-    assert.equal(await scope.subscriptions.saveCreation(write), "saved");
+    assert.equal(await tenant.subscriptions.saveCreation(write), "saved");
     await Promise.all([
-      scope.subscriptions.get(subscriptionId),
-      scope.invoices.get(first.invoiceId),
+      tenant.subscriptions.get(subscriptionId),
+      tenant.invoices.get(first.invoiceId),
     ]);
     await idempotency.complete(begun.claim, fingerprint);
   };

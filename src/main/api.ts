@@ -10,6 +10,7 @@ import type { Config } from "../config.ts";
 import { Refusal } from "../domain/refusal.ts";
 import { ledgerWebhooks } from "../ledger/index.ts";
 import type { LedgerNotification } from "../ledger/port/ledger.ts";
+import { createDeps } from "../services/deps.ts";
 import { services } from "../services/index.ts";
 import { permits } from "../services/permits.ts";
 import { textFormats } from "../services/text-formats.ts";
@@ -76,8 +77,10 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     log.warn({ workflowId, err }, "a workflow could not be started; the dispatcher will"),
   );
   const { startAmendment, startTermination } = starts;
-  const settlement = { wake: work.wake, startAmendment, startTermination, outcomes };
-  const bindings = services({ store: createStore(pool), settlement });
+  const { wake } = work;
+  const store = createStore(pool, (organisationId) => void wake(organisationId));
+  const deps = createDeps(store, { wake, startAmendment, startTermination, outcomes });
+  const bindings = services(deps);
   const keys = createIdempotencyStore(pool, {
     onTrouble: (err) => {
       metrics.idempotencyTrouble.inc();

@@ -2,25 +2,25 @@
 import type { ChargeService, PlanService } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import type { CatalogueFilters } from "../store/catalogue/catalogue.ts";
 import type { Implementation } from "../transport/rpc/implementation.ts";
+import type { Deps } from "./deps.ts";
 import { catalogueStatuses, wordOf } from "./enums.ts";
-import type { ServiceParts } from "./parts.ts";
 import { presentCharge, presentPlan } from "./present.ts";
 import { getObject, listMethod, type PagedRequest } from "./reading.ts";
 
 /** Returns the implementation of PlanService. Refuses `plan_not_found`. */
-export function planService({ store }: ServiceParts): Implementation<typeof PlanService> {
-  const get = getObject(store, ({ plans }) => plans, "plan_not_found");
+export function planService(deps: Deps): Implementation<typeof PlanService> {
+  const get = getObject(deps, ({ plans }) => plans, "plan_not_found");
   return {
-    listPlans: listMethod(store, ({ plans }) => plans, filtersOf, presentPlan),
+    listPlans: listMethod(deps, ({ plans }) => plans, filtersOf, presentPlan),
     getPlan: async ({ id }, call) => ({ plan: presentPlan(await get(id, call)) }),
   };
 }
 
 /** Returns the implementation of ChargeService. Refuses `charge_not_found`. */
-export function chargeService({ store }: ServiceParts): Implementation<typeof ChargeService> {
-  const get = getObject(store, ({ charges }) => charges, "charge_not_found");
+export function chargeService(deps: Deps): Implementation<typeof ChargeService> {
+  const get = getObject(deps, ({ charges }) => charges, "charge_not_found");
   return {
-    listCharges: listMethod(store, ({ charges }) => charges, filtersOf, presentCharge),
+    listCharges: listMethod(deps, ({ charges }) => charges, filtersOf, presentCharge),
     getCharge: async ({ id }, call) => ({ charge: presentCharge(await get(id, call)) }),
   };
 }

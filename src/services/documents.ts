@@ -3,28 +3,26 @@ import type { CreditNoteService } from "../gen/proto/billing/v1/credit_notes_pb.
 import type { InvoiceService } from "../gen/proto/billing/v1/invoices_pb.ts";
 import type { DocumentFilters } from "../store/documents/invoices.ts";
 import type { Implementation } from "../transport/rpc/implementation.ts";
+import type { Deps } from "./deps.ts";
 import { documentStatuses, wordOf } from "./enums.ts";
-import type { ServiceParts } from "./parts.ts";
 import { presentCreditNote, presentInvoice } from "./present.ts";
 import { getObject, listMethod, type PagedRequest } from "./reading.ts";
 
 /** Returns the implementation of InvoiceService. Refuses `invoice_not_found`. */
-export function invoiceService({ store }: ServiceParts): Implementation<typeof InvoiceService> {
-  const get = getObject(store, ({ invoices }) => invoices, "invoice_not_found");
+export function invoiceService(deps: Deps): Implementation<typeof InvoiceService> {
+  const get = getObject(deps, ({ invoices }) => invoices, "invoice_not_found");
   return {
-    listInvoices: listMethod(store, ({ invoices }) => invoices, filtersOf, presentInvoice),
+    listInvoices: listMethod(deps, ({ invoices }) => invoices, filtersOf, presentInvoice),
     getInvoice: async ({ id }, call) => ({ invoice: presentInvoice(await get(id, call)) }),
   };
 }
 
 /** Returns the implementation of CreditNoteService. Refuses `credit_note_not_found`. */
-export function creditNoteService({
-  store,
-}: ServiceParts): Implementation<typeof CreditNoteService> {
-  const get = getObject(store, ({ creditNotes }) => creditNotes, "credit_note_not_found");
+export function creditNoteService(deps: Deps): Implementation<typeof CreditNoteService> {
+  const get = getObject(deps, ({ creditNotes }) => creditNotes, "credit_note_not_found");
   return {
     listCreditNotes: listMethod(
-      store,
+      deps,
       ({ creditNotes }) => creditNotes,
       filtersOf,
       presentCreditNote,

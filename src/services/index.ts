@@ -9,22 +9,22 @@ import { UsageService } from "../gen/proto/billing/v1/usage_pb.ts";
 import { bind, type ServiceBinding } from "../transport/rpc/implementation.ts";
 import { chargeService, planService } from "./catalogue.ts";
 import { customerService } from "./customers/index.ts";
+import type { Deps } from "./deps.ts";
 import { creditNoteService, invoiceService } from "./documents.ts";
 import { organisationService } from "./organisation.ts";
-import type { ServiceParts } from "./parts.ts";
 import { subscriptionService } from "./subscriptions/index.ts";
 import { usageService } from "./usage.ts";
 
 /** Returns the bindings, in the order of the specification's summary. */
-export function services(parts: ServiceParts): readonly ServiceBinding[] {
+export function services(deps: Deps): readonly ServiceBinding[] {
   return [
-    bind(OrganisationService, organisationService(parts)),
-    bind(CustomerService, customerService(parts)),
-    bind(PlanService, planService(parts)),
-    bind(ChargeService, chargeService(parts)),
-    bind(SubscriptionService, subscriptionService(parts)),
-    bind(InvoiceService, invoiceService(parts)),
-    bind(CreditNoteService, creditNoteService(parts)),
-    bind(UsageService, usageService(parts)),
+    bind(OrganisationService, organisationService(deps)),
+    bind(CustomerService, customerService(deps)),
+    bind(PlanService, planService(deps)),
+    bind(ChargeService, chargeService(deps)),
+    bind(SubscriptionService, subscriptionService(deps)),
+    bind(InvoiceService, invoiceService(deps)),
+    bind(CreditNoteService, creditNoteService(deps)),
+    bind(UsageService, usageService(deps)),
   ];
 }

@@ -10,21 +10,21 @@ import { isDatabaseUnreachable } from "../store/access/api-keys.ts";
  * The pause before the next attempt. A database fail-over takes seconds, and many callers repeat at
  * once.
  */
-const lookAgainMs = 250;
+const retryMs = 250;
 
 /**
- * Runs a write, and repeats it until `untilMs` (epoch) if the connection to the database is lost.
+ * Runs a write, and repeats it until `deadline` if the connection to the database is lost.
  * The write finds what an earlier run has done by ids that are the same in each run, and does the
  * rest. Refuses `temporarily_unavailable` if the outcome is unknown by then (REQUEST-14).
  */
-export async function untilKnown<T>(untilMs: number, write: () => Promise<T>): Promise<T> {
+export async function untilKnown<T>(deadline: Date, write: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await write();
     } catch (error) {
       if (!isDatabaseUnreachable(error)) throw error;
-      if (Date.now() + lookAgainMs >= untilMs) throw unknownOutcome(error);
-      await wait(lookAgainMs);
+      if (Date.now() + retryMs >= deadline.getTime()) throw unknownOutcome(error);
+      await wait(retryMs);
     }
   }
 }

@@ -3,13 +3,15 @@
  * accident. Amounts get four places here (OBJECT-2).
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { allocationStatus, type CreditNote } from "../domain/billing/credit-note.ts";
-import type { Invoice, InvoiceLine } from "../domain/billing/invoice.ts";
+import { allocationStatus } from "../domain/billing/allocation-status.ts";
+import { renewalValue } from "../domain/billing/renewal-value.ts";
 import { type Charge, type Plan, type Tier, tierBounds } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
+import type { CreditNote } from "../domain/model/credit-note.ts";
+import type { Invoice, InvoiceLine } from "../domain/model/invoice.ts";
+import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
+import type { Subscription } from "../domain/model/subscription.ts";
 import { type Decimal, formatDecimal } from "../domain/money/decimal.ts";
-import type { OrganisationSettings } from "../domain/subscriptions/organisation-settings.ts";
-import { renewalValue, type Subscription } from "../domain/subscriptions/subscription.ts";
 import type { ChargeSchema, PlanSchema, TierSchema } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import type { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
 import type { CustomerSchema } from "../gen/proto/billing/v1/customers_pb.ts";

@@ -1,8 +1,9 @@
 /** The two reads that every resource has, list and retrieve, written once. */
 import { Refusal, type RefusalCode } from "../domain/refusal.ts";
 import type { PageRequest } from "../store/database/page.ts";
-import type { Collection, Scope, Store } from "../store/tenant.ts";
+import type { Collection, Tenant } from "../store/tenant.ts";
 import type { Call } from "../transport/rpc/caller.ts";
+import type { Deps } from "./deps.ts";
 
 /** The default page size (OBJECT-3). */
 const defaultLimit = 25;
@@ -23,14 +24,13 @@ function pageOf(request: PagedRequest): PageRequest {
  * presents each object. Refuses `invalid_parameter` (OBJECT-3, OBJECT-4).
  */
 export function listMethod<Request extends PagedRequest, T, Filters, Message>(
-  store: Store,
-  collection: (scope: Scope) => Collection<T, Filters>,
+  deps: Pick<Deps, "tenant">,
+  collection: (tenant: Tenant) => Collection<T, Filters>,
   filtersOf: (request: Request) => Filters,
   present: (object: T) => Message,
 ): (request: Request, call: Call) => Promise<{ data: Message[]; hasMore: boolean }> {
   return async (request, call) => {
-    const scope = store.organisation(call.caller.organisationId);
-    const page = await collection(scope).list(filtersOf(request), pageOf(request));
+    const page = await collection(deps.tenant(call)).list(filtersOf(request), pageOf(request));
     return { data: page.data.map(present), hasMore: page.hasMore };
   };
 }
@@ -40,13 +40,13 @@ export function listMethod<Request extends PagedRequest, T, Filters, Message>(
  * (REQUEST-12).
  */
 export function getObject<T, Filters>(
-  store: Store,
-  collection: (scope: Scope) => Collection<T, Filters>,
+  deps: Pick<Deps, "tenant">,
+  collection: (tenant: Tenant) => Collection<T, Filters>,
   code: RefusalCode & `${string}_not_found`,
 ): (id: string, call: Call) => Promise<T> {
   const kind = code.slice(0, -"_not_found".length).replaceAll("_", " ");
   return async (id, call) => {
-    const object = await collection(store.organisation(call.caller.organisationId)).get(id);
+    const object = await collection(deps.tenant(call)).get(id);
     if (object === null) throw new Refusal(code, `There is no ${kind} with this id.`);
     return object;
   };

@@ -13,24 +13,23 @@ import {
   type UsageService,
 } from "../gen/proto/billing/v1/usage_pb.ts";
 import type { Implementation, MethodImplementation } from "../transport/rpc/implementation.ts";
+import type { Deps } from "./deps.ts";
 import { untilKnown } from "./lost-answers.ts";
-import type { ServiceParts } from "./parts.ts";
-import { answerBudgetMs } from "./settlement.ts";
 
 type Method = MethodImplementation<typeof UsageService.method.reportUsage>;
 
 /** Returns the implementation of the usage service. */
-export function usageService(parts: ServiceParts): Implementation<typeof UsageService> {
-  return { reportUsage: reportUsage(parts) };
+export function usageService(deps: Deps): Implementation<typeof UsageService> {
+  return { reportUsage: reportUsage(deps) };
 }
 
-function reportUsage({ store }: ServiceParts): Method {
-  return async ({ events }, { caller }) => {
-    const untilMs = Date.now() + answerBudgetMs;
-    const { usage } = store.organisation(caller.organisationId);
+function reportUsage(deps: Deps): Method {
+  return async ({ events }, call) => {
+    const { usage } = deps.tenant(call);
+    const { deadline } = deps.posting(call);
     // If the first answer was lost, the events that it stored are found and reported as duplicates.
-    const verdicts = await untilKnown(untilMs, () =>
-      usage.report(events.map(readEvent), caller.now),
+    const verdicts = await untilKnown(deadline, () =>
+      usage.report(events.map(readEvent), call.caller.now),
     );
     crashPoint("usage_stored");
     const count = (status: UsageVerdict["status"]) =>

@@ -3,18 +3,15 @@
  * and every statement names it. ACCESS-8.
  */
 
-import type { CreditNote } from "../domain/billing/credit-note.ts";
-import type { Invoice } from "../domain/billing/invoice.ts";
 import type { Charge, Plan } from "../domain/catalogue/plan.ts";
 import type { Customer } from "../domain/customers/customer.ts";
-import type { BillingState } from "../domain/subscriptions/billing-state.ts";
-import type { UnitsDecision } from "../domain/subscriptions/change-units.ts";
-import type { EndDecision, EndFacts } from "../domain/subscriptions/end.ts";
-import type { OrganisationSettings } from "../domain/subscriptions/organisation-settings.ts";
-import type { Restoration, RestorationFacts } from "../domain/subscriptions/restore.ts";
+import type { BillingState } from "../domain/model/billing-state.ts";
+import type { CreditNote } from "../domain/model/credit-note.ts";
+import type { Invoice } from "../domain/model/invoice.ts";
+import type { OrganisationSettings } from "../domain/model/organisation-settings.ts";
 import type { ReportedUsage, UsageVerdict } from "../domain/usage/ingest.ts";
 import { getOrganisation } from "./access/organisation-settings.ts";
-import { findUnsent } from "./billing/billing-state.ts";
+import { onCurrentSubscription } from "./billing/current-subscription.ts";
 import {
   type CatalogueFilters,
   catalogueFilters,
@@ -36,40 +33,25 @@ import { getOne, type Listing, listPage, type Page, type PageRequest } from "./d
 import type { AnyRow, Pool } from "./database/pool.ts";
 import { creditNoteListing } from "./documents/credit-notes.ts";
 import { type DocumentFilters, documentFilters, invoiceListing } from "./documents/invoices.ts";
+import { findFirstInvoice, findUnsent, type InvoiceIds } from "./documents/unsent-invoices.ts";
 import { abandonContact } from "./ledger-jobs/jobs.ts";
-import {
-  type AppliedUnitsChange,
-  applyUnitsChange,
-  getUnitsChange,
-  type UnitsChangeOrder,
-  type UnitsChangeOutcome,
-} from "./subscriptions/change-units.ts";
 import {
   type CreationQuery,
   type CreationSave,
   type CreationToSave,
-  type InvoiceIds,
   type LoadedCreation,
   loadCreation,
   saveCreation,
 } from "./subscriptions/create.ts";
-import {
-  createTermination,
-  reportTermination,
-  type TerminationOutcome,
-  type TerminationRequest,
-} from "./subscriptions/end.ts";
-import {
-  createRestoration,
-  type RestorationOutcome,
-  type RestorationRequest,
-} from "./subscriptions/restore.ts";
 import {
   type PlannedSubscription,
   type SubscriptionFilters,
   subscriptionFilters,
   subscriptionListing,
 } from "./subscriptions/subscriptions.ts";
+import { markReported } from "./subscriptions/terminations.ts";
+import { getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
+import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
 import { createStoreUsage, type StoreUsage } from "./usage/ingest.ts";
 
 /**
@@ -81,8 +63,14 @@ export interface Collection<T, Filters> {
   get(id: string): Promise<T | null>;
 }
 
+/** Options of the work on a subscription. */
+export interface WorkOptions {
+  /** The work may end the subscription at once, so all its usage is loaded and locked. */
+  readonly closing?: boolean;
+}
+
 /** Everything that a service may do with one tenant's data. */
-export interface Scope {
+export interface Tenant {
   readonly organisationId: string;
   settings(): Promise<OrganisationSettings>;
   readonly customers: Collection<Customer, CustomerFilters> & {
@@ -96,32 +84,23 @@ export interface Scope {
   readonly subscriptions: Collection<PlannedSubscription, SubscriptionFilters> & {
     loadCreation(query: CreationQuery): Promise<LoadedCreation>;
     saveCreation(creation: CreationToSave): Promise<CreationSave>;
-    /**
-     * Bills what is due, then makes the change that `decide` returns, all under the lock of the
-     * subscription. STATE-2.
-     */
-    changeUnits(
-      change: UnitsChangeOrder,
-      decide: (state: BillingState) => UnitsDecision,
-    ): Promise<UnitsChangeOutcome>;
-    getUnitsChange(id: string): Promise<AppliedUnitsChange>;
-    /**
-     * Bills what is due, then ends the subscription as `decide` returns. If invoices must be
-     * removed first, only starts the end. END-3, END-4.
-     */
-    end(
-      ending: TerminationRequest,
-      decide: (facts: EndFacts) => EndDecision,
-    ): Promise<TerminationOutcome>;
-    /** Records that a caller was notified that the ledger refused this end. */
-    reportTermination(terminationId: string): Promise<void>;
-    /** Bills what is due, then restores the subscription as `decide` returns. RESTORE-1. */
-    restore(
-      restoration: RestorationRequest,
-      decide: (facts: RestorationFacts) => Restoration,
-    ): Promise<RestorationOutcome>;
     /** Returns the jobs that still have to post the subscription's first or renewal invoices. */
     findUnsent(id: string): Promise<readonly string[]>;
+  };
+  /**
+   * Locks the subscription, bills what is due in transactions of its own until nothing is due, and
+   * then runs `work` in one more. A refusal of `work` rolls back only what `work` wrote. Refuses
+   * `subscription_not_found` (STATE-2).
+   */
+  onCurrentSubscription<T>(
+    id: string,
+    work: (tx: TenantTransaction, subscription: BillingState) => Promise<T>,
+    options?: WorkOptions,
+  ): Promise<T>;
+  readonly unitChanges: { get(id: string): Promise<UnitChange> };
+  readonly terminations: {
+    /** Records that a caller was notified that the ledger refused this end. */
+    markReported(id: string): Promise<void>;
   };
   readonly invoices: Collection<Invoice, DocumentFilters> & {
     /** Returns the first invoice of a creation and the job that posts it. Null in Setup Mode. */
@@ -134,18 +113,39 @@ export interface Scope {
   };
 }
 
-/** Opens the data of a tenant. */
+/** Opens the data of a tenant. `now` is the organisation's now when the request came. */
 export interface Store {
-  organisation(organisationId: string): Scope;
+  tenant(organisationId: string, now: Date): Tenant;
 }
 
-/** Creates the store over a pool. */
-export function createStore(pool: Pool): Store {
+/**
+ * Creates the store over a pool. `onIssued` is called after each commit of documents that were due:
+ * they must be posted.
+ */
+export function createStore(
+  pool: Pool,
+  onIssued: (organisationId: string) => void = () => undefined,
+): Store {
   const storeUsage = createStoreUsage(pool);
-  return { organisation: (organisationId) => openScope(pool, storeUsage, organisationId) };
+  return {
+    tenant: (organisationId, now) => ({
+      ...openTenant(pool, storeUsage, organisationId),
+      onCurrentSubscription: (id, work, { closing = false } = {}) =>
+        onCurrentSubscription(
+          pool,
+          organisationId,
+          { id, now, closing, onIssued: () => onIssued(organisationId) },
+          (tx, state) => work(tenantTransaction(tx), state),
+        ),
+    }),
+  };
 }
 
-function openScope(pool: Pool, storeUsage: StoreUsage, organisationId: string): Scope {
+function openTenant(
+  pool: Pool,
+  storeUsage: StoreUsage,
+  organisationId: string,
+): Omit<Tenant, "onCurrentSubscription"> {
   return {
     organisationId,
     settings: () => getOrganisation(pool, organisationId),
@@ -161,17 +161,13 @@ function openScope(pool: Pool, storeUsage: StoreUsage, organisationId: string): 
       ...collect(pool, organisationId, subscriptionListing, subscriptionFilters),
       loadCreation: (query) => loadCreation(pool, organisationId, query),
       saveCreation: (creation) => saveCreation(pool, organisationId, creation),
-      changeUnits: (change, decide) => applyUnitsChange(pool, organisationId, change, decide),
-      getUnitsChange: (id) => getUnitsChange(pool, organisationId, id),
-      end: (ending, decide) => createTermination(pool, organisationId, ending, decide),
-      reportTermination: (terminationId) => reportTermination(pool, organisationId, terminationId),
-      restore: (restoration, decide) =>
-        createRestoration(pool, organisationId, restoration, decide),
       findUnsent: (id) => findUnsent(pool, organisationId, id),
     },
+    unitChanges: { get: (id) => getUnitChange(pool, organisationId, id) },
+    terminations: { markReported: (id) => markReported(pool, organisationId, id) },
     invoices: {
       ...collect(pool, organisationId, invoiceListing, documentFilters),
-      findFirst: (subscriptionId) => findFirst(pool, organisationId, subscriptionId),
+      findFirst: (subscriptionId) => findFirstInvoice(pool, organisationId, subscriptionId),
     },
     creditNotes: collect(pool, organisationId, creditNoteListing, documentFilters),
     usage: { report: (reported, now) => storeUsage(organisationId, reported, now) },
@@ -189,20 +185,4 @@ function collect<Row extends AnyRow, T, Filters>(
     // An id that is no UUID identifies no object. REQUEST-12.
     get: async (id) => (isId(id) ? getOne(pool, organisationId, listing, id) : null),
   };
-}
-
-async function findFirst(
-  pool: Pool,
-  organisationId: string,
-  subscriptionId: string,
-): Promise<InvoiceIds | null> {
-  const { rows } = await pool.query<{ invoice_id: string; job_id: string }>({
-    name: "find_first_invoice",
-    text: `SELECT o.invoice_id, o.id AS job_id
-      FROM invoices i JOIN ledger_jobs o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
-      WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'first' ORDER BY i.seq, o.seq DESC LIMIT 1`,
-    values: [organisationId, subscriptionId],
-  });
-  const row = rows[0];
-  return row === undefined ? null : { invoiceId: row.invoice_id, jobId: row.job_id };
 }

@@ -3,7 +3,7 @@
  * performed in order, each at its own time, and every date follows the clock. CLOCK-1.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { changeSubscription } from "../../src/store/billing/locked-subscription.ts";
+import { createStore } from "../../src/store/tenant.ts";
 import { askWith } from "../admin/services/request.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
@@ -164,14 +164,10 @@ describe.concurrent("a test clock", () => {
   test("decides a request during an advance by what it shows, even an earlier one", async () => {
     const own = await world.sandbox();
     const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-    const asked = {
-      subscriptionId: id,
-      now: new Date("2026-04-01T12:00:00Z"),
-      onIssued: () => undefined,
-    };
     await world.advanced(own, { to: "2026-06-10" });
-    const today = () =>
-      changeSubscription(system.pool, own.organisationId, asked, async (_, state) => state.today);
+    const before = new Date("2026-04-01T12:00:00Z");
+    const tenant = createStore(system.pool).tenant(own.organisationId, before);
+    const today = () => tenant.onCurrentSubscription(id, async (_, state) => state.today);
     expect(await today()).toBe("2026-06-10");
     expect(await world.ended(own, id, { when: "now" })).toMatchObject({
       status: "ended",

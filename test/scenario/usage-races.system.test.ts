@@ -126,8 +126,8 @@ async function report(
   }: { readonly client: number; readonly batches: number; readonly ring: number },
   told: Told,
 ): Promise<void> {
-  const { usage } = createStore(pool).organisation(id);
   const now = new Date("2026-05-10T12:00:00Z");
+  const { usage } = createStore(pool).tenant(id, now);
   for (let batch = 0; batch < batches; batch += 1) {
     const serials = serialsOf(client, batch, ring, storeBatchSize);
     const reported = serials.map((serial): ReportedUsage => {

@@ -2,6 +2,7 @@
  * Drafts invoices and credit notes: their lines, amounts, accounts and dates. Nothing here decides
  * whether to issue one.
  */
+
 import { addDays, type CivilDate, laterDate } from "../calendar/civil-date.ts";
 import type { Period } from "../calendar/period.ts";
 import type { Charge, Plan } from "../catalogue/plan.ts";
@@ -12,12 +13,18 @@ import {
   type PricedPlan,
   type PriceTerms,
 } from "../catalogue/pricing/index.ts";
+import type { ProratedCharge } from "../model/billing-state.ts";
+import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
+import type {
+  InvoiceDraft,
+  InvoiceLineDraft,
+  InvoicePeriod,
+  InvoiceType,
+} from "../model/invoice.ts";
+import type { OrganisationSettings } from "../model/organisation-settings.ts";
 import { roundToMinorUnit } from "../money/currency.ts";
 import { type Decimal, decimalOf, multiply, sum } from "../money/decimal.ts";
-import type { OrganisationSettings } from "../subscriptions/organisation-settings.ts";
-import type { CreditNoteDraft, CreditNoteLineDraft } from "./credit-note.ts";
-import type { InvoiceDraft, InvoiceLineDraft, InvoicePeriod, InvoiceType } from "./invoice.ts";
-import { describeProration, type Proration, type ProrationParts } from "./proration.ts";
+import { describeProration, type Proration } from "./proration.ts";
 
 /** The organisation's defaults for lines and invoices. */
 export type InvoiceDefaults = Pick<OrganisationSettings, "dueDays" | "revenueAccount" | "taxType">;
@@ -87,16 +94,6 @@ export function chargeLine(
     meterId: null,
     ...accountOf(charge, defaults),
   };
-}
-
-/**
- * A prorated charge as it is printed and deferred: everything except the account it is booked to.
- */
-export interface ProratedCharge extends ProrationParts {
-  readonly name: string;
-  readonly description: string;
-  readonly amount: Decimal;
-  readonly period: InvoicePeriod;
 }
 
 /** Describes a proration as a charge for the last days of its period (OBJECT-10). */
@@ -207,3 +204,5 @@ export function accountOf(
     taxType: item.taxType ?? defaults.taxType,
   };
 }
+
+export type { ProratedCharge } from "../model/billing-state.ts";

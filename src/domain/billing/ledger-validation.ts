@@ -3,8 +3,9 @@
  * A rejection here is the one that the ledger would give, without a call. What is unknown is left
  * to the ledger.
  */
+
+import type { FirstInvoiceStatus } from "../model/organisation-settings.ts";
 import { equals, formatDecimal, parseDecimal, sum } from "../money/decimal.ts";
-import type { FirstInvoiceStatus } from "../subscriptions/organisation-settings.ts";
 
 /** The kinds of reference data that are cached. */
 export type ReferenceDataKind = "organisation" | "accounts" | "tax_rates" | "currencies";

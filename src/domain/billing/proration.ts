@@ -2,11 +2,13 @@
  * Computes what a change of units inside a period costs: the difference in value for the remaining
  * days (UNITS-1).
  */
+
 import { strict as assert } from "node:assert";
 import { type CivilDate, compareDates, daysBetween } from "../calendar/civil-date.ts";
 import { daysInPeriod, type Period } from "../calendar/period.ts";
 import type { Plan } from "../catalogue/plan.ts";
 import { type PricedPlan, type PriceTerms, planValue } from "../catalogue/pricing/index.ts";
+import type { ProrationParts } from "../model/invoice.ts";
 import { minorUnitDigits } from "../money/currency.ts";
 import {
   type Decimal,
@@ -17,14 +19,6 @@ import {
   roundQuotient,
   subtract,
 } from "../money/decimal.ts";
-
-/** The figures of a proration as a line shows them. Days are whole and half-open (OBJECT-10). */
-export interface ProrationParts {
-  readonly fromUnits: number;
-  readonly toUnits: number;
-  readonly daysRemaining: number;
-  readonly daysInPeriod: number;
-}
 
 /**
  * A prorated amount, rounded once to the minor unit. Above 0 is a charge, below 0 a credit, 0
@@ -109,3 +103,5 @@ export function shareOfDays(
     "half_away_from_zero",
   );
 }
+
+export type { ProrationParts } from "../model/invoice.ts";

@@ -3,20 +3,12 @@
  * finally if no other bill follows (USAGE-9).
  */
 import { strict as assert } from "node:assert";
+import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
+import type { CreditNoteDraft } from "../model/credit-note.ts";
+import type { InvoiceAmendment, InvoiceDraft } from "../model/invoice.ts";
+import type { BilledUsage, OpenUsage, UsageBills } from "../model/usage.ts";
 import { equals } from "../money/decimal.ts";
-import type { BillingState, IssuedInvoice } from "../subscriptions/billing-state.ts";
-import type { InvoiceAmendment } from "../subscriptions/change-units.ts";
-import {
-  type BilledUsage,
-  chargeUsage,
-  type OpenUsage,
-  type UsageBills,
-  type UsageCharges,
-  type UsageFacts,
-  usageInvoice,
-} from "../usage/rating.ts";
-import type { CreditNoteDraft } from "./credit-note.ts";
-import type { InvoiceDraft } from "./invoice.ts";
+import { chargeUsage, type UsageCharges, type UsageFacts, usageInvoice } from "./usage-charges.ts";
 
 /** An invoice to issue, with the deferred charges and the usage that it bills. */
 export interface DueInvoice {

@@ -6,17 +6,12 @@
 import { addDays, type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
-import {
-  type BillingState,
-  type DeferredLine,
-  issuedAhead,
-  type PeriodState,
-} from "../subscriptions/billing-state.ts";
-import type { OrganisationSettings } from "../subscriptions/organisation-settings.ts";
-import { type Renewing, type Subscription, willRenew } from "../subscriptions/subscription.ts";
-import type { UsageCharges, UsageFacts } from "../usage/rating.ts";
-import type { InvoiceLineDraft } from "./invoice.ts";
+import type { BillingState, DeferredLine, PeriodState } from "../model/billing-state.ts";
+import type { InvoiceLineDraft } from "../model/invoice.ts";
+import type { OrganisationSettings } from "../model/organisation-settings.ts";
+import type { Renewing, Subscription } from "../model/subscription.ts";
 import { draftInvoice, planLine, prorationLine } from "./invoice-lines.ts";
+import { issuedAhead } from "./issued-invoices.ts";
 import {
   beginUsage,
   billApart,
@@ -29,6 +24,8 @@ import {
   joinRenewal,
   type UsageWalk,
 } from "./renewal-usage.ts";
+import { willRenew } from "./renewal-value.ts";
+import type { UsageCharges, UsageFacts } from "./usage-charges.ts";
 
 /**
  * The changes to write: the subscription, its current period's index and next due date, new or

@@ -4,8 +4,6 @@
  * (UNITS-8, UNITS-9).
  */
 import { strict as assert } from "node:assert";
-import type { CreditNoteDraft } from "../billing/credit-note.ts";
-import type { InvoiceDraft } from "../billing/invoice.ts";
 import {
   creditLine,
   draftCreditNote,
@@ -13,11 +11,13 @@ import {
   proratedCharge,
   prorationLine,
 } from "../billing/invoice-lines.ts";
-import { type Proration, type ProrationParts, prorate } from "../billing/proration.ts";
+import { type Proration, prorate } from "../billing/proration.ts";
 import { addDays } from "../calendar/civil-date.ts";
 import { daysInPeriod, type Period, periodAt } from "../calendar/period.ts";
+import type { BillingState, PeriodState } from "../model/billing-state.ts";
+import type { CreditNoteDraft } from "../model/credit-note.ts";
+import type { InvoiceDraft, ProrationParts } from "../model/invoice.ts";
 import { add, type Decimal, isNegative, isZero, negate, ZERO } from "../money/decimal.ts";
-import type { BillingState, PeriodState } from "./billing-state.ts";
 
 /**
  * The step from one number of units to another that a charge billed, with the days it was billed

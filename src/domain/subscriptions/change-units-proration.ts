@@ -3,10 +3,11 @@
  * to be allowed (UNITS-1, UNITS-4, UNITS-5).
  */
 import { strict as assert } from "node:assert";
+import { issuedAhead } from "../billing/issued-invoices.ts";
 import { type Proration, prorate } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
+import type { IssuedInvoice, PeriodState } from "../model/billing-state.ts";
 import { compare, type Decimal, isNegative, ZERO } from "../money/decimal.ts";
-import { type IssuedInvoice, issuedAhead, type PeriodState } from "./billing-state.ts";
 import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
 
 /** A change measured against what was billed. */

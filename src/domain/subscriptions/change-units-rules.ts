@@ -1,14 +1,16 @@
 /** The refusals of a change of units, one function for each group, in the order of UNITS-11. */
 
 import { accountOf } from "../billing/invoice-lines.ts";
+import { notAmendable } from "../billing/issued-invoices.ts";
+import { willRenew } from "../billing/renewal-value.ts";
 import { compareDates } from "../calendar/civil-date.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
+import type { IssuedInvoice } from "../model/billing-state.ts";
 import { compare, formatDecimal, isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
-import { checkNothingRuns, type IssuedInvoice, notAmendable } from "./billing-state.ts";
+import { checkNothingRuns } from "./billing-state.ts";
 import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
 import type { MeasuredChange } from "./change-units-proration.ts";
-import { willRenew } from "./subscription.ts";
 
 /**
  * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription runs),

@@ -2,22 +2,27 @@
  * Change units: decides the new total and every document that bills it. An amount is issued now,
  * added to a draft, deferred to the renewal, amended into an invoice, or credited.
  */
+
 import { strict as assert } from "node:assert";
-import type { CreditNoteDraft, CreditNoteLineDraft } from "../billing/credit-note.ts";
-import type { InvoiceDraft, InvoiceLineDraft } from "../billing/invoice.ts";
 import {
   creditLine,
   draftCreditNote,
   draftInvoice,
-  type ProratedCharge,
   planLine,
   proratedCharge,
   prorationLine,
 } from "../billing/invoice-lines.ts";
 import type { Proration } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
+import type {
+  BillingState,
+  IssuedInvoice,
+  PeriodState,
+  ProratedCharge,
+} from "../model/billing-state.ts";
+import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
+import type { InvoiceAmendment, InvoiceDraft, InvoiceLineDraft } from "../model/invoice.ts";
 import { isNegative, isZero, negate } from "../money/decimal.ts";
-import type { BillingState, IssuedInvoice, PeriodState } from "./billing-state.ts";
 import {
   isAbove,
   type MeasuredChange,
@@ -55,18 +60,6 @@ export interface UnitsChangeRequest {
 
 /** The facts of a change. What is due for the subscription today was performed before (STATE-2). */
 export type UnitsChangeFacts = BillingState;
-
-/**
- * A change of an existing invoice. `planLine` replaces its plan line, `added` lines are appended.
- * `onlyDraft`: if the invoice has left `draft` in the ledger meanwhile, the added lines are billed
- * on their own invoice instead.
- */
-export interface InvoiceAmendment {
-  readonly invoiceId: string;
-  readonly planLine: InvoiceLineDraft | null;
-  readonly added: readonly InvoiceLineDraft[];
-  readonly onlyDraft: boolean;
-}
 
 /** Everything that a change writes, without ids and numbers. A null document is not touched. */
 export interface UnitsDecision {
@@ -296,3 +289,5 @@ function credit(
   );
   return lines.length === 0 ? null : draftCreditNote(subscription, lines, today);
 }
+
+export type { InvoiceAmendment } from "../model/invoice.ts";

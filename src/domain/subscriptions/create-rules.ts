@@ -10,10 +10,10 @@ import { type Anchor, type Interval, liesOnBillingDay, periodAt } from "../calen
 import type { Charge, Plan } from "../catalogue/plan.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
+import type { OrganisationSettings } from "../model/organisation-settings.ts";
 import { compare, formatDecimal, ZERO } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import type { ChargeRequest, CreationFacts, CreationRequest } from "./create.ts";
-import type { OrganisationSettings } from "./organisation-settings.ts";
 
 /** A requested charge, found in the catalogue. */
 export interface RequestedCharge extends ChargeRequest {

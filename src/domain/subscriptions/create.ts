@@ -3,14 +3,17 @@
  * subscription, its periods and its invoices.
  */
 
-import type { InvoiceDraft } from "../billing/invoice.ts";
 import { chargeLine, draftInvoice, planLine } from "../billing/invoice-lines.ts";
 import { nextDueDate } from "../billing/renewal.ts";
+import { willRenew } from "../billing/renewal-value.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
 import type { Charge, Plan } from "../catalogue/plan.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
+import type { InvoiceDraft } from "../model/invoice.ts";
+import type { OrganisationSettings } from "../model/organisation-settings.ts";
+import type { Subscription } from "../model/subscription.ts";
 import { type Decimal, ZERO } from "../money/decimal.ts";
 import {
   checkCatalogue,
@@ -20,8 +23,6 @@ import {
   decideStart,
   decideUnits,
 } from "./create-rules.ts";
-import type { OrganisationSettings } from "./organisation-settings.ts";
-import { type Subscription, willRenew } from "./subscription.ts";
 
 /**
  * A requested one-off charge. `quantity` is 1 to 999; `price` is null for the charge's own

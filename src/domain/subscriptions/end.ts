@@ -3,7 +3,7 @@
  * in order. Also decides what is written once all are removed.
  */
 
-import { isUnsent } from "../billing/invoice.ts";
+import { hasMoney, issuedAhead, isUnsent } from "../billing/issued-invoices.ts";
 import { deferredInvoice, nextDueDate } from "../billing/renewal.ts";
 import {
   beginUsage,
@@ -14,23 +14,18 @@ import {
   type DueInvoice,
   usageUntil,
 } from "../billing/renewal-usage.ts";
+import { chargeUsage, type UsageCharges } from "../billing/usage-charges.ts";
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
+import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
+import type { Subscription } from "../model/subscription.ts";
 import { Refusal } from "../refusal.ts";
-import { chargeUsage, type UsageCharges } from "../usage/rating.ts";
-import {
-  type BillingState,
-  checkNothingRuns,
-  hasMoney,
-  type IssuedInvoice,
-  issuedAhead,
-} from "./billing-state.ts";
+import { checkNothingRuns } from "./billing-state.ts";
 import {
   decideReversal,
   isReversible,
   type NextPeriodLines,
   noNextPeriodLines,
 } from "./reversal.ts";
-import type { Subscription } from "./subscription.ts";
 
 /** When a subscription ends (END-1). */
 export type EndWhen = "period_end" | "now";

@@ -3,24 +3,21 @@
  * invoices that its end removed are reissued.
  */
 import { strict as assert } from "node:assert";
-import type { CreditNoteDraft } from "../billing/credit-note.ts";
-import type { Invoice, InvoiceLineDraft } from "../billing/invoice.ts";
 import { draftInvoice, planLine, prorationLine } from "../billing/invoice-lines.ts";
+import { issuedAhead } from "../billing/issued-invoices.ts";
 import { decideDue, nextDueDate } from "../billing/renewal.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { Customer } from "../customers/customer.ts";
+import type { BillingState, PeriodState } from "../model/billing-state.ts";
+import type { CreditNoteDraft } from "../model/credit-note.ts";
+import type { Invoice, InvoiceLineDraft } from "../model/invoice.ts";
+import type { Subscription } from "../model/subscription.ts";
 import { Refusal } from "../refusal.ts";
-import {
-  type BillingState,
-  checkNothingRuns,
-  issuedAhead,
-  type PeriodState,
-} from "./billing-state.ts";
+import { checkNothingRuns } from "./billing-state.ts";
 import { decideEndDate } from "./create-rules.ts";
 import { decideReversal, type NextPeriodLines, noNextPeriodLines } from "./reversal.ts";
-import type { Subscription } from "./subscription.ts";
 
 /**
  * An invoice that an end removed, with its lines. `billsDeferred`: it still counts as the bill of

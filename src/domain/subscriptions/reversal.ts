@@ -4,11 +4,12 @@
  * (END-7).
  */
 import { strict as assert } from "node:assert";
-import type { CreditNoteDraft, CreditNoteLineDraft } from "../billing/credit-note.ts";
-import type { InvoiceLineDraft } from "../billing/invoice.ts";
 import { accountOf, draftCreditNote, draftInvoice } from "../billing/invoice-lines.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
 import { daysInPeriod } from "../calendar/period.ts";
+import type { BillingState } from "../model/billing-state.ts";
+import type { CreditNoteDraft, CreditNoteLineDraft } from "../model/credit-note.ts";
+import type { InvoiceLineDraft } from "../model/invoice.ts";
 import {
   add,
   compare,
@@ -22,7 +23,6 @@ import {
   sum,
   ZERO,
 } from "../money/decimal.ts";
-import type { BillingState } from "./billing-state.ts";
 
 /**
  * A line of the next period. `amount` is as billed, below zero on a credit note. `invoiceId` is

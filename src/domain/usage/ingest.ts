@@ -5,7 +5,7 @@
 import { strict as assert } from "node:assert";
 import { addDays, type CivilDate, todayIn } from "../calendar/civil-date.ts";
 import type { Meter } from "../catalogue/meter.ts";
-import type { SubscriptionStatus } from "../subscriptions/subscription.ts";
+import type { SubscriptionStatus } from "../model/subscription.ts";
 import { formatInstant, type Instant, type Quantity } from "./parse.ts";
 import { dayStart, type PeriodTerms, periodOf } from "./period.ts";
 

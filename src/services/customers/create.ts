@@ -1,31 +1,33 @@
 /**
- * Create customer: writes a row that is not visible yet, and a job that creates or imports the
+ * Create customer: saves a row that is not visible yet, and a job that creates or imports the
  * ledger's contact. The customer is visible once the ledger has accepted it. After a refusal
  * nothing remains (CUSTOMER-3).
  */
 import { strict as assert } from "node:assert";
-import { createHash } from "node:crypto";
-import { toBinary } from "@bufbuild/protobuf";
 import { crashPoint } from "../../crash-points.ts";
 import {
   type CustomerCreationRequest,
   decideCustomer,
 } from "../../domain/customers/create-customer.ts";
+import type { Customer } from "../../domain/customers/customer.ts";
 import { Refusal } from "../../domain/refusal.ts";
 import {
   type CreateCustomerRequest,
   CreateCustomerRequestSchema,
   type CustomerService,
 } from "../../gen/proto/billing/v1/customers_pb.ts";
-import { derivedId, newId } from "../../store/database/ids.ts";
 import type { JobOutcome } from "../../store/ledger-jobs/job-notifications.ts";
-import type { Scope } from "../../store/tenant.ts";
-import type { Call } from "../../transport/rpc/caller.ts";
+import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
+import type { Deps } from "../deps.ts";
 import { untilKnown } from "../lost-answers.ts";
-import type { ServiceParts } from "../parts.ts";
 import { presentCustomer } from "../present.ts";
-import { answerBudgetMs, awaitPosting } from "../settlement.ts";
+import {
+  hashRequest,
+  identify,
+  type RequestIdentity,
+  requireSameRequest,
+} from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof CustomerService.method.createCustomer>;
 
@@ -35,56 +37,47 @@ type Method = MethodImplementation<typeof CustomerService.method.createCustomer>
  * decide in time. Refuses `idempotency_conflict` for a key reused after its 24 hours for another
  * customer (CUSTOMER-4, IDEMPOTENCY-7).
  */
-export function createCustomer({ store, settlement }: ServiceParts): Method {
+export function createCustomer(deps: Deps): Method {
   return async (request, call) => {
-    const untilMs = Date.now() + answerBudgetMs;
-    const scope = store.organisation(call.caller.organisationId);
-    const id = identityOf(call);
-    return untilKnown(untilMs, async () => {
-      const jobId = await begin(scope, id, request, call.caller.now, new Date(untilMs));
+    const tenant = deps.tenant(call);
+    const posting = deps.posting(call);
+    // The id is the same in each try and for each repeat, so that it is the same customer.
+    const identity = identify("customer", call, hashRequest(CreateCustomerRequestSchema, request));
+    const { requestId: id } = identity;
+    return untilKnown(posting.deadline, async () => {
+      const customer = decideCustomer(id, read(request), call.caller.now);
+      const jobId = await save(tenant, customer, identity, posting.deadline);
       crashPoint("creation_saved");
       if (jobId !== null) {
-        const watch = settlement.outcomes.watch([jobId]);
-        const [outcome] = await awaitPosting(settlement, scope.organisationId, watch, untilMs);
-        await judge(scope, id, jobId, outcome, call.idempotencyKey !== null);
+        const [outcome] = await posting.await([jobId]);
+        await requireAccepted(tenant, { id, jobId }, outcome, call.idempotencyKey !== null);
       }
       crashPoint("creation_posted");
-      const customer = await scope.customers.get(id);
-      assert(customer, "a customer whose contact is there is shown");
-      return { customer: presentCustomer(customer) };
+      const created = await tenant.customers.get(id);
+      assert(created, "a customer whose contact is there is shown");
+      return { customer: presentCustomer(created) };
     });
   };
 }
 
 /**
- * The id is derived from the API key and the Idempotency-Key if there is one, so that a retry is
- * the same customer.
+ * Saves the customer and its job, or finds those of an earlier attempt. Returns the job, or null if
+ * the customer already exists.
  */
-function identityOf({ caller, idempotencyKey }: Call): string {
-  return idempotencyKey === null ? newId() : derivedId("customer", caller.apiKeyId, idempotencyKey);
-}
-
-/**
- * Writes the customer and its job, or finds those of an earlier attempt. Returns null if the
- * customer already exists.
- */
-async function begin(
-  scope: Scope,
-  id: string,
-  request: CreateCustomerRequest,
-  now: Date,
+async function save(
+  tenant: Tenant,
+  customer: Customer,
+  identity: RequestIdentity,
   awaitedUntil: Date,
 ): Promise<string | null> {
-  const requestHash = createHash("sha256")
-    .update(toBinary(CreateCustomerRequestSchema, request))
-    .digest();
-  const customer = decideCustomer(id, read(request), now);
-  const saved = await scope.customers.save({ customer, requestHash, awaitedUntil });
+  const { id } = customer;
+  const { requestHash } = identity;
+  const saved = await tenant.customers.save({ customer, requestHash, awaitedUntil });
   if (saved.kind === "saved") return saved.jobId;
   // An earlier attempt with this identity may hold the code. Both constraints then fail, and
   // PostgreSQL may report either.
-  const made = await scope.customers.findCreation(id);
-  if (made === null) {
+  const earlier = await tenant.customers.findCreation(id);
+  if (earlier === null) {
     if (saved.kind === "code_taken") {
       throw new Refusal("customer_code_taken", "Another customer has this code.", "code");
     }
@@ -95,16 +88,17 @@ async function begin(
       1,
     );
   }
-  if (made.requestHash === null || !made.requestHash.equals(requestHash)) {
-    throw new Refusal("idempotency_conflict", "This Idempotency-Key created another customer.");
-  }
-  return (await scope.customers.get(id)) === null ? made.jobId : null;
+  requireSameRequest(
+    earlier.requestHash,
+    identity,
+    "This Idempotency-Key created another customer.",
+  );
+  return (await tenant.customers.get(id)) === null ? earlier.jobId : null;
 }
 
-async function judge(
-  scope: Scope,
-  id: string,
-  jobId: string,
+async function requireAccepted(
+  tenant: Tenant,
+  { id, jobId }: { readonly id: string; readonly jobId: string },
   outcome: JobOutcome | undefined,
   hasKey: boolean,
 ): Promise<void> {
@@ -112,8 +106,8 @@ async function judge(
   if (outcome?.state === "refused") throw refusalOf(outcome);
   // Undecided: the job is abandoned if nothing was sent. Otherwise it continues, and a retry with
   // the key finds it.
-  const isGivenUp = await scope.customers.abandon(jobId);
-  if (!isGivenUp && (await scope.customers.get(id)) !== null) return;
+  const isGivenUp = await tenant.customers.abandon(jobId);
+  if (!isGivenUp && (await tenant.customers.get(id)) !== null) return;
   throw new Refusal(
     "ledger_unavailable",
     `The ledger did not answer in time: ${adviceOf(isGivenUp, hasKey)}`,

@@ -5,8 +5,8 @@ import type {
 } from "../../gen/proto/billing/v1/customers_pb.ts";
 import type { CustomerFilters } from "../../store/customers/customers.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
+import type { Deps } from "../deps.ts";
 import { customerStatuses, wordOf } from "../enums.ts";
-import type { ServiceParts } from "../parts.ts";
 import { presentCustomer } from "../present.ts";
 import { getObject, listMethod } from "../reading.ts";
 import { createCustomer } from "./create.ts";
@@ -15,13 +15,12 @@ import { createCustomer } from "./create.ts";
  * Returns the implementation of CustomerService. Refuses `customer_not_found`. Creation refuses as
  * `createCustomer` does.
  */
-export function customerService(parts: ServiceParts): Implementation<typeof CustomerService> {
-  const { store } = parts;
-  const get = getObject(store, ({ customers }) => customers, "customer_not_found");
+export function customerService(deps: Deps): Implementation<typeof CustomerService> {
+  const get = getObject(deps, ({ customers }) => customers, "customer_not_found");
   return {
-    listCustomers: listMethod(store, ({ customers }) => customers, filtersOf, presentCustomer),
+    listCustomers: listMethod(deps, ({ customers }) => customers, filtersOf, presentCustomer),
     getCustomer: async ({ id }, call) => ({ customer: presentCustomer(await get(id, call)) }),
-    createCustomer: createCustomer(parts),
+    createCustomer: createCustomer(deps),
   };
 }
 

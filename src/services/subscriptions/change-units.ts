@@ -1,14 +1,11 @@
 /**
- * Change units. One transaction, under the subscription's lock, performs what is due, decides the
- * change, and writes it with its documents. The answer then awaits the ledger, but never depends on
- * it (STATE-2, POSTING-4).
+ * Change units: locks the subscription, bills what is due, decides the change, saves it with its
+ * documents, and awaits the ledger. The answer never depends on the ledger (STATE-2, POSTING-4).
  */
 import { strict as assert } from "node:assert";
-import { createHash } from "node:crypto";
-import { toBinary } from "@bufbuild/protobuf";
 import { crashPoint } from "../../crash-points.ts";
 import { civilDate } from "../../domain/calendar/civil-date.ts";
-import { Refusal, type RefusalCode } from "../../domain/refusal.ts";
+import { Refusal } from "../../domain/refusal.ts";
 import {
   decideUnitsChange,
   type UnitsChangeRequest,
@@ -18,210 +15,95 @@ import {
   ChangeUnitsRequestSchema,
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import { derivedId, isId, newId } from "../../store/database/ids.ts";
-import type {
-  AppliedUnitsChange,
-  UnitsChangeOrder,
-  UnitsChangeOutcome,
-  UnitsJobIds,
-} from "../../store/subscriptions/change-units.ts";
-import type { Scope } from "../../store/tenant.ts";
-import type { Call } from "../../transport/rpc/caller.ts";
+import { newId } from "../../store/database/ids.ts";
+import type { UnitChange } from "../../store/subscriptions/unit-changes.ts";
+import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
+import type { Deps } from "../deps.ts";
 import { changeDocuments, prorationBehaviours, wordOf } from "../enums.ts";
 import { untilKnown } from "../lost-answers.ts";
-import type { ServiceParts } from "../parts.ts";
+import type { Posting } from "../posting.ts";
 import { presentInvoice, presentSubscription } from "../present.ts";
-import { answerBudgetMs, awaitWork } from "../settlement.ts";
+import { hashRequest, identify, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.changeUnits>;
-
-/** The refusals because of an invoice that the change would amend. */
-const amendmentRefusals: readonly RefusalCode[] = [
-  "renewal_invoice_not_amendable",
-  "first_invoice_not_amendable",
-];
 
 /**
  * Returns the method. Refuses as `decideUnitsChange` does, `subscription_not_found`, and
  * `idempotency_conflict` if an earlier request with this key made another change.
  */
-export function changeUnits(parts: ServiceParts): Method {
+export function changeUnits(deps: Deps): Method {
   return async (request, call) => {
-    const untilMs = Date.now() + answerBudgetMs;
-    const { idempotencyKey, caller } = call;
-    // Without a key the id belongs to this request alone. After a lost answer the request finds its
-    // own change by it.
-    const requestId =
-      idempotencyKey === null ? newId() : derivedId("unit_change", caller.apiKeyId, idempotencyKey);
-    const operations: UnitsJobIds = { invoice: newId(), amendment: newId(), creditNote: newId() };
-    return untilKnown(untilMs, () =>
-      change(parts, request, call, { requestId, operations }, untilMs),
-    );
+    const tenant = deps.tenant(call);
+    const posting = deps.posting(call);
+    // The same ids in each try, so that a try after a lost answer finds its own change.
+    const identity = identify("unit_change", call, hashRequest(ChangeUnitsRequestSchema, request));
+    const jobIds = { invoice: newId(), amendment: newId(), creditNote: newId() };
+
+    const decideAndSave = () =>
+      tenant.onCurrentSubscription(request.id, async (tx, state) => {
+        const earlier = await tx.unitChanges.findByRequest(identity.requestId);
+        if (earlier !== null) {
+          requireSameRequest(earlier.requestHash, identity, conflict);
+          return earlier;
+        }
+        crashPoint("units_loaded");
+        const decision = decideUnitsChange(state, read(request));
+        const toSave = { ...identity, jobIds, awaitedUntil: posting.deadline };
+        return tx.unitChanges.save(state, decision, toSave);
+      });
+
+    return untilKnown(posting.deadline, async () => {
+      const change = await decideAndSave().catch(async (error: unknown) => {
+        if (!isUnamendable(error)) throw error;
+        // The invoice may be on its way to the ledger, perhaps from this very request. Once it is
+        // there, it can be amended.
+        await posting.awaitEarlier(await tenant.subscriptions.findUnsent(request.id));
+        return decideAndSave();
+      });
+      crashPoint("units_saved");
+      // A try after a lost answer finds the jobs that this request has saved. It starts them too.
+      const isOwn = change.jobIds.some((id) => Object.values(jobIds).includes(id));
+      if (isOwn) {
+        await posting.await(change.jobIds, () => start(posting, change, jobIds.amendment));
+        // Lines that could no longer join a draft have an invoice and a job of another number.
+        const { jobIds: all } = await tenant.unitChanges.get(change.id);
+        await posting.awaitEarlier(all.filter((id) => !change.jobIds.includes(id)));
+      } else await posting.awaitEarlier(change.jobIds);
+      crashPoint("units_posted");
+      return present(tenant, change.id);
+    });
   };
 }
 
-/** The ids of a request: the same each time it looks for its outcome. */
-type RequestIds = Pick<UnitsChangeOrder, "requestId" | "operations">;
+/** Why a key that stands for another change is refused. */
+const conflict = "This Idempotency-Key changed units by another request.";
 
-async function change(
-  parts: ServiceParts,
-  request: ChangeUnitsRequest,
-  call: Call,
-  ids: RequestIds,
-  untilMs: number,
-): ReturnType<Method> {
-  const scope = parts.store.organisation(call.caller.organisationId);
-  const { operations } = ids;
-  // Watched before the jobs are written, so that no outcome is missed.
-  const watch = parts.settlement.outcomes.watch(Object.values(operations));
-  try {
-    const { change, isRepeat } = await applyOnceSent(parts, scope, request, untilMs, () =>
-      make(parts, scope, request, call, ids, new Date(untilMs)),
-    );
-    crashPoint("units_saved");
-    // Jobs that this very request wrote before its answer was lost must still be started.
-    const isOwn = change.jobIds.some((id) => Object.values(operations).includes(id));
-    if (isRepeat && !isOwn) await awaitFurther(parts, scope, change, [], untilMs);
-    else if (change.jobIds.length > 0) {
-      await awaitWork(
-        () => begin(parts, scope, change, operations),
-        scope.organisationId,
-        watch,
-        untilMs,
-      );
-      await awaitFurther(parts, scope, change, change.jobIds, untilMs);
-    }
-    crashPoint("units_posted");
-    return await present(scope, change.id);
-  } finally {
-    watch.stop();
-  }
-}
-
-type Made = Pick<UnitsChangeOutcome & { readonly kind: "made" }, "change" | "isRepeat">;
-
-/**
- * Applies the change. If it is refused because an invoice cannot be amended while such an invoice
- * is being posted, it awaits that invoice and decides once more. The same request may have issued
- * that invoice.
- */
-async function applyOnceSent(
-  parts: ServiceParts,
-  scope: Scope,
-  { id }: ChangeUnitsRequest,
-  untilMs: number,
-  change: () => Promise<Made>,
-): Promise<Made> {
-  try {
-    return await change();
-  } catch (error) {
-    if (!(error instanceof Refusal && amendmentRefusals.includes(error.code))) throw error;
-    // An invoice may have been posted after the first decision. The second decision then sees it in
-    // the ledger.
-    await settle(parts, scope, await scope.subscriptions.findUnsent(id), untilMs);
-    return change();
-  }
-}
-
-async function make(
-  { settlement }: ServiceParts,
-  scope: Scope,
-  request: ChangeUnitsRequest,
-  { caller }: Call,
-  ids: RequestIds,
-  awaitedUntil: Date,
-): Promise<Made> {
-  const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
-  if (!isId(request.id)) throw unknown;
-  const asked = read(request);
-  const outcome = await scope.subscriptions.changeUnits(
-    {
-      ...ids,
-      subscriptionId: request.id,
-      requestHash: createHash("sha256")
-        .update(toBinary(ChangeUnitsRequestSchema, request))
-        .digest(),
-      now: caller.now,
-      // Not awaited: no answer depends on it.
-      onIssued: () => void settlement.wake(scope.organisationId),
-      awaitedUntil,
-    },
-    (state) => {
-      crashPoint("units_loaded");
-      return decideUnitsChange(state, asked);
-    },
+/** Whether the change was refused because of an invoice that it would amend. */
+function isUnamendable(error: unknown): boolean {
+  return (
+    error instanceof Refusal &&
+    (error.code === "renewal_invoice_not_amendable" || error.code === "first_invoice_not_amendable")
   );
-  switch (outcome.kind) {
-    case "unknown":
-      throw unknown;
-    case "conflict":
-      throw new Refusal(
-        "idempotency_conflict",
-        "This Idempotency-Key changed units by another request.",
-      );
-    case "made":
-      return outcome;
-  }
 }
 
 /** Starts in Temporal what the change left to do. */
-async function begin(
-  { settlement }: ServiceParts,
-  { organisationId }: Scope,
-  change: AppliedUnitsChange,
-  operations: UnitsJobIds,
-): Promise<boolean> {
+async function start(posting: Posting, change: UnitChange, amendment: string): Promise<boolean> {
   const { jobIds, subscriptionId } = change;
-  const amendedId = change.renewalInvoiceId ?? change.invoiceId;
-  const begun: Promise<boolean>[] = [];
-  if (jobIds.includes(operations.amendment) && amendedId !== null) {
-    const jobId = operations.amendment;
-    begun.push(
-      settlement.startAmendment({ organisationId, subscriptionId, invoiceId: amendedId, jobId }),
-    );
-  }
-  if (jobIds.some((id) => id !== operations.amendment)) begun.push(settlement.wake(organisationId));
-  return (await Promise.all(begun)).every((isReached) => isReached);
+  const invoiceId = change.renewalInvoiceId ?? change.invoiceId;
+  const starts: Promise<boolean>[] = [];
+  if (jobIds.includes(amendment) && invoiceId !== null)
+    starts.push(posting.startAmendment({ subscriptionId, invoiceId, jobId: amendment }));
+  if (jobIds.some((id) => id !== amendment)) starts.push(posting.wake());
+  return (await Promise.all(starts)).every((isReached) => isReached);
 }
 
-/**
- * Awaits what followed from the change: lines that could no longer join a draft are on their own
- * invoice. For an earlier attempt it checks every job; usually all are decided long since.
- */
-async function awaitFurther(
-  parts: ServiceParts,
-  scope: Scope,
-  { id }: AppliedUnitsChange,
-  awaited: readonly string[],
-  untilMs: number,
-): Promise<void> {
-  const { jobIds } = await scope.subscriptions.getUnitsChange(id);
-  const further = jobIds.filter((jobId) => !awaited.includes(jobId));
-  await settle(parts, scope, further, untilMs);
-}
-
-/** Awaits jobs that another request or workflow started. */
-async function settle(
-  { settlement }: ServiceParts,
-  { organisationId }: Scope,
-  jobIds: readonly string[],
-  untilMs: number,
-): Promise<void> {
-  if (jobIds.length === 0) return;
-  const look = await settlement.outcomes.watch(jobIds).settled(organisationId, Date.now());
-  if (look.some(({ state }) => state === "waiting")) {
-    const watch = settlement.outcomes.watch(jobIds);
-    await awaitWork(() => settlement.wake(organisationId), organisationId, watch, untilMs);
-  }
-}
-
-async function present(scope: Scope, id: string): ReturnType<Method> {
-  const change = await scope.subscriptions.getUnitsChange(id);
+async function present(tenant: Tenant, id: string): ReturnType<Method> {
+  const change = await tenant.unitChanges.get(id);
   const find = async (invoiceId: string | null) =>
-    invoiceId === null ? null : scope.invoices.get(invoiceId);
+    invoiceId === null ? null : tenant.invoices.get(invoiceId);
   const [changed, invoice, renewalInvoice] = await Promise.all([
-    scope.subscriptions.get(change.subscriptionId),
+    tenant.subscriptions.get(change.subscriptionId),
     find(change.invoiceId),
     find(change.renewalInvoiceId),
   ]);
@@ -229,7 +111,7 @@ async function present(scope: Scope, id: string): ReturnType<Method> {
   return {
     subscription: presentSubscription(changed.subscription, changed.plan),
     change: {
-      units: change.units,
+      units: change.toUnits,
       ...(invoice === null ? {} : { invoice: presentInvoice(invoice) }),
       ...(renewalInvoice === null ? {} : { renewalInvoice: presentInvoice(renewalInvoice) }),
       deferredToRenewal: change.deferred,

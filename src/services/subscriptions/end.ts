@@ -1,35 +1,47 @@
 /**
- * End. One transaction, under the subscription's lock, performs what is due and decides the end. If
- * no invoice must be removed, it also writes the end. Otherwise a workflow removes them one by one;
- * the answer awaits it, and it continues after the answer (END-4, END-10).
+ * End: locks the subscription, bills what is due, decides the end, and saves it. If invoices must
+ * be removed first, a workflow removes them one by one. The answer awaits the workflow, which
+ * continues after the answer (END-4, END-10).
  */
 import { strict as assert } from "node:assert";
-import { createHash } from "node:crypto";
-import { toBinary } from "@bufbuild/protobuf";
 import { crashPoint } from "../../crash-points.ts";
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import { decideEnd, type EndRequest } from "../../domain/subscriptions/end.ts";
+import { decideEnd, decideEnded, type EndRequest } from "../../domain/subscriptions/end.ts";
 import {
   type EndSubscriptionRequest,
   EndSubscriptionRequestSchema,
   type SubscriptionService,
 } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
-import { derivedId, isId, newId } from "../../store/database/ids.ts";
-import type { JobOutcome } from "../../store/ledger-jobs/job-notifications.ts";
-import type { TerminationOutcome, TerminationRequest } from "../../store/subscriptions/end.ts";
-import type { Scope } from "../../store/tenant.ts";
-import type { Call } from "../../transport/rpc/caller.ts";
+import { newId } from "../../store/database/ids.ts";
+import type {
+  EarlierTermination,
+  TerminationToSave,
+} from "../../store/subscriptions/terminations.ts";
+import type { Tenant } from "../../store/tenant.ts";
 import type { MethodImplementation } from "../../transport/rpc/implementation.ts";
+import type { Deps } from "../deps.ts";
 import { endWhens, wordOf } from "../enums.ts";
 import { untilKnown } from "../lost-answers.ts";
-import type { ServiceParts } from "../parts.ts";
 import { presentSubscription } from "../present.ts";
-import { answerBudgetMs, awaitWork } from "../settlement.ts";
+import { hashRequest, identify, isSameRequest, requireSameRequest } from "../request-identity.ts";
 
 type Method = MethodImplementation<typeof SubscriptionService.method.endSubscription>;
 
+const conflict = "This Idempotency-Key ended a subscription by another request.";
+
 /** The `Retry-After` of a request in progress (IDEMPOTENCY-4). */
 const retryAfterSeconds = 2;
+
+/**
+ * What a try has saved or found. `ended`: the subscription is over or set to end, and
+ * `hasDocuments` says whether a document must be posted. `removing`: invoices are removed first.
+ * `refused`: the ledger refused an earlier try, and its caller got no answer.
+ */
+type Outcome =
+  | { readonly kind: "ended"; readonly hasDocuments: boolean }
+  | { readonly kind: "removing"; readonly subscriptionId: string; readonly customerId: string }
+  | { readonly kind: "refused"; readonly terminationId: string; readonly message: string };
 
 /**
  * Returns the method. Refuses as `decideEnd` does, `subscription_not_found`, and `invalid_state`
@@ -37,120 +49,102 @@ const retryAfterSeconds = 2;
  * has not decided in time, and `request_in_progress` for a repeat meanwhile. Refuses
  * `idempotency_conflict` if an earlier request with this key was another end (END-10).
  */
-export function endSubscription(parts: ServiceParts): Method {
+export function endSubscription(deps: Deps): Method {
   return async (request, call) => {
-    const untilMs = Date.now() + answerBudgetMs;
-    const { idempotencyKey, caller } = call;
-    // Without a key the id belongs to this request alone. After a lost answer the request finds its
-    // own end by it.
-    const requestId =
-      idempotencyKey === null ? newId() : derivedId("ending", caller.apiKeyId, idempotencyKey);
-    const ids = { terminationId: newId(), requestId };
-    return untilKnown(untilMs, () => end(parts, request, call, ids, untilMs));
+    const tenant = deps.tenant(call);
+    const posting = deps.posting(call);
+    const asked = read(request);
+    // The same ids in each try, so that a try after a lost answer finds its own end.
+    const termination: TerminationToSave = {
+      ...identify("termination", call, hashRequest(EndSubscriptionRequestSchema, request)),
+      id: newId(),
+      when: asked.when,
+      awaitedUntil: posting.deadline,
+    };
+    return untilKnown(posting.deadline, async () => {
+      const outcome = await tenant.onCurrentSubscription<Outcome>(
+        request.id,
+        async (tx, state) => {
+          const earlier = await tx.terminations.findByRequest(termination);
+          const found = earlier === null ? null : outcomeOf(earlier, termination, state);
+          if (found !== null) return found;
+          const facts = await tx.terminations.loadFacts(state);
+          crashPoint("end_loaded");
+          const decision = decideEnd(facts, asked);
+          if (decision.kind === "unchanged") return { kind: "ended", hasDocuments: false };
+          if (decision.removals.length > 0) {
+            await tx.terminations.saveRemovals(state, decision, termination);
+            return removing(state);
+          }
+          const ended = decideEnded(state, asked.when, facts.next);
+          const hasDocuments = await tx.terminations.saveEnded(state, ended, termination);
+          return { kind: "ended", hasDocuments };
+        },
+        { closing: asked.when === "now" },
+      );
+      if (outcome.kind === "refused") throw await report(tenant, outcome);
+      crashPoint("end_saved");
+      if (outcome.kind === "removing") {
+        const { subscriptionId, customerId } = outcome;
+        const [job] = await posting.await([termination.id], () =>
+          posting.startTermination({ subscriptionId, terminationId: termination.id, customerId }),
+        );
+        if (job?.state === "refused")
+          throw await report(tenant, { terminationId: termination.id, message: job.message ?? "" });
+        if (job?.state !== "done") throw notInTime(call.idempotencyKey !== null);
+      } else if (outcome.hasDocuments) await posting.wake();
+      crashPoint("end_posted");
+      const ended = await tenant.subscriptions.get(request.id);
+      assert(ended, "what was ended is there");
+      return { subscription: presentSubscription(ended.subscription, ended.plan) };
+    });
   };
 }
 
-/** The ids of a request: the same each time it looks for its outcome. */
-type RequestIds = Pick<TerminationRequest, "terminationId" | "requestId">;
-
-async function end(
-  parts: ServiceParts,
-  request: EndSubscriptionRequest,
-  call: Call,
-  ids: RequestIds,
-  untilMs: number,
-): ReturnType<Method> {
-  const scope = parts.store.organisation(call.caller.organisationId);
-  const { terminationId } = ids;
-  // Watched before it is written, so that no outcome is missed.
-  const watch = parts.settlement.outcomes.watch([terminationId]);
-  try {
-    const made = await make(parts, scope, request, call, ids, new Date(untilMs));
-    crashPoint("end_saved");
-    if (made.kind === "begun") {
-      const input = { organisationId: scope.organisationId, subscriptionId: request.id, ...made };
-      const begin = () => parts.settlement.startTermination(input);
-      const [outcome] = await awaitWork(begin, scope.organisationId, watch, untilMs);
-      await judge(scope, terminationId, outcome, call.idempotencyKey !== null);
-    } else if (made.hasDocuments) await parts.settlement.wake(scope.organisationId);
-    crashPoint("end_posted");
-    const ended = await scope.subscriptions.get(request.id);
-    assert(ended, "what was ended is there");
-    return { subscription: presentSubscription(ended.subscription, ended.plan) };
-  } finally {
-    watch.stop();
-  }
+function removing({ subscription }: BillingState): Outcome {
+  return { kind: "removing", subscriptionId: subscription.id, customerId: subscription.customerId };
 }
 
-/** Ends the subscription, or starts its end. Every other outcome is a refusal. */
-async function make(
-  { settlement }: ServiceParts,
-  scope: Scope,
-  request: EndSubscriptionRequest,
-  { caller }: Call,
-  ids: RequestIds,
-  awaitedUntil: Date,
-): Promise<TerminationOutcome & { readonly kind: "ended" | "unchanged" | "begun" }> {
-  const unknown = new Refusal("subscription_not_found", "There is no subscription with this id.");
-  if (!isId(request.id)) throw unknown;
-  const asked = read(request);
-  const outcome = await scope.subscriptions.end(
-    {
-      ...ids,
-      subscriptionId: request.id,
-      when: asked.when,
-      requestHash: createHash("sha256")
-        .update(toBinary(EndSubscriptionRequestSchema, request))
-        .digest(),
-      now: caller.now,
-      // Not awaited: no answer depends on it.
-      onIssued: () => void settlement.wake(scope.organisationId),
-      awaitedUntil,
-    },
-    (facts) => {
-      crashPoint("end_loaded");
-      return decideEnd(facts, asked);
-    },
-  );
-  switch (outcome.kind) {
-    case "unknown":
-      throw unknown;
-    case "conflict":
-      throw new Refusal(
-        "idempotency_conflict",
-        "This Idempotency-Key ended a subscription by another request.",
-      );
-    case "running": {
-      const message = "The end that was begun with this Idempotency-Key is still running.";
-      throw new Refusal("request_in_progress", message, null, retryAfterSeconds);
-    }
-    case "refused":
-      throw await tell(scope, outcome.terminationId, outcome.message);
-    default:
-      return outcome;
-  }
+/**
+ * Returns what an earlier try with this key came to. Null if it failed and this is another request:
+ * its key is free (IDEMPOTENCY-5). This very request, whose answer was lost, continues as it began.
+ */
+function outcomeOf(
+  earlier: EarlierTermination,
+  termination: TerminationToSave,
+  state: BillingState,
+): Outcome | null {
+  const isOwn = earlier.id === termination.id;
+  const isRefused = earlier.state === "refused";
+  if (isRefused && !isSameRequest(earlier.requestHash, termination)) return null;
+  requireSameRequest(earlier.requestHash, termination, conflict);
+  if (earlier.ended) return { kind: "ended", hasDocuments: isOwn };
+  if (isRefused)
+    return { kind: "refused", terminationId: earlier.id, message: earlier.message ?? "" };
+  if (isOwn) return removing(state);
+  const message = "The end that was begun with this Idempotency-Key is still running.";
+  throw new Refusal("request_in_progress", message, null, retryAfterSeconds);
+}
+
+/**
+ * Returns the ledger's refusal, and marks it as reported. From then on a repeat of the request is a
+ * new end (IDEMPOTENCY-5).
+ */
+async function report(
+  tenant: Tenant,
+  { terminationId, message }: { readonly terminationId: string; readonly message: string },
+): Promise<Refusal> {
+  await tenant.terminations.markReported(terminationId);
+  return new Refusal("invalid_state", message);
 }
 
 /** A request without a key cannot be repeated: it would be another end. */
-async function judge(
-  scope: Scope,
-  terminationId: string,
-  outcome: JobOutcome | undefined,
-  hasKey: boolean,
-): Promise<void> {
-  if (outcome?.state === "done") return;
-  if (outcome?.state === "refused") throw await tell(scope, terminationId, outcome.message ?? "");
+function notInTime(hasKey: boolean): Refusal {
   const advice = hasKey
     ? "ask again with the same Idempotency-Key, or look the subscription up"
     : "look the subscription up";
   const message = "The ledger has not removed the subscription's invoices in time.";
-  throw new Refusal("ledger_unavailable", `${message} The end goes on by itself: ${advice}.`);
-}
-
-/** Returns the ledger's refusal and marks it as reported: a repeat of the request is a new end. */
-async function tell(scope: Scope, terminationId: string, message: string): Promise<Refusal> {
-  await scope.subscriptions.reportTermination(terminationId);
-  return new Refusal("invalid_state", message);
+  return new Refusal("ledger_unavailable", `${message} The end goes on by itself: ${advice}.`);
 }
 
 function read(request: EndSubscriptionRequest): EndRequest {

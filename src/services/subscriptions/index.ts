@@ -8,8 +8,8 @@ import type {
   SubscriptionFilters,
 } from "../../store/subscriptions/subscriptions.ts";
 import type { Implementation } from "../../transport/rpc/implementation.ts";
+import type { Deps } from "../deps.ts";
 import { subscriptionStatuses, wordOf } from "../enums.ts";
-import type { ServiceParts } from "../parts.ts";
 import { presentSubscription } from "../present.ts";
 import { getObject, listMethod } from "../reading.ts";
 import { changeUnits } from "./change-units.ts";
@@ -22,20 +22,17 @@ import { restoreSubscription } from "./restore.ts";
  * refuses as its own method does: `createSubscription`, `changeUnits`, `endSubscription`,
  * `restoreSubscription`.
  */
-export function subscriptionService(
-  parts: ServiceParts,
-): Implementation<typeof SubscriptionService> {
-  const { store } = parts;
-  const get = getObject(store, ({ subscriptions }) => subscriptions, "subscription_not_found");
+export function subscriptionService(deps: Deps): Implementation<typeof SubscriptionService> {
+  const get = getObject(deps, ({ subscriptions }) => subscriptions, "subscription_not_found");
   const present = ({ subscription, plan }: PlannedSubscription) =>
     presentSubscription(subscription, plan);
   return {
-    listSubscriptions: listMethod(store, ({ subscriptions }) => subscriptions, filtersOf, present),
+    listSubscriptions: listMethod(deps, ({ subscriptions }) => subscriptions, filtersOf, present),
     getSubscription: async ({ id }, call) => ({ subscription: present(await get(id, call)) }),
-    createSubscription: createSubscription(parts),
-    changeUnits: changeUnits(parts),
-    endSubscription: endSubscription(parts),
-    restoreSubscription: restoreSubscription(parts),
+    createSubscription: createSubscription(deps),
+    changeUnits: changeUnits(deps),
+    endSubscription: endSubscription(deps),
+    restoreSubscription: restoreSubscription(deps),
   };
 }
 

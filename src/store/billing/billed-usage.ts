@@ -3,8 +3,8 @@
  * closes the bill (INVARIANT-4).
  */
 
+import type { BilledUsage } from "../../domain/model/usage.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
-import type { BilledUsage } from "../../domain/usage/rating.ts";
 import type { Transaction } from "../database/pool.ts";
 
 /** Usage of a subscription on one bill. Both ids are null if no document bills it. */

@@ -9,7 +9,7 @@ import {
   decideDue,
   nextDueDate,
 } from "../../domain/billing/renewal.ts";
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import {
   type OrganisationRow,
   organisationColumns,

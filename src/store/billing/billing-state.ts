@@ -3,7 +3,6 @@
  * running job.
  */
 
-import type { DocumentStatus, InvoiceType } from "../../domain/billing/invoice.ts";
 import {
   type CivilDate,
   civilDate,
@@ -12,20 +11,21 @@ import {
 } from "../../domain/calendar/civil-date.ts";
 import type { PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
-import { parseDecimal } from "../../domain/money/decimal.ts";
 import type {
   BillingState,
   DeferredLine,
   IssuedInvoice,
   PeriodState,
   RunningJob,
-} from "../../domain/subscriptions/billing-state.ts";
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
-import type { Subscription } from "../../domain/subscriptions/subscription.ts";
+} from "../../domain/model/billing-state.ts";
+import type { DocumentStatus, InvoiceType } from "../../domain/model/invoice.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
+import type { Subscription } from "../../domain/model/subscription.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { PlanRow } from "../catalogue/catalogue.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { statementName } from "../database/page.ts";
-import type { Pool, Transaction } from "../database/pool.ts";
+import type { Transaction } from "../database/pool.ts";
 import {
   planJson,
   readPlanJson,
@@ -217,24 +217,6 @@ function readState(
     usageBills: { open: row.usage_bill, billed: row.usage_billed },
     running: row.running === null ? null : readRunning(row.running),
   };
-}
-
-/**
- * Ids of open jobs for those invoices of the subscription that a change can amend, oldest first.
- */
-export async function findUnsent(
-  pool: Pool,
-  organisationId: string,
-  subscriptionId: string,
-): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ id: string }>({
-    name: "find_unsent",
-    text: `SELECT o.id FROM invoices i JOIN ledger_jobs o ON o.organisation_id = $1 AND o.invoice_id = i.id AND o.kind = 'create_invoice'
-      WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type IN ('first', 'renewal') AND i.status = 'scheduled' AND o.state IN ('ready', 'sending', 'uncertain')
-      ORDER BY o.seq`,
-    values: [organisationId, subscriptionId],
-  });
-  return rows.map(({ id }) => id);
 }
 
 /** Converts a row of `periods` to a period's state. */

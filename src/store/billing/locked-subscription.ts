@@ -1,97 +1,56 @@
 /**
- * Changes subscriptions one at a time. It locks the subscription, bills what is due (STATE-2),
- * loads its state, decides, and writes the decision in one transaction.
+ * Locks the organisation, and writes the states of locked subscriptions: themselves, their periods,
+ * and everything that was due.
  */
-import { type DueDecision, decideDue } from "../../domain/billing/renewal.ts";
+import type { DueDecision } from "../../domain/billing/renewal.ts";
 import { type CivilDate, startOfDay } from "../../domain/calendar/civil-date.ts";
-import type { BillingState, PeriodState } from "../../domain/subscriptions/billing-state.ts";
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
-import type { Subscription } from "../../domain/subscriptions/subscription.ts";
-import type { UsageBills } from "../../domain/usage/rating.ts";
+import type { PeriodState } from "../../domain/model/billing-state.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
+import type { Subscription } from "../../domain/model/subscription.ts";
+import type { UsageBills } from "../../domain/model/usage.ts";
 import {
   type OrganisationRow,
   organisationColumns,
   readOrganisation,
 } from "../access/organisation-settings.ts";
-import { lockSubscriptions } from "../database/lock-order.ts";
-import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import { loadStates } from "./billing-state.ts";
-import { leavesDocuments, saveCharges } from "./save-billing.ts";
+import type { Transaction } from "../database/pool.ts";
+import { saveCharges } from "./save-billing.ts";
 
-/** Which subscription is changed, and when. */
-export interface ChangedSubscription {
-  readonly subscriptionId: string;
-  /**
-   * The organisation's now when the request came. If its test clock is later by now, the clock's
-   * instant counts.
-   */
-  readonly now: Date;
-  /**
-   * Called after each commit of due documents. They stay and must be posted, also if the change is
-   * refused.
-   */
-  readonly onIssued: () => void;
-  /** The change may end the subscription at once, so all its usage is loaded and locked. */
-  readonly closing?: boolean;
+/** The locked organisation, its test clock, and the database's time. */
+export interface LockedOrganisation {
+  readonly organisation: OrganisationSettings;
+  readonly testClock: Date | null;
+  readonly databaseNow: Date;
 }
 
 /**
- * Runs `change` on the locked subscription's state in one transaction. What is due is billed first,
- * in separate transactions. A refusal of `change` rolls back only its own writes. Null if the
- * organisation has no such subscription. Nothing is due while an end runs.
+ * Locks the organisation, shared, until the transaction ends. Setup Mode is not switched and its
+ * test clock does not move meanwhile.
  */
-export async function changeSubscription<T>(
-  pool: Pool,
+export async function lockOrganisation(
+  client: Transaction,
   organisationId: string,
-  { subscriptionId, now, onIssued, closing = false }: ChangedSubscription,
-  change: (client: Transaction, state: BillingState) => Promise<T>,
-): Promise<T | null> {
-  for (;;) {
-    const step = await inTransaction(pool, async (client) => {
-      const { organisation, testClock } = await hold(client, organisationId);
-      const at = testClock !== null && testClock > now ? testClock : now;
-      await lockSubscriptions(client, organisationId, [subscriptionId]);
-      const [loaded] = await loadStates(client, organisation, {
-        ids: [subscriptionId],
-        now: at,
-        closing,
-      });
-      if (loaded === undefined) return { kind: "unknown" } as const;
-      const { state } = loaded;
-      const due =
-        state.running?.kind === "end_subscription" ? null : decideDue(state, { mayJoin: false });
-      if (due === null) return { kind: "changed", result: await change(client, state) } as const;
-      await writeDue(client, organisationId, [due], at);
-      return { kind: "due", isIssued: leavesDocuments(due) } as const;
-    });
-    if (step.kind === "unknown") return null;
-    if (step.kind === "changed") return step.result;
-    if (step.isIssued) onIssued();
-  }
+): Promise<LockedOrganisation> {
+  const { rows } = await client.query<
+    OrganisationRow & { test_clock: Date | null; database_now: Date }
+  >({
+    name: "lock_organisation",
+    text: `SELECT ${organisationColumns}, o.test_clock, now() AS database_now FROM organisations o
+      WHERE o.id = $1 FOR SHARE`,
+    values: [organisationId],
+  });
+  const row = rows[0];
+  if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  const { test_clock: testClock, database_now: databaseNow } = row;
+  return { organisation: readOrganisation(row), testClock, databaseNow };
 }
 
-/**
- * Loads the organisation and locks it against a switch of Setup Mode until the transaction ends.
- */
+/** Locks the organisation as `lockOrganisation` does, and returns its settings. */
 export async function holdOrganisation(
   client: Transaction,
   organisationId: string,
 ): Promise<OrganisationSettings> {
-  return (await hold(client, organisationId)).organisation;
-}
-
-/** The share lock also stops the organisation's test clock. */
-async function hold(
-  client: Transaction,
-  organisationId: string,
-): Promise<{ readonly organisation: OrganisationSettings; readonly testClock: Date | null }> {
-  const { rows } = await client.query<OrganisationRow & { test_clock: Date | null }>({
-    name: "hold_organisation",
-    text: `SELECT ${organisationColumns}, o.test_clock FROM organisations o WHERE o.id = $1 FOR SHARE`,
-    values: [organisationId],
-  });
-  if (rows[0] === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  return { organisation: readOrganisation(rows[0]), testClock: rows[0].test_clock };
+  return (await lockOrganisation(client, organisationId)).organisation;
 }
 
 /**

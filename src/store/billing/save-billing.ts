@@ -4,7 +4,7 @@
  */
 
 import type { ClosedUsage, DueInvoice } from "../../domain/billing/renewal-usage.ts";
-import type { BilledUsage } from "../../domain/usage/rating.ts";
+import type { BilledUsage } from "../../domain/model/usage.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";

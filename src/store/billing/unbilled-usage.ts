@@ -5,9 +5,9 @@
 
 import { periodAt } from "../../domain/calendar/period.ts";
 import type { PricedMeter } from "../../domain/catalogue/meter.ts";
+import type { Subscription } from "../../domain/model/subscription.ts";
+import type { OpenUsage } from "../../domain/model/usage.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { Subscription } from "../../domain/subscriptions/subscription.ts";
-import type { OpenUsage } from "../../domain/usage/rating.ts";
 import type { Transaction } from "../database/pool.ts";
 import { lockToBill } from "./usage-locks.ts";
 

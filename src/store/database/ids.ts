@@ -29,7 +29,7 @@ export type DerivedKind =
   | "operator"
   | "operator_token"
   | "unit_change"
-  | "ending"
+  | "termination"
   | "restoration"
   | "webhook_endpoint"
   | "test_event";

@@ -1,6 +1,6 @@
 /** Reads credit notes with their lines and allocations. */
-import type { Allocation, CreditNote, CreditNoteLine } from "../../domain/billing/credit-note.ts";
-import type { DocumentStatus } from "../../domain/billing/invoice.ts";
+import type { Allocation, CreditNote, CreditNoteLine } from "../../domain/model/credit-note.ts";
+import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import type { Listing } from "../database/page.ts";
 import { readLedgerState } from "./invoices.ts";

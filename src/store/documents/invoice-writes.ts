@@ -3,7 +3,7 @@
  * issues invoices uses these.
  */
 
-import type { InvoiceDraft, InvoiceLineDraft } from "../../domain/billing/invoice.ts";
+import type { InvoiceDraft, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { type Decimal, formatDecimal } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
 

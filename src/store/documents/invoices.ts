@@ -1,5 +1,6 @@
 /** Reads invoices with their lines, and their state in the ledger. */
 
+import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type {
   DocumentStatus,
   Invoice,
@@ -8,8 +9,7 @@ import type {
   InvoicePeriod,
   InvoiceType,
   LineKind,
-} from "../../domain/billing/invoice.ts";
-import { civilDate } from "../../domain/calendar/civil-date.ts";
+} from "../../domain/model/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
 import { readDecimal } from "../catalogue/catalogue.ts";
 import type { Filter, Listing } from "../database/page.ts";

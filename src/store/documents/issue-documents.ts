@@ -4,8 +4,8 @@
  * as a chunk.
  */
 
-import type { CreditNoteDraft } from "../../domain/billing/credit-note.ts";
-import type { InvoiceDraft } from "../../domain/billing/invoice.ts";
+import type { CreditNoteDraft } from "../../domain/model/credit-note.ts";
+import type { InvoiceDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";

@@ -3,9 +3,9 @@
  * that reverses it, in the transaction that removes the renewal invoice (END-7).
  */
 
+import type { BillingState } from "../../domain/model/billing-state.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import {
   decideReversal,
   type NextPeriodLine,

@@ -3,9 +3,8 @@
  * amendment leaves a job that posts it (POSTING-1).
  */
 
-import type { InvoiceLineDraft } from "../../domain/billing/invoice.ts";
+import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
-import type { InvoiceAmendment } from "../../domain/subscriptions/change-units.ts";
 import type { Transaction } from "../database/pool.ts";
 import { decimalText, insertLines, lineRecords, lineRecordType } from "./invoice-writes.ts";
 

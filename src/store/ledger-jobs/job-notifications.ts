@@ -21,7 +21,8 @@ export interface JobOutcome {
 /** Awaits the outcomes of jobs. */
 export interface Outcomes {
   /**
-   * Watches jobs. Call it before they are committed, so that no outcome is missed. `settled`
+   * Watches jobs. It also knows the last notifications, so that an outcome that came between the
+   * commit of its job and this call is not missed. `settled`
    * resolves at `untilMs` (epoch) at the latest. It resolves earlier if all jobs are decided or
    * rescheduled past `untilMs`. It returns what is known then.
    */
@@ -54,6 +55,12 @@ const reconnectMs = 500;
 const lookMs = 2_000;
 
 /**
+ * How many of the last notifications are remembered. A caller watches its jobs as soon as their
+ * commit is answered, and far fewer jobs are decided in between.
+ */
+const mostRemembered = 4_096;
+
+/**
  * Awaits outcomes over a separate connection (LISTEN needs a session) and reads them over `pool`.
  */
 export function createOutcomes(
@@ -62,6 +69,7 @@ export function createOutcomes(
   onError: (error: Error) => void,
 ): Outcomes {
   const watchers: Watchers = new Map();
+  const last: LastNotifications = new Map();
   const wake = (id: string, isDone: boolean) => {
     for (const watcher of watchers.get(id) ?? []) watcher(id, isDone);
   };
@@ -84,7 +92,9 @@ export function createOutcomes(
     next.on("notification", ({ payload }) => {
       for (const told of (payload ?? "").split(",")) {
         const isDone = told.startsWith(doneMark);
-        wake(isDone ? told.slice(doneMark.length) : told, isDone);
+        const id = isDone ? told.slice(doneMark.length) : told;
+        remember(last, id, isDone);
+        wake(id, isDone);
       }
     });
     try {
@@ -98,7 +108,7 @@ export function createOutcomes(
   };
   void listen();
   return {
-    watch: (jobIds) => startWatch(pool, watchers, jobIds),
+    watch: (jobIds) => startWatch(pool, watchers, last, jobIds),
     close: async () => {
       closed = true;
       const last = client;
@@ -111,7 +121,25 @@ export function createOutcomes(
 /** The callbacks to notify, by job id. */
 type Watchers = Map<string, Set<(id: string, isDone: boolean) => void>>;
 
-function startWatch(pool: Pool, watchers: Watchers, jobIds: readonly string[]): Watch {
+/** The last notifications by job id, oldest first: whether the job is done. */
+type LastNotifications = Map<string, boolean>;
+
+function remember(last: LastNotifications, id: string, isDone: boolean): void {
+  last.delete(id);
+  last.set(id, isDone);
+  if (last.size <= mostRemembered) return;
+  for (const oldest of last.keys()) {
+    last.delete(oldest);
+    return;
+  }
+}
+
+function startWatch(
+  pool: Pool,
+  watchers: Watchers,
+  last: LastNotifications,
+  jobIds: readonly string[],
+): Watch {
   // A wake-up before the first sleep is remembered.
   let woken = false;
   let resume: (() => void) | null = null;
@@ -121,7 +149,11 @@ function startWatch(pool: Pool, watchers: Watchers, jobIds: readonly string[]): 
     if (isDone) open.delete(id);
     resume?.();
   };
-  for (const id of jobIds) watchers.set(id, (watchers.get(id) ?? new Set()).add(watcher));
+  for (const id of jobIds) {
+    watchers.set(id, (watchers.get(id) ?? new Set()).add(watcher));
+    const isDone = last.get(id);
+    if (isDone !== undefined) watcher(id, isDone);
+  }
   const stop = () => {
     for (const id of jobIds) {
       const set = watchers.get(id);

@@ -30,6 +30,7 @@ import {
   lineRecords,
   lineRecordType,
 } from "../documents/invoice-writes.ts";
+import type { InvoiceIds } from "../documents/unsent-invoices.ts";
 
 /** The keys of everything that a creation looks up. */
 export interface CreationQuery {
@@ -39,10 +40,13 @@ export interface CreationQuery {
   readonly chargeCodes: readonly string[];
 }
 
-/** The facts, and the hash of the request that created this subscription, if it exists already. */
+/**
+ * The facts. `requestHash` is of the request that created this subscription, null if there is none
+ * yet.
+ */
 export interface LoadedCreation {
   readonly facts: Omit<CreationFacts, "now">;
-  readonly madeByRequest: Buffer | null;
+  readonly requestHash: Buffer | null;
   /**
    * The catalogue version of the facts. The decision is saved only if that version is still
    * current.
@@ -89,7 +93,7 @@ export async function loadCreation(
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
   const charges = (row.charges ?? []).map((charge) => readCharge(withDate(charge)));
   return {
-    madeByRequest: row.request_hash,
+    requestHash: row.request_hash,
     catalogueVersion: row.catalogue_version,
     facts: {
       organisation: readOrganisation(row),
@@ -98,12 +102,6 @@ export async function loadCreation(
       charges: new Map(charges.map((charge) => [charge.code, charge])),
     },
   };
-}
-
-/** The ids of an invoice and of the job that posts it. */
-export interface InvoiceIds {
-  readonly invoiceId: string;
-  readonly jobId: string;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** The types of a leased termination, of one removal, and of the ledger's answer to it. */
-import type { DocumentStatus } from "../../domain/billing/invoice.ts";
+import type { DocumentStatus } from "../../domain/model/invoice.ts";
 
 /**
  * A leased termination and its attempt. Only the attempt that holds the lease may record an

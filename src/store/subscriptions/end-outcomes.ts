@@ -3,15 +3,16 @@
  * before sending, a refusal, or the end itself. Each outcome is one transaction. The last one
  * notifies waiting callers.
  */
-import type { DocumentStatus } from "../../domain/billing/invoice.ts";
+
+import type { BillingState } from "../../domain/model/billing-state.ts";
+import type { DocumentStatus } from "../../domain/model/invoice.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { Refusal } from "../../domain/refusal.ts";
-import type { BillingState } from "../../domain/subscriptions/billing-state.ts";
 import {
   decideEnded,
   type EndedSubscription,
   type EndWhen,
 } from "../../domain/subscriptions/end.ts";
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import type { NextPeriodLines } from "../../domain/subscriptions/reversal.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { holdOrganisation } from "../billing/locked-subscription.ts";
@@ -22,7 +23,6 @@ import { loadNextPeriodLines, reverseNextPeriod } from "../documents/reversals.t
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
-import { writeEnded } from "./end.ts";
 import {
   type HeldRemoval,
   type HeldTermination,
@@ -33,6 +33,7 @@ import {
   type ReportedInvoice,
 } from "./end-lease.ts";
 import { refuseLast, saveRefused } from "./end-rejected.ts";
+import { saveEnded } from "./terminations.ts";
 
 /**
  * Records outcomes for one organisation's terminations. If another attempt holds the lease by now,
@@ -311,7 +312,7 @@ async function finish(
       SELECT pg_notify('${outcomesChannel}', '${doneMark}' || op.id) FROM op`,
     values: [organisationId, terminationId],
   });
-  await writeEnded(client, organisationId, loaded.currentPeriod, ended, now);
+  await saveEnded(client, organisationId, { ...ended, currentPeriod: loaded.currentPeriod }, now);
   return { issued: leavesDocuments(ended) };
 }
 

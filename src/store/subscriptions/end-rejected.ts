@@ -3,7 +3,7 @@
  * stay and removed ones stay removed. The subscription continues and is billed for the period that
  * it continues into (END-4).
  */
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
 import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
@@ -148,7 +148,6 @@ async function goOn(
     text: "UPDATE removals SET reissued = true WHERE organisation_id = $1 AND termination_id = $2 AND invoice_id = $3",
     values: [organisationId, terminationId, again.of],
   });
-  const raising = { createdAt: now, awaitedUntil: null, watch: () => undefined };
-  await reissueInvoices(client, organisationId, subscriptionId, again, raising);
+  await reissueInvoices(client, loaded.state, again, { createdAt: now, awaitedUntil: null });
   return true;
 }

@@ -2,7 +2,7 @@
  * Loads the invoices that ends removed, with what they billed, and reissues them (RESTORE-3,
  * END-4).
  */
-
+import type { BillingState } from "../../domain/model/billing-state.ts";
 import type { Reissued, RemovedInvoice } from "../../domain/subscriptions/restore.ts";
 import { takeOverUsage } from "../billing/billed-usage.ts";
 import { savePeriods } from "../billing/locked-subscription.ts";
@@ -67,38 +67,28 @@ function readRemoved(row: RemovedRow): RemovedInvoice {
   };
 }
 
-/** Reissues the invoices. It passes the ids of the jobs to `watch` before it writes anything. */
+/** Reissues the invoices of a subscription. Returns the ids of the jobs that post them. */
 export async function reissueInvoices(
   client: Transaction,
-  organisationId: string,
-  subscriptionId: string,
+  { organisation, subscription }: BillingState,
   { periods, invoices, creditNote }: Reissued,
-  { watch, ...raising }: Issuing & { readonly watch: (jobIds: readonly string[]) => void },
+  issuing: Issuing,
 ): Promise<readonly string[]> {
-  const issued = invoices.map((invoice) => ({
-    id: newId(),
-    jobId: newId(),
-    subscriptionId,
-    ...invoice,
-  }));
-  const notes =
-    creditNote === null ? [] : [{ id: newId(), jobId: newId(), subscriptionId, draft: creditNote }];
-  const jobIds = [...issued, ...notes].map(({ jobId }) => jobId);
-  watch(jobIds);
-  await savePeriods(
-    client,
-    organisationId,
-    periods.map((period) => ({ subscriptionId, period })),
-  );
-  await issueInvoices(client, organisationId, issued, raising);
+  const organisationId = organisation.id;
+  const ids = () => ({ id: newId(), jobId: newId(), subscriptionId: subscription.id });
+  const issued = invoices.map((invoice) => ({ ...ids(), ...invoice }));
+  const notes = creditNote === null ? [] : [{ ...ids(), draft: creditNote }];
+  const saved = periods.map((period) => ({ subscriptionId: subscription.id, period }));
+  await savePeriods(client, organisationId, saved);
+  await issueInvoices(client, organisationId, issued, issuing);
   const replaced = issued.flatMap(({ id, replaces }) =>
     replaces === null ? [] : [{ id, replaces }],
   );
   await takeOverDeferred(client, organisationId, replaced);
   await takeOverUsage(client, organisationId, replaced);
   // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).
-  await issueCreditNotes(client, organisationId, notes, raising);
-  return jobIds;
+  await issueCreditNotes(client, organisationId, notes, issuing);
+  return [...issued, ...notes].map(({ jobId }) => jobId);
 }
 
 /** Moves deferred lines from a removed invoice to the one that replaces it. */

@@ -1,8 +1,8 @@
 /** Reads and lists subscriptions with the plan that prices them. */
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
+import type { Subscription, SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import type { Subscription, SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
 import { type PlanRow, planListing, readDecimal, readPlan } from "../catalogue/catalogue.ts";
 import type { Filter, Listing } from "../database/page.ts";
 

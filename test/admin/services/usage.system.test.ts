@@ -72,7 +72,7 @@ async function report(
     };
   });
   const verdicts = await createStore(world.pool)
-    .organisation(organisation)
+    .tenant(organisation, rows[0].test_clock)
     .usage.report(reported, rows[0].test_clock);
   return verdicts.map((verdict) => (verdict.status === "rejected" ? verdict.code : verdict.status));
 }

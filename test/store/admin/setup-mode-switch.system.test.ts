@@ -5,19 +5,15 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
-import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
-import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
-import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
 import {
   createOrganisationStore,
   type OrganisationStore,
 } from "../../../src/store/admin/organisations.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { newId } from "../../../src/store/database/ids.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
-import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
+import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
 let world: UsedWorld;
@@ -59,30 +55,15 @@ async function refusedSwitch(organisation: string, on: boolean): Promise<string>
   return error?.message ?? "";
 }
 
-const subscriptions = (organisation: string) =>
-  createStore(world.pool).organisation(organisation).subscriptions;
+const writes = (organisation: string) => tenantWrites(world.pool, organisation);
 
 const endings = (organisation: string) =>
   createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
 
-const order = (subscriptionId: string, now: string) => ({
-  subscriptionId,
-  requestId: newId(),
-  requestHash: Buffer.alloc(32),
-  now: new Date(now),
-  onIssued: () => undefined,
-  awaitedUntil: new Date(now),
-});
-
 const end = (organisation: string, id: string, now: string, isVoiding = false) =>
-  subscriptions(organisation).end(
-    { ...order(id, now), terminationId: newId(), when: "now" },
-    (facts) =>
-      decideEnd(facts, {
-        when: "now",
-        deleteUnsentInvoices: false,
-        voidApprovedInvoices: isVoiding,
-      }),
+  writes(organisation).end(
+    { id, now },
+    { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: isVoiding },
   );
 
 /** The id of an end that has begun. */
@@ -93,7 +74,7 @@ async function begun(
   isVoiding = false,
 ): Promise<string> {
   const outcome = await end(organisation, id, now, isVoiding);
-  if (outcome.kind !== "begun") throw new Error(`the end is ${outcome.kind}`);
+  if (outcome.kind !== "removing") throw new Error(`the end is ${outcome.kind}`);
   return outcome.terminationId;
 }
 
@@ -208,11 +189,7 @@ test("an end under way is finished outside Setup Mode: the switch comes after it
     effectiveDate: civilDate("2026-03-20"),
     document: null,
   } as const;
-  const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
-  await subscriptions(organisation).changeUnits(
-    { ...order(id, "2026-03-10T12:00:00Z"), operations },
-    (state) => decideUnitsChange(state, deferred),
-  );
+  await writes(organisation).changeUnits({ id, now: "2026-03-10T12:00:00Z" }, deferred);
   await world.setClock(organisation, "2026-04-01");
   await world.bill(organisation);
   const terminationId = await begun(organisation, id, "2026-04-01T12:00:00Z");
@@ -229,7 +206,6 @@ test("an amendment under way refuses a switch, by the number of its invoice", as
   await world.setClock(organisation, "2026-04-01");
   await world.bill(organisation);
   await inLedger(id, "draft");
-  const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
   const amended = {
     units: 14,
     prorate: false,
@@ -237,10 +213,7 @@ test("an amendment under way refuses a switch, by the number of its invoice", as
     effectiveDate: null,
     document: "amend",
   } as const;
-  await subscriptions(organisation).changeUnits(
-    { ...order(id, "2026-04-01T12:00:00Z"), operations },
-    (state) => decideUnitsChange(state, amended),
-  );
+  await writes(organisation).changeUnits({ id, now: "2026-04-01T12:00:00Z" }, amended);
   const message = await refusedSwitch(organisation, true);
   expect(message).toContain("INV-0002");
   await inLedger(id, "draft");
@@ -256,11 +229,7 @@ test("a restoration whose documents the ledger does not have yet refuses a switc
   const terminationId = await begun(organisation, id, "2026-04-01T12:00:00Z");
   await endings(organisation).drop(await take(organisation, terminationId, "drop"));
   await endings(organisation).finish(await take(organisation, terminationId, "finish"), "now");
-  const watch = () => undefined;
-  await subscriptions(organisation).restore(
-    { ...order(id, "2026-04-01T12:00:00Z"), watch },
-    decideRestoration,
-  );
+  await writes(organisation).restore({ id, now: "2026-04-01T12:00:00Z" });
   const message = await refusedSwitch(organisation, true);
   expect(message).toContain(id);
   expect(message).toContain("restored");

@@ -121,17 +121,17 @@ export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld>
     },
     subscribe: async (organisationId, wanted = {}) => {
       const subscriptionId = newId();
-      const { subscriptions } = store.organisation(organisationId);
       const codes = { customerCode: "ACME", planCode: wanted.planCode ?? "team", chargeCodes: [] };
-      const { facts, catalogueVersion } = await subscriptions.loadCreation({
-        subscriptionId,
-        ...codes,
-      });
       const clock = await pool.query<{ now: Date }>(
         "SELECT coalesce(test_clock, now()) AS now FROM organisations WHERE id = $1",
         [organisationId],
       );
       const now = clock.rows[0]?.now ?? new Date();
+      const { subscriptions } = store.tenant(organisationId, now);
+      const { facts, catalogueVersion } = await subscriptions.loadCreation({
+        subscriptionId,
+        ...codes,
+      });
       const decision = decideCreation(
         { ...facts, now },
         requestOf({ ...codes, units: 10, ...wanted }),

@@ -3,16 +3,16 @@
  * facts-performance §§3.3 and 3.4. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decideEnd, decideEnded } from "../../../src/domain/subscriptions/end.ts";
+import { decideEnded } from "../../../src/domain/subscriptions/end.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { loadStates } from "../../../src/store/billing/billing-state.ts";
 import { lockToStore } from "../../../src/store/billing/usage-locks.ts";
-import { newId } from "../../../src/store/database/ids.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import { writeEnded } from "../../../src/store/subscriptions/end.ts";
+import { saveEnded } from "../../../src/store/subscriptions/terminations.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
+import { tenantWrites } from "../../support/tenant-writes.ts";
 import { listeningPool, type UsedWorld, usedWorld } from "./used-fixture.ts";
 
 let world: UsedWorld;
@@ -46,23 +46,12 @@ async function end(
   now: string,
   when: "now" | "period_end" = "now",
 ): Promise<void> {
-  const outcome = await createStore(world.pool)
-    .organisation(organisation)
-    .subscriptions.end(
-      {
-        terminationId: newId(),
-        subscriptionId,
-        when,
-        requestId: null,
-        requestHash: Buffer.alloc(32),
-        now: new Date(now),
-        onIssued: () => undefined,
-        awaitedUntil: new Date(now),
-      },
-      (facts) =>
-        decideEnd(facts, { when, deleteUnsentInvoices: false, voidApprovedInvoices: false }),
-    );
-  expect(outcome.kind).toBe("ended");
+  const request = { when, deleteUnsentInvoices: false, voidApprovedInvoices: false };
+  const { kind } = await tenantWrites(world.pool, organisation).end(
+    { id: subscriptionId, now },
+    request,
+  );
+  expect(kind).toBe("ended");
 }
 
 describe("a close", () => {
@@ -204,7 +193,7 @@ describe("a close", () => {
 
   test("at an end that the ledger kept past the renewal date ends where the period did, and bills nothing since", async () => {
     const [organisation, id] = await metered({ timezone: "Europe/Paris" });
-    const settings = await createStore(world.pool).organisation(organisation).settings();
+    const settings = await createStore(world.pool).tenant(organisation, new Date()).settings();
     // Nobody renews it meanwhile: its end is on its way.
     await world.setClock(organisation, "2026-04-11");
     await world.use(organisation, id, ["4", "2026-04-09"], ["6", "2026-04-11"]);
@@ -213,13 +202,8 @@ describe("a close", () => {
       await lockSubscriptions(client, organisation, [id]);
       const [loaded] = await loadStates(client, settings, { ids: [id], now, closing: true });
       if (loaded === undefined) throw new Error("no such subscription");
-      await writeEnded(
-        client,
-        organisation,
-        loaded.currentPeriod,
-        decideEnded(loaded.state, "now"),
-        now,
-      );
+      const ended = { ...decideEnded(loaded.state, "now"), currentPeriod: loaded.currentPeriod };
+      await saveEnded(client, organisation, ended, now);
     });
     const row = await world.row(id);
     expect([row.end_date, row.ended_at]).toEqual(["2026-04-10", new Date("2026-04-09T22:00:00Z")]);

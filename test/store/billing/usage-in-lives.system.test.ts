@@ -2,13 +2,11 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
-import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
-import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
 import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
-import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { setMeterStatus } from "../../scenario/usage-world.ts";
+import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsedWorld, usedWorld } from "./used-fixture.ts";
 
 let world: UsedWorld;
@@ -53,31 +51,17 @@ test("what was rejected after an end is taken under the same id once that is res
   const organisation = await world.sandbox("2026-03-10");
   await world.meter(organisation);
   const id = await world.subscribe(organisation, { discountPercent: parseDecimal("50") });
-  const { subscriptions, usage } = createStore(world.pool).organisation(organisation);
   const now = new Date("2026-03-12T15:30:00Z");
+  const { usage } = createStore(world.pool).tenant(organisation, now);
   await world.setClock(organisation, now.toISOString());
   await world.use(organisation, id, ["4", "2026-03-12"]);
-  const asked = {
-    subscriptionId: id,
-    now,
-    awaitedUntil: now,
-    requestId: null,
-    requestHash: Buffer.alloc(32),
-  };
-  const ending = {
-    ...asked,
-    terminationId: newId(),
-    when: "now",
-    onIssued: () => undefined,
-  } as const;
+  const writes = tenantWrites(world.pool, organisation);
   const request = {
     when: "now",
     deleteUnsentInvoices: false,
     voidApprovedInvoices: false,
   } as const;
-  expect(await subscriptions.end(ending, (facts) => decideEnd(facts, request))).toMatchObject({
-    kind: "ended",
-  });
+  expect(await writes.end({ id, now }, request)).toMatchObject({ kind: "ended" });
 
   const later = new Date("2026-03-12T20:00:00Z");
   await world.setClock(organisation, later.toISOString());
@@ -87,8 +71,7 @@ test("what was rejected after an end is taken under the same id once that is res
   const meter = { by: "code", value: "api-calls" } as const;
   const between = [{ eventId: randomUUID(), subscription: id, meter, quantity, occurredAt }];
   expect(words(await usage.report(between, later))).toEqual(["after_subscription_end"]);
-  const restored = { ...asked, now: later, onIssued: () => undefined, watch: () => undefined };
-  expect(await subscriptions.restore(restored, decideRestoration)).toMatchObject({ kind: "made" });
+  await writes.restore({ id, now: later });
   expect(words(await usage.report(between, later))).toEqual(["created"]);
   expect(words(await usage.report(between, later))).toEqual(["duplicate"]);
 

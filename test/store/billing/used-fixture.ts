@@ -45,7 +45,8 @@ export async function usedWorld(): Promise<UsedWorld> {
       const meter = { by: "code", value: meterCode } as const;
       return { eventId: randomUUID(), subscription, meter, quantity: read, occurredAt };
     });
-    return store.organisation(organisationId).usage.report(events, rows[0]?.now ?? new Date());
+    const now = rows[0]?.now ?? new Date();
+    return store.tenant(organisationId, now).usage.report(events, now);
   };
   return {
     ...world,

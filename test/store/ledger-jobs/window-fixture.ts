@@ -5,22 +5,18 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import {
-  decideUnitsChange,
-  type UnitsChangeRequest,
-} from "../../../src/domain/subscriptions/change-units.ts";
+import type { UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
 import { retryDocument } from "../../../src/store/admin/documents/retry-documents.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import type {
   AmendmentOutcome,
   SyncedInvoice,
 } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
-import type { AppliedUnitsChange } from "../../../src/store/subscriptions/change-units.ts";
-import { createStore } from "../../../src/store/tenant.ts";
+import { getUnitChange, type UnitChange } from "../../../src/store/subscriptions/unit-changes.ts";
 import type { Answered } from "../../support/system.ts";
+import { tenantWrites } from "../../support/tenant-writes.ts";
 import { seedInvoice } from "./amendment-rows.ts";
 
 /**
@@ -39,9 +35,9 @@ export interface WindowWorld {
   /** The invoice that can be amended: the renewal invoice, or the first one while pending. */
   readonly invoiceId: string;
   /** The change that was made, or the code of its refusal. */
-  change(request: UnitsChangeRequest): Promise<AppliedUnitsChange | string>;
+  change(request: UnitsChangeRequest): Promise<UnitChange | string>;
   /** Makes the change and has the ledger say so of its amendment, where it has one. */
-  changed(request: UnitsChangeRequest, says: LedgerSays): Promise<AppliedUnitsChange>;
+  changed(request: UnitsChangeRequest, says: LedgerSays): Promise<UnitChange>;
   /** The ledger's answer to the amendment that waits; its operation's id, null where none waits. */
   answer(says: LedgerSays, changes?: Partial<SyncedInvoice>): Promise<string | null>;
   /** Asks for the refused amendment of an invoice once more, as an operator does: the invoice above, where none is named. */
@@ -51,7 +47,7 @@ export interface WindowWorld {
   /** Has the ledger make what waits for it, as drafts with known lines. */
   send(): Promise<void>;
   /** The change as it is told now. */
-  told(change: AppliedUnitsChange): Promise<AppliedUnitsChange>;
+  told(change: UnitChange): Promise<UnitChange>;
   rows(text: string): Promise<readonly Row[]>;
   one(table: string, id: string): Promise<Row>;
   /** The lines of an invoice as `kind units amount`, in order. */
@@ -84,26 +80,13 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
     UPDATE periods SET billed_units = 10 WHERE subscription_id = '${subscriptionId}';
     ${order.isBands ? bands(organisationId, plan) : ""} ${order.isPending ? pending(subscriptionId) : ""}
     COMMIT`);
-  const store = createStore(pool).organisation(organisationId);
+  const writes = tenantWrites(pool, organisationId);
   const amendments = createAmendments(pool, createEncryption(randomBytes(32)))(organisationId);
   const rows = async (text: string) => (await pool.query(text)).rows;
   let now = new Date("2026-03-01T12:00:00Z");
-  const change = async (request: UnitsChangeRequest): Promise<AppliedUnitsChange | string> => {
-    const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
-    const asked = {
-      subscriptionId,
-      requestId: null,
-      requestHash: randomBytes(32),
-      now,
-      awaitedUntil: now,
-      operations,
-    };
+  const change = async (request: UnitsChangeRequest): Promise<UnitChange | string> => {
     try {
-      const outcome = await store.subscriptions.changeUnits(
-        { ...asked, onIssued: () => undefined },
-        (state) => decideUnitsChange(state, request),
-      );
-      return outcome.kind === "made" ? outcome.change : outcome.kind;
+      return await writes.changeUnits({ id: subscriptionId, now }, request);
     } catch (error) {
       if (error instanceof Refusal) return error.code;
       throw error;
@@ -173,7 +156,7 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
       ]);
     },
     send,
-    told: ({ id }) => store.subscriptions.getUnitsChange(id),
+    told: ({ id }) => getUnitChange(pool, organisationId, id),
     rows,
     one: async (table, id) => (await rows(`SELECT * FROM ${table} WHERE id = '${id}'`))[0],
     lines: async (invoiceId) => {

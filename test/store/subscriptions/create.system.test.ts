@@ -26,14 +26,14 @@ const setStatus = (organisation: string, status: string) =>
 
 test("a creation is not saved for a customer made inactive after it was loaded, and takes no number", async () => {
   const organisation = await world.sandbox("2026-03-10");
-  const { subscriptions } = createStore(world.pool).organisation(organisation);
+  const now = new Date("2026-03-10T12:00:00Z");
+  const { subscriptions } = createStore(world.pool).tenant(organisation, now);
   const subscriptionId = newId();
   const codes = { customerCode: "ACME", planCode: "team", chargeCodes: [] };
   const { facts, catalogueVersion } = await subscriptions.loadCreation({
     subscriptionId,
     ...codes,
   });
-  const now = new Date("2026-03-10T12:00:00Z");
   const decision = decideCreation({ ...facts, now }, requestOf({ ...codes, units: 10 }));
   const first = { invoiceId: newId(), jobId: newId() };
   const creation = {

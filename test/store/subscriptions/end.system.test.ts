@@ -1,16 +1,14 @@
 /** Ends as their rounds write them, step by step and without a ledger, where something else comes in between. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
-import { decideEnd, type EndWhen } from "../../../src/domain/subscriptions/end.ts";
+import type { EndWhen } from "../../../src/domain/subscriptions/end.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { newId } from "../../../src/store/database/ids.ts";
-import type { TerminationOutcome } from "../../../src/store/subscriptions/end.ts";
 import {
   createTerminations,
   type TerminationTask,
 } from "../../../src/store/subscriptions/end-removals.ts";
-import { createStore } from "../../../src/store/tenant.ts";
+import { type EndOutcome, tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
 let world: UsedWorld;
@@ -31,28 +29,16 @@ function end(
   subscriptionId: string,
   options = none,
   when: EndWhen = "now",
-): Promise<TerminationOutcome> {
+): Promise<EndOutcome> {
   const requestId = requestIds.get(subscriptionId) ?? newId();
   requestIds.set(subscriptionId, requestId);
-  const order = {
-    terminationId: newId(),
-    subscriptionId,
-    when,
-    requestId,
-    requestHash: Buffer.alloc(32),
-    now: new Date(now),
-    onIssued: () => undefined,
-    awaitedUntil: new Date(now),
-  };
-  const request = { when, ...options };
-  return createStore(world.pool)
-    .organisation(organisation)
-    .subscriptions.end(order, (facts) => decideEnd(facts, request));
+  const order = { id: subscriptionId, now, requestId };
+  return tenantWrites(world.pool, organisation).end(order, { when, ...options });
 }
 
 /** The rounds of an end that was begun: each task is of the kind that is expected. */
-function roundsOf(organisation: string, begun: TerminationOutcome) {
-  if (begun.kind !== "begun") throw new Error(begun.kind);
+function roundsOf(organisation: string, begun: EndOutcome) {
+  if (begun.kind !== "removing") throw new Error(begun.kind);
   const { terminationId } = begun;
   const scope = createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
   const take = async <Kind extends TerminationTask["kind"]>(
@@ -85,7 +71,7 @@ test("an end is refused, and not stuck, where what is used while it removes invo
   ]);
   const told = await end(organisation, id);
   expect(told).toMatchObject({ kind: "refused", terminationId });
-  expect(told.kind === "refused" && told.message).toMatch(
+  expect(told.message).toMatch(
     /^The subscription goes on\. Removed already, and staying so: INV-0002\. The usage of API calls comes to .* have to be voided\.$/,
   );
 });
@@ -136,15 +122,6 @@ test("a reversal is written once, with the removal of the renewal invoice, also 
   const inLedger = `WITH sent AS (UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1)
     UPDATE invoices SET status = 'approved', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1 AND ledger_invoice_id IS NULL`;
   await world.pool.query(inLedger, [organisation]);
-  const change = {
-    subscriptionId: id,
-    requestId: null,
-    requestHash: Buffer.alloc(32),
-    now: new Date(now),
-    onIssued: () => undefined,
-    awaitedUntil: new Date(now),
-    operations: { invoice: newId(), amendment: newId(), creditNote: newId() },
-  };
   const separate = {
     units: 14,
     prorate: false,
@@ -152,8 +129,7 @@ test("a reversal is written once, with the removal of the renewal invoice, also 
     effectiveDate: null,
     document: "separate",
   } as const;
-  const { subscriptions } = createStore(world.pool).organisation(organisation);
-  await subscriptions.changeUnits(change, (state) => decideUnitsChange(state, separate));
+  await tenantWrites(world.pool, organisation).changeUnits({ id, now }, separate);
   await world.pool.query(inLedger, [organisation]);
   const { scope, take } = roundsOf(organisation, await end(organisation, id, none, "period_end"));
   const removal = await take("remove");

@@ -44,13 +44,14 @@ test("late usage waits for a switch of settings before it holds any subscription
     "UPDATE subscriptions SET status = 'ended', end_date = '2026-03-13', ended_at = '2026-03-13', due_at = NULL WHERE id = ANY ($1)",
     [ids],
   );
-  const { usage } = createStore(world.pool).organisation(organisation);
+  const now = new Date("2026-03-14T12:00:00Z");
+  const { usage } = createStore(world.pool).tenant(organisation, now);
   const { storing } = await inTransaction(world.pool, async (client) => {
     await client.query("SELECT 1 FROM organisations WHERE id = $1 FOR NO KEY UPDATE", [
       organisation,
     ]);
     await lockSubscriptions(client, organisation, [second]);
-    const storing = usage.report(ids.map(late), new Date("2026-03-14T12:00:00Z"));
+    const storing = usage.report(ids.map(late), now);
     storing.catch(() => undefined);
     await until("who stores waits", isWaiting);
     await lockSubscriptions(client, organisation, [first]);

@@ -1,13 +1,12 @@
 /** Closes under load: what is reported while periods are closed again and again is billed, each event once. facts-performance §3.4. */
 import { randomInt, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
 import type { ReportedUsage } from "../../../src/domain/usage/ingest.ts";
 import { instantOf, readQuantity } from "../../../src/domain/usage/parse.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
-import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
+import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
 let world: UsedWorld;
@@ -58,7 +57,7 @@ test(`${closes} closes while ${reporters} connections report: billed equals acce
   });
   const ids: string[] = [];
   for (let count = 0; count < 5; count += 1) ids.push(await world.subscribe(organisation));
-  const { usage, subscriptions } = createStore(world.pool).organisation(organisation);
+  const { usage } = createStore(world.pool).tenant(organisation, instantAt(0));
   const accepted = new Map(ids.map((id) => [id, 0n]));
   let now = instantAt(0);
   let batches = 0;
@@ -107,22 +106,12 @@ test(`${closes} closes while ${reporters} connections report: billed equals acce
       expect(await bill(organisation)).toBe(ids.length);
     }
     for (const subscriptionId of ids) {
-      const ending = {
-        terminationId: newId(),
-        subscriptionId,
-        when: "now",
-        requestId: null,
-        requestHash: Buffer.alloc(32),
-      } as const;
       const request = {
         when: "now",
         deleteUnsentInvoices: false,
         voidApprovedInvoices: false,
       } as const;
-      await subscriptions.end(
-        { ...ending, now, onIssued: () => undefined, awaitedUntil: now },
-        (facts) => decideEnd(facts, request),
-      );
+      await tenantWrites(world.pool, organisation).end({ id: subscriptionId, now }, request);
     }
   } finally {
     isOver = true;

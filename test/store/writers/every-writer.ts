@@ -6,10 +6,7 @@ import { randomBytes } from "node:crypto";
 import { addDays, civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import type { Customer } from "../../../src/domain/customers/customer.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
-import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
-import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
 import type { Quantity } from "../../../src/domain/usage/parse.ts";
 import { createAdminStore } from "../../../src/store/admin/admin-store.ts";
 import type { Actor } from "../../../src/store/admin/changes.ts";
@@ -18,6 +15,7 @@ import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { testPool } from "../../support/pool.ts";
+import { tenantWrites } from "../../support/tenant-writes.ts";
 import type { UsedWorld } from "../billing/used-fixture.ts";
 import { workersOf } from "./worker-writers.ts";
 import { below, pick, type WriterParts } from "./writer-parts.ts";
@@ -119,20 +117,13 @@ async function nowOf({ pool, organisationId }: WriterParts): Promise<Date> {
 /** What platforms do by the API. */
 function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
   const { pool, organisationId, ids } = parts;
-  const store = createStore(pool).organisation(organisationId);
-  const change = async () => ({
-    subscriptionId: pick(ids),
-    requestId: newId(),
-    requestHash: randomBytes(32),
-    now: await nowOf(parts),
-    onIssued: () => undefined,
-    awaitedUntil: new Date(),
-  });
+  const store = createStore(pool);
+  const writes = tenantWrites(pool, organisationId);
+  const order = async () => ({ id: pick(ids), now: await nowOf(parts) });
   const end = async (when: "now" | "period_end") => {
     const removes = when === "now";
     const request = { when, deleteUnsentInvoices: removes, voidApprovedInvoices: removes };
-    const ending = { ...(await change()), terminationId: newId(), when };
-    return store.subscriptions.end(ending, (facts) => decideEnd(facts, request));
+    return writes.end(await order(), request);
   };
   return {
     create: async () => {
@@ -142,10 +133,12 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
         planCode: "team",
         chargeCodes: [],
       };
-      const { facts, catalogueVersion } = await store.subscriptions.loadCreation(query);
+      const now = await nowOf(parts);
+      const { subscriptions } = store.tenant(organisationId, now);
+      const { facts, catalogueVersion } = await subscriptions.loadCreation(query);
       const asked = requestOf({ ...query, units: 10 });
-      const decision = decideCreation({ ...facts, now: await nowOf(parts) }, asked);
-      return store.subscriptions.saveCreation({
+      const decision = decideCreation({ ...facts, now }, asked);
+      return subscriptions.saveCreation({
         subscriptionId: query.subscriptionId,
         requestHash: randomBytes(32),
         setupMode: facts.organisation.setupMode,
@@ -155,30 +148,23 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
         awaitedUntil: new Date(),
       });
     },
-    units: async () => {
-      const operations = { invoice: newId(), amendment: newId(), creditNote: newId() };
-      return store.subscriptions.changeUnits({ ...(await change()), operations }, (state) => {
-        const { nextPeriod, subscription, today } = state;
-        const isAhead = state.invoices.some(
+    units: async () =>
+      writes.changeUnits(await order(), ({ invoices, nextPeriod, subscription, today }) => {
+        const isAhead = invoices.some(
           (one) => one.type === "renewal" && one.periodIndex === nextPeriod?.index,
         );
         const prorate = below(3) > 0;
-        return decideUnitsChange(state, {
+        return {
           units: below(3) > 0 ? subscription.units + 1 + below(3) : 3 + below(12),
           prorate,
           behaviour: prorate && !isAhead && below(3) === 0 ? "charge_on_renewal" : null,
           effectiveDate: prorate ? today : null,
           document: isAhead ? pick(["amend", "separate"] as const) : null,
-        });
-      });
-    },
+        };
+      }),
     "end now": () => end("now"),
     "end at period end": () => end("period_end"),
-    restore: async () =>
-      store.subscriptions.restore(
-        { ...(await change()), watch: () => undefined },
-        decideRestoration,
-      ),
+    restore: async () => writes.restore(await order()),
     "report usage": async () => {
       const now = await nowOf(parts);
       const events = Array.from({ length: 4 }, () => ({
@@ -188,12 +174,13 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
         quantity: `${1 + below(50)}.0000` as Quantity,
         occurredAt: BigInt(now.getTime() - below(10) * 86_400_000) * 1000n,
       }));
-      return store.usage.report(events, now);
+      return store.tenant(organisationId, now).usage.report(events, now);
     },
     "create a customer": async () => {
       const id = newId();
       const customer = customerOf(id, below(2) === 0 ? null : `contact-${below(20)}`);
-      return store.customers.save({
+      const { customers } = store.tenant(organisationId, new Date());
+      return customers.save({
         customer,
         requestHash: randomBytes(32),
         awaitedUntil: new Date(),

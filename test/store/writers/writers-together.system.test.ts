@@ -5,19 +5,17 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import { decideEnd } from "../../../src/domain/subscriptions/end.ts";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
-import { newId } from "../../../src/store/database/ids.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import {
   recordOutcomes,
   type Settlement,
 } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
-import { createStore } from "../../../src/store/tenant.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
+import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 import { auditOf } from "./audited-money.ts";
 import { type EveryWriter, everyWriter, writerPools } from "./every-writer.ts";
@@ -104,29 +102,17 @@ test("no two kinds of writers deadlock, fail, or bill anything twice, whichever 
 test("forty ends beside the settlement of their forty invoices all begin, and all outcomes are recorded", async () => {
   const { organisationId, ids, settlements } = await fortyToSettle();
   const now = new Date("2026-03-10T12:00:00Z");
-  const asked = {
-    requestHash: Buffer.alloc(32),
-    now,
-    onIssued: () => undefined,
-    awaitedUntil: now,
-    when: "now",
-  } as const;
   const options = { when: "now", deleteUnsentInvoices: true, voidApprovedInvoices: true } as const;
   const { outcomes, broken } = await apart(async (pool) => {
-    const { subscriptions } = createStore(pool).organisation(organisationId);
-    const ends = ids.map((subscriptionId) =>
-      subscriptions.end(
-        { ...asked, subscriptionId, requestId: newId(), terminationId: newId() },
-        (facts) => decideEnd(facts, options),
-      ),
-    );
+    const writes = tenantWrites(pool, organisationId);
+    const ends = ids.map((id) => writes.end({ id, now }, options));
     const [, ...begun] = await Promise.all([
       recordOutcomes(pool, organisationId, settlements),
       ...ends,
     ]);
     return begun.map(({ kind }) => kind);
   });
-  expect(outcomes).toEqual(ids.map(() => "begun"));
+  expect(outcomes).toEqual(ids.map(() => "removing"));
   const { rows } = await world.pool.query<{ state: string }>(
     "SELECT DISTINCT state FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_invoice'",
     [organisationId],

@@ -1,0 +1,58 @@
+/** What an issued invoice still allows: whether it is ahead, unsent, paid on, or amendable. */
+import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
+import type { DocumentStatus } from "../model/invoice.ts";
+import { equals, isZero } from "../money/decimal.ts";
+
+/**
+ * Returns the renewal invoice that was issued ahead and is not removed. While it exists the
+ * subscription is inside its invoice window (UNITS-7).
+ */
+export function issuedAhead({
+  nextPeriod,
+  invoices,
+}: Pick<BillingState, "nextPeriod" | "invoices">): IssuedInvoice | null {
+  if (nextPeriod === null) return null;
+  return (
+    invoices.find(
+      ({ type, periodIndex }) => type === "renewal" && periodIndex === nextPeriod.index,
+    ) ?? null
+  );
+}
+
+/**
+ * Returns why an invoice's plan line cannot be re-priced, as the end of a sentence; null if it can
+ * (UNITS-8).
+ */
+export function notAmendable(invoice: IssuedInvoice): string | null {
+  const { number, status, inLedger, total, amountDue, isPlanLineKnown } = invoice;
+  if (status === "scheduled") return `invoice ${number} is still to be sent to the ledger`;
+  if (!inLedger || status === "not_in_external") return `invoice ${number} is not in the ledger`;
+  if (status === "paid") return `invoice ${number} is paid`;
+  if (!equals(total, amountDue)) return `invoice ${number} has a payment or credit on it`;
+  if (status === "voided" || status === "deleted") return `invoice ${number} is removed`;
+  // A line that is sent without the ledger's id would be added a second time (XERO-9).
+  return isPlanLineKnown ? null : `it is not known which line of invoice ${number} is the plan's`;
+}
+
+/** Whether the invoice has a payment or credit on it, which prevents its removal (END-3). */
+export function hasMoney({
+  status,
+  total,
+  amountDue,
+}: Pick<IssuedInvoice, "status" | "total" | "amountDue">): boolean {
+  return (status === "paid" && !isZero(total)) || !equals(total, amountDue);
+}
+
+/**
+ * Whether the document is neither approved nor sent, so that it can be deleted instead of voided
+ * (END-5).
+ */
+export function isUnsent({
+  status,
+  sent,
+}: {
+  readonly status: DocumentStatus;
+  readonly sent: boolean;
+}): boolean {
+  return !sent && (status === "draft" || status === "awaiting_approval");
+}

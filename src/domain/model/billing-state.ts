@@ -1,0 +1,84 @@
+/**
+ * The facts of one subscription that its operations decide by: periods, live invoices, deferred
+ * charges, running jobs.
+ */
+import type { CivilDate } from "../calendar/civil-date.ts";
+import type { Period } from "../calendar/period.ts";
+import type { Plan } from "../catalogue/plan.ts";
+import type { Decimal } from "../money/decimal.ts";
+import type { DocumentStatus, InvoicePeriod, InvoiceType, ProrationParts } from "./invoice.ts";
+import type { OrganisationSettings } from "./organisation-settings.ts";
+import type { Subscription } from "./subscription.ts";
+import type { OpenUsage, UsageBills } from "./usage.ts";
+
+/**
+ * A period and what it was billed for. `billedUnits` is null on a flat fee (MONEY-5). `setupMode`:
+ * it began in Setup Mode and is never billed. `prorationClosed`: units rose above the billed units
+ * without proration (UNITS-2). `billedSeparately`: a change was billed on its own invoice after
+ * this period's invoice was issued (UNITS-8).
+ */
+export interface PeriodState extends Period {
+  readonly billedUnits: number | null;
+  readonly setupMode: boolean;
+  readonly prorationClosed: boolean;
+  readonly billedSeparately: boolean;
+}
+
+/**
+ * An invoice that is not removed, with the members that rules read. `inLedger`: the ledger has it.
+ * `isPlanLineKnown`: if it has a plan line, the ledger's id of that line is known.
+ */
+export interface IssuedInvoice {
+  readonly id: string;
+  readonly number: string;
+  readonly type: InvoiceType;
+  readonly periodIndex: number;
+  readonly status: DocumentStatus;
+  readonly total: Decimal;
+  readonly amountDue: Decimal;
+  readonly inLedger: boolean;
+  readonly isPlanLineKnown: boolean;
+}
+
+/** A prorated charge that is deferred to the renewal invoice (UNITS-12). */
+export interface DeferredLine extends ProratedCharge {
+  readonly id: string;
+}
+
+/** An unfinished job of the subscription: a second operation is refused (STATE-3). */
+export interface RunningJob {
+  readonly id: string;
+  readonly kind: "amend_invoice" | "end_subscription";
+  /** In words, for the refusal's message: `invoice INV-0042 is being amended`. */
+  readonly description: string;
+}
+
+/**
+ * A subscription with everything that its rules read. `nextPeriod` exists once its invoice was
+ * issued ahead. `invoices` are those of the current and the next period that are not removed,
+ * newest first. `usage` is all unbilled usage, or null if it was not loaded because no bill of it
+ * is due. `today` is the date in the subscription's zone.
+ */
+export interface BillingState {
+  readonly organisation: OrganisationSettings;
+  readonly subscription: Subscription;
+  readonly plan: Plan;
+  readonly period: PeriodState;
+  readonly nextPeriod: PeriodState | null;
+  readonly invoices: readonly IssuedInvoice[];
+  readonly deferred: readonly DeferredLine[];
+  readonly usage: readonly OpenUsage[] | null;
+  readonly usageBills: UsageBills;
+  readonly running: RunningJob | null;
+  readonly today: CivilDate;
+}
+
+/**
+ * A prorated charge as it is printed and deferred: everything except the account it is booked to.
+ */
+export interface ProratedCharge extends ProrationParts {
+  readonly name: string;
+  readonly description: string;
+  readonly amount: Decimal;
+  readonly period: InvoicePeriod;
+}

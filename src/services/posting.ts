@@ -1,0 +1,74 @@
+/**
+ * Has posted what a request committed, and waits for the ledger's decision within the time budget
+ * of the request (POSTING-4).
+ */
+import type { EndSubscriptionInput, InvoiceAmendmentInput } from "../../workflows/contract.ts";
+import { crashPoint } from "../crash-points.ts";
+import type { JobOutcome, Outcomes } from "../store/ledger-jobs/job-notifications.ts";
+
+/** How long a request waits for the ledger: 15 seconds (POSTING-4). */
+const answerBudgetMs = 15_000;
+
+/** Starts work in Temporal. Each start returns false if Temporal could not be reached. */
+export interface LedgerWork {
+  /** Wakes the organisation's posting workflow. */
+  wake(organisationId: string): Promise<boolean>;
+  startAmendment(input: InvoiceAmendmentInput): Promise<boolean>;
+  startTermination(input: EndSubscriptionInput): Promise<boolean>;
+  readonly outcomes: Outcomes;
+}
+
+/** The posting of one request's documents. */
+export interface Posting {
+  /** The request waits for the ledger until this instant at the latest. */
+  readonly deadline: Date;
+  /** Wakes the posting workflow without waiting for any outcome. */
+  wake(): Promise<boolean>;
+  /** Starts the workflow of an amendment. */
+  startAmendment(input: Omit<InvoiceAmendmentInput, "organisationId">): Promise<boolean>;
+  /** Starts the workflow of an end. */
+  startTermination(input: Omit<EndSubscriptionInput, "organisationId">): Promise<boolean>;
+  /**
+   * Starts the work of jobs that this request has just committed, and waits. It returns when every
+   * job is decided, when a job is known to be rescheduled past the deadline, or at the deadline. If
+   * Temporal is unreachable it does not wait: committed jobs are posted later (INVARIANT-9).
+   * Default of `start`: wakes the posting workflow.
+   */
+  await(jobIds: readonly string[], start?: () => Promise<boolean>): Promise<readonly JobOutcome[]>;
+  /**
+   * Waits for jobs of an earlier try of the request, or of another one. Usually all are decided
+   * long since, which one read shows.
+   */
+  awaitEarlier(jobIds: readonly string[]): Promise<void>;
+}
+
+/** Opens the posting of a request. */
+export function createPosting(
+  { wake, startAmendment, startTermination, outcomes }: LedgerWork,
+  organisationId: string,
+): Posting {
+  const deadline = new Date(Date.now() + answerBudgetMs);
+  const posting: Posting = {
+    deadline,
+    wake: () => wake(organisationId),
+    startAmendment: (input) => startAmendment({ ...input, organisationId }),
+    startTermination: (input) => startTermination({ ...input, organisationId }),
+    await: async (jobIds, start = posting.wake) => {
+      if (jobIds.length === 0) return [];
+      const watch = outcomes.watch(jobIds);
+      try {
+        const isStarted = await start();
+        crashPoint("ledger_woken");
+        return await watch.settled(organisationId, isStarted ? deadline.getTime() : Date.now());
+      } finally {
+        watch.stop();
+      }
+    },
+    awaitEarlier: async (jobIds) => {
+      if (jobIds.length === 0) return;
+      const known = await outcomes.watch(jobIds).settled(organisationId, Date.now());
+      if (known.some(({ state }) => state === "waiting")) await posting.await(jobIds);
+    },
+  };
+  return posting;
+}

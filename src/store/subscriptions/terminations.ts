@@ -1,0 +1,193 @@
+/**
+ * Terminations: saves the end of a subscription, at once or with the invoices to remove first, and
+ * finds it again (IDEMPOTENCY-2).
+ */
+
+import type { BillingState } from "../../domain/model/billing-state.ts";
+import { parseDecimal } from "../../domain/money/decimal.ts";
+import type {
+  EndDecision,
+  EndedSubscription,
+  EndFacts,
+  EndWhen,
+  OpenInvoice,
+} from "../../domain/subscriptions/end.ts";
+import type { LedgerJob, Termination } from "../../gen/prisma/client.ts";
+import type { OpenTransaction } from "../billing/current-subscription.ts";
+import { updateSubscriptions } from "../billing/locked-subscription.ts";
+import { leavesDocuments, saveCharges } from "../billing/save-billing.ts";
+import { db, type Executor } from "../database/client.ts";
+import type { Transaction } from "../database/pool.ts";
+import { loadNextPeriodLines } from "../documents/reversals.ts";
+import { foundSince, type RequestToSave } from "./saved-requests.ts";
+
+/** An end to save. `id` is also the id of its job. */
+export interface TerminationToSave extends RequestToSave {
+  readonly id: string;
+  readonly when: EndWhen;
+}
+
+/** An end that an earlier try has saved. `state` and `message` are its job's, if it has one. */
+export type EarlierTermination = Pick<Termination, "id" | "requestHash" | "ended"> & {
+  readonly state: LedgerJob["state"] | null;
+  readonly message: LedgerJob["message"];
+};
+
+/**
+ * Finds the end that an earlier try of this request has saved. Null if there is none. A failed
+ * request releases its key for other requests, not for itself (IDEMPOTENCY-5).
+ */
+export async function findTermination(
+  { client, organisationId, databaseNow }: OpenTransaction,
+  { id, requestId }: TerminationToSave,
+): Promise<EarlierTermination | null> {
+  const found = await db(client).termination.findFirst({
+    where: {
+      organisationId,
+      requestId,
+      OR: [{ reported: false }, { id }],
+      createdAt: { gt: foundSince(databaseNow) },
+    },
+    orderBy: { seq: "desc" },
+    select: { id: true, requestHash: true, ended: true },
+  });
+  if (found === null) return null;
+  const job = await db(client).ledgerJob.findFirst({
+    where: { organisationId, id: found.id },
+    select: { state: true, message: true },
+  });
+  return { ...found, state: job?.state ?? null, message: job?.message ?? null };
+}
+
+/** Loads the facts that an end is decided by. */
+export async function loadEndFacts(
+  { client, organisationId }: OpenTransaction,
+  state: BillingState,
+): Promise<Required<EndFacts>> {
+  const next = await loadNextPeriodLines(client, state);
+  const invoices = await loadOpenInvoices(client, organisationId, state.subscription.id);
+  return { state, invoices, next };
+}
+
+/**
+ * Records that a caller got the ledger's refusal. From then on a repeat of the request is a new one
+ * (IDEMPOTENCY-5).
+ */
+export async function markReported(
+  executor: Executor,
+  organisationId: string,
+  id: string,
+): Promise<void> {
+  const termination = { organisationId, id };
+  await db(executor).termination.updateMany({ where: termination, data: { reported: true } });
+}
+
+/** Saves an end without removals. True if a document must be posted. */
+export async function saveTermination(
+  tx: OpenTransaction,
+  state: BillingState,
+  ended: EndedSubscription,
+  { id, when, requestId, requestHash }: TerminationToSave,
+): Promise<boolean> {
+  const { client, organisationId, now, databaseNow: createdAt } = tx;
+  const subscriptionId = state.subscription.id;
+  await db(client).termination.create({
+    data: {
+      id,
+      organisationId,
+      subscriptionId,
+      endWhen: when,
+      ended: true,
+      requestId,
+      requestHash,
+      createdAt,
+    },
+    select: { id: true },
+  });
+  await saveEnded(client, organisationId, { ...ended, currentPeriod: state.period.index }, now);
+  return leavesDocuments(ended);
+}
+
+// One statement: the termination, its removals in order, and the job that carries them out. The
+// time is the database's, also in a sandbox: an idempotency key's 24 hours are real hours.
+const removalsText = `
+WITH termination AS (
+  INSERT INTO terminations (id, organisation_id, subscription_id, end_when, ended, request_id,
+    request_hash)
+  VALUES ($2, $1, $3, $4, false, $6, $7) RETURNING id
+), removal AS (
+  INSERT INTO removals (organisation_id, termination_id, step, invoice_id, only_unsent, state)
+  SELECT $1, t.id, r.ordinality - 1, r.invoice_id, r.invoice_id = ANY ($9::uuid[]), 'waiting'
+  FROM termination t, unnest($5::uuid[]) WITH ORDINALITY AS r(invoice_id, ordinality)
+)
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, awaited_until)
+SELECT t.id, $1, 'end_subscription', 'ready', $3, $8::timestamptz FROM termination t`;
+
+/**
+ * Saves an end with removals, and a job of the same id. The job blocks the subscription until it is
+ * decided.
+ */
+export async function saveRemovals(
+  { client, organisationId }: OpenTransaction,
+  { subscription }: BillingState,
+  { removals, onlyUnsent }: EndDecision & { readonly kind: "ends" },
+  { id, when, requestId, requestHash, awaitedUntil }: TerminationToSave,
+): Promise<void> {
+  const request = [requestId, requestHash, awaitedUntil];
+  const values = [organisationId, id, subscription.id, when, removals, ...request, onlyUnsent];
+  await client.query({ name: "insert_termination", text: removalsText, values });
+}
+
+/** Saves a subscription that is over or set to end, and issues its outstanding charges (END-6). */
+export async function saveEnded(
+  client: Transaction,
+  organisationId: string,
+  ended: EndedSubscription & { readonly currentPeriod: number },
+  now: Date,
+): Promise<void> {
+  await updateSubscriptions(client, organisationId, [ended], now);
+  const charges = { subscriptionId: ended.subscription.id, ...ended };
+  await saveCharges(client, organisationId, [charges], now);
+}
+
+interface OpenRow extends Omit<OpenInvoice, "total" | "amountDue"> {
+  readonly total: string;
+  readonly amountDue: string;
+}
+
+// Credit that is being allocated counts as allocated. So does what a credit note has reversed: if
+// the invoice were removed, that would be refunded twice.
+const openInvoicesText = `
+SELECT i.id, i.number, i.type, i.period_index AS "periodIndex", i.status, i.total,
+  i.ledger_invoice_id IS NOT NULL AS "inLedger", i.sent,
+  i.amount_due
+    - (SELECT coalesce(sum(l.amount), 0)
+      FROM credit_notes n
+        JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = n.id
+      WHERE n.organisation_id = $1 AND n.subscription_id = $2
+        AND n.status NOT IN ('voided', 'deleted') AND l.reversed_invoice_id = i.id)
+    - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c
+      WHERE c.organisation_id = $1 AND c.subscription_id = $2 AND c.invoice_id = i.id
+        AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain'))
+    AS "amountDue"
+FROM invoices i
+WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.status NOT IN ('voided', 'deleted')
+ORDER BY i.seq DESC`;
+
+/** The invoices of a subscription that are not removed, newest first. */
+async function loadOpenInvoices(
+  client: Transaction,
+  organisationId: string,
+  subscriptionId: string,
+): Promise<readonly OpenInvoice[]> {
+  const { rows } = await client.query<OpenRow>({
+    name: "load_open_invoices",
+    text: openInvoicesText,
+    values: [organisationId, subscriptionId],
+  });
+  return rows.map((row) => ({
+    ...row,
+    total: parseDecimal(row.total),
+    amountDue: parseDecimal(row.amountDue),
+  }));
+}
