@@ -17,7 +17,7 @@ import type { Unpublished } from "../store/events/publish-isolated.ts";
 import { reencryptEndpoints } from "../store/events/reencrypt-signing-secrets.ts";
 import { deleteExpiredConsents } from "../store/ledger-connection/delete-expired-authorisations.ts";
 import { createReferenceDataReading } from "../store/ledger-connection/reference-data.ts";
-import { createAllocating } from "../store/ledger-jobs/allocation-scope.ts";
+import { createAllocations } from "../store/ledger-jobs/allocation-scope.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments.ts";
 import { createPosting } from "../store/ledger-jobs/post-documents.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
@@ -105,7 +105,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   const activities = {
     ...createPostingActivities({ ...parts, openScope: createPosting(pool, encryption) }),
     ...createAmendment({ ...parts, openScope: createAmendments(pool, encryption) }),
-    ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, encryption) }),
+    ...createCreditAllocation({ ...parts, openScope: createAllocations(pool, encryption) }),
     ...createEndSubscriptionActivities({
       ...parts,
       openScope: createTerminations(pool, encryption),
@@ -114,7 +114,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...createLedgerSyncActivities({
       ...parts,
       mirroring: createLedgerSync(pool, encryption, config.ledger.syncIntervalMs),
-      onUnfollowed: (organisationId, what) =>
+      onSkipped: (organisationId, what) =>
         log.warn({ organisationId, ...what }, "something of the ledger cannot be followed"),
     }),
     ...createPublishingActivities({ ...work, ...publishingDependencies(pool, log) }),

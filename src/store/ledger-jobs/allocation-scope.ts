@@ -19,7 +19,7 @@ import {
 } from "./credit-allocations.ts";
 
 /** Store of one organisation's allocations. */
-export interface AllocationScope {
+export interface AllocationStore {
   /** The connection with its secret decrypted, or null if there is none. */
   connection(): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
@@ -35,10 +35,10 @@ export interface AllocationScope {
 }
 
 /** Opens an organisation's allocations. */
-export type OpenAllocating = (organisationId: string) => AllocationScope;
+export type OpenAllocations = (organisationId: string) => AllocationStore;
 
 /** Binds allocations to a pool. `encryption` decrypts the connections' secrets. */
-export function createAllocating(pool: Pool, encryption: Encryption): OpenAllocating {
+export function createAllocations(pool: Pool, encryption: Encryption): OpenAllocations {
   return (organisationId) => ({
     connection: () => readConnection(pool, encryption, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),

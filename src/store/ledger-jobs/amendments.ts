@@ -67,7 +67,7 @@ export interface AmendmentState {
 }
 
 /** Store of one organisation's amendments. */
-export interface AmendmentScope {
+export interface AmendmentStore {
   /** The connection with its secret decrypted, or null if there is none. */
   connection(): Promise<ConnectionState | null>;
   /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
@@ -90,7 +90,7 @@ export interface AmendmentScope {
 }
 
 /** Opens an organisation's amendments. */
-export type OpenAmendments = (organisationId: string) => AmendmentScope;
+export type OpenAmendments = (organisationId: string) => AmendmentStore;
 
 /** Binds amendments to a pool. `encryption` decrypts the connections' secrets. */
 export function createAmendments(pool: Pool, encryption: Encryption): OpenAmendments {

@@ -58,7 +58,7 @@ FROM unnest($2::uuid[], $3::uuid[]) AS asked(subscription_id, job_id) CROSS JOIN
 ON CONFLICT DO NOTHING RETURNING subscription_id`;
 
 /** A note and an invoice that an operator wants to be tried again together. */
-export interface AskedPair {
+export interface PairToRetry {
   readonly creditNoteId: string;
   readonly invoiceId: string | null;
 }
@@ -74,7 +74,7 @@ export async function planAllocations(
   client: Transaction,
   organisationId: string,
   subscriptionIds: readonly string[],
-  asked: AskedPair | null = null,
+  asked: PairToRetry | null = null,
 ): Promise<readonly string[]> {
   if (subscriptionIds.length === 0) return [];
   const ids = [...new Set(subscriptionIds)];

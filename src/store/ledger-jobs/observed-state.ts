@@ -29,7 +29,7 @@ export interface Followed {
 export const nothingSynced: Followed = { changed: 0, credited: [], again: [], unfit: [] };
 
 /** Combines several results into one. */
-export function joinSynced(all: readonly Followed[]): Followed {
+export function joinSyncResults(all: readonly Followed[]): Followed {
   return {
     changed: all.reduce((sum, { changed }) => sum + changed, 0),
     credited: [...new Set(all.flatMap(({ credited }) => credited))],

@@ -40,7 +40,7 @@ export interface SyncPage {
 }
 
 /** The result of a page. */
-export interface SweptPage {
+export interface SyncedPage {
   readonly cursor: string | null;
   readonly highWater: string | null;
   readonly changed: number;
@@ -197,7 +197,7 @@ export async function endPage(
   pool: Pool,
   organisationId: string,
   page: SyncPage,
-  { cursor, highWater, changed }: SweptPage,
+  { cursor, highWater, changed }: SyncedPage,
   syncIntervalMs: number,
 ): Promise<void> {
   const next = syncKinds[syncKinds.indexOf(page.kind) + 1] ?? null;
@@ -254,7 +254,7 @@ export async function rescheduleSync(
  * The organisations whose ledger is to be read now, by rising id after `after`. It reads across
  * organisations and returns ids only.
  */
-export async function findMirrors(
+export async function findDueSyncs(
   pool: Pool,
   after: string | null,
   limit: number,

@@ -10,7 +10,7 @@ import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
 import {
   type Dated,
   type Followed,
-  joinSynced,
+  joinSyncResults,
   nothingSynced,
   verdict,
 } from "../ledger-jobs/observed-state.ts";
@@ -51,7 +51,7 @@ export async function syncCreditNotes(
     const note = looked.find(({ id }) => id === row.ledger_id);
     if (note !== undefined) each.push(await followNote(pool, organisationId, row, note, askedAt));
   }
-  return joinSynced(each);
+  return joinSyncResults(each);
 }
 
 async function followNote(

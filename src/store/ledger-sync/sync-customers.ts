@@ -14,7 +14,7 @@ import {
   uniqueViolation,
 } from "../database/pool.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
-import { type Followed, joinSynced, nothingSynced } from "../ledger-jobs/observed-state.ts";
+import { type Followed, joinSyncResults, nothingSynced } from "../ledger-jobs/observed-state.ts";
 import { leaveNotifications } from "../ledger-jobs/pending-notifications.ts";
 
 /** A contact as observed, with its id in the ledger and the ledger's change time (ISO 8601). */
@@ -55,7 +55,7 @@ export async function syncContacts(
   const each: Followed[] = [];
   for (const contact of looked)
     if (ours.has(contact.id)) each.push(await follow(pool, organisationId, contact));
-  return joinSynced(each);
+  return joinSyncResults(each);
 }
 
 async function follow(

@@ -13,7 +13,7 @@ import {
   type DocumentKind,
   type Followed,
   isBusy,
-  joinSynced,
+  joinSyncResults,
   ledgerIdColumn,
   nothingSynced,
   unfitText,
@@ -79,7 +79,7 @@ export async function syncInvoices(
       return leaveUnfit(pool, organisationId, only, askedAt);
     const each: Followed[] = [];
     for (const one of looked) each.push(await syncInvoices(pool, organisationId, [one], askedAt));
-    return joinSynced(each);
+    return joinSyncResults(each);
   }
 }
 

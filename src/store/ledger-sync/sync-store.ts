@@ -24,10 +24,10 @@ import {
   claimSyncPage,
   endPage,
   failSyncPage,
-  findMirrors,
+  findDueSyncs,
   readSyncState,
   rescheduleSync,
-  type SweptPage,
+  type SyncedPage,
   type SyncPage,
   type SyncState,
 } from "./incremental-sync.ts";
@@ -65,7 +65,7 @@ export interface LedgerSyncTenant {
   claimSyncPage(): Promise<SyncPage | null>;
   /** The page failed. The sync continues after this delay. */
   failSyncPage(delayMs: number): Promise<void>;
-  endPage(page: SyncPage, swept: SweptPage): Promise<void>;
+  endPage(page: SyncPage, swept: SyncedPage): Promise<void>;
   syncContacts(looked: readonly ObservedContact[]): Promise<Followed>;
   syncCreditNotes(looked: readonly ObservedCreditNote[], askedAt: string): Promise<Followed>;
   syncInvoices(looked: readonly ObservedInvoice[], askedAt: string): Promise<Followed>;
@@ -100,7 +100,7 @@ export function createLedgerSync(
   syncIntervalMs: number,
 ): LedgerSync {
   return {
-    find: (after, limit) => findMirrors(pool, after, limit, syncIntervalMs),
+    find: (after, limit) => findDueSyncs(pool, after, limit, syncIntervalMs),
     open: (organisationId) => ({
       connection: () => readConnection(pool, encryption, organisationId),
       pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),

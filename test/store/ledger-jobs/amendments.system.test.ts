@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import type { AmendmentOutcome } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
 import {
-  type AmendmentScope,
+  type AmendmentStore,
   type AmendmentToSend,
   createAmendments,
 } from "../../../src/store/ledger-jobs/amendments.ts";
@@ -67,7 +67,7 @@ async function added(row: Parameters<typeof addAmendment>[2] = {}) {
   return { rows, jobId, scope: openAmendments(rows.organisation) };
 }
 
-async function taken(scope: AmendmentScope, jobId: string): Promise<AmendmentToSend> {
+async function taken(scope: AmendmentStore, jobId: string): Promise<AmendmentToSend> {
   const amendment = await scope.take(jobId, leaseMs);
   if (amendment === null) throw new Error("it cannot be taken");
   return amendment;

@@ -13,7 +13,7 @@ import {
 } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
   type AllocationToSend,
-  type AskedPair,
+  type PairToRetry,
   planAllocations,
   takeAllocation,
 } from "../../../src/store/ledger-jobs/credit-allocations.ts";
@@ -140,7 +140,7 @@ export async function planned({ pool, organisationId }: Party): Promise<readonly
 /** Plans the subscription's next allocation; `asked` is what an operator asks for. */
 export function plan(
   { pool, organisationId, subscriptionId }: Party,
-  asked?: AskedPair,
+  asked?: PairToRetry,
 ): Promise<readonly string[]> {
   return inTransaction(pool, (client) =>
     planAllocations(client, organisationId, [subscriptionId], asked),
@@ -191,7 +191,7 @@ export async function ledgerIdOf({ pool, organisationId }: Party, number: string
 }
 
 /** Settles a taken allocation as done, over what is seen of it. */
-export function settleDone(
+export function recordDone(
   { pool, organisationId, subscriptionId }: Party,
   { id, attempts }: AllocationToSend,
   seen: ObservedCreditState,

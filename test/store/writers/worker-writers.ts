@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createTestClock } from "../../../src/store/billing/test-clock.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scope.ts";
+import { createAllocations } from "../../../src/store/ledger-jobs/allocation-scope.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
 import {
   recordOutcomes,
@@ -43,7 +43,7 @@ type Row = Record<string, string>;
 export function workersOf({ pool, organisationId, ids }: WriterParts) {
   const encryption = createEncryption(randomBytes(32));
   const amendments = createAmendments(pool, encryption)(organisationId);
-  const allocating = createAllocating(pool, encryption)(organisationId);
+  const allocating = createAllocations(pool, encryption)(organisationId);
   const endings = createTerminations(pool, encryption)(organisationId);
   const clock = createTestClock(pool);
   const rowsOf = async (text: string) => (await pool.query<Row>(text, [organisationId])).rows;

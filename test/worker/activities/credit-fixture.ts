@@ -14,7 +14,7 @@ import { createSettingUp } from "../../../src/store/admin/provision.ts";
 import { createEncryption, type Encryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 import { createReferenceDataReading } from "../../../src/store/ledger-connection/reference-data.ts";
-import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scope.ts";
+import { createAllocations } from "../../../src/store/ledger-jobs/allocation-scope.ts";
 import { createPosting } from "../../../src/store/ledger-jobs/post-documents.ts";
 import { createCreditAllocation } from "../../../src/worker/activities/posting/allocate-credit.ts";
 import { createPostingActivities } from "../../../src/worker/activities/posting/posting.ts";
@@ -119,7 +119,7 @@ export async function startCreditWorld(
   });
   const { allocateBatch } = createCreditAllocation({
     ...parts,
-    openScope: createAllocating(pool, encryption),
+    openScope: createAllocations(pool, encryption),
   });
   const admin = async (path: string, body?: object): Promise<unknown> => {
     const headers = { "content-type": "application/json" };

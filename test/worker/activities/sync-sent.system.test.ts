@@ -18,7 +18,7 @@ beforeAll(async () => {
     mirroring: createLedgerSync(world.pool, world.encryption, 3_600_000),
     openLedger: world.openLedger,
     callDeadlineMs: 20_000,
-    onUnfollowed: () => undefined,
+    onSkipped: () => undefined,
     startLedgerSync: async () => true,
     startAllocation: async () => true,
   });

@@ -26,8 +26,8 @@ import type {
   ObservedCreditState,
 } from "../../../store/ledger-jobs/allocation-outcomes.ts";
 import type {
-  AllocationScope,
-  OpenAllocating,
+  AllocationStore,
+  OpenAllocations,
 } from "../../../store/ledger-jobs/allocation-scope.ts";
 import type { AllocationToSend } from "../../../store/ledger-jobs/credit-allocations.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
@@ -44,7 +44,7 @@ import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 /** The dependencies of a batch. */
 export interface CreditAllocationParts
   extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
-  readonly openScope: OpenAllocating;
+  readonly openScope: OpenAllocations;
 }
 
 /** The activities of the credit workflow. */
@@ -149,7 +149,7 @@ async function allocateNext(
  * because a look-up is a call as well.
  */
 async function reschedule(
-  scope: AllocationScope,
+  scope: AllocationStore,
   subscriptionId: string,
   pauseMs: number,
   reason: string,

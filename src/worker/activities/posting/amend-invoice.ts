@@ -9,10 +9,10 @@ import type {
 } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
-import type { AmendmentScope, OpenAmendments } from "../../../store/ledger-jobs/amendments.ts";
+import type { AmendmentStore, OpenAmendments } from "../../../store/ledger-jobs/amendments.ts";
 import { connectionPause } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
-import { askForAmendment } from "./request-amendment.ts";
+import { requestAmendment } from "./request-amendment.ts";
 
 /** The dependencies of a batch. */
 export interface AmendmentParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
@@ -56,7 +56,7 @@ async function amendBatch(
   if (amendment === null) return describeBatch(scope, jobId);
   crashPoint("amendment_taken");
   const ledger = parts.openLedger(organisationId, connected.connection);
-  const { settlement, failures } = await askForAmendment(
+  const { settlement, failures } = await requestAmendment(
     ledger,
     amendment,
     parts.callDeadlineMs,
@@ -78,7 +78,7 @@ async function amendBatch(
  * Returns the batch's result as the database has it now, also if another worker was faster. It has
  * reasons only, because messages may hold names.
  */
-async function describeBatch(scope: AmendmentScope, jobId: string): Promise<WorkBatch> {
+async function describeBatch(scope: AmendmentStore, jobId: string): Promise<WorkBatch> {
   const state = await scope.look(jobId);
   if (state === null) {
     return {

@@ -182,7 +182,7 @@ const lagMs = 60_000;
  * more when no list lags behind any longer. If that finds nothing either, it is refused in the
  * ledger's words.
  */
-export function settleTaken(
+export function numberTakenOutcome(
   operation: Carried & { readonly number: string; readonly number_taken: number },
   messages: readonly string[],
 ): UndoneOutcome {

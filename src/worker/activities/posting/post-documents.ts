@@ -27,7 +27,7 @@ import {
   missingOutcome,
   refusalOutcome,
   rescheduleOutcome,
-  settleTaken,
+  numberTakenOutcome,
 } from "./ledger-call.ts";
 
 /**
@@ -249,7 +249,7 @@ async function lookUp<
     if (named.length === 0) {
       return taken === null
         ? missingOutcome(document)
-        : settleTaken(document, taken.get(document) ?? []);
+        : numberTakenOutcome(document, taken.get(document) ?? []);
     }
     const message = `The number ${document.number} is taken by another ${kind.name} in the ledger.`;
     return { ...held(document), kind: "refused", reason: "duplicate_number", message };

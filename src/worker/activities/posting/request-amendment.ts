@@ -54,7 +54,7 @@ const comparedLength = 3_900;
 type Refusal = LedgerFailure & { readonly kind: "refused" };
 
 /** Amends the invoice with at most two calls, each with `deadlineMs`. */
-export async function askForAmendment(
+export async function requestAmendment(
   ledger: Ledger,
   amendment: AmendmentToSend,
   deadlineMs: number,

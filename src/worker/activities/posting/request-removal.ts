@@ -18,7 +18,7 @@ import type {
 import type { TerminationTask } from "../../../store/subscriptions/end-removals.ts";
 
 /** A leased invoice that is to be removed. */
-export type RemovalToAsk = TerminationTask & { readonly kind: "remove" };
+export type RemovalRequest = TerminationTask & { readonly kind: "remove" };
 
 /**
  * The outcome. `kept`: only an unsent invoice was to be removed, and it is approved or sent in the
@@ -37,9 +37,9 @@ export type RemovalAnswer =
 const statusPatienceMs = 5_000;
 
 /** Removes the invoice: one call, and a read after a refusal, each with `deadlineMs`. */
-export async function askForRemoval(
+export async function requestRemoval(
   ledger: Ledger,
-  task: RemovalToAsk,
+  task: RemovalRequest,
   deadlineMs: number,
 ): Promise<RemovalAnswer> {
   const call: LedgerCall = { deadlineMs, jobKeys: [], isBackground: !task.isAwaited };
@@ -58,7 +58,7 @@ export async function askForRemoval(
  */
 async function lookAtRefused(
   ledger: Ledger,
-  { ledgerId, triedMs, isOnlyUnsent }: RemovalToAsk,
+  { ledgerId, triedMs, isOnlyUnsent }: RemovalRequest,
   refusal: LedgerFailure & { readonly kind: "refused" },
   call: LedgerCall,
 ): Promise<RemovalAnswer> {
@@ -86,7 +86,7 @@ async function lookAtRefused(
  */
 async function lookForMissing(
   ledger: Ledger,
-  { ledgerId, number }: RemovalToAsk,
+  { ledgerId, number }: RemovalRequest,
   call: LedgerCall,
 ): Promise<RemovalAnswer> {
   const answer = await ledger.findInvoices(call, { numbers: [number] });

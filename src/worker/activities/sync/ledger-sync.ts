@@ -13,7 +13,7 @@ import type {
 import { isMerged } from "../../../domain/customers/sync-contact.ts";
 import type { Ledger, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
-import { joinSynced, nothingSynced } from "../../../store/ledger-jobs/observed-state.ts";
+import { joinSyncResults, nothingSynced } from "../../../store/ledger-jobs/observed-state.ts";
 import type { SyncKind } from "../../../store/ledger-jobs/pending-notifications.ts";
 import type { SyncPage, SyncState } from "../../../store/ledger-sync/incremental-sync.ts";
 import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
@@ -39,7 +39,7 @@ export interface LedgerSyncDependencies {
    * Called for objects of the ledger that cannot be synced, with their ids if the ledger named
    * them, and the reason (LEDGER-5).
    */
-  readonly onUnfollowed: (
+  readonly onSkipped: (
     organisationId: string,
     what: { readonly kind: SyncKind; readonly ids: readonly string[]; readonly reason: string },
   ) => void;
@@ -49,7 +49,7 @@ export interface LedgerSyncDependencies {
 
 /** The activities of the sync workflows. */
 export interface LedgerSyncActivities {
-  startMirrors(input: DuePageInput): Promise<DuePage>;
+  startDueSyncs(input: DuePageInput): Promise<DuePage>;
   syncBatch(input: LedgerSyncInput): Promise<WorkBatch>;
 }
 
@@ -77,12 +77,12 @@ const batchMs = 1_000;
  */
 export function createLedgerSyncActivities(parts: LedgerSyncDependencies): LedgerSyncActivities {
   return {
-    startMirrors: ({ after }) => startMirrors(parts, after),
+    startDueSyncs: ({ after }) => startDueSyncs(parts, after),
     syncBatch: ({ organisationId }) => syncBatch(parts, organisationId),
   };
 }
 
-async function startMirrors(
+async function startDueSyncs(
   { mirroring, startLedgerSync }: LedgerSyncDependencies,
   after: string | null,
 ): Promise<DuePage> {
@@ -165,7 +165,7 @@ async function lookOnce(
   if (hints !== null && byNotifications !== null && byNotifications.unfollowed.length > 0) {
     const reasons = [...new Set(byNotifications.unfollowed.map(({ reason }) => reason))];
     const ids = byNotifications.unfollowed.map(({ ledgerId }) => ledgerId);
-    parts.onUnfollowed(organisationId, { kind: hints.kind, ids, reason: reasons.join("; ") });
+    parts.onSkipped(organisationId, { kind: hints.kind, ids, reason: reasons.join("; ") });
   }
   if (
     byNotifications !== null &&
@@ -186,7 +186,7 @@ async function lookOnce(
 function countsOf(looks: readonly Looked[]): Pick<Looked, "looked" | "followed"> {
   return {
     looked: looks.reduce((sum, { looked }) => sum + looked, 0),
-    followed: joinSynced(looks.map(({ followed }) => followed)),
+    followed: joinSyncResults(looks.map(({ followed }) => followed)),
   };
 }
 
@@ -214,7 +214,7 @@ async function lookAtPage(
   const ids = unread.filter((id) => id !== null);
   if (ids.length < unread.length) {
     const reason = `${unread.length - ids.length} of a page cannot be read and have no id`;
-    parts.onUnfollowed(organisationId, { kind, ids: [], reason });
+    parts.onSkipped(organisationId, { kind, ids: [], reason });
   }
   // Merged contacts are read by their notifications, together with the contacts that replaced them.
   // Notifications of unknown contacts are dropped.

@@ -14,7 +14,7 @@ import type {
 import {
   type DocumentKind,
   type Followed,
-  joinSynced,
+  joinSyncResults,
   nothingSynced,
 } from "../../../store/ledger-jobs/observed-state.ts";
 import type {
@@ -122,7 +122,7 @@ async function end(
   taken: ClaimedNotifications,
   parts: readonly Sought[],
 ): Promise<Looked> {
-  const followed = joinSynced(parts.map((part) => part.followed));
+  const followed = joinSyncResults(parts.map((part) => part.followed));
   const kept = [...parts, unfollowed(followed.unfit, unfitReason)].flatMap(
     (part) => part.unfollowed,
   );
@@ -168,7 +168,7 @@ async function syncFound<Kind extends SyncKind>(
   const changed = lost.length === 0 ? 0 : await scope.loseContacts(lost);
   return {
     ...unfollowed(lost, lostMergeReason),
-    followed: joinSynced([...followed, { ...nothingSynced, changed }]),
+    followed: joinSyncResults([...followed, { ...nothingSynced, changed }]),
   };
 }
 
@@ -233,7 +233,7 @@ async function loseContacts(
   lost: readonly string[],
 ): Promise<Sought> {
   const changed = lost.length === 0 ? 0 : await scope.loseContacts(lost);
-  return sought(joinSynced([...followed, { ...nothingSynced, changed }]));
+  return sought(joinSyncResults([...followed, { ...nothingSynced, changed }]));
 }
 
 /**
@@ -261,7 +261,7 @@ async function seekDocuments(
   const followed =
     lost.length === 0 ? nothingSynced : await scope.loseDocuments(kind, lost, askedAt);
   const again = { ...nothingSynced, again: missing.filter((id) => found.has(id)) };
-  return { ...unfollowed(others, otherNumberReason), followed: joinSynced([followed, again]) };
+  return { ...unfollowed(others, otherNumberReason), followed: joinSyncResults([followed, again]) };
 }
 
 function sought(followed: Followed = nothingSynced): Sought {
