@@ -71,8 +71,8 @@ function targetOf(
 
 /**
  * Checks that the ledger has account and tax type. Refuses `ledger_not_connected`,
- * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` for a code that the ledger lacks or
- * that accepts no revenue.
+ * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` for a code that the ledger
+ * does not have or that accepts no revenue.
  */
 export async function requireMapping(
   parts: AdminParts,
