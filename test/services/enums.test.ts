@@ -16,7 +16,7 @@ const contract = [...new Set([...methods, ...adminMethods].map(({ parent }) => p
       .map((value) => [enumJsonName(value), value.number] as const),
   );
 
-const named = Object.entries({ ...tables, ...adminTables }).filter(
+const named = Object.entries<unknown>({ ...tables, ...adminTables }).filter(
   (entry): entry is [string, Readonly<Record<string, number>>] => typeof entry[1] === "object",
 );
 
