@@ -5,7 +5,7 @@
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { takeConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
-import type { AdminParts } from "../admin/services/dependencies.ts";
+import type { AdminDependencies } from "../admin/services/dependencies.ts";
 import { adminServices } from "../admin/services/index.ts";
 import type { Config } from "../config.ts";
 import { Refusal } from "../domain/refusal.ts";
@@ -40,7 +40,7 @@ import { createLedgerApp } from "./ledger-app.ts";
 /** The dependencies of the port, in addition to the settings. */
 export interface AdminPortParts
   extends Pick<
-      AdminParts,
+      AdminDependencies,
       | "wake"
       | "startAmendment"
       | "startAllocation"
@@ -159,7 +159,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
  * the address works once, and only for the owner's own request (ADMIN-4). Neither address nor page
  * is stored: the address has a code in it, and the page shows its content once.
  */
-function consentAnswer(parts: AdminParts): Answer {
+function consentAnswer(parts: AdminDependencies): Answer {
   return async (request, response, exchange) => {
     const query = new URLSearchParams(exchange.query);
     const given = { state: query.get("state"), code: query.get("code"), error: query.get("error") };

@@ -1,7 +1,7 @@
 /**
  * Maps words of the domain to enum values of the contract. The words are derived from the generated
- * enums: `PLAN_TYPE_FLAT_FEE` is `flat_fee`. A presenter does not compile for a domain word without a
- * value. A reader of requests does not compile for a value without a domain word.
+ * enums: `PLAN_TYPE_FLAT_FEE` is `flat_fee`. A presenter does not compile for a word without a
+ * value. A reader of requests does not compile for a value without a word of the domain.
  */
 import { PlanType } from "../gen/proto/billing/v1/catalogue_pb.ts";
 import {

@@ -12,7 +12,7 @@ import type {
   ConsentTenant,
   ConsentTokens,
 } from "../../store/admin/ledger/consents.ts";
-import type { AdminParts } from "../services/dependencies.ts";
+import type { AdminDependencies } from "../services/dependencies.ts";
 import { describeFailure } from "../services/ledger/ledger-answers.ts";
 
 /**
@@ -92,7 +92,7 @@ const ourFault = "Something failed on our side: begin anew.";
  * if no app is configured or the caller is no operator.
  */
 export async function askConsent(
-  parts: AdminParts,
+  parts: AdminDependencies,
   actor: Actor,
   organisationId: string,
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
@@ -118,7 +118,7 @@ export async function askConsent(
  * first recorded as a failed consent, then thrown.
  */
 export async function takeConsent(
-  parts: AdminParts,
+  parts: AdminDependencies,
   { state, code, error }: ConsentAnswer,
   requestId: string,
 ): Promise<ConsentOutcome> {
@@ -141,7 +141,7 @@ export async function takeConsent(
 }
 
 async function follow(
-  parts: AdminParts,
+  parts: AdminDependencies,
   asked: AskedConsent,
   code: string | null,
   error: string | null,
@@ -197,7 +197,7 @@ export function tenantMeant(
  * if another operator started the consent, or if it was not given for this tenant.
  */
 export async function chooseTenant(
-  parts: AdminParts,
+  parts: AdminDependencies,
   actor: Actor,
   organisationId: string,
   tenantId: string,
@@ -228,7 +228,7 @@ export const otherTenant =
   "There are customers: the connection must lead to the tenant they are of.";
 
 async function connectTenant(
-  parts: AdminParts,
+  parts: AdminDependencies,
   actor: Actor,
   organisationId: string,
   { connectionId, tenantId }: ConsentTenant,
@@ -255,7 +255,7 @@ async function connectTenant(
   return saved;
 }
 
-function requireApp({ ledgerApp }: AdminParts): LedgerApp {
+function requireApp({ ledgerApp }: AdminDependencies): LedgerApp {
   if (ledgerApp !== null) return ledgerApp;
   throw new Refusal(
     "invalid_state",

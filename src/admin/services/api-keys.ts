@@ -4,8 +4,8 @@ import { generateApiKey } from "../../transport/rpc/api-key.ts";
 import { presentApiKey } from "../present/present.ts";
 import { readExpiry } from "../present/read-values.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   identityOf,
   pageOf,
@@ -18,11 +18,11 @@ import {
  * Implements the service. Refuses `organisation_not_found`, `api_key_not_found`,
  * `invalid_parameter`.
  */
-export function apiKeyService(parts: AdminParts): AdminImplementation<typeof ApiKeyService> {
-  const { apiKeys } = parts.store;
+export function apiKeyService(deps: AdminDependencies): AdminImplementation<typeof ApiKeyService> {
+  const { apiKeys } = deps.store;
   return {
     createApiKey: async (request, call) => {
-      const organisation = await requireOrganisation(parts, request.organisation);
+      const organisation = await requireOrganisation(deps, request.organisation);
       const now = new Date();
       const expiresAt = readExpiry(request.expiresAt, now);
       const { value, hash, hint } = generateApiKey(organisation.livemode);
@@ -38,13 +38,13 @@ export function apiKeyService(parts: AdminParts): AdminImplementation<typeof Api
       return { apiKey: presentApiKey(made, now), value: isNew ? value : "" };
     },
     listApiKeys: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const { data, hasMore } = await apiKeys.list(id, pageOf(request));
       const now = new Date();
       return { data: data.map((key) => presentApiKey(key, now)), hasMore };
     },
     revokeApiKey: async ({ organisation, id }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const key = required(await apiKeys.revoke(actorOf(call), owner.id, id), "api_key_not_found");
       return { apiKey: presentApiKey(key, new Date()) };
     },

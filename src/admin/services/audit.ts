@@ -1,10 +1,12 @@
 /** AuditService: lists the log of every change made through the admin API. ADMIN-2 */
 import type { AuditService } from "../../gen/proto/billing/admin/v1/audit_pb.ts";
 import { presentAuditEntry } from "../present/present.ts";
-import { type AdminImplementation, type AdminParts, pageOf } from "./dependencies.ts";
+import { type AdminDependencies, type AdminImplementation, pageOf } from "./dependencies.ts";
 
 /** Implements the service. It is read-only and has no refusals. */
-export function auditService({ store }: AdminParts): AdminImplementation<typeof AuditService> {
+export function auditService({
+  store,
+}: AdminDependencies): AdminImplementation<typeof AuditService> {
   return {
     listAuditEntries: async (request) => {
       const { organisation, operator, target } = request;

@@ -11,8 +11,8 @@ import type {
 import { subscriptionStatuses } from "../../services/enums.ts";
 import type { ParkedSubscription } from "../../store/admin/billing.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   pageOf,
   required,
@@ -23,31 +23,33 @@ import {
  * Implements the service. Refuses `organisation_not_found`, `subscription_not_found`,
  * `invalid_state`.
  */
-export function billingService(parts: AdminParts): AdminImplementation<typeof BillingService> {
-  const { billing } = parts.store;
+export function billingService(
+  deps: AdminDependencies,
+): AdminImplementation<typeof BillingService> {
+  const { billing } = deps.store;
   return {
     getBilling: async ({ organisation }) =>
-      billing.count((await requireOrganisation(parts, organisation)).id),
+      billing.count((await requireOrganisation(deps, organisation)).id),
     listParkedSubscriptions: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const { data, hasMore } = await billing.listParked(id, pageOf(request));
       return { data: data.map(presentParked), hasMore };
     },
     retrySubscription: async ({ organisation, id }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const outcome = required(
         await billing.retry(actorOf(call), owner.id, id),
         "subscription_not_found",
       );
       if (outcome === "not_parked")
         throw new Refusal("invalid_state", "The subscription is not parked.");
-      await parts.startBilling(owner.id);
+      await deps.startBilling(owner.id);
       return { subscription: presentParked(outcome) };
     },
     runBilling: async ({ organisation }, call) => {
-      const { id } = await requireOrganisation(parts, organisation);
+      const { id } = await requireOrganisation(deps, organisation);
       const counts = await billing.noteRun(actorOf(call), id);
-      return { ...counts, started: await parts.startBilling(id) };
+      return { ...counts, started: await deps.startBilling(id) };
     },
   };
 }

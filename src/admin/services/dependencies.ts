@@ -24,7 +24,7 @@ type Start<Kind extends StaleJobs["kind"]> = (
 ) => Promise<boolean>;
 
 /** The store, the ledgers, and the functions that start workflows. */
-export interface AdminParts {
+export interface AdminDependencies {
   readonly store: AdminStore;
   /** The cached adapter of an organisation's connection. */
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
@@ -98,7 +98,7 @@ export function requireSame(isSame: boolean): void {
 
 /** The organisation of a call's request. Refuses `organisation_not_found`. */
 export async function requireOrganisation(
-  { store }: AdminParts,
+  { store }: AdminDependencies,
   id: string,
 ): Promise<AdminOrganisation> {
   return required(await store.organisations.get(id), "organisation_not_found");

@@ -9,8 +9,8 @@ import type { DocumentWork } from "../../store/ledger-jobs/stale-jobs.ts";
 import { documentStates } from "../present/enums.ts";
 import { presentDocument } from "../present/present.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   pageOf,
   requireOrganisation,
@@ -19,11 +19,13 @@ import {
 /**
  * Implements the service. Refuses `organisation_not_found`, `invoice_not_found`, `invalid_state`.
  */
-export function documentService(parts: AdminParts): AdminImplementation<typeof DocumentService> {
-  const { documents } = parts.store;
+export function documentService(
+  deps: AdminDependencies,
+): AdminImplementation<typeof DocumentService> {
+  const { documents } = deps.store;
   return {
     listDocuments: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const { data, hasMore } = await documents.list(
         id,
         wordOf(documentStates, request.state),
@@ -32,11 +34,11 @@ export function documentService(parts: AdminParts): AdminImplementation<typeof D
       return { data: data.map(presentDocument), hasMore };
     },
     getDocument: async ({ organisation, id }) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       return { document: presentDocument(requireDocument(await documents.get(owner.id, id))) };
     },
     retryDocument: async ({ organisation, id }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const outcome = requireDocument(await documents.retry(actorOf(call), owner.id, id));
       switch (outcome.kind) {
         case "settled":
@@ -55,7 +57,7 @@ export function documentService(parts: AdminParts): AdminImplementation<typeof D
         }
         case "retried": {
           const document = requireDocument(await documents.get(owner.id, id));
-          await start(parts, outcome.work);
+          await start(deps, outcome.work);
           return { document: presentDocument(document) };
         }
       }
@@ -70,13 +72,13 @@ function requireDocument<T>(found: T | null): T {
 }
 
 /** Starts the work's workflow. If Temporal cannot be reached, the dispatcher starts it later. */
-function start(parts: AdminParts, work: DocumentWork): Promise<boolean> {
+function start(deps: AdminDependencies, work: DocumentWork): Promise<boolean> {
   switch (work.kind) {
     case "settlement":
-      return parts.wake(work.organisationId);
+      return deps.wake(work.organisationId);
     case "amendment":
-      return parts.startAmendment(work);
+      return deps.startAmendment(work);
     case "allocation":
-      return parts.startAllocation(work);
+      return deps.startAllocation(work);
   }
 }

@@ -25,7 +25,7 @@ import { chargeService } from "./catalogue/charges.ts";
 import { meterService } from "./catalogue/meters.ts";
 import { planService } from "./catalogue/plans.ts";
 import { customerService } from "./customers/customers.ts";
-import type { AdminParts } from "./dependencies.ts";
+import type { AdminDependencies } from "./dependencies.ts";
 import { documentService } from "./documents.ts";
 import { accountMappingService } from "./ledger/account-mapping.ts";
 import { ledgerConnectionService } from "./ledger/ledger-connections.ts";
@@ -40,23 +40,23 @@ import { webhookService } from "./webhooks/webhooks.ts";
  * The bindings, in the order in which an organisation is set up. A new service needs a file here
  * and one line.
  */
-export function adminServices(parts: AdminParts): readonly ServiceBinding<OperatorCaller>[] {
+export function adminServices(deps: AdminDependencies): readonly ServiceBinding<OperatorCaller>[] {
   return [
-    bind(OrganisationService, organisationService(parts)),
-    bind(LedgerConnectionService, ledgerConnectionService(parts)),
-    bind(LedgerSyncService, ledgerSyncService(parts)),
-    bind(AccountMappingService, accountMappingService(parts)),
-    bind(ApiKeyService, apiKeyService(parts)),
-    bind(MeterService, meterService(parts)),
-    bind(PlanService, planService(parts)),
-    bind(ChargeService, chargeService(parts)),
-    bind(CustomerService, customerService(parts)),
-    bind(DocumentService, documentService(parts)),
-    bind(BillingService, billingService(parts)),
-    bind(UsageService, usageService(parts)),
-    bind(TestClockService, testClockService(parts)),
-    bind(WebhookService, webhookService(parts)),
-    bind(OperatorService, operatorService(parts)),
-    bind(AuditService, auditService(parts)),
+    bind(OrganisationService, organisationService(deps)),
+    bind(LedgerConnectionService, ledgerConnectionService(deps)),
+    bind(LedgerSyncService, ledgerSyncService(deps)),
+    bind(AccountMappingService, accountMappingService(deps)),
+    bind(ApiKeyService, apiKeyService(deps)),
+    bind(MeterService, meterService(deps)),
+    bind(PlanService, planService(deps)),
+    bind(ChargeService, chargeService(deps)),
+    bind(CustomerService, customerService(deps)),
+    bind(DocumentService, documentService(deps)),
+    bind(BillingService, billingService(deps)),
+    bind(UsageService, usageService(deps)),
+    bind(TestClockService, testClockService(deps)),
+    bind(WebhookService, webhookService(deps)),
+    bind(OperatorService, operatorService(deps)),
+    bind(AuditService, auditService(deps)),
   ];
 }

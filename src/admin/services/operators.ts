@@ -7,8 +7,8 @@ import { roles } from "../present/enums.ts";
 import { presentOperator, presentToken } from "../present/present.ts";
 import { readExpiry } from "../present/read-values.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   identityOf,
   pageOf,
@@ -22,7 +22,7 @@ import {
  */
 export function operatorService({
   store,
-}: AdminParts): AdminImplementation<typeof OperatorService> {
+}: AdminDependencies): AdminImplementation<typeof OperatorService> {
   const { operators } = store;
   return {
     getCurrentOperator: async (_, { caller }) => ({

@@ -9,8 +9,8 @@ import { firstInvoiceStatuses } from "../present/enums.ts";
 import { presentOrganisation } from "../present/present.ts";
 import { requireCurrency } from "../present/read-values.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   identityOf,
   pageOf,
@@ -26,7 +26,7 @@ import {
 export function organisationService({
   store,
   wake,
-}: AdminParts): AdminImplementation<typeof OrganisationService> {
+}: AdminDependencies): AdminImplementation<typeof OrganisationService> {
   const { organisations } = store;
   return {
     createOrganisation: async (request, call) => {
@@ -82,7 +82,7 @@ export function organisationService({
   };
 }
 
-type Settings = Partial<Parameters<AdminParts["store"]["organisations"]["update"]>[2]>;
+type Settings = Partial<Parameters<AdminDependencies["store"]["organisations"]["update"]>[2]>;
 
 function settingsOf(
   request: {

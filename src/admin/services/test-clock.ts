@@ -8,13 +8,18 @@ import type {
 } from "../../gen/proto/billing/admin/v1/test_clock_pb.ts";
 import { presentTestClock } from "../present/present.ts";
 import { readInstant } from "../present/read-values.ts";
-import { type AdminImplementation, type AdminParts, actorOf, required } from "./dependencies.ts";
+import {
+  type AdminDependencies,
+  type AdminImplementation,
+  actorOf,
+  required,
+} from "./dependencies.ts";
 
 /** Implements the service. Refuses `organisation_not_found`, and what `decideAdvance` refuses. */
 export function testClockService({
   store,
   startClock,
-}: AdminParts): AdminImplementation<typeof TestClockService> {
+}: AdminDependencies): AdminImplementation<typeof TestClockService> {
   const { testClock } = store;
   return {
     getTestClock: async ({ organisation }) => {

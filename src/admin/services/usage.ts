@@ -20,8 +20,8 @@ import { isId } from "../../store/database/ids.ts";
 import { usageStates } from "../present/enums.ts";
 import { present } from "../present/present.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   nowOf,
   pageOf,
@@ -34,11 +34,11 @@ import {
  * `usage_event_not_found`, `invalid_state`, and `invalid_parameter` for a `starting_after` of
  * another list.
  */
-export function usageService(parts: AdminParts): AdminImplementation<typeof UsageService> {
-  const { usage } = parts.store;
+export function usageService(deps: AdminDependencies): AdminImplementation<typeof UsageService> {
+  const { usage } = deps.store;
   return {
     listUsage: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const { limit, startingAfter } = pageOf(request);
       const after = startingAfter === null ? null : readPosition(startingAfter);
       const page = await usage.list(id, request.subscription, {
@@ -50,20 +50,20 @@ export function usageService(parts: AdminParts): AdminImplementation<typeof Usag
       return { data: data.map(presentUsage), hasMore };
     },
     listUsageEvents: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const filters = { meterId: request.meter ?? null, periodIndex: request.period ?? null };
       const page = await usage.listEvents(id, request.subscription, filters, pageOf(request));
       const { data, hasMore } = required(page, "subscription_not_found");
       return { data: data.map(presentEvent), hasMore };
     },
     getUsageEvent: async ({ organisation, id }) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       return {
         event: presentEvent(required(await usage.getEvent(owner.id, id), "usage_event_not_found")),
       };
     },
     voidUsageEvent: async ({ organisation, id, reason }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const event = { eventId: id, reason, now: nowOf(owner) };
       const outcome = required(
         await usage.voidEvent(actorOf(call), owner.id, event),

@@ -1,4 +1,7 @@
-/** Calls of the command line inside the test's own process: a terminal that is a record, and a Connect server of the test's own answers. */
+/**
+ * Runs the command line inside the test's process, with a terminal that records, and a Connect
+ * server whose answers the test sets.
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
@@ -37,7 +40,7 @@ import {
   ErrorDetailSchema,
 } from "../../../src/gen/proto/billing/v1/common_pb.ts";
 
-/** Every service of the application's side. */
+/** Every service of the admin API. */
 export const adminServices: readonly DescService[] = [
   OrganisationService,
   LedgerConnectionService,
@@ -57,27 +60,27 @@ export const adminServices: readonly DescService[] = [
   AuditService,
 ];
 
-/** What a call came to. */
+/** The outcome of a call. */
 export interface Ended {
   readonly exitCode: number;
   readonly out: string;
   readonly err: string;
-  /** The questions that were asked. */
+  /** The questions to the person at the terminal. */
   readonly questions: readonly string[];
 }
 
-/** Surroundings that a test decides. */
+/** Surroundings that a test sets. */
 export interface Around {
   readonly env?: Record<string, string>;
   readonly files?: Record<string, string>;
-  /** Answers to questions, in order; somebody is there if given. */
+  /** Answers to questions, in order. With answers the terminal is interactive. */
   readonly answers?: readonly string[];
 }
 
 /** The organisation of the tests. */
 export const organisation = "0199a0b2-0000-7000-8000-000000000001";
 
-/** Runs one call; `words` are split at spaces where they are one text. */
+/** Runs one call. One text is split at spaces. */
 export async function run(words: string | readonly string[], around: Around = {}): Promise<Ended> {
   let [out, err] = ["", ""];
   const questions: string[] = [];
@@ -101,14 +104,14 @@ export async function run(words: string | readonly string[], around: Around = {}
   return { exitCode, out, err, questions };
 }
 
-/** A call as the server had it. */
+/** A call as the server received it. */
 export interface Received {
   readonly method: string;
   readonly headers: Headers;
   readonly request: JsonValue;
 }
 
-/** Answers a method; what it returns initialises the response. */
+/** Answers a method with the members of the response. */
 export type Answer = (request: object, method: DescMethodUnary) => object;
 
 /** A server and what it received. */
@@ -116,7 +119,7 @@ export interface AdminServer {
   readonly received: Received[];
   /** Environment with its address, a token and the organisation. */
   readonly env: Record<string, string>;
-  /** Sets the answers by method name; all others answer empty messages. */
+  /** Sets the answers by method name. All other methods answer empty messages. */
   answer(answers: Readonly<Record<string, Answer>>): void;
   stop(): Promise<void>;
 }
@@ -129,8 +132,8 @@ export async function startAdminServer(): Promise<AdminServer> {
     routes: (router) => {
       for (const method of adminServices.flatMap(({ methods }) => methods) as DescMethodUnary[]) {
         router.rpc(method, (request, { requestHeader }) => {
-          const told = toJson(method.input, request, { useProtoFieldName: true });
-          received.push({ method: method.name, headers: requestHeader, request: told });
+          const json = toJson(method.input, request, { useProtoFieldName: true });
+          received.push({ method: method.name, headers: requestHeader, request: json });
           return create(
             method.output,
             (answers[method.name]?.(request, method) ?? {}) as Record<string, unknown>,
@@ -140,7 +143,7 @@ export async function startAdminServer(): Promise<AdminServer> {
     },
   });
   const server = createServer(adapter);
-  // Longer than any client keeps a connection: none is ended under a request that is on its way.
+  // Longer than any client reuses a connection, so that none ends during a request.
   server.keepAliveTimeout = 65_000;
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;
@@ -162,7 +165,7 @@ export async function startAdminServer(): Promise<AdminServer> {
   };
 }
 
-/** A refusal as the service tells it. */
+/** Throws a refusal as the service answers it. */
 export function refuse(code: string, message: string, param?: string): never {
   const value: Partial<ErrorDetail> = {
     code,

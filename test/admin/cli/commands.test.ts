@@ -1,4 +1,4 @@
-/** The commands as a whole: nothing of the contract is missing, and every example can be typed. */
+/** All commands: they cover the whole contract, and every example runs. */
 import {
   create,
   type DescEnum,
@@ -39,18 +39,18 @@ test("every method of every admin service has a command", () => {
 });
 
 describe.each(verbs)("%s", (name, verb) => {
-  test("lets every field of the request be given", () => {
-    const isGiven = (field: DescField): boolean =>
+  test("has an option, an argument or a file for every field of the request", () => {
+    const isSettable = (field: DescField): boolean =>
       optionText(verb, field) !== undefined ||
       verb.places?.includes(field.name) === true ||
       getOption(field, fieldExtension).secret ||
       (verb.takesFile === true && verb.fileFields?.includes(field.name) === true);
     expect(
-      verb.method.input.fields.filter((field) => !isGiven(field)).map((field) => field.name),
+      verb.method.input.fields.filter((field) => !isSettable(field)).map((field) => field.name),
     ).toEqual([]);
   });
 
-  test("names only fields that the request has, and columns that the answer has", () => {
+  test("names only fields of the request and columns of the response", () => {
     const fields = verb.method.input.fields.map((field) => field.name);
     const named = [
       ...Object.keys(verb.fields ?? {}),
@@ -67,7 +67,7 @@ describe.each(verbs)("%s", (name, verb) => {
     }
   });
 
-  test("tells examples in its help, each of which is understood", async () => {
+  test("has examples in its help, and each of them runs", async () => {
     const help = await run([...name.split(" "), "--help"]);
     expect(help.exitCode).toBe(0);
     expect(verb.examples.length).toBeGreaterThan(0);
@@ -93,7 +93,7 @@ describe.each(verbs)("%s", (name, verb) => {
   });
 });
 
-test("every word that an option offers is one that the server takes", async () => {
+test("the server accepts every word of an option's choices", async () => {
   const validate = createValidate(
     verbs.map(([, { method }]) => method.input),
     textFormats,
@@ -120,9 +120,7 @@ test("every word that an option offers is one that the server takes", async () =
   expect(words).toBeGreaterThan(20);
 });
 
-/**
- * What the server says of a request with these members alone; empty where nothing is wrong with it.
- */
+/** The server's refusal of a request with these members. Empty if the request is valid. */
 function faultOf(
   validate: Validate,
   schema: DescMessage,
@@ -136,7 +134,7 @@ function faultOf(
   }
 }
 
-test("a verb that changes nothing takes no Idempotency-Key, and every verb takes --json", () => {
+test("only verbs that write have --idempotency-key, and every verb has --json", () => {
   const program = buildProgram({ ...process, env: {} } as never, () => undefined);
   for (const noun of program.commands.filter(({ commands }) => commands.length > 0)) {
     for (const verb of noun.commands) {
@@ -153,7 +151,7 @@ test("a verb that changes nothing takes no Idempotency-Key, and every verb takes
   }
 });
 
-/** An example as a shell would split it, without comments and redirections. */
+/** An example, split as by a shell, without comments and redirections. */
 function wordsOf(example: string): string[] {
   const [bare = ""] = example.split(/ +(?:#|>|<)/);
   return [...bare.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) =>

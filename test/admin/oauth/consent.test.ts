@@ -1,7 +1,7 @@
 /** Which organisation of the ledger a consent is for, and what is told of one that fails here rather than there. */
 import { describe, expect, test } from "vitest";
 import { type LedgerApp, takeConsent, tenantMeant } from "../../../src/admin/oauth/consent.ts";
-import type { AdminParts } from "../../../src/admin/services/dependencies.ts";
+import type { AdminDependencies } from "../../../src/admin/services/dependencies.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 
 const tenant = (tenantId: string) => ({
@@ -50,7 +50,7 @@ describe("a consent that fails here", () => {
       fail: async (_: string, why: string) => void told.push(why),
     };
     const ledgerApp: Partial<LedgerApp> = { exchange: () => Promise.reject(error) };
-    const parts = { store: { consents }, ledgerApp } as unknown as AdminParts;
+    const parts = { store: { consents }, ledgerApp } as unknown as AdminDependencies;
     const answer = { state: "state", code: "code", error: null };
     await expect(takeConsent(parts, answer, "request")).rejects.toBe(error);
     return told;

@@ -12,7 +12,7 @@ import type {
 } from "../../../store/admin/catalogue/catalogue.ts";
 import {
   type AdminCall,
-  type AdminParts,
+  type AdminDependencies,
   actorOf,
   pageOf,
   required,
@@ -52,7 +52,7 @@ interface ListRequest {
  * and the refusals of `refusalOf`.
  */
 export function catalogueMethods<Entry extends CatalogueEntry, View, Message>(
-  parts: AdminParts,
+  deps: AdminDependencies,
   { store, entryOf, present, statuses, notFound, refusalOf }: CatalogueKind<Entry, View, Message>,
 ) {
   const accepted = <T>(outcome: T | CatalogueRefusal): T => {
@@ -67,11 +67,11 @@ export function catalogueMethods<Entry extends CatalogueEntry, View, Message>(
       return present(created);
     },
     get: async ({ organisation, id }: EntryRequest) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       return present(required(await store.get(owner.id, id), notFound));
     },
     list: async (request: ListRequest) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const filters = { code: request.code ?? null, status: wordOf(statuses, request.status) };
       const { data, hasMore } = await store.list(id, filters, pageOf(request));
       return { data: data.map(present), hasMore };
@@ -89,7 +89,7 @@ export function catalogueMethods<Entry extends CatalogueEntry, View, Message>(
       { organisation, id, status }: EntryRequest & { readonly status: number },
       call: AdminCall,
     ) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const wanted = wordOf(statuses, status);
       assert(wanted !== null, "the contract's validation refuses other numbers");
       const moved = await store.setStatus(actorOf(call), owner.id, id, wanted);

@@ -12,8 +12,8 @@ import type { CatalogueRefusal } from "../../../store/admin/catalogue/catalogue.
 import { presentCharge } from "../../present/catalogue.ts";
 import { requireCurrency } from "../../present/read-values.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   identityOf,
   nowOf,
   requireOrganisation,
@@ -26,9 +26,9 @@ import { refusalOfCurrency } from "./fitting-currency.ts";
  * `charge_code_taken`, `charge_in_use`, `invalid_state` (status), `invalid_parameter`. The last one
  * also for a currency of which the connected ledger has too few decimal places. CATALOGUE-10
  */
-export function chargeService(parts: AdminParts): AdminImplementation<typeof ChargeService> {
-  const charges = catalogueMethods(parts, {
-    store: parts.store.charges,
+export function chargeService(deps: AdminDependencies): AdminImplementation<typeof ChargeService> {
+  const charges = catalogueMethods(deps, {
+    store: deps.store.charges,
     entryOf: ({ charge }) => charge,
     present: presentCharge,
     statuses: catalogueStatuses,
@@ -37,10 +37,10 @@ export function chargeService(parts: AdminParts): AdminImplementation<typeof Cha
   });
   return {
     createCharge: async (request, call) => {
-      const organisation = await requireOrganisation(parts, request.organisation);
+      const organisation = await requireOrganisation(deps, request.organisation);
       requireCurrency(request.currency, "currency");
       const currency = request.currency ?? organisation.defaultCurrency;
-      const unfit = await refusalOfCurrency(parts, organisation.id, currency);
+      const unfit = await refusalOfCurrency(deps, organisation.id, currency);
       if (unfit !== null) throw unfit;
       const charge: Charge = {
         id: identityOf(call, "charge"),
@@ -60,9 +60,9 @@ export function chargeService(parts: AdminParts): AdminImplementation<typeof Cha
     getCharge: async (request) => ({ charge: await charges.get(request) }),
     listCharges: charges.list,
     updateCharge: async (request, call) => {
-      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
+      const { id: organisationId } = await requireOrganisation(deps, request.organisation);
       requireCurrency(request.currency, "currency");
-      const unfit = await refusalOfCurrency(parts, organisationId, request.currency);
+      const unfit = await refusalOfCurrency(deps, organisationId, request.currency);
       const decide = (before: Charge) => {
         if (unfit !== null && request.currency !== before.currency) throw unfit;
         return changedCharge(before, request);

@@ -4,7 +4,7 @@
  */
 import { minorUnitDigits } from "../../../domain/money/currency.ts";
 import { Refusal } from "../../../domain/refusal.ts";
-import type { AdminParts } from "../dependencies.ts";
+import type { AdminDependencies } from "../dependencies.ts";
 
 /**
  * The refusal of a currency for a plan or charge that the organisation's ledger cannot bill. Null
@@ -12,7 +12,7 @@ import type { AdminParts } from "../dependencies.ts";
  * others once there is a connection.
  */
 export async function refusalOfCurrency(
-  { store, amountPlaces }: AdminParts,
+  { store, amountPlaces }: AdminDependencies,
   organisationId: string,
   currency: string | undefined,
 ): Promise<Refusal | null> {
@@ -30,7 +30,7 @@ export async function refusalOfCurrency(
  * without a connection.
  */
 export async function unfitCurrencies(
-  { store, amountPlaces }: AdminParts,
+  { store, amountPlaces }: AdminDependencies,
   organisationId: string,
 ): Promise<readonly string[]> {
   const connection = await store.connections.view(organisationId);

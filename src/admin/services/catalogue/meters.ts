@@ -9,8 +9,8 @@ import type {
 import { presentMeter } from "../../present/catalogue.ts";
 import { meterStatuses } from "../../present/enums.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   identityOf,
   nowOf,
   requireOrganisation,
@@ -22,9 +22,9 @@ import { catalogueMethods } from "./catalogue-methods.ts";
  * Implements the service. Refuses `organisation_not_found`, `meter_not_found`, `meter_code_taken`,
  * `invalid_parameter`. Account and tax type are refused as SetAccountMapping refuses them.
  */
-export function meterService(parts: AdminParts): AdminImplementation<typeof MeterService> {
-  const meters = catalogueMethods(parts, {
-    store: parts.store.meters,
+export function meterService(deps: AdminDependencies): AdminImplementation<typeof MeterService> {
+  const meters = catalogueMethods(deps, {
+    store: deps.store.meters,
     entryOf: ({ meter }) => meter,
     present: presentMeter,
     statuses: meterStatuses,
@@ -33,16 +33,16 @@ export function meterService(parts: AdminParts): AdminImplementation<typeof Mete
   });
   return {
     createMeter: async (request, call) => {
-      const organisation = await requireOrganisation(parts, request.organisation);
-      await requireAccounts(parts, organisation.id, request);
+      const organisation = await requireOrganisation(deps, request.organisation);
+      await requireAccounts(deps, organisation.id, request);
       const meter = newMeter(request, identityOf(call, "meter"), nowOf(organisation));
       return { meter: await meters.create(call, organisation.id, meter, request.code) };
     },
     getMeter: async (request) => ({ meter: await meters.get(request) }),
     listMeters: meters.list,
     updateMeter: async (request, call) => {
-      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
-      await requireAccounts(parts, organisationId, request);
+      const { id: organisationId } = await requireOrganisation(deps, request.organisation);
+      await requireAccounts(deps, organisationId, request);
       const decide = (before: Meter) => changedMeter(before, request);
       return { meter: await meters.update(call, { organisationId, id: request.id }, decide) };
     },
@@ -51,12 +51,12 @@ export function meterService(parts: AdminParts): AdminImplementation<typeof Mete
 }
 
 async function requireAccounts(
-  parts: AdminParts,
+  deps: AdminDependencies,
   organisationId: string,
   { revenueAccount, taxType, skipCheck }: CreateMeterRequest | UpdateMeterRequest,
 ): Promise<void> {
   const mapping = { revenueAccount: revenueAccount || null, taxType: taxType || null };
-  if (!skipCheck) await requireMapping(parts, organisationId, mapping);
+  if (!skipCheck) await requireMapping(deps, organisationId, mapping);
 }
 
 function newMeter(request: CreateMeterRequest, id: string, createdAt: Date): Meter {

@@ -16,8 +16,8 @@ import type { CatalogueRefusal } from "../../../store/admin/catalogue/catalogue.
 import { presentPlan } from "../../present/catalogue.ts";
 import { requireCurrency } from "../../present/read-values.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   identityOf,
   nowOf,
   requireOrganisation,
@@ -32,9 +32,9 @@ import { readMeterInputs, tierOf } from "./plan-meters.ts";
  * `invalid_parameter` for inconsistent prices (`checkMeteredPlan`). Also for a currency of which
  * the connected ledger has too few decimal places. CATALOGUE-10
  */
-export function planService(parts: AdminParts): AdminImplementation<typeof PlanService> {
-  const plans = catalogueMethods(parts, {
-    store: parts.store.plans,
+export function planService(deps: AdminDependencies): AdminImplementation<typeof PlanService> {
+  const plans = catalogueMethods(deps, {
+    store: deps.store.plans,
     entryOf: ({ plan }) => plan,
     present: presentPlan,
     statuses: catalogueStatuses,
@@ -43,11 +43,11 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
   });
   return {
     createPlan: async (request, call) => {
-      const organisation = await requireOrganisation(parts, request.organisation);
+      const organisation = await requireOrganisation(deps, request.organisation);
       requireCurrency(request.currency, "currency");
-      const meters = await readMeterInputs(parts.store.meters, organisation.id, request.meters);
+      const meters = await readMeterInputs(deps.store.meters, organisation.id, request.meters);
       const currency = request.currency ?? organisation.defaultCurrency;
-      const unfit = await refusalOfCurrency(parts, organisation.id, currency);
+      const unfit = await refusalOfCurrency(deps, organisation.id, currency);
       if (unfit !== null) throw unfit;
       const id = identityOf(call, "plan");
       const plan = newPlan(request, meters, id, currency, nowOf(organisation));
@@ -56,12 +56,12 @@ export function planService(parts: AdminParts): AdminImplementation<typeof PlanS
     getPlan: async (request) => ({ plan: await plans.get(request) }),
     listPlans: plans.list,
     updatePlan: async (request, call) => {
-      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
+      const { id: organisationId } = await requireOrganisation(deps, request.organisation);
       requireCurrency(request.currency, "currency");
-      const unfit = await refusalOfCurrency(parts, organisationId, request.currency);
+      const unfit = await refusalOfCurrency(deps, organisationId, request.currency);
       const meters =
         request.meters &&
-        (await readMeterInputs(parts.store.meters, organisationId, request.meters.meters));
+        (await readMeterInputs(deps.store.meters, organisationId, request.meters.meters));
       const decide = (before: MeteredPlan) => {
         if (unfit !== null && request.currency !== before.currency) throw unfit;
         return changedPlan(before, request, meters ?? before.meters);

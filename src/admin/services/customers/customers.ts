@@ -12,8 +12,8 @@ import { presentCustomer } from "../../../services/present.ts";
 import { contactStatuses } from "../../present/enums.ts";
 import { present } from "../../present/present.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   pageOf,
   required,
@@ -27,13 +27,15 @@ import { importCustomers, isFound } from "./import-customers.ts";
  * Implements the service. Refuses `organisation_not_found`, `customer_not_found`,
  * `ledger_not_connected`, `ledger_refused`, `ledger_unavailable`.
  */
-export function customerService(parts: AdminParts): AdminImplementation<typeof CustomerService> {
-  const { customers } = parts.store;
+export function customerService(
+  deps: AdminDependencies,
+): AdminImplementation<typeof CustomerService> {
+  const { customers } = deps.store;
   return {
     listLedgerContacts: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const query = request.cursor === undefined ? {} : { cursor: request.cursor };
-      const page = await askLedger(parts, id, (ledger, call) => ledger.listContacts(call, query));
+      const page = await askLedger(deps, id, (ledger, call) => ledger.listContacts(call, query));
       const known = await customers.findByContacts(
         id,
         page.contacts.map((contact) => contact.id),
@@ -58,10 +60,10 @@ export function customerService(parts: AdminParts): AdminImplementation<typeof C
         ...present("nextCursor", page.cursor),
       };
     },
-    importCustomers: importCustomers(parts),
-    importAllContacts: importAllContacts(parts),
+    importCustomers: importCustomers(deps),
+    importAllContacts: importAllContacts(deps),
     listCustomers: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const filters = {
         code: request.code ?? null,
         email: request.email ?? null,
@@ -71,7 +73,7 @@ export function customerService(parts: AdminParts): AdminImplementation<typeof C
       return { data: data.map(presentCustomer), hasMore };
     },
     getCustomer: async ({ organisation, id }) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       return {
         customer: presentCustomer(
           required(await customers.get(owner.id, id), "customer_not_found"),
@@ -79,12 +81,12 @@ export function customerService(parts: AdminParts): AdminImplementation<typeof C
       };
     },
     deactivateCustomer: async ({ organisation, id }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const customer = await customers.setStatus(actorOf(call), owner.id, id, "inactive");
       return { customer: presentCustomer(required(customer, "customer_not_found")) };
     },
     activateCustomer: async ({ organisation, id }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const customer = await customers.setStatus(actorOf(call), owner.id, id, "active");
       return { customer: presentCustomer(required(customer, "customer_not_found")) };
     },

@@ -14,7 +14,7 @@ import type { MethodImplementation } from "../../../transport/rpc/implementation
 import { present } from "../../present/present.ts";
 import {
   type AdminCall,
-  type AdminParts,
+  type AdminDependencies,
   actorOf,
   nowOf,
   requireOrganisation,
@@ -45,15 +45,15 @@ export function isOnlySupplier({
  * Implements the method. Refuses `organisation_not_found`, `ledger_not_connected`,
  * `ledger_refused`, `ledger_unavailable`.
  */
-export function importAllContacts(parts: AdminParts): Method {
+export function importAllContacts(deps: AdminDependencies): Method {
   return async ({ organisation, cursor, search, includeSuppliers }, call) => {
-    const owner = await requireOrganisation(parts, organisation);
+    const owner = await requireOrganisation(deps, organisation);
     const query = cursor === undefined ? {} : { cursor };
-    const page = await askLedger(parts, owner.id, (ledger, options) =>
+    const page = await askLedger(deps, owner.id, (ledger, options) =>
       ledger.listContacts({ ...options, isBackground: true }, query),
     );
     const wanted = distinct(page.contacts).filter((contact) => isFound(contact, search));
-    const known = await parts.store.customers.findByContacts(
+    const known = await deps.store.customers.findByContacts(
       owner.id,
       wanted.map(({ id }) => id),
     );
@@ -62,7 +62,7 @@ export function importAllContacts(parts: AdminParts): Method {
     const fresh = unknown.filter((contact) => includeSuppliers || !isOnlySupplier(contact));
     const skipped = unknown.length - fresh.length;
     for (let from = 0; from < fresh.length; from += mostAtOnce) {
-      results.push(...(await importSome(parts, call, owner, fresh.slice(from, from + mostAtOnce))));
+      results.push(...(await importSome(deps, call, owner, fresh.slice(from, from + mostAtOnce))));
     }
     const count = (status: ImportStatus) =>
       results.filter((result) => result.status === status).length;
@@ -88,7 +88,7 @@ function distinct(contacts: readonly LedgerContact[]): readonly LedgerContact[] 
 }
 
 async function importSome(
-  parts: AdminParts,
+  deps: AdminDependencies,
   call: AdminCall,
   organisation: AdminOrganisation,
   contacts: readonly LedgerContact[],
@@ -96,7 +96,7 @@ async function importSome(
   const now = nowOf(organisation);
   const decided = contacts.map((contact) => decide(contact, { ledgerContactId: contact.id }, now));
   const customers = decided.filter((one): one is CustomerToImport => "id" in one);
-  const { store } = parts;
+  const { store } = deps;
   const created = await store.customers.importMany(actorOf(call), organisation.id, customers);
   const left = customers
     .filter((customer) => !created.has(customer))

@@ -15,7 +15,7 @@ import type { OperatorCaller } from "../../../transport/rpc/caller.ts";
 import type { MethodImplementation } from "../../../transport/rpc/implementation.ts";
 import {
   type AdminCall,
-  type AdminParts,
+  type AdminDependencies,
   actorOf,
   nowOf,
   requireOrganisation,
@@ -30,14 +30,14 @@ export type ImportResult = NonNullable<Awaited<ReturnType<Method>>["results"]>[n
  * Implements the method. Refuses `organisation_not_found`, `ledger_not_connected`,
  * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` if a contact is listed twice.
  */
-export function importCustomers(parts: AdminParts): Method {
+export function importCustomers(deps: AdminDependencies): Method {
   return async ({ organisation, contacts }, call) => {
     requireDistinct(contacts);
-    const owner = await requireOrganisation(parts, organisation);
+    const owner = await requireOrganisation(deps, organisation);
     const results: ImportResult[] = [];
     // One after the other: the ledger takes few concurrent calls. A repeat continues where an
     // interrupted call stopped.
-    for (const contact of contacts) results.push(await importOne(parts, call, owner, contact));
+    for (const contact of contacts) results.push(await importOne(deps, call, owner, contact));
     const count = (status: ImportStatus) =>
       results.filter((result) => result.status === status).length;
     return {
@@ -61,16 +61,16 @@ function requireDistinct(contacts: readonly ContactToImport[]): void {
 }
 
 async function importOne(
-  parts: AdminParts,
+  deps: AdminDependencies,
   call: AdminCall,
   organisation: AdminOrganisation,
   wanted: ContactToImport,
 ): Promise<ImportResult> {
   const { id: organisationId } = organisation;
   const { ledgerContactId } = wanted;
-  const already = await findImported(parts, organisationId, ledgerContactId);
+  const already = await findImported(deps, organisationId, ledgerContactId);
   if (already !== null) return already;
-  const answer = await tryLedger(parts, organisationId, (ledger, options) =>
+  const answer = await tryLedger(deps, organisationId, (ledger, options) =>
     ledger.getContact(options, ledgerContactId),
   );
   if (
@@ -87,12 +87,12 @@ async function importOne(
   const customer = decide(answer.value, wanted, nowOf(organisation));
   if (!("id" in customer)) return customer;
   const actor = actorOf(call);
-  switch (await parts.store.customers.importOne(actor, organisationId, customer)) {
+  switch (await deps.store.customers.importOne(actor, organisationId, customer)) {
     case "imported":
       return imported(customer);
     case "exists":
       return (
-        (await findImported(parts, organisationId, ledgerContactId)) ??
+        (await findImported(deps, organisationId, ledgerContactId)) ??
         rejected(
           ledgerContactId,
           "contact_not_found",
@@ -105,7 +105,7 @@ async function importOne(
 }
 
 async function findImported(
-  { store }: AdminParts,
+  { store }: AdminDependencies,
   organisationId: string,
   ledgerContactId: string,
 ): Promise<ImportResult | null> {

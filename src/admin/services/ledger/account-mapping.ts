@@ -12,8 +12,8 @@ import type {
 } from "../../../store/admin/ledger/connections.ts";
 import { present } from "../../present/present.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   required,
   requireOrganisation,
@@ -26,12 +26,12 @@ import { queryMappingOptions } from "./query-reference-data.ts";
  * `invalid_parameter` for a code that the ledger does not have or that accepts no revenue.
  */
 export function accountMappingService(
-  parts: AdminParts,
+  deps: AdminDependencies,
 ): AdminImplementation<typeof AccountMappingService> {
-  const { connections } = parts.store;
+  const { connections } = deps.store;
   return {
     getAccountMapping: async ({ organisation }) => {
-      const { id } = await requireOrganisation(parts, organisation);
+      const { id } = await requireOrganisation(deps, organisation);
       const mappings = await connections.mappings(id);
       return {
         default: presentMapping(mappings.default),
@@ -41,13 +41,13 @@ export function accountMappingService(
       };
     },
     setAccountMapping: async (request, call) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const target = targetOf(request, id);
       const mapping = {
         revenueAccount: request.revenueAccount ?? null,
         taxType: request.taxType ?? null,
       };
-      if (!request.skipCheck) await requireMapping(parts, id, mapping);
+      if (!request.skipCheck) await requireMapping(deps, id, mapping);
       const saved = await connections.map(actorOf(call), id, target, mapping);
       return { mapping: presentMapping(required(saved, `${target.kind}_not_found`)) };
     },
@@ -70,28 +70,28 @@ function targetOf(
 }
 
 /**
- * Checks that the ledger has account and tax type. Refuses `ledger_not_connected`, `ledger_refused`,
- * `ledger_unavailable`. Refuses `invalid_parameter` for a code that the ledger does not have or
- * that accepts no revenue.
+ * Checks that the ledger has account and tax type. Refuses `ledger_not_connected`,
+ * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` for a code that the ledger
+ * does not have or that accepts no revenue.
  */
 export async function requireMapping(
-  parts: AdminParts,
+  deps: AdminDependencies,
   organisationId: string,
   { revenueAccount, taxType }: Mapping,
 ): Promise<void> {
-  await requireOption(parts, organisationId, "accounts", revenueAccount, "revenue_account");
-  await requireOption(parts, organisationId, "tax_rates", taxType, "tax_type");
+  await requireOption(deps, organisationId, "accounts", revenueAccount, "revenue_account");
+  await requireOption(deps, organisationId, "tax_rates", taxType, "tax_type");
 }
 
 async function requireOption(
-  parts: AdminParts,
+  deps: AdminDependencies,
   organisationId: string,
   kind: LedgerMappingKind,
   code: string | null,
   param: string,
 ): Promise<void> {
   if (code === null) return;
-  const options = await queryMappingOptions(parts, organisationId, kind);
+  const options = await queryMappingOptions(deps, organisationId, kind);
   const found = options.find((option) => option.code === code);
   if (found === undefined)
     throw new Refusal("invalid_parameter", `The ledger has no ${param} ${code}.`, param);

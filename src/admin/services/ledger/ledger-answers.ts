@@ -9,14 +9,14 @@ import type {
   LedgerCall,
   LedgerFailure,
 } from "../../../ledger/port/ledger.ts";
-import type { AdminParts } from "../dependencies.ts";
+import type { AdminDependencies } from "../dependencies.ts";
 
 /**
  * Calls the organisation's ledger and returns the value. Refuses `ledger_not_connected`, and the
  * ledger's failures as `refusalOf` maps them.
  */
 export async function askLedger<T>(
-  parts: AdminParts,
+  parts: AdminDependencies,
   organisationId: string,
   ask: (ledger: Ledger, call: LedgerCall) => Promise<LedgerAnswer<T>>,
 ): Promise<T> {
@@ -30,7 +30,7 @@ export async function askLedger<T>(
  * `ledger_not_connected`.
  */
 export async function tryLedger<T>(
-  parts: AdminParts,
+  parts: AdminDependencies,
   organisationId: string,
   ask: (ledger: Ledger, call: LedgerCall) => Promise<LedgerAnswer<T>>,
 ): Promise<LedgerAnswer<T>> {
@@ -42,7 +42,7 @@ export async function tryLedger<T>(
 }
 
 /** The options of a read. It belongs to no ledger job. */
-export function readCall({ callDeadlineMs }: AdminParts): LedgerCall {
+export function readCall({ callDeadlineMs }: AdminDependencies): LedgerCall {
   return { deadlineMs: callDeadlineMs, jobKeys: [] };
 }
 

@@ -16,8 +16,8 @@ import { authorisationStatuses, mappingKinds } from "../../present/enums.ts";
 import { present, presentConnection, presentLedger } from "../../present/present.ts";
 import { unfitCurrencies } from "../catalogue/fitting-currency.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   requireOrganisation,
 } from "../dependencies.ts";
@@ -37,7 +37,7 @@ const xeroAddresses = {
  * connection to another tenant than the customers' contacts belong to.
  */
 export function ledgerConnectionService(
-  parts: AdminParts,
+  parts: AdminDependencies,
 ): AdminImplementation<typeof LedgerConnectionService> {
   const { connections } = parts.store;
   const view = async (organisationId: string) => {
@@ -128,7 +128,7 @@ export function ledgerConnectionService(
 
 /** An address must have no query: each call appends its own path and query. */
 function requireAddress(
-  { ledgerAddresses }: AdminParts,
+  { ledgerAddresses }: AdminDependencies,
   param: string,
   url: string | undefined,
 ): void {
@@ -160,7 +160,7 @@ const disconnectedByOwner = "Disconnected by an owner.";
  * app. A connection that the ledger ended itself (`invalid_grant`) is already over. Any other
  * failure ends nothing and refuses `ledger_refused` or `ledger_unavailable`.
  */
-async function endInLedger(parts: AdminParts, organisationId: string): Promise<boolean> {
+async function endInLedger(parts: AdminDependencies, organisationId: string): Promise<boolean> {
   const { connections } = parts.store;
   const ledgerConnection = await connections.inLedger(organisationId);
   const connection = await connections.view(organisationId);
@@ -183,7 +183,7 @@ const stillConnected = "It is connected still: skip_ledger ends it here alone.";
 
 /** Tries credentials on a separate adapter, so that wrong ones are never stored. */
 async function describe(
-  parts: AdminParts,
+  parts: AdminDependencies,
   connection: LedgerConnection,
 ): Promise<LedgerOrganisation> {
   const ledger = parts.connect(connection);

@@ -10,8 +10,8 @@ import type {
 import type { LedgerSyncView } from "../../../store/admin/ledger/ledger-sync.ts";
 import { present } from "../../present/present.ts";
 import {
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   requireOrganisation,
 } from "../dependencies.ts";
@@ -28,23 +28,23 @@ const pollEveryMs = 250;
 
 /** Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`. */
 export function ledgerSyncService(
-  parts: AdminParts,
+  deps: AdminDependencies,
 ): AdminImplementation<typeof LedgerSyncService> {
   const view = async (organisationId: string): Promise<LedgerSyncView> => {
-    const found = await parts.store.mirror.get(organisationId);
+    const found = await deps.store.mirror.get(organisationId);
     if (found === null) throw notConnected();
     return found;
   };
   return {
     getLedgerSync: async ({ organisation }) => {
-      const { id } = await requireOrganisation(parts, organisation);
+      const { id } = await requireOrganisation(deps, organisation);
       return { sync: presentSync(id, await view(id)) };
     },
     syncLedger: async ({ organisation }, call) => {
-      const { id } = await requireOrganisation(parts, organisation);
-      const requestedAt = await parts.store.mirror.ask(actorOf(call), id);
+      const { id } = await requireOrganisation(deps, organisation);
+      const requestedAt = await deps.store.mirror.ask(actorOf(call), id);
       if (requestedAt === null) throw notConnected();
-      await parts.startLedgerSync(id);
+      await deps.startLedgerSync(id);
       const end = performance.now() + waitMs;
       for (;;) {
         const sync = await view(id);

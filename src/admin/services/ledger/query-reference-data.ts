@@ -12,7 +12,7 @@ import type {
   LedgerMappingOption,
   LedgerOrganisation,
 } from "../../../ledger/port/ledger.ts";
-import type { AdminParts } from "../dependencies.ts";
+import type { AdminDependencies } from "../dependencies.ts";
 import { askLedger, tryLedger } from "./ledger-answers.ts";
 
 /**
@@ -20,27 +20,27 @@ import { askLedger, tryLedger } from "./ledger-answers.ts";
  * `ledger_unavailable`.
  */
 export async function queryMappingOptions(
-  parts: AdminParts,
+  deps: AdminDependencies,
   organisationId: string,
   kind: LedgerMappingKind,
 ): Promise<readonly LedgerMappingOption[]> {
-  const source = await sourceOf(parts, organisationId);
-  const options = await askLedger(parts, organisationId, (ledger, call) =>
+  const source = await sourceOf(deps, organisationId);
+  const options = await askLedger(deps, organisationId, (ledger, call) =>
     ledger.listMappingOptions(call, kind),
   );
-  await parts.store.offers.keep(organisationId, kind, referenceDataList(options), source());
+  await deps.store.offers.keep(organisationId, kind, referenceDataList(options), source());
   return options;
 }
 
 /** The ledger's organisation, or the ledger's failure. Refuses `ledger_not_connected`. */
 export async function describeLedger(
-  parts: AdminParts,
+  deps: AdminDependencies,
   organisationId: string,
 ): Promise<LedgerAnswer<LedgerOrganisation>> {
-  const source = await sourceOf(parts, organisationId);
-  const answer = await tryLedger(parts, organisationId, (ledger, call) => ledger.describe(call));
+  const source = await sourceOf(deps, organisationId);
+  const answer = await tryLedger(deps, organisationId, (ledger, call) => ledger.describe(call));
   if (answer.kind === "ok") {
-    await parts.store.offers.keep(
+    await deps.store.offers.keep(
       organisationId,
       "organisation",
       organisationReferenceData(answer.value),
@@ -55,7 +55,7 @@ export async function describeLedger(
  * the call.
  */
 async function sourceOf(
-  { store }: AdminParts,
+  { store }: AdminDependencies,
   organisationId: string,
 ): Promise<() => { readonly tenantId: string; readonly ageMs: number }> {
   const connection = await store.connections.view(organisationId);

@@ -19,8 +19,8 @@ import { readInstant } from "../../present/read-values.ts";
 import { presentDelivery, presentEndpoint, presentWhole } from "../../present/webhooks.ts";
 import {
   type AdminCall,
+  type AdminDependencies,
   type AdminImplementation,
-  type AdminParts,
   actorOf,
   identityOf,
   pageOf,
@@ -36,27 +36,27 @@ type Implementation = AdminImplementation<typeof WebhookService>;
  * `webhook_delivery_not_found`, `invalid_parameter`. Refuses `invalid_state` if too many endpoints
  * are enabled, if a third secret would sign, or if a disabled endpoint should receive something.
  */
-export function webhookService(parts: AdminParts): Implementation {
+export function webhookService(deps: AdminDependencies): Implementation {
   return {
-    ...endpointMethods(parts),
-    ...switches(parts),
-    ...deliveryMethods(parts),
-    ...resends(parts),
+    ...endpointMethods(deps),
+    ...switches(deps),
+    ...deliveryMethods(deps),
+    ...resends(deps),
   };
 }
 
 function endpointMethods(
-  parts: AdminParts,
+  deps: AdminDependencies,
 ): Pick<
   Implementation,
   "createWebhookEndpoint" | "getWebhookEndpoint" | "listWebhookEndpoints" | "updateWebhookEndpoint"
 > {
-  const { endpoints } = parts.store;
+  const { endpoints } = deps.store;
   return {
     createWebhookEndpoint: async (request, call) => {
-      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
+      const { id: organisationId } = await requireOrganisation(deps, request.organisation);
       const { url, description, kinds } = request;
-      requireUrl(parts, url);
+      requireUrl(deps, url);
       requireKinds(kinds);
       const secret = newSecret();
       const endpoint = {
@@ -73,13 +73,13 @@ function endpointMethods(
       return { endpoint: presentEndpoint(made, new Date()), secret: isNew ? secret : "" };
     },
     getWebhookEndpoint: async ({ organisation, id }) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       return {
         endpoint: presentEndpoint(requireEndpoint(await endpoints.get(owner.id, id)), new Date()),
       };
     },
     listWebhookEndpoints: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const { data, hasMore } = await endpoints.list(
         id,
         wordOf(endpointStatuses, request.status),
@@ -89,31 +89,31 @@ function endpointMethods(
       return { data: data.map((endpoint) => presentEndpoint(endpoint, now)), hasMore };
     },
     updateWebhookEndpoint: async (request, call) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const { url, description } = request;
-      if (url !== undefined) requireUrl(parts, url);
+      if (url !== undefined) requireUrl(deps, url);
       const changes = { url, description, kinds: changedKinds(request) };
       const endpoint = requireEndpoint(
         await endpoints.update(actorOf(call), id, request.id, changes),
       );
       // Deliveries that waited because of the previous address go to the new one at once.
       if (url !== undefined)
-        await parts.startDeliveries({ organisationId: id, endpointId: endpoint.id });
+        await deps.startDeliveries({ organisationId: id, endpointId: endpoint.id });
       return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
   };
 }
 
 function switches(
-  parts: AdminParts,
+  deps: AdminDependencies,
 ): Pick<
   Implementation,
   "rotateWebhookSecret" | "enableWebhookEndpoint" | "disableWebhookEndpoint"
 > {
-  const { endpoints } = parts.store;
+  const { endpoints } = deps.store;
   return {
     rotateWebhookSecret: async ({ organisation, id, dropPrevious, dropCurrent }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const secret = newSecret();
       const rotation = { secret, dropPrevious, dropCurrent };
       const endpoint = requireEndpoint(
@@ -122,14 +122,14 @@ function switches(
       return { endpoint: presentEndpoint(endpoint, new Date()), secret };
     },
     enableWebhookEndpoint: async ({ organisation, id }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const endpoint = requireEndpoint(await endpoints.enable(actorOf(call), owner.id, id));
       if (endpoint === "too_many") throw tooMany();
-      await parts.startDeliveries({ organisationId: owner.id, endpointId: endpoint.id });
+      await deps.startDeliveries({ organisationId: owner.id, endpointId: endpoint.id });
       return { endpoint: presentEndpoint(endpoint, new Date()) };
     },
     disableWebhookEndpoint: async ({ organisation, id, reason }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const endpoint = requireEndpoint(
         await endpoints.disable(actorOf(call), owner.id, id, reason),
       );
@@ -139,12 +139,12 @@ function switches(
 }
 
 function deliveryMethods(
-  parts: AdminParts,
+  deps: AdminDependencies,
 ): Pick<Implementation, "listWebhookDeliveries" | "getWebhookDelivery"> {
-  const { deliveries } = parts.store;
+  const { deliveries } = deps.store;
   return {
     listWebhookDeliveries: async (request) => {
-      const { id } = await requireOrganisation(parts, request.organisation);
+      const { id } = await requireOrganisation(deps, request.organisation);
       const filters = {
         endpointId: request.endpoint ?? null,
         state: wordOf(deliveryStates, request.state),
@@ -155,30 +155,30 @@ function deliveryMethods(
       return { data: data.map(presentDelivery), hasMore };
     },
     getWebhookDelivery: async ({ organisation, id }) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       return { delivery: presentWhole(requireDelivery(await deliveries.get(owner.id, id))) };
     },
   };
 }
 
 function resends(
-  parts: AdminParts,
+  deps: AdminDependencies,
 ): Pick<Implementation, "sendTestEvent" | "resendWebhookDelivery" | "resendWebhookDeliveries"> {
-  const { deliveries } = parts.store;
+  const { deliveries } = deps.store;
   return {
     sendTestEvent: async ({ organisation, id }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const test = { endpointId: id, eventId: testEventId(call) };
       const outcome = requireEndpoint(await deliveries.sendTest(actorOf(call), owner.id, test));
-      return { delivery: presentDelivery(await start(parts, outcome)) };
+      return { delivery: presentDelivery(await start(deps, outcome)) };
     },
     resendWebhookDelivery: async ({ organisation, id }, call) => {
-      const owner = await requireOrganisation(parts, organisation);
+      const owner = await requireOrganisation(deps, organisation);
       const outcome = requireDelivery(await deliveries.resend(actorOf(call), owner.id, id));
-      return { delivery: presentDelivery(await start(parts, outcome)) };
+      return { delivery: presentDelivery(await start(deps, outcome)) };
     },
     resendWebhookDeliveries: async (request, call) => {
-      const { id: organisationId } = await requireOrganisation(parts, request.organisation);
+      const { id: organisationId } = await requireOrganisation(deps, request.organisation);
       const { id: endpointId, includeDelivered, afterEvent = null } = request;
       const since = readSince(request.since);
       // The limit holds for the first call of a series. The calls after it carry `after_event`.
@@ -196,7 +196,7 @@ function resends(
       if (counts === "disabled") throw disabled();
       const { resent, added, lastEvent } = counts;
       const endpoint = { organisationId, endpointId: endpointId.toLowerCase() };
-      if (resent + added > 0) await parts.startDeliveries(endpoint);
+      if (resent + added > 0) await deps.startDeliveries(endpoint);
       return lastEvent === null ? { resent, added } : { resent, added, lastEvent };
     },
   };
@@ -212,7 +212,7 @@ const testEventId = (call: AdminCall) => identityOf(call, "test_event");
  * Starts the delivery and returns it as it was before. Refuses `invalid_state`,
  * `idempotency_conflict`.
  */
-async function start(parts: AdminParts, outcome: ResendOutcome): Promise<DeliveryView> {
+async function start(deps: AdminDependencies, outcome: ResendOutcome): Promise<DeliveryView> {
   switch (outcome.kind) {
     case "disabled":
       throw disabled();
@@ -222,10 +222,8 @@ async function start(parts: AdminParts, outcome: ResendOutcome): Promise<Deliver
     }
     case "due": {
       const { organisationId, deliveryId, endpointId } = outcome.delivery;
-      const delivery = requireDelivery(
-        await parts.store.deliveries.get(organisationId, deliveryId),
-      );
-      if (delivery.state === "pending") await parts.startDeliveries({ organisationId, endpointId });
+      const delivery = requireDelivery(await deps.store.deliveries.get(organisationId, deliveryId));
+      if (delivery.state === "pending") await deps.startDeliveries({ organisationId, endpointId });
       return delivery;
     }
   }
@@ -248,7 +246,7 @@ function tooMany(): Refusal {
   return new Refusal("invalid_state", `${message}: disable one first.`);
 }
 
-function requireUrl({ webhookAddresses }: AdminParts, url: string): void {
+function requireUrl({ webhookAddresses }: AdminDependencies, url: string): void {
   const fault = urlFault(url, webhookAddresses);
   if (fault !== null) throw new Refusal("invalid_parameter", `url ${fault}`, "url");
 }

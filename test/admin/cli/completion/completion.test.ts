@@ -1,4 +1,4 @@
-/** The completion scripts, run by the shells themselves. */
+/** The completion scripts, run by the shells. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { run } from "../calls-fixture.ts";
@@ -7,8 +7,8 @@ const { out: bashScript } = await run("completion bash");
 const { out: zshScript } = await run("completion zsh");
 const hasZsh = spawnSync("zsh", ["--version"]).status === 0;
 
-/** What bash offers for a line whose last word is being typed. */
-function offered(...words: string[]): string[] {
+/** The completions of bash for the last word of a line. */
+function completionsOf(...words: string[]): string[] {
   const script = `${bashScript}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _billing; printf '%s\\n' "\${COMPREPLY[@]}"`;
   const answer = execFileSync("bash", ["-c", script, "bash", "billing", ...words], {
@@ -18,34 +18,40 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _billing; printf '%s\\n' "\${COMPREPL
 }
 
 describe("the script for bash", () => {
-  test("is one", () => {
+  test("has valid syntax", () => {
     expect(() => execFileSync("bash", ["-n"], { input: bashScript })).not.toThrow();
   });
 
-  test("offers nouns, their verbs, words at places, options and their words", () => {
-    expect(offered("")).toEqual(
+  test("completes nouns, verbs, arguments, options and their values", () => {
+    expect(completionsOf("")).toEqual(
       expect.arrayContaining(["organisations", "api-keys", "audit", "completion"]),
     );
-    expect(offered("pl")).toEqual(["plans"]);
-    expect(offered("plans", "")).toEqual(["create", "list", "get", "update", "set-status"]);
-    expect(offered("plans", "create", "--pr")).toEqual(["--price"]);
-    expect(offered("plans", "create", "--name", "x", "--type", "")).toContain("stairstep");
-    expect(offered("plans", "set-status", "team", "")).toEqual([
+    expect(completionsOf("pl")).toEqual(["plans"]);
+    expect(completionsOf("plans", "")).toEqual(["create", "list", "get", "update", "set-status"]);
+    expect(completionsOf("plans", "create", "--pr")).toEqual(["--price"]);
+    expect(completionsOf("plans", "create", "--name", "x", "--type", "")).toContain("stairstep");
+    expect(completionsOf("plans", "set-status", "team", "")).toEqual([
       "draft",
       "active",
       "inactive",
       "legacy",
     ]);
-    expect(offered("completion", "")).toEqual(["bash", "zsh"]);
-    expect(offered("documents", "list", "--state", "")).toEqual(["failed", "waiting", "drift"]);
+    expect(completionsOf("completion", "")).toEqual(["bash", "zsh"]);
+    expect(completionsOf("documents", "list", "--state", "")).toEqual([
+      "failed",
+      "waiting",
+      "drift",
+    ]);
   });
 
-  test("leaves files to the shell and evaluates nothing of the line", () => {
-    expect(offered("plans", "create", "--file", "")).toEqual([]);
-    expect(offered("plans", "create", "$(echo broken >&2; exit 1)", "--pr")).toEqual(["--price"]);
+  test("leaves files to the shell, and evaluates no part of the line", () => {
+    expect(completionsOf("plans", "create", "--file", "")).toEqual([]);
+    expect(completionsOf("plans", "create", "$(echo broken >&2; exit 1)", "--pr")).toEqual([
+      "--price",
+    ]);
   });
 
-  test("makes the program known as billing, wherever it is called", () => {
+  test("defines the program as billing, in any folder", () => {
     const answer = spawnSync("bash", ["-c", `${bashScript}\nbilling plans get --help`], {
       cwd: "/",
       encoding: "utf8",
@@ -55,7 +61,7 @@ describe("the script for bash", () => {
 });
 
 describe("the script for zsh", () => {
-  test("names every verb with what it does, and is one where there is a zsh to ask", () => {
+  test("describes every verb, and has valid syntax if zsh is installed", () => {
     expect(zshScript).toContain("'set-status:Move a plan: draft to active");
     expect(zshScript).toContain("compdef _billing billing");
     if (hasZsh)

@@ -1,4 +1,4 @@
-/** `billing clock`: what it sends, and what `--wait` shows on the way and ends with. */
+/** `billing clock`: its requests, and the progress and exit code of `--wait`. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { TestClockState } from "../../../../../src/gen/proto/billing/admin/v1/test_clock_pb.ts";
 import {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 beforeEach(() => server.answer({}));
 
-/** A clock as it is answered, having come so far. */
+/** The message of a clock that has performed this much. */
 function clock(state: TestClockState, now: string, performed: number): object {
   const advance = { from: "2026-04-01T00:00:00.000Z", to: "2026-06-01T00:00:00.000Z", performed };
   return {
@@ -26,9 +26,9 @@ function clock(state: TestClockState, now: string, performed: number): object {
 
 const advancing = (now: string, performed: number) =>
   clock(TestClockState.ADVANCING, now, performed);
-const there = clock(TestClockState.STANDING, "2026-06-01T00:00:00.000Z", 20);
+const finished = clock(TestClockState.STANDING, "2026-06-01T00:00:00.000Z", 20);
 
-test("an advance is asked for by an instant, days or months, and not waited for", async () => {
+test("clock advance takes an instant, days or months, and does not wait", async () => {
   server.answer({ AdvanceTestClock: () => advancing("2026-04-01T00:00:00.000Z", 0) });
   const ended = await run("clock advance --to 2026-06-01", { env: server.env });
   expect(ended).toMatchObject({ exitCode: 0, err: "" });
@@ -43,15 +43,15 @@ test("an advance is asked for by an instant, days or months, and not waited for"
   ]);
 });
 
-test("with --wait it shows each step of the way once, and the clock once it is there", async () => {
+test("clock advance --wait shows each step once, and then the clock", async () => {
   const steps = [
     advancing("2026-04-30T22:00:00.000Z", 10),
     advancing("2026-04-30T22:00:00.000Z", 10),
-    there,
+    finished,
   ];
   server.answer({
     AdvanceTestClock: () => advancing("2026-04-01T00:00:00.000Z", 0),
-    GetTestClock: () => steps.shift() ?? there,
+    GetTestClock: () => steps.shift() ?? finished,
   });
   const ended = await run("clock advance --months 2 --wait --json", { env: server.env });
   expect(ended.exitCode).toBe(0);
@@ -66,14 +66,14 @@ test("with --wait it shows each step of the way once, and the clock once it is t
   });
 });
 
-test("with --wait it ends with 1 where the clock is not there in time", async () => {
+test("clock advance --wait exits with 1 if the time is up before", async () => {
   const onTheWay = () => advancing("2026-04-30T22:00:00.000Z", 10);
   server.answer({ AdvanceTestClock: onTheWay, GetTestClock: onTheWay });
   const ended = await run("clock advance --months 2 --wait 0.01", { env: server.env });
   expect(ended).toMatchObject({ exitCode: 1, out: expect.stringMatching(/^state +advancing$/m) });
 });
 
-test("a refusal is told, and seconds that are none are wrong usage", async () => {
+test("clock advance reports a refusal, and refuses a wrong number of seconds", async () => {
   server.answer({ AdvanceTestClock: () => refuse("invalid_state", "The organisation is live.") });
   const refused = await run("clock advance --days 1 --wait", { env: server.env });
   expect(refused).toMatchObject({

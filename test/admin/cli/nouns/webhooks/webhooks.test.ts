@@ -1,4 +1,4 @@
-/** `billing webhooks`: what it sends, the secret that it shows once, and what `test --wait` waits for. */
+/** `billing webhooks`: its requests, secrets that are shown once, and `test --wait`. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { WebhookDeliveryState } from "../../../../../src/gen/proto/billing/admin/v1/webhooks_pb.ts";
 import {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 beforeEach(() => server.answer({}));
 
-test("an endpoint's address is a word of its own, and no word of the services' address", async () => {
+test("webhooks sends an endpoint's address, not the address of the admin API", async () => {
   await run("webhooks create https://hooks.example.com --kinds invoice.paid,invoice.voided", {
     env: server.env,
   });
@@ -37,7 +37,7 @@ test("an endpoint's address is a word of its own, and no word of the services' a
   ]);
 });
 
-test("a signing secret stands alone on the standard output, and none is given up without a yes", async () => {
+test("webhooks shows only a signing secret on the standard output, and rotates after a yes", async () => {
   const answer = () => ({
     endpoint: { id, url: "https://hooks.example.com" },
     secret: "whsec_value",
@@ -49,21 +49,25 @@ test("a signing secret stands alone on the standard output, and none is given up
     out: "whsec_value\n",
     err: expect.stringContaining(id),
   });
-  const unasked = await run(`webhooks rotate ${id}`, { env: server.env });
-  expect(unasked).toMatchObject({ exitCode: 2, out: "", err: expect.stringContaining("24 hours") });
+  const unconfirmed = await run(`webhooks rotate ${id}`, { env: server.env });
+  expect(unconfirmed).toMatchObject({
+    exitCode: 2,
+    out: "",
+    err: expect.stringContaining("24 more hours"),
+  });
   expect(server.received).toHaveLength(1);
   expect((await run(`webhooks rotate ${id} --yes`, { env: server.env })).out).toBe("whsec_value\n");
   const both = await run(`webhooks rotate ${id} --drop-previous --drop-current`, {
     env: server.env,
   });
   expect(both.err).toMatch(
-    /before the last rotation stops signing at once\. .* now stops signing at once\./,
+    /before the last rotation stops signing at once\. The current .* stops signing at once\./,
   );
   await run(`webhooks rotate ${id} --drop-previous --yes`, { env: server.env });
   expect(server.received.at(-1)?.request).toEqual({ organisation, id, drop_previous: true });
 });
 
-test("a test waits for the first attempt where that is wanted, and ends with 1 where it was no success", async () => {
+test("webhooks test waits for the first attempt with --wait, and exits with 1 if it failed", async () => {
   const delivery = (state: WebhookDeliveryState, attempts: number, more = {}) => ({
     delivery: { id: deliveryId, state, attempts, ...more },
   });
@@ -74,13 +78,13 @@ test("a test waits for the first attempt where that is wanted, and ends with 1 w
     [delivery(WebhookDeliveryState.PENDING, 1, refused), 1, 1],
     [delivery(WebhookDeliveryState.EXHAUSTED, 0), 1, 1],
   ] as const) {
-    let looks = 0;
+    let reads = 0;
     server.answer({
       SendTestEvent: pending,
-      GetWebhookDelivery: () => (++looks < wanted ? pending() : answer),
+      GetWebhookDelivery: () => (++reads < wanted ? pending() : answer),
     });
     const ended = await run(`webhooks test ${id} --wait --json`, { env: server.env });
-    expect([ended.exitCode, looks]).toEqual([exitCode, wanted]);
+    expect([ended.exitCode, reads]).toEqual([exitCode, wanted]);
     expect(JSON.parse(ended.out)).toMatchObject({
       id: deliveryId,
       attempts: answer.delivery.attempts,
@@ -103,7 +107,7 @@ test("a test waits for the first attempt where that is wanted, and ends with 1 w
   expect((await run(`webhooks test ${id} --wait soon`, { env: server.env })).exitCode).toBe(2);
 });
 
-test("what is sent again is counted, and what is listed says what came of each", async () => {
+test("webhooks lists the outcome of deliveries, and counts resent ones", async () => {
   const row = {
     id: deliveryId,
     endpoint: id,
@@ -121,8 +125,8 @@ test("what is sent again is counted, and what is listed says what came of each",
   expect(listed.out).toMatch(
     new RegExp(`^${deliveryId} .*invoice\\.paid +${id} +exhausted +11 .*no answer came`, "m"),
   );
-  const asked = { since: "2026-11-20T00:00:00Z", state: "WEBHOOK_DELIVERY_STATE_EXHAUSTED" };
-  expect(server.received[0]?.request).toEqual({ organisation, ...asked });
+  const filters = { since: "2026-11-20T00:00:00Z", state: "WEBHOOK_DELIVERY_STATE_EXHAUSTED" };
+  expect(server.received[0]?.request).toEqual({ organisation, ...filters });
   const resent = await run(
     `webhooks resend-all ${id} --since 2026-11-20T00:00:00Z --include-delivered --json`,
     {
@@ -134,7 +138,7 @@ test("what is sent again is counted, and what is listed says what came of each",
   expect(server.received.at(-1)?.request).toEqual(request);
 });
 
-test("what one call does not look at the next ones send again, and a broken series says where it goes on", async () => {
+test("webhooks resend-all continues until no event is left, and prints where it stopped", async () => {
   const last = "0199a0b2-9999-7000-8000-000000000001";
   let calls = 0;
   let broken = false;
@@ -150,16 +154,16 @@ test("what one call does not look at the next ones send again, and a broken seri
     { resent: 20_000, added: 3 },
     "20000 so far …\n",
   ]);
-  const asked = { organisation, id, since: "2026-11-20T00:00:00Z" };
+  const first = { organisation, id, since: "2026-11-20T00:00:00Z" };
   expect(server.received.map(({ request }) => request)).toEqual([
-    asked,
-    { ...asked, after_event: last },
+    first,
+    { ...first, after_event: last },
   ]);
   [calls, broken] = [0, true];
   const stopped = await run(words, { env: server.env });
   expect(stopped).toMatchObject({ exitCode: 1, out: "" });
-  expect(stopped.err).toContain(`Go on with --after-event ${last}\n`);
+  expect(stopped.err).toContain(`Continue with --after-event ${last}\n`);
   [calls, broken] = [1, false];
   expect((await run(`${words} --after-event ${last}`, { env: server.env })).exitCode).toBe(0);
-  expect(server.received.at(-1)?.request).toEqual({ ...asked, after_event: last });
+  expect(server.received.at(-1)?.request).toEqual({ ...first, after_event: last });
 });

@@ -1,0 +1,89 @@
+/** A system for tests of DocumentService, and the calls that those tests share. */
+import type { MadeOrganisation } from "../../../../src/dev/local-stack/first-data.ts";
+import { addBands, type Json, type UnitsWorld, unitsWorld } from "../../../scenario/units-world.ts";
+import { type TestSystem, until } from "../../../support/system.ts";
+import { sharedSystem } from "../../../support/system-for-many.ts";
+import { type AdminAsk, askWith } from "../request.ts";
+
+/** A subscription from April on. */
+export const april = { start_date: "2026-04-01" };
+
+/** Changes of units for the second half of April, and for all of it. */
+export const half = { prorate: true, effective_date: "2026-04-16" };
+export const whole = { prorate: true, effective_date: "2026-04-01" };
+
+/** The calls of the tests. */
+export type DocumentsFixture = Awaited<ReturnType<typeof startDocuments>>;
+
+/** Uses the shared system, with an owner's calls. */
+export async function startDocuments() {
+  const system = await sharedSystem();
+  const admin = askWith(system, await system.operator("owner", "Olga"));
+  return { system, admin, ...callsOf(system, admin, unitsWorld(system, system.ask)) };
+}
+
+function callsOf(system: TestSystem, admin: AdminAsk, world: UnitsWorld) {
+  /** An organisation in the middle of April. Up to ten units cost 10 each, more cost 8 each. */
+  async function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+    const made = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
+    await addBands(system, made);
+    return made;
+  }
+
+  /** Maps the organisation's default onto an account, also one that the ledger does not have. */
+  const map = ({ organisationId }: MadeOrganisation, revenueAccount: string) =>
+    admin.done("AccountMappingService/SetAccountMapping", {
+      organisation: organisationId,
+      revenueAccount,
+      taxType: "OUTPUT2",
+      skipCheck: true,
+    });
+
+  async function list(
+    { organisationId }: MadeOrganisation,
+    query: object = {},
+  ): Promise<readonly Json[]> {
+    return (
+      (
+        await admin.done("DocumentService/ListDocuments", {
+          organisation: organisationId,
+          ...query,
+        })
+      ).data ?? []
+    );
+  }
+
+  async function get({ organisationId }: MadeOrganisation, id: string): Promise<Json> {
+    return (await admin.done("DocumentService/GetDocument", { organisation: organisationId, id }))
+      .document;
+  }
+
+  async function retry({ organisationId }: MadeOrganisation, id: string): Promise<Json> {
+    return (await admin.done("DocumentService/RetryDocument", { organisation: organisationId, id }))
+      .document;
+  }
+
+  async function refusal({ organisationId }: MadeOrganisation, id: string): Promise<string> {
+    return admin.refused("DocumentService/RetryDocument", { organisation: organisationId, id });
+  }
+
+  const synced = (made: MadeOrganisation, id: string): Promise<Json> =>
+    until("the ledger has it", async () => {
+      const document = await get(made, id);
+      return document.state === "DOCUMENT_STATE_SYNCED" && document;
+    });
+
+  /** The audit entry of the last retry of a document of the organisation. */
+  async function lastRetry({ organisationId }: MadeOrganisation): Promise<Json> {
+    const { data } = await admin.done("AuditService/ListAuditEntries", {
+      organisation: organisationId,
+      limit: 100,
+    });
+    return data.find(({ targetKind }: Json) => targetKind === "document");
+  }
+
+  async function setupMode({ organisationId }: MadeOrganisation, on: boolean): Promise<void> {
+    await admin.done("OrganisationService/SetSetupMode", { id: organisationId, setupMode: on });
+  }
+  return { world, sandbox, map, list, get, retry, refusal, synced, lastRetry, setupMode };
+}
