@@ -1,7 +1,11 @@
 /**
- * One word for each idea, in the specification's spelling: forbidden words, and their replacements.
+ * One word for each idea: forbidden words and their replacements. `node tools/tidy/words.ts [path]`
+ * prints how many words each folder has that the glossary replaces, and those below the path.
  */
-import { type Fault, matches, type Source } from "./source.ts";
+import { join } from "node:path";
+import { codeFolders, printFaults, readFiles, type TextFile } from "./files.ts";
+import { allowedPhrases, type ReplacedWord, replacedWords } from "./replaced-words.ts";
+import { type Fault, matches, type Piece, readSource, type Source } from "./source.ts";
 
 interface BannedWord {
   /** The forbidden word, in names and in comments. */
@@ -52,6 +56,121 @@ function fault(path: string, line: number, word: string, use: string): Fault {
   return `${path}:${line} "${word}": use ${use}`;
 }
 
+/** A word with the line on which it stands. */
+interface Word {
+  readonly text: string;
+  readonly line: number;
+}
+
+type Kind = "names" | "prose";
+
+/**
+ * Returns a fault for each word in names, comments, strings and paths that the glossary replaces.
+ */
+export function glossaryFaults(file: TextFile): Fault[] {
+  const { path } = file;
+  const text = withoutAllowed(file);
+  const faults = [
+    ...path.split("/").flatMap((segment) => find(path, "names", wordsOf(segment, 1))),
+    ...(path.endsWith(".ts") ? codeFaults(path, text) : textFaults(path, text)),
+  ];
+  return [...new Set(faults)];
+}
+
+/** Replaces allowed phrases with letters of the same length, so that every place stays the same. */
+function withoutAllowed({ path, text }: TextFile): string {
+  return allowedPhrases
+    .filter(({ paths }) => paths === undefined || paths.test(path))
+    .reduce((rest, { pattern }) => rest.replace(pattern, (one) => one.replace(/\S/g, "x")), text);
+}
+
+function codeFaults(path: string, text: string): Fault[] {
+  const { code, comments, strings } = readSource(path, text);
+  return [
+    ...nameFaults(path, code, 1, /[A-Za-z_$][\w$]*/g),
+    ...comments.flatMap((piece) => find(path, "prose", wordsOf(piece.text, piece.line))),
+    ...strings.flatMap((piece) => stringFaults(path, piece)),
+  ];
+}
+
+/** A string is prose. Identifiers in it, and every word of a statement, are names too. */
+function stringFaults(path: string, { text, line }: Piece): Fault[] {
+  const isStatement = /\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|WITH)\b/.test(text);
+  const names = isStatement
+    ? /[A-Za-z_][\w$]*/g
+    : /\$\{[^}]*\}|\b[A-Za-z]\w*_\w+|\b[a-z]+[A-Z]\w*/g;
+  return [...find(path, "prose", wordsOf(text, line)), ...nameFaults(path, text, line, names)];
+}
+
+/** Protos, the schema and migrations: comments are prose, all else is names. */
+function textFaults(path: string, text: string): Fault[] {
+  if (!/\.(?:proto|prisma|sql)$/.test(path)) return find(path, "prose", wordsOf(text, 1));
+  const comment = path.endsWith(".sql") ? /--.*$/gm : /\/\/.*$/gm;
+  const comments = text.replace(/[^\n]+/g, (line) => line.match(comment)?.[0] ?? "");
+  return [
+    ...find(path, "prose", wordsOf(comments, 1)),
+    ...nameFaults(path, text.replace(comment, ""), 1, /[A-Za-z_]\w*/g),
+  ];
+}
+
+function nameFaults(path: string, text: string, line: number, names: RegExp): Fault[] {
+  return text
+    .split("\n")
+    .flatMap((each, index) =>
+      [...each.matchAll(names)].flatMap(([name]) =>
+        find(path, "names", wordsOf(name, line + index)),
+      ),
+    );
+}
+
+/** Splits text and its identifiers into lower-case words. */
+function wordsOf(text: string, line: number): readonly Word[] {
+  return text.split("\n").flatMap((each, index) =>
+    each
+      .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+      .toLowerCase()
+      .split(/[^a-z]+/)
+      .filter((word) => word !== "")
+      .map((word) => ({ text: word, line: line + index })),
+  );
+}
+
+/** The replaced words of names. The same names occur in many places. */
+const foundInNames = new Map<string, readonly Found[]>();
+
+interface Found {
+  readonly word: ReplacedWord;
+  readonly text: string;
+  readonly index: number;
+}
+
+function find(path: string, kind: Kind, words: readonly Word[]): Fault[] {
+  const phrase = words.map(({ text }) => text).join(" ");
+  const found = (kind === "names" && foundInNames.get(phrase)) || findAll(kind, phrase);
+  if (kind === "names") foundInNames.set(phrase, found);
+  const lineOf = (index: number) => words[phrase.slice(0, index).split(" ").length - 1]?.line ?? 1;
+  return found
+    .filter(({ word }) => word.paths === undefined || word.paths.test(path))
+    .map(({ word, text, index }) => fault(path, lineOf(index), text, word.use));
+}
+
+function findAll(kind: Kind, phrase: string): readonly Found[] {
+  return replacedWords
+    .filter((word) => word.in === "both" || word.in === kind)
+    .flatMap((word) =>
+      [...phrase.matchAll(word.pattern)].map(([text], place, all) => ({
+        word,
+        text,
+        index: all[place]?.index ?? 0,
+      })),
+    );
+}
+
+/** The lists of these words, and the tests of the rules, name what they forbid. */
+export function namesWords({ path }: Pick<TextFile, "path">): boolean {
+  return /^(?:tools\/tidy\/(?:replaced-)?words\.ts|test\/tidy(?:\.test\.ts$|\/))/.test(path);
+}
+
 /** Names that say nothing about what the file owns. */
 const emptyNames = /(?:^|[-.])(?:utils?|helpers?|managers?|misc|common|shared)(?:[-.]|$)/;
 
@@ -65,4 +184,15 @@ export function fileNameFaults(path: string): Fault[] {
       : [`${path}:1 name the file in kebab-case`]),
     ...(emptyNames.test(name) ? [`${path}:1 name the file after what it owns`] : []),
   ];
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const root = join(import.meta.dirname, "../..");
+  const entries = [...codeFolders, "docs", "README.md", "CONTRIBUTING.md", "SECURITY.md"];
+  printFaults(
+    readFiles(root, entries)
+      .filter((file) => !namesWords(file))
+      .flatMap(glossaryFaults),
+    process.argv[2],
+  );
 }

@@ -1,0 +1,26 @@
+/** The rule of 100 columns finds long lines in code, SQL and strings. */
+import { expect, test } from "vitest";
+import { columnFaults } from "../../tools/tidy/columns.ts";
+
+test.each([
+  "src/a.ts",
+  "prisma/migrations/a/migration.sql",
+  "proto/a.proto",
+  "test/a.test.ts",
+])("a line of 101 columns in %s is a fault, with its number", (path) => {
+  const text = `short\n${"x".repeat(101)}\n${"x".repeat(100)}\n`;
+  expect(columnFaults({ path, text })).toEqual([`${path}:2 has 101 columns: 100 is the limit`]);
+});
+
+test("a long line inside a template is a fault", () => {
+  const text = `const text = \`SELECT 1\n  ${"a, ".repeat(40)}\`;\n`;
+  expect(columnFaults({ path: "src/a.ts", text })).toHaveLength(1);
+});
+
+test("a character outside the basic plane is one column", () => {
+  expect(columnFaults({ path: "src/a.ts", text: "😀".repeat(100) })).toEqual([]);
+});
+
+test("prose in Markdown is excluded", () => {
+  expect(columnFaults({ path: "docs/a.md", text: "word ".repeat(40) })).toEqual([]);
+});

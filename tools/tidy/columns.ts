@@ -1,0 +1,27 @@
+/**
+ * Lines have at most 100 columns, in SQL and strings too. Prose in Markdown wraps in the reader's
+ * window and is excluded. `node tools/tidy/columns.ts [path]` prints the counts by folder, and the
+ * faults below the path.
+ */
+import { join } from "node:path";
+import { codeFolders, printFaults, readFiles, type TextFile } from "./files.ts";
+import type { Fault } from "./source.ts";
+
+/** The most columns of a line. */
+export const maxColumns = 100;
+
+/** Returns a fault for each line over the limit. A character outside the BMP is one column. */
+export function columnFaults({ path, text }: TextFile): Fault[] {
+  if (path.endsWith(".md")) return [];
+  return text.split("\n").flatMap((line, index) => {
+    const columns = [...line].length;
+    return columns > maxColumns
+      ? [`${path}:${index + 1} has ${columns} columns: ${maxColumns} is the limit`]
+      : [];
+  });
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const files = readFiles(join(import.meta.dirname, "../.."), codeFolders);
+  printFaults(files.flatMap(columnFaults), process.argv[2]);
+}

@@ -1,0 +1,42 @@
+/** Lists the project's own text files for the tidy rules. */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+/** A file with its path relative to the root of the repository. */
+export interface TextFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The folders with code. */
+export const codeFolders = ["src", "workflows", "proto", "prisma", "tools", "bench", "test"];
+
+/** Generated code and recorded histories follow other rules. */
+const excluded = /(?:^|\/)(?:node_modules|src\/gen|test\/histories)(?:\/|$)/;
+
+const endings = /\.(?:ts|js|sql|proto|prisma|html|css|sh|toml|yaml|md)$/;
+
+/** Returns the text files below these folders or files of the repository at `root`. */
+export function readFiles(root: string, entries: readonly string[]): readonly TextFile[] {
+  return entries
+    .flatMap((entry) => pathsBelow(root, entry))
+    .filter((path) => endings.test(path))
+    .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
+}
+
+function pathsBelow(root: string, path: string): readonly string[] {
+  if (excluded.test(path) || !existsSync(join(root, path))) return [];
+  if (!statSync(join(root, path)).isDirectory()) return [path];
+  return readdirSync(join(root, path)).flatMap((name) => pathsBelow(root, `${path}/${name}`));
+}
+
+/** Prints how many faults each folder has, then each fault below the given path if there is one. */
+export function printFaults(faults: readonly string[], below: string | undefined): void {
+  const folderOf = (fault: string) => fault.slice(0, fault.lastIndexOf("/", fault.indexOf(":")));
+  const counts = [...Map.groupBy(faults, folderOf)].sort(([a], [b]) => a.localeCompare(b));
+  for (const [folder, found] of counts)
+    console.log(`${String(found.length).padStart(5)} ${folder}`);
+  console.log(`${String(faults.length).padStart(5)} in total`);
+  if (below === undefined) return;
+  for (const fault of faults.filter((each) => each.startsWith(below))) console.log(fault);
+}
