@@ -115,11 +115,11 @@ async function requireEachOnce(
 
 /** Creates the endpoints of a new organisation, each at its own path. */
 async function makeEndpoints(
-  { pool, sealing }: MeasuredSystem,
+  { pool, encryption }: MeasuredSystem,
   receiver: WebhookReceiver,
   count: number,
 ) {
-  const rows = webhookRows(pool, sealing);
+  const rows = webhookRows(pool, encryption);
   const organisationId = await rows.organisation();
   const endpoints = await Promise.all(
     Array.from({ length: count }, async (_, index) => {

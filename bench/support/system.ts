@@ -29,7 +29,7 @@ export interface MeasuredSystem {
   /** For first data, floors and the checks at the end. As large as the service's own pools. */
   readonly pool: pg.Pool;
   /** Encrypts secrets with the service's key. */
-  readonly sealing: Encryption;
+  readonly encryption: Encryption;
   /**
    * Creates a live organisation with its catalogue and customers, on a new tenant of the demo
    * ledger.
@@ -75,8 +75,8 @@ export async function startMeasuredSystem(
       { databaseUrl: stack.databaseUrl, size: poolSize, name: "bench" },
       () => undefined,
     );
-    const sealing = createEncryption(Buffer.from(stack.secretKey, "base64"));
-    const settingUp = createSettingUp(pool, sealing);
+    const encryption = createEncryption(Buffer.from(stack.secretKey, "base64"));
+    const settingUp = createSettingUp(pool, encryption);
     const zone = { livemode: true, timezone: "Pacific/Auckland", currency: "NZD" };
     const demoLedgerUrl = stack.demoLedgerUrl ?? "";
     return {
@@ -84,7 +84,7 @@ export async function startMeasuredSystem(
       databaseUrl: stack.databaseUrl,
       demoLedgerUrl,
       pool,
-      sealing,
+      encryption,
       organisation: (name) => createDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
       addKeys: (organisationId, count) => addKeys(pool, organisationId, count),
       stop: async () => {

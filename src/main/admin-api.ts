@@ -81,10 +81,10 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const { config, pool, keys, shutdownSignal } = parts;
   const { url } = config.database;
   const writing = createPool({ databaseUrl: url, size: writers, name: "admin" }, parts.onPoolError);
-  const sealing = encryptionOf(config);
-  const store = createAdminStore({ reading: pool, writing }, sealing);
+  const encryption = encryptionOf(config);
+  const store = createAdminStore({ reading: pool, writing }, encryption);
   const listening = { port: config.admin.port };
-  const ledgerApp = createLedgerApp({ ...parts, sealing, redirectPort: () => listening.port });
+  const ledgerApp = createLedgerApp({ ...parts, encryption, redirectPort: () => listening.port });
   const adminParts = { ...parts, ...settingsOf(config), store, ledgerApp };
   const bindings = adminServices(adminParts);
   const tell = createReportError(parts.logFailure);
@@ -204,8 +204,8 @@ export function encryptionOf({ secretKey, secretKeysBefore }: Config): Encryptio
   const refuse = (): never => {
     throw new Refusal(
       "temporarily_unavailable",
-      "SECRET_KEY is not set for this process: it cannot seal or open credentials",
+      "SECRET_KEY is not set for this process: it cannot encrypt or open credentials",
     );
   };
-  return { seal: refuse, open: refuse };
+  return { encrypt: refuse, decrypt: refuse };
 }

@@ -89,7 +89,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const adapters = keepAdapters(pool, {
     callDeadlineMs: config.ledger.callDeadlineMs,
     connect,
-    sealing: encryptionOf(config),
+    encryption: encryptionOf(config),
     xeroApp: config.ledger.xeroApp,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
     onAnswered: logAnswer(log),

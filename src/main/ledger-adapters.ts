@@ -26,7 +26,7 @@ export const disconnectedText =
 /** The dependencies of the adapters. */
 export interface AdapterParts {
   readonly callDeadlineMs: number;
-  readonly sealing: Encryption;
+  readonly encryption: Encryption;
   /** Opens the connections to ledgers. */
   readonly connect: buildConnector.connector;
   /** Our app at Xero, for connections by authorisation. Null if it is not set. */
@@ -94,11 +94,11 @@ export function keepAdapters(
 
 function authorisationOf(
   pool: ReturnType<typeof createPool>,
-  { sealing, xeroApp, onDisconnected }: AdapterParts,
+  { encryption, xeroApp, onDisconnected }: AdapterParts,
   organisationId: string,
   { clientId }: LedgerConnection,
 ): SharedAuthorisation {
-  const tokens = createLedgerTokens(pool, sealing, organisationId);
+  const tokens = createLedgerTokens(pool, encryption, organisationId);
   return {
     // These tokens work only with the app that got them. No other app's credentials are sent with
     // them.

@@ -21,10 +21,10 @@ import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
 export function createLedgerApp(parts: {
   readonly config: Config;
   readonly pool: Pool;
-  readonly sealing: Encryption;
+  readonly encryption: Encryption;
   readonly redirectPort: () => number;
 }): (LedgerApp & { readonly close: () => Promise<void> }) | null {
-  const { config, pool, sealing } = parts;
+  const { config, pool, encryption } = parts;
   const { xeroApp: settings, callDeadlineMs } = config.ledger;
   if (settings === null) return null;
   const app = createXeroApp(settings, callDeadlineMs);
@@ -33,7 +33,7 @@ export function createLedgerApp(parts: {
     ...app,
     redirectUrl: () => redirectUrlOf(settings, config.api.tls !== null, parts.redirectPort()),
     end: async (organisationId, { clientId, ledgerConnection }) => {
-      const keeper = createLedgerTokens(pool, sealing, organisationId);
+      const keeper = createLedgerTokens(pool, encryption, organisationId);
       // Tokens of another app do not work with these credentials: the ledger would call them
       // invalid, and the tokens would be deleted here.
       const tokens = createSharedTokenSource(agent, {

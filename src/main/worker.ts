@@ -77,11 +77,11 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     (err) => log.warn({ err }, "a database connection was lost"),
   );
   const temporal = connectTemporal();
-  const sealing = createEncryption(config.secretKey, config.secretKeysBefore);
+  const encryption = createEncryption(config.secretKey, config.secretKeysBefore);
   const adapters = keepAdapters(pool, {
     callDeadlineMs: config.ledger.callDeadlineMs,
     connect: createLedgerConnect(config.ledger.addresses),
-    sealing,
+    encryption,
     xeroApp: config.ledger.xeroApp,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
     onAnswered: logAnswer(log),
@@ -101,16 +101,19 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
       { organisationId, subscriptionId, reason },
       "a subscription was parked by the billing run",
     );
-  const webhooks = openWebhooks(config, pool, sealing, log);
+  const webhooks = openWebhooks(config, pool, encryption, log);
   const activities = {
-    ...createPostingActivities({ ...parts, openScope: createPosting(pool, sealing) }),
-    ...createAmendment({ ...parts, openScope: createAmendments(pool, sealing) }),
-    ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
-    ...createEndSubscriptionActivities({ ...parts, openScope: createTerminations(pool, sealing) }),
+    ...createPostingActivities({ ...parts, openScope: createPosting(pool, encryption) }),
+    ...createAmendment({ ...parts, openScope: createAmendments(pool, encryption) }),
+    ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, encryption) }),
+    ...createEndSubscriptionActivities({
+      ...parts,
+      openScope: createTerminations(pool, encryption),
+    }),
     ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
     ...createLedgerSyncActivities({
       ...parts,
-      mirroring: createLedgerSync(pool, sealing, config.ledger.syncIntervalMs),
+      mirroring: createLedgerSync(pool, encryption, config.ledger.syncIntervalMs),
       onUnfollowed: (organisationId, what) =>
         log.warn({ organisationId, ...what }, "something of the ledger cannot be followed"),
     }),
@@ -137,7 +140,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   );
   const housekeepings = startHousekeepings(
     pool,
-    sealing,
+    encryption,
     { openLedger: adapters.open, callDeadlineMs },
     log,
   );
@@ -157,7 +160,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
 /** Starts the cleanups that delete expired rows, and the refresh of the ledgers' reference data. */
 function startHousekeepings(
   pool: Pool,
-  sealing: Encryption,
+  encryption: Encryption,
   ledger: Pick<ReferenceDataDependencies, "openLedger" | "callDeadlineMs">,
   log: Log,
 ): Cleanup[] {
@@ -172,7 +175,7 @@ function startHousekeepings(
   );
   const onError = (organisationId: string, err: unknown) =>
     log.warn({ organisationId, err }, "what a ledger offers could not be read");
-  const offers = { store: createReferenceDataReading(pool, sealing), ...ledger, onError };
+  const offers = { store: createReferenceDataReading(pool, encryption), ...ledger, onError };
   // Twenty calls at once, which are the lists of five organisations.
   housekeepings.push(
     startCleanup((atMost) => readDueReferenceData(offers, atMost), {
@@ -205,11 +208,11 @@ function publishingDependencies(pool: Pool, log: Log) {
  * Opens the delivery of events to endpoints, and re-encrypts the endpoints' secrets with the newest
  * key.
  */
-function openWebhooks(config: Config, pool: Pool, sealing: Encryption, log: Log) {
+function openWebhooks(config: Config, pool: Pool, encryption: Encryption, log: Log) {
   const poster = createPoster({ mode: config.webhooks.addresses });
   const stopping = new AbortController();
   const activities = createDelivery({
-    store: createDeliveryStore(boundQueries(pool, webhookQueries), sealing),
+    store: createDeliveryStore(boundQueries(pool, webhookQueries), encryption),
     poster,
     permits: createRequestPermits(),
     pace: createDeliveryPace(),
@@ -223,14 +226,14 @@ function openWebhooks(config: Config, pool: Pool, sealing: Encryption, log: Log)
     onEncrypted: (endpoint, err) =>
       log.warn({ ...endpoint, err }, "a webhook endpoint's secret cannot be opened"),
   });
-  const resealing = startCleanup((atMost) => reencryptEndpoints(pool, sealing, atMost), {
+  const reencryption = startCleanup((atMost) => reencryptEndpoints(pool, encryption, atMost), {
     everyMs: reencryptEveryMs,
     onError: (err) =>
-      log.warn({ err }, "the secrets of a webhook endpoint could not be sealed anew"),
+      log.warn({ err }, "the secrets of a webhook endpoint could not be encrypted anew"),
   });
   return {
     activities,
     stopSending: () => stopping.abort(),
-    close: () => Promise.all([resealing.stop(), poster.close()]),
+    close: () => Promise.all([reencryption.stop(), poster.close()]),
   };
 }

@@ -30,7 +30,7 @@ let endpoints: readonly MadeEndpoint[];
 
 beforeAll(async () => {
   const key = randomBytes(32);
-  // The endpoints' secrets are sealed with a key of this test's: the worker's own seals
+  // The endpoints' secrets are encrypted with a key of this test's: the worker's own encrypts
   // credentials.
   const env = {
     WEBHOOK_ADDRESSES: "development",

@@ -33,10 +33,10 @@ export interface WebhookRows {
   ): Promise<readonly MadeDelivery[]>;
 }
 
-/** The rows over a pool; `sealing` is the workers'. */
-export function webhookRows(pool: pg.Pool, sealing: Encryption): WebhookRows {
-  const seal = (endpointId: string, secret: string) =>
-    sealing.seal(secret, endpointSecretBound(endpointId));
+/** The rows over a pool; `encryption` is the workers'. */
+export function webhookRows(pool: pg.Pool, encryption: Encryption): WebhookRows {
+  const encrypt = (endpointId: string, secret: string) =>
+    encryption.encrypt(secret, endpointSecretBound(endpointId));
   return {
     organisation: async () => {
       const id = randomUUID();
@@ -48,7 +48,7 @@ export function webhookRows(pool: pg.Pool, sealing: Encryption): WebhookRows {
     },
     endpoint: async (organisationId, url) => {
       const [id, secret] = [randomUUID(), newSecret()];
-      const { bytes, keyId } = seal(id, secret);
+      const { bytes, keyId } = encrypt(id, secret);
       await pool.query(
         `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret, encryption_key_id) VALUES ($1, $2, $3, '{}', $4, $5)`,
         [id, organisationId, url, bytes, keyId],
@@ -57,7 +57,7 @@ export function webhookRows(pool: pg.Pool, sealing: Encryption): WebhookRows {
     },
     rotate: async ({ id }, forSeconds) => {
       const secret = newSecret();
-      const { bytes, keyId } = seal(id, secret);
+      const { bytes, keyId } = encrypt(id, secret);
       await pool.query(
         `UPDATE webhook_endpoints SET encrypted_previous = encrypted_secret, previous_key_id = encryption_key_id,
           previous_until = now() + $2 * interval '1 second', encrypted_secret = $3, encryption_key_id = $4 WHERE id = $1`,

@@ -73,16 +73,16 @@ export interface AdminPools {
   readonly writing: Pool;
 }
 
-/** Creates the store over both pools. `sealing` encrypts and decrypts the ledger credentials. */
+/** Creates the store over both pools. `encryption` encrypts and decrypts the ledger credentials. */
 export function createAdminStore(
   { reading: pool, writing }: AdminPools,
-  sealing: Encryption,
+  encryption: Encryption,
 ): AdminStore {
   const changes = createChanges(writing);
   return {
     organisations: createOrganisationStore(changes, pool),
-    connections: createConnectionStore(pool, changes, sealing),
-    consents: createConsentStore(pool, changes, sealing),
+    connections: createConnectionStore(pool, changes, encryption),
+    consents: createConsentStore(pool, changes, encryption),
     offers: createReferenceDataStore(pool),
     mirror: createLedgerSyncAdminStore(pool, changes),
     apiKeys: createApiKeyStore(changes),
@@ -95,7 +95,7 @@ export function createAdminStore(
     billing: createBillingStore(pool, changes),
     usage: createUsageStore(pool, changes),
     testClock: createTestClockStore(changes),
-    endpoints: createEndpointStore(changes, sealing),
+    endpoints: createEndpointStore(changes, encryption),
     deliveries: createDeliveryStore(pool, changes),
     operators: createOperatorStore(changes),
     audit: createAuditStore(changes),

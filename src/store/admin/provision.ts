@@ -58,7 +58,7 @@ const counters = ["invoice", "credit_note"] as const;
 const limitMs = 60_000;
 
 /** Creates the writer of organisations over a pool. */
-export function createSettingUp(pool: Pool, sealing: Encryption): SettingUp {
+export function createSettingUp(pool: Pool, encryption: Encryption): SettingUp {
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
     isEmpty: async () => (await prisma.organisation.count()) === 0,
@@ -67,7 +67,7 @@ export function createSettingUp(pool: Pool, sealing: Encryption): SettingUp {
       await prisma.$transaction(
         async (client) => {
           for (const organisation of organisations)
-            await saveAll(client as PrismaClient, sealing, organisation);
+            await saveAll(client as PrismaClient, encryption, organisation);
         },
         { maxWait: limitMs, timeout: limitMs },
       );
@@ -78,13 +78,13 @@ export function createSettingUp(pool: Pool, sealing: Encryption): SettingUp {
 
 async function saveAll(
   client: PrismaClient,
-  sealing: Encryption,
+  encryption: Encryption,
   organisation: OrganisationToSave,
 ): Promise<void> {
   const { settings, connection } = organisation;
   const organisationId = settings.id;
   await client.organisation.create({ data: { ...settings } });
-  const sealed = sealing.seal(connection.clientSecret, organisationId);
+  const encrypted = encryption.encrypt(connection.clientSecret, organisationId);
   await client.ledgerConnection.create({
     data: {
       organisationId,
@@ -93,8 +93,8 @@ async function saveAll(
       baseUrl: connection.baseUrl,
       identityUrl: connection.identityUrl,
       clientId: connection.clientId,
-      encryptedSecret: new Uint8Array(sealed.bytes),
-      encryptionKeyId: sealed.keyId,
+      encryptedSecret: new Uint8Array(encrypted.bytes),
+      encryptionKeyId: encrypted.keyId,
     },
   });
   await client.documentCounter.createMany({

@@ -15,11 +15,11 @@ export interface EncryptedSecret {
  * secret to its place: it cannot be decrypted for another place.
  */
 export interface Encryption {
-  seal(secret: string, bound: string): EncryptedSecret;
+  encrypt(secret: string, bound: string): EncryptedSecret;
   /**
    * Throws if the secret was encrypted with an unknown key or for another place, or was altered.
    */
-  open(sealed: EncryptedSecret, bound: string): string;
+  decrypt(encrypted: EncryptedSecret, bound: string): string;
 }
 
 /**
@@ -44,27 +44,29 @@ export function createEncryption(key: Uint8Array, earlier: readonly Uint8Array[]
   const keyId = idOf(key);
   const keys = new Map([...earlier, key].map((each) => [idOf(each), each]));
   return {
-    seal: (secret, bound) => {
+    encrypt: (secret, bound) => {
       const nonce = randomBytes(nonceBytes);
       const cipher = createCipheriv("aes-256-gcm", key, nonce, wholeTag).setAAD(Buffer.from(bound));
       const text = Buffer.concat([cipher.update(secret, "utf8"), cipher.final()]);
       return { keyId, bytes: Buffer.concat([nonce, cipher.getAuthTag(), text]) };
     },
-    open: (sealed, bound) => {
-      const opening = keys.get(sealed.keyId);
-      if (opening === undefined) {
-        throw new Error(`The secret was sealed with key ${sealed.keyId}, SECRET_KEY is ${keyId}.`);
+    decrypt: (encrypted, bound) => {
+      const knownKey = keys.get(encrypted.keyId);
+      if (knownKey === undefined) {
+        throw new Error(
+          `The secret was encrypted with key ${encrypted.keyId}, SECRET_KEY is ${keyId}.`,
+        );
       }
       const decipher = createDecipheriv(
         "aes-256-gcm",
-        opening,
-        sealed.bytes.subarray(0, nonceBytes),
+        knownKey,
+        encrypted.bytes.subarray(0, nonceBytes),
         wholeTag,
       )
         .setAAD(Buffer.from(bound))
-        .setAuthTag(sealed.bytes.subarray(nonceBytes, nonceBytes + tagBytes));
+        .setAuthTag(encrypted.bytes.subarray(nonceBytes, nonceBytes + tagBytes));
       return (
-        decipher.update(sealed.bytes.subarray(nonceBytes + tagBytes), undefined, "utf8") +
+        decipher.update(encrypted.bytes.subarray(nonceBytes + tagBytes), undefined, "utf8") +
         decipher.final("utf8")
       );
     },

@@ -117,10 +117,13 @@ interface LoadedRow {
   due_ms: number | null;
 }
 
-/** Binds the store to a pool. `sealing` decrypts the endpoints' secrets. */
-export function createDeliveryStore(pool: Pick<Pool, "query">, sealing: Encryption): DeliveryStore {
+/** Binds the store to a pool. `encryption` decrypts the endpoints' secrets. */
+export function createDeliveryStore(
+  pool: Pick<Pool, "query">,
+  encryption: Encryption,
+): DeliveryStore {
   return {
-    load: (key) => load(pool, sealing, key),
+    load: (key) => load(pool, encryption, key),
     claim: (key, limit) => claimDeliveries(pool, key, limit),
     release: (key, claimed) => releaseDeliveries(pool, key, claimed),
     defer: (key, claimed, reason) => deferDeliveries(pool, key, claimed, reason),
@@ -134,7 +137,7 @@ export function createDeliveryStore(pool: Pick<Pool, "query">, sealing: Encrypti
 
 async function load(
   pool: Pick<Pool, "query">,
-  sealing: Encryption,
+  encryption: Encryption,
   { organisationId, endpointId }: EndpointKey,
 ): Promise<EndpointState | null> {
   const { rows } = await pool.query<LoadedRow>({
@@ -146,7 +149,7 @@ async function load(
   if (row === undefined) return null;
   const { encrypted_previous: previous } = row;
   const open = (bytes: Buffer, keyId: string) =>
-    sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
+    encryption.decrypt({ bytes, keyId }, endpointSecretBound(endpointId));
   return {
     url: row.url,
     isDisabled: row.status === "disabled",

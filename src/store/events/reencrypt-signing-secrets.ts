@@ -23,18 +23,18 @@ const encryptedBefore = "(encryption_key_id <> $1 OR previous_key_id <> $1)";
  */
 export async function reencryptEndpoints(
   pool: Pool,
-  sealing: Encryption,
+  encryption: Encryption,
   atMost: number,
 ): Promise<number> {
   // Encrypting an empty secret returns the current key's id.
-  const { keyId } = sealing.seal("", "");
+  const { keyId } = encryption.encrypt("", "");
   const { rows } = await pool.query<{ organisation_id: string; id: string }>({
     text: `SELECT organisation_id, id FROM webhook_endpoints WHERE ${encryptedBefore} ORDER BY organisation_id, id LIMIT $2`,
     values: [keyId, atMost],
   });
   const failures: unknown[] = [];
   for (const { organisation_id: organisationId, id } of rows) {
-    await reencryptOne(pool, sealing, keyId, organisationId, id).catch((error: unknown) =>
+    await reencryptOne(pool, encryption, keyId, organisationId, id).catch((error: unknown) =>
       failures.push(error),
     );
   }
@@ -45,7 +45,7 @@ export async function reencryptEndpoints(
 /** The row is locked, so that a concurrent rotation is not overwritten. */
 async function reencryptOne(
   pool: Pool,
-  sealing: Encryption,
+  encryption: Encryption,
   keyId: string,
   organisationId: string,
   id: string,
@@ -60,7 +60,7 @@ async function reencryptOne(
     if (row === undefined) return;
     const bound = endpointSecretBound(id);
     const anew = (bytes: Buffer, by: string) =>
-      sealing.seal(sealing.open({ bytes, keyId: by }, bound), bound).bytes;
+      encryption.encrypt(encryption.decrypt({ bytes, keyId: by }, bound), bound).bytes;
     const { encrypted_previous: previous, previous_key_id: previousKeyId } = row;
     const hasPrevious = previous !== null && previousKeyId !== null;
     await client.query({

@@ -64,7 +64,7 @@ interface ConnectionRow {
 /** Returns the organisation's connection, or null if it has none. */
 export async function readConnection(
   pool: Pool,
-  sealing: Encryption,
+  encryption: Encryption,
   organisationId: string,
 ): Promise<ConnectionState | null> {
   const { rows } = await pool.query<ConnectionRow>({
@@ -85,7 +85,7 @@ export async function readConnection(
     disconnected_reason: disconnected,
   } = row;
   const secret =
-    bytes === null || keyId === null ? "" : sealing.open({ keyId, bytes }, organisationId);
+    bytes === null || keyId === null ? "" : encryption.decrypt({ keyId, bytes }, organisationId);
   return {
     connection: {
       kind: row.kind,

@@ -84,7 +84,7 @@ const disconnectText = `WITH ended AS (
 /** Creates the token store of an organisation over a pool. */
 export function createLedgerTokens(
   pool: Pick<Pool, "query">,
-  sealing: Encryption,
+  encryption: Encryption,
   organisationId: string,
 ): LedgerTokens {
   const refreshPlace = tokenPlaces.refresh(organisationId);
@@ -99,8 +99,8 @@ export function createLedgerTokens(
       }>({ name: "read_ledger_tokens", text: readText, values: [organisationId] });
       const row = rows[0];
       if (row === undefined) return null;
-      const sealed = { keyId: row.encryption_key_id, bytes: row.encrypted_access };
-      const accessToken = sealing.open(sealed, accessPlace);
+      const encrypted = { keyId: row.encryption_key_id, bytes: row.encrypted_access };
+      const accessToken = encryption.decrypt(encrypted, accessPlace);
       return { generation: row.generation, accessToken, freshMs: row.fresh_ms };
     },
     take: async (generation, leaseMs) => {
@@ -117,7 +117,7 @@ export function createLedgerTokens(
       const row = rows[0];
       if (row === undefined) return null;
       const open = (bytes: Buffer) =>
-        sealing.open({ keyId: row.encryption_key_id, bytes }, refreshPlace);
+        encryption.decrypt({ keyId: row.encryption_key_id, bytes }, refreshPlace);
       const { encrypted_refresh: refresh, encrypted_previous: previous } = row;
       return {
         leaseId,
@@ -126,9 +126,9 @@ export function createLedgerTokens(
       };
     },
     save: async (leaseId, { accessToken, refreshToken, used, freshMs }) => {
-      const access = sealing.seal(accessToken, accessPlace);
+      const access = encryption.encrypt(accessToken, accessPlace);
       const [refresh, previous] = [refreshToken, used].map(
-        (token) => sealing.seal(token, refreshPlace).bytes,
+        (token) => encryption.encrypt(token, refreshPlace).bytes,
       );
       const { rowCount } = await pool.query({
         name: "save_ledger_tokens",

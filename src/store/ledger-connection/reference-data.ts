@@ -184,14 +184,17 @@ export interface ReferenceDataReading extends ReferenceDataStore {
   pause(organisationId: string, pauseMs: number, reason: string): Promise<void>;
 }
 
-/** Creates the background read over a pool. `sealing` decrypts the connections' secrets. */
-export function createReferenceDataReading(pool: Pool, sealing: Encryption): ReferenceDataReading {
+/** Creates the background read over a pool. `encryption` decrypts the connections' secrets. */
+export function createReferenceDataReading(
+  pool: Pool,
+  encryption: Encryption,
+): ReferenceDataReading {
   return {
     ...createReferenceDataStore(pool),
     takeDue: (atMost) => claimDueReferenceData(pool, atMost),
     reschedule: (organisationId, kinds, failed) =>
       rescheduleReading(pool, organisationId, kinds, failed),
-    connection: (organisationId) => readConnection(pool, sealing, organisationId),
+    connection: (organisationId) => readConnection(pool, encryption, organisationId),
     pause: (organisationId, pauseMs, reason) =>
       pauseConnection(pool, organisationId, pauseMs, reason),
   };

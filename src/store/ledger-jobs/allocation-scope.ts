@@ -37,10 +37,10 @@ export interface AllocationScope {
 /** Opens an organisation's allocations. */
 export type OpenAllocating = (organisationId: string) => AllocationScope;
 
-/** Binds allocations to a pool. `sealing` decrypts the connections' secrets. */
-export function createAllocating(pool: Pool, sealing: Encryption): OpenAllocating {
+/** Binds allocations to a pool. `encryption` decrypts the connections' secrets. */
+export function createAllocating(pool: Pool, encryption: Encryption): OpenAllocating {
   return (organisationId) => ({
-    connection: () => readConnection(pool, sealing, organisationId),
+    connection: () => readConnection(pool, encryption, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     reschedule: (subscriptionId, pauseMs, reason) =>
       rescheduleAllocation(pool, organisationId, subscriptionId, pauseMs, reason),

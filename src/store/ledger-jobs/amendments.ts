@@ -92,10 +92,10 @@ export interface AmendmentScope {
 /** Opens an organisation's amendments. */
 export type OpenAmendments = (organisationId: string) => AmendmentScope;
 
-/** Binds amendments to a pool. `sealing` decrypts the connections' secrets. */
-export function createAmendments(pool: Pool, sealing: Encryption): OpenAmendments {
+/** Binds amendments to a pool. `encryption` decrypts the connections' secrets. */
+export function createAmendments(pool: Pool, encryption: Encryption): OpenAmendments {
   return (organisationId) => ({
-    connection: () => readConnection(pool, sealing, organisationId),
+    connection: () => readConnection(pool, encryption, organisationId),
     offer: () => loadReferenceData(pool, organisationId),
     doubt: (kinds) => invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),

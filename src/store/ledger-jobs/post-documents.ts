@@ -58,11 +58,11 @@ export interface PostingStore {
 /** Opens an organisation's posting jobs. */
 export type OpenPosting = (organisationId: string) => PostingStore;
 
-/** Binds posting to a pool. `sealing` decrypts the connections' secrets. */
-export function createPosting(pool: Pool, sealing: Encryption): OpenPosting {
+/** Binds posting to a pool. `encryption` decrypts the connections' secrets. */
+export function createPosting(pool: Pool, encryption: Encryption): OpenPosting {
   return (organisationId) => ({
     organisationId,
-    connection: () => readConnection(pool, sealing, organisationId),
+    connection: () => readConnection(pool, encryption, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     reschedule: (pauseMs, reason) => reschedule(pool, organisationId, pauseMs, reason),
     takeContacts: (leaseMs) => takeContacts(pool, organisationId, leaseMs),

@@ -91,18 +91,18 @@ export interface LedgerSync {
 }
 
 /**
- * Binds the sync to a pool. `sealing` decrypts the connections' secrets. `syncIntervalMs` is the
+ * Binds the sync to a pool. `encryption` decrypts the connections' secrets. `syncIntervalMs` is the
  * time between two incremental syncs.
  */
 export function createLedgerSync(
   pool: Pool,
-  sealing: Encryption,
+  encryption: Encryption,
   syncIntervalMs: number,
 ): LedgerSync {
   return {
     find: (after, limit) => findMirrors(pool, after, limit, syncIntervalMs),
     open: (organisationId) => ({
-      connection: () => readConnection(pool, sealing, organisationId),
+      connection: () => readConnection(pool, encryption, organisationId),
       pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
       look: () => readSyncState(pool, organisationId, syncIntervalMs),
       reschedule: (put) => rescheduleSync(pool, organisationId, put),

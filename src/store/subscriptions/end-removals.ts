@@ -61,11 +61,11 @@ export interface TerminationStore extends RecordTermination {
 /** Opens an organisation's terminations. */
 export type OpenTerminations = (organisationId: string) => TerminationStore;
 
-/** Binds terminations to a pool. `sealing` decrypts the connections' secrets. */
-export function createTerminations(pool: Pool, sealing: Encryption): OpenTerminations {
+/** Binds terminations to a pool. `encryption` decrypts the connections' secrets. */
+export function createTerminations(pool: Pool, encryption: Encryption): OpenTerminations {
   return (organisationId) => ({
     ...createRecordTermination(pool, organisationId),
-    connection: () => readConnection(pool, sealing, organisationId),
+    connection: () => readConnection(pool, encryption, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     look: (terminationId) => look(pool, organisationId, terminationId),
     take: (terminationId, leaseMs) => take(pool, organisationId, terminationId, leaseMs),

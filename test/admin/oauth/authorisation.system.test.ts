@@ -18,7 +18,7 @@ const service = "LedgerConnectionService";
 const key = randomBytes(32);
 const app = { clientId: "billing-app", clientSecret: `app-secret-${randomUUID()}` };
 const agent = createAgent({});
-/** Everything that may stand nowhere but sealed: states, codes, tokens, and the app's secret. */
+/** Everything that may stand nowhere but encrypted: states, codes, tokens, and the app's secret. */
 const secrets = new Set([app.clientSecret]);
 
 let system: TestSystem;
@@ -88,10 +88,10 @@ async function connected(): Promise<{ readonly organisation: string; readonly te
 function source(
   organisation: string,
   pool: pg.Pool = system.pool,
-  sealing = createEncryption(key),
+  encryption = createEncryption(key),
 ): TokenSource {
   const client = { ...app, ...addressesAt(system.demoUrl) };
-  const keeper = createLedgerTokens(pool, sealing, organisation);
+  const keeper = createLedgerTokens(pool, encryption, organisation);
   return createSharedTokenSource(agent, { app: client, keeper });
 }
 
@@ -164,12 +164,12 @@ describe("a consent", () => {
     expect((await comeBack(mixed.href))[0]).toBe(400);
     expect(await statusOf(organisation)).toBe("FAILED");
     // What cannot be opened here is told as well.
-    const sealed = await consent(await begin(organisation), [tenant]);
+    const encrypted = await consent(await begin(organisation), [tenant]);
     await system.pool.query(
       "UPDATE ledger_consents SET encryption_key_id = 'x' WHERE organisation_id = $1",
       [organisation],
     );
-    expect((await fetch(sealed)).status).toBe(500);
+    expect((await fetch(encrypted)).status).toBe(500);
     expect(await statusOf(organisation)).toBe("FAILED");
     const denied = await comeBack(await consent(await begin(organisation), []));
     expect(denied).toEqual([400, expect.stringContaining("access_denied")]);
@@ -328,7 +328,7 @@ describe("the tokens", () => {
     expect((await connectionOf(organisation)).disconnectedAt).toBeUndefined();
   });
 
-  test("open with an earlier sealing key, are sealed with the new one at the next refresh, and never without", async () => {
+  test("open with an earlier encryption key, are encrypted with the new one at the next refresh, and never without", async () => {
     const { organisation } = await connected();
     const next = randomBytes(32);
     expect(
@@ -336,7 +336,7 @@ describe("the tokens", () => {
         null,
         AbortSignal.timeout(20_000),
       ),
-    ).toMatchObject({ kind: "unavailable", cause: expect.stringContaining("sealed with key") });
+    ).toMatchObject({ kind: "unavailable", cause: expect.stringContaining("encrypted with key") });
     const rotated = createEncryption(next, [key]);
     await tokenOf(source(organisation, system.pool, rotated));
     await makeStale(organisation);
@@ -466,7 +466,7 @@ describe("a disconnection", () => {
   });
 });
 
-test("no state, code, token or secret stands in a log, in the audit log, or unsealed in a table", async () => {
+test("no state, code, token or secret stands in a log, in the audit log, or unencrypted in a table", async () => {
   const tables = [
     "audit_log",
     "ledger_connections",

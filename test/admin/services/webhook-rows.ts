@@ -1,4 +1,4 @@
-/** Events, deliveries, failures and sealed secrets as rows, for tests of the application's side in which nobody tells or delivers anything. */
+/** Events, deliveries, failures and encrypted secrets as rows, for tests of the application's side in which nobody tells or delivers anything. */
 
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
@@ -55,13 +55,13 @@ export async function failing(pool: pg.Pool, endpointId: string): Promise<void> 
 /** The secrets of an endpoint that are kept, the newest first. */
 export async function openSecrets(
   pool: pg.Pool,
-  sealing: Encryption,
+  encryption: Encryption,
   endpointId: string,
 ): Promise<readonly string[]> {
   const { rows } = await pool.query("SELECT * FROM webhook_endpoints WHERE id = $1", [endpointId]);
   const [row] = rows;
   const open = (bytes: Buffer, keyId: string) =>
-    sealing.open({ bytes, keyId }, endpointSecretBound(endpointId));
+    encryption.decrypt({ bytes, keyId }, endpointSecretBound(endpointId));
   const previous =
     row.encrypted_previous === null ? [] : [open(row.encrypted_previous, row.previous_key_id)];
   return [open(row.encrypted_secret, row.encryption_key_id), ...previous];

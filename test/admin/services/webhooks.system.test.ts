@@ -52,10 +52,10 @@ async function rows(text: string, values: readonly unknown[]) {
 }
 
 /** The secrets of an endpoint as whoever signs opens them. */
-const sealed = (id: string) => openSecrets(system.pool, createEncryption(key), id);
+const encrypted = (id: string) => openSecrets(system.pool, createEncryption(key), id);
 
 describe("endpoints", () => {
-  test("are made, read, listed and changed, each change with its entry, and their secret is shown once and sealed", async () => {
+  test("are made, read, listed and changed, each change with its entry, and their secret is shown once and encrypted", async () => {
     const create = {
       ...own,
       url,
@@ -72,7 +72,7 @@ describe("endpoints", () => {
     const [{ id }, created] = [made, expect.any(String)];
     expect(made).toEqual({ id, ...create, status: "WEBHOOK_ENDPOINT_STATUS_ENABLED", created });
     expect(secret).toMatch(/^whsec_[0-9A-Za-z_-]{43}$/);
-    expect(await sealed(id)).toEqual([secret]);
+    expect(await encrypted(id)).toEqual([secret]);
     expect(await admin.lastEntry()).toMatchObject({
       targetKind: "webhook_endpoint",
       target: id,
@@ -215,7 +215,7 @@ describe("endpoints", () => {
     };
     const before = Date.now();
     const second = await rotate();
-    expect(await sealed(made.id)).toEqual([second.secret, first]);
+    expect(await encrypted(made.id)).toEqual([second.secret, first]);
     const { previousSecretUntil, ...rest } = second.endpoint;
     expect(rest).toEqual(made);
     expect(Date.parse(previousSecretUntil) - before).toBeGreaterThanOrEqual(day);
@@ -230,32 +230,32 @@ describe("endpoints", () => {
       "invalid_state",
       expect.stringContaining(previousSecretUntil),
     ]);
-    expect(await sealed(made.id)).toEqual([second.secret, first]);
+    expect(await encrypted(made.id)).toEqual([second.secret, first]);
     await system.pool.query(
       "UPDATE webhook_endpoints SET previous_until = now() + interval '1 h' WHERE id = $1",
       [made.id],
     );
     const third = await rotate({ dropCurrent: true });
-    expect(await sealed(made.id)).toEqual([third.secret, first]);
+    expect(await encrypted(made.id)).toEqual([third.secret, first]);
     expect(Date.parse(third.endpoint.previousSecretUntil) - before).toBeGreaterThanOrEqual(day);
     const fourth = await rotate({ dropPrevious: true });
-    expect(await sealed(made.id)).toEqual([fourth.secret, third.secret]);
+    expect(await encrypted(made.id)).toEqual([fourth.secret, third.secret]);
     expect(await admin.lastEntry()).toMatchObject({
       after: { drop_previous: true, drop_current: false },
     });
     const fifth = await rotate({ dropPrevious: true, dropCurrent: true });
-    expect([await sealed(made.id), fifth.endpoint]).toEqual([[fifth.secret], made]);
+    expect([await encrypted(made.id), fifth.endpoint]).toEqual([[fifth.secret], made]);
     const both = await Promise.all([1, 2].map(() => admin.ask(call("RotateWebhookSecret"), at)));
     const [sixth] = both.filter(({ status }) => status === 200);
     secrets.add(sixth?.json.secret);
     expect(both.filter(({ status }) => status !== 200).map(codeOf)).toEqual(["invalid_state"]);
-    expect(await sealed(made.id)).toEqual([sixth?.json.secret, fifth.secret]);
+    expect(await encrypted(made.id)).toEqual([sixth?.json.secret, fifth.secret]);
     await system.pool.query("UPDATE webhook_endpoints SET previous_until = now() WHERE id = $1", [
       made.id,
     ]);
     expect((await admin.done(call("GetWebhookEndpoint"), at)).endpoint).toEqual(made);
     const seventh = await rotate({ dropCurrent: true });
-    expect([await sealed(made.id), seventh.endpoint]).toEqual([[seventh.secret], made]);
+    expect([await encrypted(made.id), seventh.endpoint]).toEqual([[seventh.secret], made]);
   });
 
   test("are disabled with a reason and enabled again without their failures; 20 can be enabled", async () => {
@@ -520,7 +520,7 @@ function resendWorld(): ResendWorld {
   };
 }
 
-test("no signing secret stands in a log, in the audit log, or unsealed in a table", async () => {
+test("no signing secret stands in a log, in the audit log, or unencrypted in a table", async () => {
   const tables = [
     "audit_log",
     "webhook_endpoints",

@@ -60,7 +60,7 @@ test("a process that ignores the polite signal is ended after its limit", async 
   expect(await isAlive(pid)).toBe(false);
 });
 
-test("the sealing key is made once, whoever comes first, is closed to others, and SECRET_KEY goes before it", async () => {
+test("the encryption key is made once, whoever comes first, is closed to others, and SECRET_KEY goes before it", async () => {
   const folder = await mkdtemp(join(tmpdir(), "secret-key-test-"));
   const [first, ...others] = await Promise.all(
     Array.from({ length: 4 }, () => secretKeyOf({}, folder)),

@@ -84,7 +84,7 @@ test("an adapter is kept while its connection stays the same, and made anew by e
   const adapters = keepAdapters(pool, {
     callDeadlineMs: 1_000,
     connect: createLedgerConnect("development"),
-    sealing: createEncryption(Buffer.alloc(32)),
+    encryption: createEncryption(Buffer.alloc(32)),
     xeroApp: null,
     onDisconnected: () => undefined,
   });

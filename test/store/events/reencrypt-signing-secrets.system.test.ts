@@ -1,4 +1,4 @@
-/** Signing secrets under a new key: all are sealed with it, but what nobody can open. */
+/** Signing secrets under a new key: all are encrypted with it, but what nobody can open. */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -22,7 +22,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test("a new key seals every endpoint's secrets anew, page by page, and one of an unknown key holds up no other", async () => {
+test("a new key encrypts every endpoint's secrets anew, page by page, and one of an unknown key holds up no other", async () => {
   const [lost, old, next] = [randomBytes(32), randomBytes(32), randomBytes(32)];
   const rows = webhookRows(pool, createEncryption(old));
   const organisationId = await rows.organisation();
@@ -33,25 +33,25 @@ test("a new key seals every endpoint's secrets anew, page by page, and one of an
   const [plain, rotated] = made;
   if (plain === undefined || rotated === undefined) throw new Error("two endpoints were made");
   const newest = await rows.rotate(rotated, 60);
-  const sealing = createEncryption(next, [old]);
+  const encryption = createEncryption(next, [old]);
   // A process whose key is still the old one, and that was given the next: the first step of a change on many machines.
   const early = createEncryption(old, [next]);
   expect([
-    await reencryptEndpoints(pool, sealing, 1),
-    await reencryptEndpoints(pool, sealing, 1),
+    await reencryptEndpoints(pool, encryption, 1),
+    await reencryptEndpoints(pool, encryption, 1),
   ]).toEqual([1, 1]);
-  expect(await reencryptEndpoints(pool, sealing, 1)).toBe(0);
+  expect(await reencryptEndpoints(pool, encryption, 1)).toBe(0);
   const alone = createEncryption(next);
   expect(await openSecrets(pool, alone, plain.id)).toEqual([plain.secret]);
   expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
   expect(await openSecrets(pool, early, rotated.id)).toEqual([newest, rotated.secret]);
   await expect(openSecrets(pool, createEncryption(old), rotated.id)).rejects.toThrow(
-    "sealed with key",
+    "encrypted with key",
   );
-  // Until the last one has changed such a process seals with the old key, which opens everywhere; then all is sealed with the next.
+  // Until the last one has changed such a process encrypts with the old key, which opens everywhere; then all is encrypted with the next.
   expect([
     await reencryptEndpoints(pool, early, 10),
-    await reencryptEndpoints(pool, sealing, 10),
+    await reencryptEndpoints(pool, encryption, 10),
   ]).toEqual([2, 2]);
   expect(await openSecrets(pool, alone, rotated.id)).toEqual([newest, rotated.secret]);
 
@@ -60,7 +60,7 @@ test("a new key seals every endpoint's secrets anew, page by page, and one of an
     "https://c.example/",
   );
   const last = createEncryption(randomBytes(32), [next]);
-  await expect(reencryptEndpoints(pool, last, 10)).rejects.toThrow("sealed with key");
+  await expect(reencryptEndpoints(pool, last, 10)).rejects.toThrow("encrypted with key");
   expect(await openSecrets(pool, last, rotated.id)).toEqual([newest, rotated.secret]);
   expect(await openSecrets(pool, createEncryption(lost), other.id)).toEqual([other.secret]);
   const { rows: keys } = await pool.query(

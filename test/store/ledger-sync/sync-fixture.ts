@@ -13,7 +13,7 @@ export function mirroringOf(pool: pg.Pool): LedgerSync {
   const refuse = (): never => {
     throw new Error("no secret is opened here");
   };
-  return createLedgerSync(pool, { seal: refuse, open: refuse }, syncIntervalMs);
+  return createLedgerSync(pool, { encrypt: refuse, decrypt: refuse }, syncIntervalMs);
 }
 
 /** A subscription of an organisation that has been connected for an hour, and whose first sweep is due. */

@@ -41,7 +41,7 @@ export interface CreditWorld {
   readonly pool: pg.Pool;
   readonly demoUrl: string;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
-  readonly sealing: Encryption;
+  readonly encryption: Encryption;
   /** The subscriptions whose workflows were to be started. */
   readonly started: readonly CreditAllocationInput[];
   /** A new organisation whose invoices are made approved, with a subscription. */
@@ -92,8 +92,8 @@ export async function startCreditWorld(
     ...demoOptions,
   });
   const pool = testPool(database.url, 8);
-  const sealing = createEncryption(randomBytes(32));
-  const settingUp = createSettingUp(pool, sealing);
+  const encryption = createEncryption(randomBytes(32));
+  const settingUp = createSettingUp(pool, encryption);
   const ledgers = new Map<string, Ledger>();
   const started: CreditAllocationInput[] = [];
   const parts: Omit<Parameters<typeof createPostingActivities>[0], "openScope"> = {
@@ -108,18 +108,18 @@ export async function startCreditWorld(
   };
   const unreadable: string[] = [];
   const offers: ReferenceDataDependencies = {
-    store: createReferenceDataReading(pool, sealing),
+    store: createReferenceDataReading(pool, encryption),
     openLedger: parts.openLedger,
     callDeadlineMs: listDeadlineMs,
     onError: (organisationId) => void unreadable.push(organisationId),
   };
   const { postBatch } = createPostingActivities({
     ...parts,
-    openScope: createPosting(pool, sealing),
+    openScope: createPosting(pool, encryption),
   });
   const { allocateBatch } = createCreditAllocation({
     ...parts,
-    openScope: createAllocating(pool, sealing),
+    openScope: createAllocating(pool, encryption),
   });
   const admin = async (path: string, body?: object): Promise<unknown> => {
     const headers = { "content-type": "application/json" };
@@ -140,7 +140,7 @@ export async function startCreditWorld(
     pool,
     demoUrl: demo.url,
     openLedger: parts.openLedger,
-    sealing,
+    encryption,
     started,
     party: async () => {
       const own = {

@@ -342,7 +342,7 @@ test("what cannot be signed is not sent, and waits for the worker's key", async 
   const elsewhere = createDelivery(parts(createEncryption(randomBytes(32))));
   // With twice its age.
   expect(await attempt(delivery, elsewhere)).toEqual({ ...nothing, nextInMs: about(60_000) });
-  expect(told).toContain(`${endpoint.id} is sealed`);
+  expect(told).toContain(`${endpoint.id} is encrypted`);
   expect(receiver.received(path)).toEqual([]);
   const reason = "the endpoint's signing secret cannot be opened";
   expect(await deliveryRow(delivery)).toMatchObject({

@@ -43,10 +43,10 @@ export interface DeliveryWorld {
   readonly receiver: WebhookReceiver;
   readonly organisationId: string;
   readonly deliver: DeliveryActivities;
-  /** What was told of endpoints: `ID is disabled: REASON`, `ID is sealed`. */
+  /** What was told of endpoints: `ID is disabled: REASON`, `ID is encrypted`. */
   readonly told: readonly string[];
   /** A process of its own, with permits of its own. */
-  parts(sealing?: Encryption): DeliverParts;
+  parts(encryption?: Encryption): DeliverParts;
   waiting(count?: number): Promise<Waiting>;
   /** Has a delivery due now, and delivers what is due to its endpoint. */
   attempt(delivery: MadeDelivery, by?: DeliveryActivities): Promise<DeliveryBatches>;
@@ -78,20 +78,20 @@ export const justNow = {
 export async function deliveryWorld(): Promise<DeliveryWorld> {
   const database = await freshDatabase();
   const pool = testPool(database.url, 8);
-  const ownSealing = createEncryption(randomBytes(32));
-  const rows = webhookRows(pool, ownSealing);
+  const ownEncryption = createEncryption(randomBytes(32));
+  const rows = webhookRows(pool, ownEncryption);
   const receiver = await startReceiver();
   // What is said of answers holds also where this machine stands still for a second.
   const poster = createPoster({ mode: "development", restMs: 15_000 });
   const organisationId = await rows.organisation();
   const told: string[] = [];
-  const parts = (sealing = ownSealing): DeliverParts => ({
-    store: createDeliveryStore(pool, sealing),
+  const parts = (encryption = ownEncryption): DeliverParts => ({
+    store: createDeliveryStore(pool, encryption),
     poster,
     permits: createRequestPermits(),
     firstPauseMs: defaultFirstPauseMs,
     onDisabled: ({ endpointId }, reason) => told.push(`${endpointId} is disabled: ${reason}`),
-    onEncrypted: ({ endpointId }) => told.push(`${endpointId} is sealed`),
+    onEncrypted: ({ endpointId }) => told.push(`${endpointId} is encrypted`),
     random: () => 0,
   });
   const deliver = createDelivery(parts());
@@ -138,7 +138,7 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
         pauseMs: 1,
         restarts: false,
       };
-      return createDeliveryStore(pool, ownSealing).record(delivery, {
+      return createDeliveryStore(pool, ownEncryption).record(delivery, {
         attempts: [{ ...own, ...attempt }],
         url: url ?? String(endpoint.url),
         isProbe: false,

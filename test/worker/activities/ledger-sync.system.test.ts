@@ -27,7 +27,7 @@ const credited: string[] = [];
 beforeAll(async () => {
   world = await startCreditWorld();
   mirror = createLedgerSyncActivities({
-    mirroring: createLedgerSync(world.pool, world.sealing, 3_600_000),
+    mirroring: createLedgerSync(world.pool, world.encryption, 3_600_000),
     openLedger: world.openLedger,
     // No fault here is a silent one: nobody waits for it, however slow the machine is.
     callDeadlineMs: 20_000,
@@ -401,7 +401,7 @@ describe.concurrent("what a person does in the ledger", () => {
     });
     expect(await hints(party)).toEqual(["3 the ledger answered 500"]);
     expect(
-      await createLedgerSync(world.pool, world.sealing, 3_600_000).open(organisationId).look(),
+      await createLedgerSync(world.pool, world.encryption, 3_600_000).open(organisationId).look(),
     ).toMatchObject({
       waitMs: 0,
     });

@@ -15,7 +15,7 @@ let mirror: LedgerSyncActivities;
 beforeAll(async () => {
   world = await startCreditWorld();
   mirror = createLedgerSyncActivities({
-    mirroring: createLedgerSync(world.pool, world.sealing, 3_600_000),
+    mirroring: createLedgerSync(world.pool, world.encryption, 3_600_000),
     openLedger: world.openLedger,
     callDeadlineMs: 20_000,
     onUnfollowed: () => undefined,

@@ -86,13 +86,13 @@ export interface ConnectionStore {
 }
 
 /**
- * Creates the connection store over changes. Without `sealing` no connection can be saved or
+ * Creates the connection store over changes. Without `encryption` no connection can be saved or
  * decrypted.
  */
 export function createConnectionStore(
   pool: Pool,
   { prisma, run }: Changes,
-  sealing: Encryption,
+  encryption: Encryption,
 ): ConnectionStore {
   return {
     view: (organisationId) =>
@@ -104,10 +104,10 @@ export function createConnectionStore(
       const kept = await prisma.ledgerAuthorisation.findUnique({ where: { organisationId } });
       return kept?.ledgerConnection ?? null;
     },
-    open: (organisationId) => readConnection(pool, sealing, organisationId),
+    open: (organisationId) => readConnection(pool, encryption, organisationId),
     save: (actor, organisationId, connection, granted = undefined) =>
       run(actor, (transaction) =>
-        save(transaction, sealing, organisationId, connection, granted ?? null),
+        save(transaction, encryption, organisationId, connection, granted ?? null),
       ),
     disconnect: (actor, organisationId, reason) =>
       run(actor, (transaction) => disconnect(transaction, organisationId, reason)),
@@ -135,7 +135,7 @@ export function createConnectionStore(
 
 async function save(
   transaction: PrismaTransaction,
-  sealing: Encryption,
+  encryption: Encryption,
   organisationId: string,
   connection: LedgerConnection,
   granted: GrantedTokens | null,
@@ -147,11 +147,11 @@ async function save(
     if (customers > 0) return { result: "other_tenant", changes: [] };
   }
   const { clientSecret, ...shown } = connection;
-  const sealed = granted === null ? sealing.seal(clientSecret, organisationId) : null;
+  const encrypted = granted === null ? encryption.encrypt(clientSecret, organisationId) : null;
   const data = {
     ...shown,
-    encryptedSecret: sealed && new Uint8Array(sealed.bytes),
-    encryptionKeyId: sealed?.keyId ?? null,
+    encryptedSecret: encrypted && new Uint8Array(encrypted.bytes),
+    encryptionKeyId: encrypted?.keyId ?? null,
     ...welcome,
   };
   const after = await transaction.ledgerConnection.upsert({
@@ -161,7 +161,7 @@ async function save(
   });
   if (granted === null)
     await transaction.ledgerAuthorisation.deleteMany({ where: { organisationId } });
-  else await saveTokens(transaction, sealing, organisationId, granted);
+  else await saveTokens(transaction, encryption, organisationId, granted);
   // The ledger's daily limit is read again. The calls so far still count.
   await transaction.ledgerBudget.updateMany({
     where: { organisationId },
@@ -201,12 +201,12 @@ async function lock(transaction: PrismaTransaction, organisationId: string): Pro
 
 async function saveTokens(
   transaction: PrismaTransaction,
-  sealing: Encryption,
+  encryption: Encryption,
   organisationId: string,
   { accessToken, refreshToken, freshMs, ledgerConnection }: GrantedTokens,
 ): Promise<void> {
-  const access = sealing.seal(accessToken, tokenPlaces.access(organisationId));
-  const refresh = sealing.seal(refreshToken, tokenPlaces.refresh(organisationId));
+  const access = encryption.encrypt(accessToken, tokenPlaces.access(organisationId));
+  const refresh = encryption.encrypt(refreshToken, tokenPlaces.refresh(organisationId));
   const data = {
     ledgerConnection,
     encryptedAccess: new Uint8Array(access.bytes),

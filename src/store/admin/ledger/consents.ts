@@ -126,7 +126,7 @@ const unopened = "What was kept of this question cannot be opened with our keys:
 export function createConsentStore(
   pool: Pool,
   { prisma, run }: Changes,
-  sealing: Encryption,
+  encryption: Encryption,
 ): ConsentStore {
   const find = (organisationId: string) =>
     prisma.ledgerConsent.findUnique({ where: { organisationId } });
@@ -142,14 +142,14 @@ export function createConsentStore(
       run(actor, async (transaction) => {
         const now = new Date();
         const expiresAt = new Date(now.getTime() + lifeMs);
-        const sealed = sealing.seal(verifier, places.verifier(organisationId));
+        const encrypted = encryption.encrypt(verifier, places.verifier(organisationId));
         const asked = {
           operatorId,
           tokenId,
           stateHash: new Uint8Array(stateHash),
           redirectUrl,
-          encryptedVerifier: new Uint8Array(sealed.bytes),
-          encryptionKeyId: sealed.keyId,
+          encryptedVerifier: new Uint8Array(encrypted.bytes),
+          encryptionKeyId: encrypted.keyId,
           createdAt: now,
           expiresAt,
         };
@@ -182,7 +182,7 @@ export function createConsentStore(
       const row = rows[0];
       if (row === undefined) return null;
       const { organisation_id: organisationId, redirect_url: redirectUrl } = row;
-      const sealed = { keyId: row.encryption_key_id, bytes: row.encrypted_verifier };
+      const encrypted = { keyId: row.encryption_key_id, bytes: row.encrypted_verifier };
       const who = {
         operatorId: row.operator_id,
         operatorName: row.operator_name,
@@ -192,7 +192,7 @@ export function createConsentStore(
         return {
           organisationId,
           ...who,
-          verifier: sealing.open(sealed, places.verifier(organisationId)),
+          verifier: encryption.decrypt(encrypted, places.verifier(organisationId)),
           redirectUrl,
         };
       } catch (error) {
@@ -203,7 +203,10 @@ export function createConsentStore(
     fail,
     keepChoice: async (organisationId, tokens, tenants, lifeMs) => {
       const kept = { ...tokens, freshUntil: Date.now() + tokens.freshMs };
-      const { keyId, bytes } = sealing.seal(JSON.stringify(kept), places.tokens(organisationId));
+      const { keyId, bytes } = encryption.encrypt(
+        JSON.stringify(kept),
+        places.tokens(organisationId),
+      );
       await pool.query({
         text: choiceText,
         values: [organisationId, bytes, JSON.stringify(tenants), keyId, lifeMs],
@@ -221,9 +224,9 @@ export function createConsentStore(
         viewOf(row, new Date()).status !== "choose"
       )
         return null;
-      const sealed = { keyId: row.encryptionKeyId, bytes: Buffer.from(row.encryptedTokens) };
+      const encrypted = { keyId: row.encryptionKeyId, bytes: Buffer.from(row.encryptedTokens) };
       const { freshUntil, ...tokens } = JSON.parse(
-        sealing.open(sealed, places.tokens(organisationId)),
+        encryption.decrypt(encrypted, places.tokens(organisationId)),
       ) as ConsentTokens & {
         freshUntil: number;
       };

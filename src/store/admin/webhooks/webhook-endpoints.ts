@@ -109,9 +109,12 @@ const secrets = {
 } as const;
 
 /** Creates the endpoint store over changes. */
-export function createEndpointStore({ prisma, run }: Changes, sealing: Encryption): EndpointStore {
-  const seal = (id: string, secret: string) => {
-    const { bytes, keyId } = sealing.seal(secret, endpointSecretBound(id));
+export function createEndpointStore(
+  { prisma, run }: Changes,
+  encryption: Encryption,
+): EndpointStore {
+  const encrypt = (id: string, secret: string) => {
+    const { bytes, keyId } = encryption.encrypt(secret, endpointSecretBound(id));
     return { encryptedSecret: new Uint8Array(bytes), encryptionKeyId: keyId };
   };
   const change = async <Refused extends string>(
@@ -128,7 +131,7 @@ export function createEndpointStore({ prisma, run }: Changes, sealing: Encryptio
     create: (actor, organisationId, { secret, ...endpoint }) => {
       const data = {
         ...endpoint,
-        ...seal(endpoint.id, secret),
+        ...encrypt(endpoint.id, secret),
         organisationId,
         kinds: [...endpoint.kinds],
       };
@@ -166,7 +169,7 @@ export function createEndpointStore({ prisma, run }: Changes, sealing: Encryptio
         organisationId,
         id,
         async (before) => ({
-          ...seal(before.id, secret),
+          ...encrypt(before.id, secret),
           ...previousOf(before, drops, Date.now()),
         }),
         drops,
