@@ -61,16 +61,17 @@ export async function organisationEvents(input: OrganisationEventsInput): Promis
     taskQueue: billingQueue(workflowInfo().taskQueue),
     summary: "combine changes into events, and start their deliveries",
   });
-  let { told = 0, started = 0 } = input;
+  let { published = 0, started = 0 } = input;
   for (;;) {
     const round = await publishBatch(input);
-    told += round.told;
+    published += round.published;
     started = Math.max(started, round.started);
     setCurrentDetails(
-      `told ${counted(told)} events, started deliveries to ${counted(started)} endpoints`,
+      `told ${counted(published)} events, started deliveries to ${counted(started)} endpoints`,
     );
     if (!round.isMore) return endAs("done");
-    if (isLongRun()) await continueAsNew<typeof organisationEvents>({ ...input, told, started });
+    if (isLongRun())
+      await continueAsNew<typeof organisationEvents>({ ...input, published, started });
   }
 }
 

@@ -218,14 +218,14 @@ export interface OrganisationEventsInput {
   readonly organisationId: string;
   readonly until: string;
   /** Carried over when a run continues as new: events published, endpoints started. */
-  readonly told?: number;
+  readonly published?: number;
   readonly started?: number;
 }
 
 /** The result of one batch of publishing an organisation's changes. */
 export interface PublishingBatch {
   /** Events that were written. */
-  readonly told: number;
+  readonly published: number;
   /** Endpoints whose deliveries were started. */
   readonly started: number;
   /** Whether more may be left. */

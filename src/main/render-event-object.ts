@@ -13,7 +13,7 @@ import {
   presentInvoice,
   presentSubscription,
 } from "../services/present.ts";
-import type { ShownObject } from "../store/events/publish-changes.ts";
+import type { ShownObject } from "../store/events/shown-objects.ts";
 import { compileWriter } from "../transport/rest/write-json.ts";
 
 const writeCustomer = compileWriter(CustomerSchema);

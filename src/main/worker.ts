@@ -223,7 +223,7 @@ function openWebhooks(config: Config, pool: Pool, encryption: Encryption, log: L
         { ...endpoint, reason },
         "a webhook endpoint is disabled by what came of its deliveries",
       ),
-    onEncrypted: (endpoint, err) =>
+    onUndecryptable: (endpoint, err) =>
       log.warn({ ...endpoint, err }, "a webhook endpoint's secret cannot be opened"),
   });
   const reencryption = startCleanup((atMost) => reencryptEndpoints(pool, encryption, atMost), {

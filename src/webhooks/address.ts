@@ -127,7 +127,7 @@ const specialIpv4 = blockListOf({
     "203.0.113.0/24",
     "224.0.0.0/4",
     "240.0.0.0/4",
-    // Looks public, but belongs to the machine's provider: Azure's wire server.
+    // Public by its number, but it belongs to the machine's provider: Azure's wire server.
     "168.63.129.16/32",
   ],
 });

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
-  type ChangeMark,
+  type ChangeKind,
   decideEvents,
   type ObjectKind,
   objectKinds,
@@ -17,9 +17,9 @@ const statuses: Readonly<Record<ObjectKind, readonly string[]>> = {
   credit_note: ["approved", "paid", "voided", "deleted", "scheduled"],
 };
 
-/** The kind that tells of a status, as the table of the specification has it; null where none does. */
-function kindOfStatus(kind: ObjectKind, status: unknown): ChangeMark | null {
-  const words: Readonly<Record<string, ChangeMark>> = {
+/** The kind that states a status, by the table of the specification. Null if none does. */
+function kindOfStatus(kind: ObjectKind, status: unknown): ChangeKind | null {
+  const words: Readonly<Record<string, ChangeKind>> = {
     "subscription ended": "ended",
     "subscription complete": "ended",
     "invoice paid": "paid",
@@ -42,7 +42,7 @@ const someWindow = fc.constantFrom(...objectKinds).chain((kind) =>
   fc.record({
     kind: fc.constant(kind),
     isNew: fc.boolean(),
-    wasTold: fc.boolean(),
+    wasPublished: fc.boolean(),
     states: fc.array(fc.tuple(someMembers, fc.constantFrom(...statuses[kind])), {
       minLength: 1,
       maxLength: 6,
@@ -50,8 +50,8 @@ const someWindow = fc.constantFrom(...objectKinds).chain((kind) =>
   }),
 );
 
-/** What the database marks of a step. */
-function markOf(kind: ObjectKind, from: Members, to: Members): ChangeMark | null {
+/** The kind of change that the database records for a step. */
+function changeOf(kind: ObjectKind, from: Members, to: Members): ChangeKind | null {
   if (JSON.stringify(from) === JSON.stringify(to)) return null;
   const now = kindOfStatus(kind, to.status);
   return now !== null && kindOfStatus(kind, from.status) !== now ? now : "updated";
@@ -59,22 +59,22 @@ function markOf(kind: ObjectKind, from: Members, to: Members): ChangeMark | null
 
 test("events of a window", () => {
   fc.assert(
-    fc.property(someWindow, ({ kind, isNew, wasTold, states }) => {
+    fc.property(someWindow, ({ kind, isNew, wasPublished, states }) => {
       const [first = {}, ...later] = states.map(
         ([members, status]): Members => ({ id: "1", ...members, status }),
       );
-      const seen = [first, ...later];
-      const marks: ChangeMark[] = isNew ? ["created"] : [];
+      const sequence = [first, ...later];
+      const changes: ChangeKind[] = isNew ? ["created"] : [];
       for (const [place, to] of later.entries()) {
-        const mark = markOf(kind, seen[place] ?? {}, to);
-        if (mark !== null) marks.push(mark);
+        const change = changeOf(kind, sequence[place] ?? {}, to);
+        if (change !== null) changes.push(change);
       }
-      fc.pre(marks.length > 0);
-      const last = seen.at(-1) ?? {};
-      const before = isNew || !wasTold ? null : first;
+      fc.pre(changes.length > 0);
+      const last = sequence.at(-1) ?? {};
+      const before = isNew || !wasPublished ? null : first;
       const events = decideEvents({
         kind,
-        marks,
+        changes,
         before: before === null ? null : JSON.stringify(before),
         after: JSON.stringify(last),
       });
@@ -82,11 +82,11 @@ test("events of a window", () => {
       // The model: what it became and still is; created; and updated where neither tells that something happened.
       const became = kindOfStatus(kind, last.status);
       const expected: string[] = isNew ? ["created"] : [];
-      if (became !== null && marks.includes(became)) expected.push(became);
+      if (became !== null && changes.includes(became)) expected.push(became);
       const hasHappened =
         before === null ||
         JSON.stringify(before) !== JSON.stringify(last) ||
-        marks.some((m) => m !== "updated");
+        changes.some((m) => m !== "updated");
       if (expected.length === 0 && hasHappened) expected.push("updated");
       expect(events.map(({ type }) => type)).toEqual(expected.map((word) => `${kind}.${word}`));
 

@@ -5,12 +5,9 @@ import { customerListing } from "../../src/store/customers/customers.ts";
 import { getThese, type Listing } from "../../src/store/database/page.ts";
 import { creditNoteListing } from "../../src/store/documents/credit-notes.ts";
 import { invoiceListing } from "../../src/store/documents/invoices.ts";
-import { findChanged } from "../../src/store/events/outbox.ts";
-import {
-  type ObjectName,
-  publishChunk,
-  type ShownObject,
-} from "../../src/store/events/publish-changes.ts";
+import { findChangedObjects } from "../../src/store/events/outbox.ts";
+import { publishChunk } from "../../src/store/events/publish-changes.ts";
+import type { ObjectKey, ShownObject } from "../../src/store/events/shown-objects.ts";
 import { subscriptionListing } from "../../src/store/subscriptions/subscriptions.ts";
 import { until as wait } from "./system.ts";
 
@@ -36,7 +33,7 @@ export async function tellAll(
   const { rows } = await pool.query<{ now: Date }>("SELECT now() + interval '1 second' AS now");
   const until = rows[0]?.now ?? new Date();
   return untilNobodyElse(async () => {
-    const objects = await findChanged(pool, organisationId, until, 100_000);
+    const objects = await findChangedObjects(pool, organisationId, until, 100_000);
     let chunks = 0;
     for (let at = 0; at < objects.length; at += chunkSize) {
       await publishChunk(pool, organisationId, objects.slice(at, at + chunkSize), {
@@ -81,7 +78,7 @@ export async function shownTexts(
   const texts: Record<string, string> = {};
   const add = async <Row extends pg.QueryResultRow, T>(
     listing: Listing<Row, T>,
-    named: (shown: T) => ShownObject & ObjectName,
+    named: (shown: T) => ShownObject & ObjectKey,
   ) => {
     const { rows } = await client.query(
       `SELECT id FROM ${listing.table} WHERE organisation_id = $1`,

@@ -39,7 +39,7 @@ test("a billing and a telling of many rounds take their progress over into a new
   const activities = {
     publishBatch: async (): Promise<PublishingBatch> => {
       tellings += 1;
-      return { told: 10, started: 20, isMore: tellings < rounds };
+      return { published: 10, started: 20, isMore: tellings < rounds };
     },
     countDue: async () => {
       counts += 1;

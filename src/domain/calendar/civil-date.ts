@@ -130,14 +130,14 @@ export function startOfDay(timezone: string, date: CivilDate): Date {
 }
 
 /**
- * Returns the first instant of (low, high] whose wall clock shows `wall` or later. The clocks skip
- * `wall` in between.
+ * Returns the first instant of (low, high] whose wall clock shows `reading` or later. The clocks
+ * skip `reading` in between.
  */
-function firstAtOrAfter(timezone: string, wall: number, low: number, high: number): number {
+function firstAtOrAfter(timezone: string, reading: number, low: number, high: number): number {
   let [tooEarly, reached] = [low, high];
   while (reached - tooEarly > 1) {
     const middle = Math.floor((tooEarly + reached) / 2);
-    if (wallClock(timezone, middle) >= wall) reached = middle;
+    if (wallClock(timezone, middle) >= reading) reached = middle;
     else tooEarly = middle;
   }
   return reached;
@@ -157,12 +157,12 @@ const formatters = new Map<string, Intl.DateTimeFormat | null>();
 function formatterOf(timezone: string): Intl.DateTimeFormat | null {
   const cached = formatters.get(timezone);
   if (cached !== undefined) return cached;
-  const made = makeFormatter(timezone);
-  formatters.set(timezone, made);
-  return made;
+  const formatter = createFormatter(timezone);
+  formatters.set(timezone, formatter);
+  return formatter;
 }
 
-function makeFormatter(timeZone: string): Intl.DateTimeFormat | null {
+function createFormatter(timeZone: string): Intl.DateTimeFormat | null {
   const digits = "2-digit";
   try {
     return new Intl.DateTimeFormat("en-US-u-ca-gregory-nu-latn", {

@@ -46,8 +46,10 @@ export function decideAdvance(facts: ClockFacts, request: ClockRequest): ClockDe
   if (facts.target !== null) {
     if (facts.target.getTime() === target.getTime()) return { kind: "joins" };
     const there = facts.target.toISOString();
-    const message = `The clock is advancing to ${there}; it can be advanced again once it is there.`;
-    throw new Refusal("invalid_state", message);
+    throw new Refusal(
+      "invalid_state",
+      `The clock is advancing to ${there}; it can be advanced again once it is there.`,
+    );
   }
   const { now, timezone } = facts;
   if (target.getTime() === now.getTime()) return { kind: "stands" };
@@ -60,8 +62,11 @@ export function decideAdvance(facts: ClockFacts, request: ClockRequest): ClockDe
   }
   const last = later(timezone, now, (date) => addMonths(date, longestMonths));
   if (target > last) {
-    const message = `The clock goes on by five years at most at once, which is ${last.toISOString()}.`;
-    throw new Refusal("invalid_parameter", message, request.kind);
+    throw new Refusal(
+      "invalid_parameter",
+      `The clock goes on by five years at most at once, which is ${last.toISOString()}.`,
+      request.kind,
+    );
   }
   return { kind: "advances", target };
 }

@@ -71,12 +71,12 @@ export const mostMerges = 5;
  */
 export function resolveMerges(
   contactId: string,
-  seen: ReadonlyMap<string, Pick<ObservedContactState, "status" | "mergedInto">>,
+  observed: ReadonlyMap<string, Pick<ObservedContactState, "status" | "mergedInto">>,
 ): { readonly kind: "end" | "unseen"; readonly contactId: string } | { readonly kind: "nowhere" } {
   const passed = new Set<string>();
   let id = contactId;
   while (passed.size <= mostMerges && !passed.has(id)) {
-    const contact = seen.get(id);
+    const contact = observed.get(id);
     if (contact === undefined) return { kind: "unseen", contactId: id };
     if (!isMerged(contact) || contact.mergedInto === null) return { kind: "end", contactId: id };
     passed.add(id);

@@ -13,7 +13,7 @@ export type ObjectKind = (typeof objectKinds)[number];
  * The kind of a change, recorded in the outbox by the transaction that changed the object
  * (EVENT-1).
  */
-export type ChangeMark = "created" | "updated" | "ended" | "paid" | "voided" | "deleted";
+export type ChangeKind = "created" | "updated" | "ended" | "paid" | "voided" | "deleted";
 
 /**
  * Every kind of event that an endpoint can subscribe to. Nothing removes customers or
@@ -58,25 +58,28 @@ const apiVersion = "1.0.0";
  * (EVENT-2).
  */
 const stateKinds: Readonly<
-  Record<ObjectKind, readonly { readonly mark: ChangeMark; readonly statuses: readonly string[] }[]>
+  Record<
+    ObjectKind,
+    readonly { readonly change: ChangeKind; readonly statuses: readonly string[] }[]
+  >
 > = {
   customer: [],
-  subscription: [{ mark: "ended", statuses: ["ended", "complete"] }],
+  subscription: [{ change: "ended", statuses: ["ended", "complete"] }],
   invoice: [
-    { mark: "paid", statuses: ["paid"] },
-    { mark: "voided", statuses: ["voided"] },
-    { mark: "deleted", statuses: ["deleted"] },
+    { change: "paid", statuses: ["paid"] },
+    { change: "voided", statuses: ["voided"] },
+    { change: "deleted", statuses: ["deleted"] },
   ],
   credit_note: [
-    { mark: "voided", statuses: ["voided"] },
-    { mark: "deleted", statuses: ["deleted"] },
+    { change: "voided", statuses: ["voided"] },
+    { change: "deleted", statuses: ["deleted"] },
   ],
 };
 
-/** An object over one window: its outbox entries, and its JSON text before and after. */
+/** An object over one window: the kinds of its changes, and its JSON text before and after. */
 export interface ObjectWindow {
   readonly kind: ObjectKind;
-  readonly marks: readonly ChangeMark[];
+  readonly changes: readonly ChangeKind[];
   /** The last published snapshot; null if the object was never published. */
   readonly before: string | null;
   readonly after: string;
@@ -98,23 +101,28 @@ type Members = Readonly<Record<string, unknown>>;
  */
 export function decideEvents({
   kind,
-  marks,
+  changes,
   before,
   after,
 }: ObjectWindow): readonly EventToPublish[] {
-  const isNew = before === null && marks.includes("created");
+  const isNew = before === null && changes.includes("created");
   const now = JSON.parse(after) as Members;
   const previous = before === null ? {} : previousOf(JSON.parse(before) as Members, now);
   const previousAttributes = isNew ? null : JSON.stringify(previous);
-  const told: ChangeMark[] = isNew ? ["created"] : [];
-  for (const { mark, statuses } of stateKinds[kind]) {
-    if (marks.includes(mark) && statuses.includes(String(now.status))) told.push(mark);
+  const published: ChangeKind[] = isNew ? ["created"] : [];
+  for (const { change, statuses } of stateKinds[kind]) {
+    if (changes.includes(change) && statuses.includes(String(now.status))) published.push(change);
   }
   // A change that was undone within the window is still a change.
   const isChanged =
-    before === null || Object.keys(previous).length > 0 || marks.some((mark) => mark !== "updated");
-  if (told.length === 0 && isChanged) told.push("updated");
-  return told.map((mark) => ({ type: `${kind}.${mark}` as EventType, previousAttributes }));
+    before === null ||
+    Object.keys(previous).length > 0 ||
+    changes.some((change) => change !== "updated");
+  if (published.length === 0 && isChanged) published.push("updated");
+  return published.map((change) => ({
+    type: `${kind}.${change}` as EventType,
+    previousAttributes,
+  }));
 }
 
 /** Returns the previous values of the members that differ; null for a member that did not exist. */
@@ -145,7 +153,10 @@ export interface EventEnvelope {
  */
 export function eventBody(event: EventEnvelope): string {
   const { id, type, createdAt, livemode, sequence, object, previousAttributes } = event;
-  const head = `"id":"${id}","object":"event","type":"${type}","api_version":"${apiVersion}","created":"${createdAt.toISOString()}"`;
+  const created = createdAt.toISOString();
+  const head =
+    `"id":"${id}","object":"event","type":"${type}",` +
+    `"api_version":"${apiVersion}","created":"${created}"`;
   const data = `"data":{"object":${object},"previous_attributes":${previousAttributes ?? "null"}}`;
   return `{${head},"livemode":${livemode},"sequence":${sequence},${data}}`;
 }

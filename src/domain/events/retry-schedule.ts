@@ -48,10 +48,10 @@ export function pauseAfter(
   attempts: number,
   firstPauseMs: number,
   random: number,
-  askedMs: number | null = null,
+  retryAfterMs: number | null = null,
 ): number {
   const planned = shorten(firstPauseMs * growth ** (attempts - 1), firstPauseMs, random);
-  return Math.min(Math.max(planned, askedMs ?? 0), longestPauseMs(firstPauseMs));
+  return Math.min(Math.max(planned, retryAfterMs ?? 0), longestPauseMs(firstPauseMs));
 }
 
 /**
@@ -90,20 +90,26 @@ export type AttemptVerdict =
   | { readonly kind: "delivered" }
   /** The endpoint wants no more deliveries (WEBHOOK-6). */
   | { readonly kind: "gone"; readonly error: string }
-  | { readonly kind: "failed"; readonly error: string; readonly askedMs: number | null };
+  | { readonly kind: "failed"; readonly error: string; readonly retryAfterMs: number | null };
 
 /** The statuses of a busy server, whose `Retry-After` counts. */
 const busyStatuses: readonly number[] = [429, 503];
 
 /**
  * Evaluates an answer by its status. Any 2xx is delivered, and `410 Gone` ends the delivery.
- * Everything else is retried, also redirects. `askedMs` is the pause that the endpoint requested,
+ * Everything else is retried, also redirects. `retryAfterMs` is the pause that the endpoint requested,
  * respected for 429 and 503 (WEBHOOK-6).
  */
-export function evaluateAnswer(status: number, askedMs: number | null): AttemptVerdict {
+export function evaluateAnswer(status: number, retryAfterMs: number | null): AttemptVerdict {
   if (status >= 200 && status < 300) return { kind: "delivered" };
   if (status === 410) return { kind: "gone", error: "410 Gone" };
   const isRedirect = status >= 300 && status < 400;
-  const error = `the endpoint answered ${status}${isRedirect ? ", and redirects are not followed" : ""}`;
-  return { kind: "failed", error, askedMs: busyStatuses.includes(status) ? askedMs : null };
+  const error = isRedirect
+    ? `the endpoint answered ${status}, and redirects are not followed`
+    : `the endpoint answered ${status}`;
+  return {
+    kind: "failed",
+    error,
+    retryAfterMs: busyStatuses.includes(status) ? retryAfterMs : null,
+  };
 }

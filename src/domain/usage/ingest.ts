@@ -45,7 +45,7 @@ export interface UsageEvent extends UsageDetails {
 
 /**
  * The part of a subscription that its usage is evaluated by. `usageBill` is the bill of
- * `currentPeriod`. `endedAt` is set if it is ended. `endingOn` is the renewal date while an end
+ * `currentPeriod`. `endedAt` is set if it is ended. `runningEndDate` is the renewal date while an end
  * runs, not later than the end's start.
  */
 export interface ReportableSubscription extends PeriodTerms {
@@ -54,7 +54,7 @@ export interface ReportableSubscription extends PeriodTerms {
   readonly status: SubscriptionStatus;
   readonly endDate: CivilDate | null;
   readonly endedAt: Instant | null;
-  readonly endingOn: CivilDate | null;
+  readonly runningEndDate: CivilDate | null;
   readonly currentPeriod: number;
   readonly usageBill: number;
 }
@@ -182,9 +182,9 @@ export function evaluateUsage(reported: ReportedUsage, facts: UsageFacts): Evalu
  * Returns the events of a batch to store if their ids are free: the first of each id that the state
  * accepts. A rejected event does not use up its id (USAGE-7).
  */
-export function eventsToStore(judged: readonly EvaluatedUsage[]): readonly UsageEvent[] {
+export function eventsToStore(evaluated: readonly EvaluatedUsage[]): readonly UsageEvent[] {
   const first = new Map<string, UsageEvent>();
-  for (const { eventId, event } of judged) {
+  for (const { eventId, event } of evaluated) {
     if (event !== null && !first.has(eventId)) first.set(eventId, event);
   }
   return [...first.values()];
@@ -196,12 +196,12 @@ export function eventsToStore(judged: readonly EvaluatedUsage[]): readonly Usage
  * that each event to store is either `created` now or `stored` before.
  */
 export function describeVerdict(
-  judged: readonly EvaluatedUsage[],
+  evaluated: readonly EvaluatedUsage[],
   created: ReadonlySet<string>,
   stored: ReadonlyMap<string, UsageDetails>,
 ): readonly UsageVerdict[] {
   const standing = new Map(stored);
-  return judged.map(({ eventId, details, event, rejection }) => {
+  return evaluated.map(({ eventId, details, event, rejection }) => {
     const known = standing.get(eventId);
     if (known !== undefined) return holdAgainst(known, details);
     if (rejection !== null) return rejection;
@@ -255,14 +255,14 @@ function endOf({
   status,
   endedAt,
   endDate,
-  endingOn,
+  runningEndDate,
   timezone,
 }: ReportableSubscription): Instant | null {
   if (status === "ended") return endedAt;
-  const date = endingOn ?? endDate;
+  const date = runningEndDate ?? endDate;
   return date === null ? null : dayStart(timezone, date);
 }
 
-function endWord({ endingOn }: ReportableSubscription): string {
-  return endingOn === null ? "ended at" : "is being ended, at the latest at";
+function endWord({ runningEndDate }: ReportableSubscription): string {
+  return runningEndDate === null ? "ended at" : "is being ended, at the latest at";
 }

@@ -133,7 +133,7 @@ export function dateOf(instant: Instant): Date {
  */
 export function formatInstant(instant: Instant): string {
   const { ms, beyond } = split(instant);
-  return `${new Date(ms).toISOString().slice(0, -1)}${beyond < 10 ? "00" : beyond < 100 ? "0" : ""}${beyond}Z`;
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(beyond).padStart(3, "0")}Z`;
 }
 
 /** The inverse of `split`. */

@@ -23,7 +23,7 @@ export interface PeriodWindow {
 }
 
 /**
- * Finding when a day begins takes fifty times as long as looking it up, and events are mostly of
+ * Finding when a day begins takes fifty times as long as a look-up in the cache, and events are mostly of
  * the current day. This many entries take about a megabyte. Then the cache is emptied.
  */
 const mostKept = 5_000;
@@ -48,10 +48,10 @@ export function periodOf(terms: PeriodTerms, instant: Instant): PeriodWindow | n
   const found = known.find(({ startsAt, endsAt }) => startsAt <= instant && instant < endsAt);
   if (found !== undefined) return found;
   if (instant < dayStart(terms.timezone, terms.startDate)) return null;
-  const made = createWindow(terms, instant);
-  known.push(made);
+  const created = createWindow(terms, instant);
+  known.push(created);
   windowCount += 1;
-  return made;
+  return created;
 }
 
 /** Returns the cached windows of these terms. All subscriptions with the same anchor share them. */

@@ -164,7 +164,9 @@ function checkAmounts(billed: readonly BilledUsage[]): void {
   const size = isNegative(whole) ? negate(whole) : whole;
   if (compare(size, amountLimit) < 0) return;
   const names = [...new Set(billed.map(({ usage }) => usage.meter.name))].join(", ");
-  const message = `The usage of ${names} comes to ${formatDecimal(size)}: less than ${formatDecimal(amountLimit)} can be billed at once.`;
+  const message =
+    `The usage of ${names} comes to ${formatDecimal(size)}: ` +
+    `less than ${formatDecimal(amountLimit)} can be billed at once.`;
   throw new Refusal("invalid_state", `${message} Events of it have to be voided.`);
 }
 
@@ -229,13 +231,13 @@ function usageCredit({ usage, amount }: BilledUsage, facts: UsageFacts): CreditN
  */
 function describeUsage(
   { meter, period, quantity, before, priced }: OpenUsage,
-  ending: Period,
+  closing: Period,
 ): string {
   const arithmetic = (of: Decimal) => describeParts(pricingModels[meter.type].parts(meter, of));
   const reported = `${formatShort(quantity)} ${meter.unitLabel}`;
   const place = ` in the period from ${period.start}`;
   if (isZero(before))
-    return `${reported}${period.index === ending.index ? "" : place}: ${arithmetic(quantity)}`;
+    return `${reported}${period.index === closing.index ? "" : place}: ${arithmetic(quantity)}`;
   const whole = add(before, quantity);
   const less = isZero(priced) ? "" : `, less ${arithmetic(priced)} for ${formatShort(priced)}`;
   return `${reported} more${place}: ${arithmetic(whole)} for ${formatShort(whole)}${less}`;

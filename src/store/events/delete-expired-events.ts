@@ -1,4 +1,9 @@
-/** Deletes events that can no longer be resent, with their deliveries and attempts (EVENT-5). */
+/**
+ * Deletes events that can no longer be resent, with their deliveries and attempts (EVENT-5).
+ *
+ * SQL: it claims rows with SKIP LOCKED by the server's clock, and deletes thousands by one array.
+ */
+import type { WebhookDelivery } from "../../gen/prisma/client.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 
 /** How long events are kept: as long as they can be resent. */
@@ -10,44 +15,48 @@ const keptFor = "interval '30 days'";
  * once.
  */
 export async function deleteExpiredEvents(pool: Pool, atMost: number): Promise<number> {
-  return inTransaction(pool, async (client) => {
-    const old = await client.query<{ id: string }>({
-      name: "find_old_events",
-      text: `SELECT e.id FROM events e WHERE e.created_at < now() - ${keptFor} AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d
+  return inTransaction(pool, async (tx) => {
+    const expired = await tx.query<{ id: string }>({
+      name: "find_expired_events",
+      text: `SELECT e.id FROM events e
+        WHERE e.created_at < now() - ${keptFor} AND NOT EXISTS (
+          SELECT 1 FROM webhook_deliveries d
           WHERE d.organisation_id = e.organisation_id AND d.event_id = e.id AND d.state = 'pending')
         ORDER BY e.created_at LIMIT $1 FOR UPDATE OF e SKIP LOCKED`,
       values: [atMost],
     });
-    if (old.rows.length === 0) return 0;
+    if (expired.rows.length === 0) return 0;
     // Locked, so that none is resent meanwhile.
-    const deliveries = await client.query<{ id: string; event_id: string; state: string }>({
-      name: "hold_old_deliveries",
-      text: `SELECT d.id, d.event_id, d.state FROM webhook_deliveries d JOIN events e ON e.organisation_id = d.organisation_id AND e.id = d.event_id
+    const deliveries = await tx.query<Pick<WebhookDelivery, "id" | "eventId" | "state">>({
+      name: "lock_expired_deliveries",
+      text: `SELECT d.id, d.event_id AS "eventId", d.state FROM webhook_deliveries d
+          JOIN events e ON e.organisation_id = d.organisation_id AND e.id = d.event_id
         WHERE e.id = ANY ($1) ORDER BY d.id FOR UPDATE OF d`,
-      values: [old.rows.map(({ id }) => id)],
+      values: [expired.rows.map(({ id }) => id)],
     });
     const resent = new Set(
-      deliveries.rows.filter(({ state }) => state === "pending").map((one) => one.event_id),
+      deliveries.rows.filter(({ state }) => state === "pending").map(({ eventId }) => eventId),
     );
-    const eventIds = old.rows.map(({ id }) => id).filter((id) => !resent.has(id));
+    const eventIds = expired.rows.map(({ id }) => id).filter((id) => !resent.has(id));
     const deliveryIds = deliveries.rows
-      .filter((one) => !resent.has(one.event_id))
+      .filter(({ eventId }) => !resent.has(eventId))
       .map(({ id }) => id);
-    await client.query({
+    await tx.query({
       name: "delete_expired_attempts",
       text: `DELETE FROM webhook_attempts a USING webhook_deliveries d
         WHERE d.id = ANY ($1) AND a.organisation_id = d.organisation_id AND a.delivery_id = d.id`,
       values: [deliveryIds],
     });
-    await client.query({
+    await tx.query({
       name: "delete_expired_deliveries",
       text: `DELETE FROM webhook_deliveries d USING events e
         WHERE d.id = ANY ($1) AND e.organisation_id = d.organisation_id AND e.id = d.event_id`,
       values: [deliveryIds],
     });
-    await client.query({
+    await tx.query({
       name: "delete_expired_events",
-      text: `DELETE FROM events e USING organisations o WHERE e.id = ANY ($1) AND e.organisation_id = o.id`,
+      text: `DELETE FROM events e USING organisations o
+        WHERE e.id = ANY ($1) AND e.organisation_id = o.id`,
       values: [eventIds],
     });
     return eventIds.length;

@@ -2,10 +2,13 @@
  * One endpoint's state for its deliveries: whether it may be called, and what is due. Also ends
  * deliveries whose time is over. A statement that locks both takes the endpoint first, then
  * deliveries by rising id.
+ *
+ * SQL: every statement compares with the server's clock. Several also lock, or write many rows.
  */
 
+import type { WebhookEndpoint } from "../../gen/prisma/client.ts";
+import type { Executor } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
-import type { Pool } from "../database/pool.ts";
 import { type AttemptRecord, type RecordedAttempts, recordAttempts } from "./delivery-attempts.ts";
 import {
   type ClaimedDelivery,
@@ -53,7 +56,7 @@ export interface EndTimes {
 export interface EndOfTrying {
   readonly exhausted: number;
   /** Deliveries whose time started again. */
-  readonly begun: readonly string[];
+  readonly restarted: readonly string[];
   /** Why the endpoint was disabled with them. Null if it was not. */
   readonly disabledReason: string | null;
 }
@@ -97,77 +100,73 @@ const deadReason = "It took nothing for five days";
 /** Older deliveries do not start again, so that each ends even if it can never be sent. */
 const restartWithin = "interval '30 days'";
 
-const loadText = `SELECT w.url, w.status, w.failures, w.encrypted_secret, w.encryption_key_id, w.previous_key_id,
-    CASE WHEN w.previous_until > now() THEN w.encrypted_previous END AS encrypted_previous,
-    greatest(0, 1000 * extract(epoch FROM w.open_until - clock_timestamp()))::float8 AS open_ms, w.open_until IS NOT NULL AS is_open,
+const loadText = `SELECT w.url, w.status, w.failures, w.encrypted_secret AS "encryptedSecret",
+    w.encryption_key_id AS "encryptionKeyId", w.previous_key_id AS "previousKeyId",
+    CASE WHEN w.previous_until > now() THEN w.encrypted_previous END AS "encryptedPrevious",
+    CASE WHEN w.open_until IS NOT NULL THEN
+      greatest(0, 1000 * extract(epoch FROM w.open_until - clock_timestamp()))
+    END::float8 AS "openMs",
     (SELECT 1000 * extract(epoch FROM d.due_at - now()) FROM webhook_deliveries d
-      WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending' ORDER BY d.endpoint_id, d.due_at LIMIT 1)::float8 AS due_ms
+      WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
+      ORDER BY d.endpoint_id, d.due_at LIMIT 1)::float8 AS "dueMs"
   FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2`;
 
-interface LoadedRow {
-  url: string;
-  status: string;
-  failures: number;
-  encrypted_secret: Buffer;
-  encryption_key_id: string;
-  encrypted_previous: Buffer | null;
-  previous_key_id: string;
-  open_ms: number;
-  is_open: boolean;
-  due_ms: number | null;
-}
+type LoadedEndpoint = Pick<EndpointState, "url" | "failures" | "openMs" | "dueMs"> &
+  Pick<
+    WebhookEndpoint,
+    "status" | "encryptedSecret" | "encryptionKeyId" | "encryptedPrevious" | "previousKeyId"
+  >;
 
 /** Binds the store to a pool. `encryption` decrypts the endpoints' secrets. */
-export function createDeliveryStore(
-  pool: Pick<Pool, "query">,
-  encryption: Encryption,
-): DeliveryStore {
+export function createDeliveryStore(executor: Executor, encryption: Encryption): DeliveryStore {
   return {
-    load: (key) => load(pool, encryption, key),
-    claim: (key, limit) => claimDeliveries(pool, key, limit),
-    release: (key, claimed) => releaseDeliveries(pool, key, claimed),
-    defer: (key, claimed, reason) => deferDeliveries(pool, key, claimed, reason),
-    takeProbe: (key) => takeProbe(pool, key),
-    record: (key, attempts) => recordAttempts(pool, key, attempts),
-    endDue: (key, limit) => endDue(pool, key, limit),
-    findOverdue: (key, wholeMs, limit) => findOverdue(pool, key, wholeMs, limit),
-    exhaust: (key, ids, times) => exhaust(pool, key, ids, times),
+    load: (key) => load(executor, encryption, key),
+    claim: (key, limit) => claimDeliveries(executor, key, limit),
+    release: (key, claimed) => releaseDeliveries(executor, key, claimed),
+    defer: (key, claimed, reason) => deferDeliveries(executor, key, claimed, reason),
+    takeProbe: (key) => takeProbe(executor, key),
+    record: (key, attempts) => recordAttempts(executor, key, attempts),
+    endDue: (key, limit) => endDue(executor, key, limit),
+    findOverdue: (key, wholeMs, limit) => findOverdue(executor, key, wholeMs, limit),
+    exhaust: (key, ids, times) => exhaust(executor, key, ids, times),
   };
 }
 
 async function load(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   encryption: Encryption,
   { organisationId, endpointId }: EndpointKey,
 ): Promise<EndpointState | null> {
-  const { rows } = await pool.query<LoadedRow>({
+  const { rows } = await executor.query<LoadedEndpoint>({
     name: "load_endpoint_of_deliveries",
     text: loadText,
     values: [organisationId, endpointId],
   });
   const [row] = rows;
   if (row === undefined) return null;
-  const { encrypted_previous: previous } = row;
-  const open = (bytes: Buffer, keyId: string) =>
-    encryption.decrypt({ bytes, keyId }, endpointSecretBound(endpointId));
+  const { url, status, failures, openMs, dueMs } = row;
+  const decrypt = (bytes: Uint8Array, keyId: string) =>
+    encryption.decrypt({ bytes: Buffer.from(bytes), keyId }, endpointSecretBound(endpointId));
   return {
-    url: row.url,
-    isDisabled: row.status === "disabled",
-    failures: row.failures,
-    openMs: row.is_open ? row.open_ms : null,
-    dueMs: row.due_ms,
+    url,
+    isDisabled: status === "disabled",
+    failures,
+    openMs,
+    dueMs,
     secrets: () => [
-      open(row.encrypted_secret, row.encryption_key_id),
-      ...(previous === null ? [] : [open(previous, row.previous_key_id)]),
+      decrypt(row.encryptedSecret, row.encryptionKeyId),
+      ...(row.encryptedPrevious === null || row.previousKeyId === null
+        ? []
+        : [decrypt(row.encryptedPrevious, row.previousKeyId)]),
     ],
   };
 }
 
 async function takeProbe(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   { organisationId, endpointId }: EndpointKey,
 ): Promise<boolean> {
-  const { rowCount } = await pool.query({
+  const { rowCount } = await executor.query({
     name: "take_endpoint_probe",
     text: `UPDATE webhook_endpoints SET open_until = clock_timestamp() + ${probeTime}
       WHERE organisation_id = $1 AND id = $2 AND open_until <= clock_timestamp()`,
@@ -177,35 +176,38 @@ async function takeProbe(
 }
 
 async function endDue(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   { organisationId, endpointId }: EndpointKey,
   limit: number,
 ): Promise<number> {
-  const { rowCount } = await pool.query({
+  const { rowCount } = await executor.query({
     name: "end_due_deliveries",
     text: `WITH endpoint AS (
-        SELECT id FROM webhook_endpoints WHERE organisation_id = $1 AND id = $2 AND status = 'disabled' FOR NO KEY UPDATE
+        SELECT id FROM webhook_endpoints
+        WHERE organisation_id = $1 AND id = $2 AND status = 'disabled' FOR NO KEY UPDATE
       ), due AS (
         SELECT d.id FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
-        WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending' AND d.due_at <= now()
+        WHERE d.organisation_id = $1 AND d.endpoint_id = $2 AND d.state = 'pending'
+          AND d.due_at <= now()
         ORDER BY d.endpoint_id, d.due_at LIMIT $3 FOR NO KEY UPDATE OF d SKIP LOCKED
       )
-      UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL, finished_at = now() FROM due
-      WHERE d.organisation_id = $1 AND d.id = due.id`,
+      UPDATE webhook_deliveries d SET state = 'cancelled', due_at = NULL, finished_at = now()
+      FROM due WHERE d.organisation_id = $1 AND d.id = due.id`,
     values: [organisationId, endpointId, limit],
   });
   return rowCount ?? 0;
 }
 
 async function findOverdue(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   { organisationId, endpointId }: EndpointKey,
   wholeMs: number,
   limit: number,
 ): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ id: string }>({
+  const { rows } = await executor.query<{ id: string }>({
     name: "find_overdue_deliveries",
-    text: `SELECT id FROM webhook_deliveries WHERE organisation_id = $1 AND endpoint_id = $2 AND state = 'pending' AND due_at <= now()
+    text: `SELECT id FROM webhook_deliveries
+      WHERE organisation_id = $1 AND endpoint_id = $2 AND state = 'pending' AND due_at <= now()
         AND began_at <= now() - $3 * interval '1 millisecond' LIMIT $4`,
     values: [organisationId, endpointId, wholeMs, limit],
   });
@@ -219,42 +221,39 @@ const exhaustText = `WITH endpoint AS MATERIALIZED (
       w.status = 'enabled' AND w.failing_since <= now() - ${deadAfter} AS is_dead
     FROM webhook_endpoints w WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE
   ), over AS MATERIALIZED (
-    SELECT d.id, NOT w.is_held AND d.created_at > now() - ${restartWithin} AND NOT EXISTS (SELECT FROM webhook_attempts t
-        WHERE t.organisation_id = $1 AND t.delivery_id = d.id AND t.at >= greatest(d.began_at, now() - $5 * interval '1 millisecond')) AS begins_again
+    SELECT d.id, NOT w.is_held AND d.created_at > now() - ${restartWithin} AND NOT EXISTS (
+        SELECT FROM webhook_attempts t WHERE t.organisation_id = $1 AND t.delivery_id = d.id
+          AND t.at >= greatest(d.began_at, now() - $5 * interval '1 millisecond')) AS restarts
     FROM webhook_deliveries d JOIN endpoint w ON w.id = d.endpoint_id
-    WHERE d.organisation_id = $1 AND d.id = ANY ($3) AND d.state = 'pending' AND d.began_at <= now() - $4 * interval '1 millisecond'
+    WHERE d.organisation_id = $1 AND d.id = ANY ($3) AND d.state = 'pending'
+      AND d.began_at <= now() - $4 * interval '1 millisecond'
     ORDER BY d.id FOR NO KEY UPDATE OF d
   ), exhausted AS (
-    UPDATE webhook_deliveries d SET state = 'exhausted', due_at = NULL, finished_at = now() FROM over o
-    WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.begins_again RETURNING d.id
-  ), begun AS (
-    UPDATE webhook_deliveries d SET began_at = now() FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND o.begins_again RETURNING d.id
+    UPDATE webhook_deliveries d SET state = 'exhausted', due_at = NULL, finished_at = now()
+    FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND NOT o.restarts RETURNING d.id
+  ), restarted AS (
+    UPDATE webhook_deliveries d SET began_at = now()
+    FROM over o WHERE d.organisation_id = $1 AND d.id = o.id AND o.restarts RETURNING d.id
   ), disabled AS (
-    UPDATE webhook_endpoints w SET status = 'disabled', disabled_at = now(), disabled_reason = $6 FROM endpoint e
-    WHERE w.organisation_id = $1 AND w.id = e.id AND e.is_dead AND EXISTS (SELECT FROM exhausted) RETURNING w.disabled_reason
+    UPDATE webhook_endpoints w
+    SET status = 'disabled', disabled_at = now(), disabled_reason = $6 FROM endpoint e
+    WHERE w.organisation_id = $1 AND w.id = e.id AND e.is_dead AND EXISTS (SELECT FROM exhausted)
+    RETURNING w.disabled_reason
   )
-  SELECT (SELECT count(*)::int FROM exhausted) AS exhausted, ARRAY (SELECT id::text FROM begun) AS begun,
-    (SELECT disabled_reason FROM disabled) AS disabled_reason`;
+  SELECT (SELECT count(*)::int FROM exhausted) AS exhausted,
+    ARRAY (SELECT id::text FROM restarted) AS restarted,
+    (SELECT disabled_reason FROM disabled) AS "disabledReason"`;
 
 async function exhaust(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   { organisationId, endpointId }: EndpointKey,
   deliveryIds: readonly string[],
   { wholeMs, awayMs }: EndTimes,
 ): Promise<EndOfTrying> {
-  const { rows } = await pool.query<{
-    exhausted: number;
-    begun: string[];
-    disabled_reason: string | null;
-  }>({
+  const { rows } = await executor.query<EndOfTrying>({
     name: "exhaust_deliveries",
     text: exhaustText,
     values: [organisationId, endpointId, deliveryIds, wholeMs, awayMs, deadReason],
   });
-  const [row] = rows;
-  return {
-    exhausted: row?.exhausted ?? 0,
-    begun: row?.begun ?? [],
-    disabledReason: row?.disabled_reason ?? null,
-  };
+  return rows[0] ?? { exhausted: 0, restarted: [], disabledReason: null };
 }

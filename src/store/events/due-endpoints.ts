@@ -1,8 +1,11 @@
 /**
  * Finds webhook endpoints with due deliveries. Their workflow must be started, unless it runs
  * (WEBHOOK-4).
+ *
+ * SQL: a sub-select with LIMIT follows the index to each endpoint's earliest delivery, compared
+ * with the server's clock. The typed client would read the deliveries.
  */
-import type { Pool } from "../database/pool.ts";
+import type { Executor } from "../database/client.ts";
 
 /** The key of an endpoint. */
 export interface EndpointKey {
@@ -16,46 +19,41 @@ export interface DueDelivery extends EndpointKey {
   readonly eventId: string;
 }
 
-interface EndpointRow {
-  id: string;
-  organisation_id: string;
-}
+const columns = `w.organisation_id AS "organisationId", w.id AS "endpointId"`;
 
 // An endpoint with an open breaker has nothing due until the breaker's time is over. The index
 // gives the earliest delivery of each endpoint. So an endpoint with a hundred thousand deliveries
 // is found as fast as the others.
 const isDue = `(w.open_until IS NULL OR w.open_until <= now() OR w.status = 'disabled')
-  AND (SELECT d.due_at FROM webhook_deliveries d WHERE d.organisation_id = w.organisation_id AND d.endpoint_id = w.id AND d.state = 'pending'
+  AND (SELECT d.due_at FROM webhook_deliveries d
+    WHERE d.organisation_id = w.organisation_id AND d.endpoint_id = w.id AND d.state = 'pending'
     ORDER BY d.endpoint_id, d.due_at LIMIT 1) <= now()`;
 
 /**
  * The endpoints of one organisation. The query is planned each time, for the tables' current sizes.
  */
 export async function findDueEndpoints(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   organisationId: string,
 ): Promise<readonly EndpointKey[]> {
-  const { rows } = await pool.query<EndpointRow>({
-    text: `SELECT w.id, w.organisation_id FROM webhook_endpoints w WHERE w.organisation_id = $1 AND ${isDue} ORDER BY w.id`,
+  const { rows } = await executor.query<EndpointKey>({
+    text: `SELECT ${columns} FROM webhook_endpoints w
+      WHERE w.organisation_id = $1 AND ${isDue} ORDER BY w.id`,
     values: [organisationId],
   });
-  return rows.map(keyOf);
+  return rows;
 }
 
 /** Up to `limit` endpoints of all organisations after `after`. It returns ids only. */
 export async function findAllDueEndpoints(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   after: string | null,
   limit: number,
 ): Promise<readonly EndpointKey[]> {
-  const { rows } = await pool.query<EndpointRow>({
-    text: `SELECT w.id, w.organisation_id FROM webhook_endpoints w WHERE ($1::uuid IS NULL OR w.id > $1) AND ${isDue} ORDER BY w.id LIMIT $2`,
+  const { rows } = await executor.query<EndpointKey>({
+    text: `SELECT ${columns} FROM webhook_endpoints w
+      WHERE ($1::uuid IS NULL OR w.id > $1) AND ${isDue} ORDER BY w.id LIMIT $2`,
     values: [after, limit],
   });
-  return rows.map(keyOf);
+  return rows;
 }
-
-const keyOf = (row: EndpointRow): EndpointKey => ({
-  organisationId: row.organisation_id,
-  endpointId: row.id,
-});

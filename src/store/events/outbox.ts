@@ -1,25 +1,33 @@
 /**
  * Finds unpublished work: organisations with outbox entries, their changed objects, and endpoints
  * with due deliveries (EVENT-1).
+ *
+ * SQL: both reads follow an index with LIMIT, group, and compare with the server's clock.
  */
+import type { OutboxEntry } from "../../gen/prisma/client.ts";
+import type { Executor } from "../database/client.ts";
 import type { Pool } from "../database/pool.ts";
 import { type EndpointKey, findAllDueEndpoints, findDueEndpoints } from "./due-endpoints.ts";
-import type { ObjectName, WriteObject } from "./publish-changes.ts";
 import { type PublishedIsolated, publishOrReschedule } from "./publish-isolated.ts";
+import type { ObjectKey, WriteObject } from "./shown-objects.ts";
 
 /** Organisations with outbox entries by rising id, and the database's time of the read. */
-export interface NewsPage {
-  readonly organisationIds: readonly string[];
+export interface ChangedOrganisations {
+  readonly organisationIds: readonly OutboxEntry["organisationId"][];
   readonly now: Date;
 }
 
 /** Store of the relay. */
 export interface OutboxStore {
-  findNews(after: string | null, limit: number): Promise<NewsPage>;
-  findChanged(organisationId: string, until: Date, limit: number): Promise<readonly ObjectName[]>;
-  tell(
+  findChangedOrganisations(after: string | null, limit: number): Promise<ChangedOrganisations>;
+  findChangedObjects(
     organisationId: string,
-    objects: readonly ObjectName[],
+    until: Date,
+    limit: number,
+  ): Promise<readonly ObjectKey[]>;
+  publish(
+    organisationId: string,
+    objects: readonly ObjectKey[],
     onLoaded: () => void,
   ): Promise<PublishedIsolated>;
   findDueEndpoints(organisationId: string): Promise<readonly EndpointKey[]>;
@@ -29,9 +37,10 @@ export interface OutboxStore {
 /** Binds the store to a pool. `write` creates the JSON text of an object. */
 export function createOutboxStore(pool: Pool, write: WriteObject): OutboxStore {
   return {
-    findNews: (after, limit) => findNews(pool, after, limit),
-    findChanged: (organisationId, until, limit) => findChanged(pool, organisationId, until, limit),
-    tell: (organisationId, objects, onLoaded) =>
+    findChangedOrganisations: (after, limit) => findChangedOrganisations(pool, after, limit),
+    findChangedObjects: (organisationId, until, limit) =>
+      findChangedObjects(pool, organisationId, until, limit),
+    publish: (organisationId, objects, onLoaded) =>
       publishOrReschedule(pool, organisationId, objects, { write, onLoaded }),
     findDueEndpoints: (organisationId) => findDueEndpoints(pool, organisationId),
     findAllDueEndpoints: (after, limit) => findAllDueEndpoints(pool, after, limit),
@@ -43,14 +52,16 @@ export function createOutboxStore(pool: Pool, write: WriteObject): OutboxStore {
  * returns ids only. It follows an index, so that one organisation's many entries do not slow down
  * the search for others. It is planned each time, for the tables' current sizes.
  */
-export async function findNews(
-  pool: Pick<Pool, "query">,
+export async function findChangedOrganisations(
+  executor: Executor,
   after: string | null,
   limit: number,
-): Promise<NewsPage> {
-  const { rows } = await pool.query<{ id: string | null; now: Date }>({
-    text: `SELECT o.id, n.now FROM (SELECT now()) n LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1)
-        AND (SELECT c.seq FROM outbox c WHERE c.organisation_id = o.id ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
+): Promise<ChangedOrganisations> {
+  const { rows } = await executor.query<{ id: string | null; now: Date }>({
+    text: `SELECT o.id, n.now FROM (SELECT now()) n
+        LEFT JOIN organisations o ON ($1::uuid IS NULL OR o.id > $1)
+          AND (SELECT c.seq FROM outbox c WHERE c.organisation_id = o.id
+            ORDER BY c.organisation_id, c.seq LIMIT 1) IS NOT NULL
       ORDER BY o.id LIMIT $2`,
     values: [after, limit],
   });
@@ -62,25 +73,26 @@ export async function findNews(
  * How many entries are read to find objects: enough for some per object, and few enough that a
  * million entries never cost one read more.
  */
-const marksAtOnce = 20_000;
+const entriesAtOnce = 20_000;
 
 /**
  * Up to `limit` objects of the organisation with an entry from before `until`, longest waiting
  * first. Empty if none is left. If `until` is a minute ago or more, whole minutes are added to it.
  * So a long run leaves nothing behind, and still combines changes within a minute (EVENT-2).
  */
-export async function findChanged(
-  pool: Pick<Pool, "query">,
+export async function findChangedObjects(
+  executor: Executor,
   organisationId: string,
   until: Date,
   limit: number,
-): Promise<readonly ObjectName[]> {
-  const { rows } = await pool.query<ObjectName>({
+): Promise<readonly ObjectKey[]> {
+  const { rows } = await executor.query<ObjectKey>({
     text: `SELECT kind, id FROM (
         SELECT object_kind AS kind, object_id AS id, seq FROM outbox
         WHERE organisation_id = $1
-          AND recorded_at <= $2::timestamptz + greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60)) * interval '1 minute'
-        ORDER BY organisation_id, seq LIMIT ${marksAtOnce}) oldest
+          AND recorded_at <= $2::timestamptz + interval '1 minute'
+            * greatest(0, floor(extract(epoch FROM now() - $2::timestamptz) / 60))
+        ORDER BY organisation_id, seq LIMIT ${entriesAtOnce}) oldest
       GROUP BY kind, id ORDER BY min(seq) LIMIT $3`,
     values: [organisationId, until, limit],
   });

@@ -2,40 +2,20 @@
  * Publishes a chunk: the outbox entries of some objects become events, with deliveries to the
  * endpoints that subscribe to them. One transaction works on one snapshot. Later changes have
  * entries that stay (EVENT-1).
+ *
+ * SQL: it locks, takes many entries in one statement, and joins by arrays of ids.
  */
-import type { CreditNote } from "../../domain/billing/credit-note.ts";
-import type { Invoice } from "../../domain/billing/invoice.ts";
-import type { Customer } from "../../domain/customers/customer.ts";
 import {
-  type ChangeMark,
+  type ChangeKind,
   decideEvents,
   type EventType,
   eventBody,
-  type ObjectKind,
 } from "../../domain/events/event.ts";
-import { customerListing } from "../customers/customers.ts";
+import type { Organisation, WebhookEndpoint } from "../../gen/prisma/client.ts";
 import { newId } from "../database/ids.ts";
-import { getThese } from "../database/page.ts";
-import { type Connection, inTransaction, type Pool } from "../database/pool.ts";
-import { creditNoteListing } from "../documents/credit-notes.ts";
-import { invoiceListing } from "../documents/invoices.ts";
-import { type PlannedSubscription, subscriptionListing } from "../subscriptions/subscriptions.ts";
-
-/** An object as it is loaded for its retrieval. */
-export type ShownObject =
-  | { readonly kind: "customer"; readonly shown: Customer }
-  | { readonly kind: "subscription"; readonly shown: PlannedSubscription }
-  | { readonly kind: "invoice"; readonly shown: Invoice }
-  | { readonly kind: "credit_note"; readonly shown: CreditNote };
-
-/** Writes the JSON text of an object, as a retrieval returns it. */
-export type WriteObject = (object: ShownObject) => string;
-
-/** The key of an object. */
-export interface ObjectName {
-  readonly kind: ObjectKind;
-  readonly id: string;
-}
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { columnsOf, type Publication, type Snapshot, savePublication } from "./save-published.ts";
+import { loadTexts, type ObjectKey, type WriteObject } from "./shown-objects.ts";
 
 /** How to publish a chunk. */
 export interface PublishingOrder {
@@ -53,41 +33,32 @@ export interface PublishedChunk {
 /** Another process publishes the organisation's changes at this moment. */
 export class PublishingHeld extends Error {
   constructor(organisationId: string) {
-    super(`another process tells the changes of organisation ${organisationId}`);
+    super(`another process publishes the changes of organisation ${organisationId}`);
   }
 }
 
-/** First key of the advisory lock on publishing an organisation's changes: a word in ASCII. */
-const lockClass = 0x74656c6c;
+/** First key of the advisory lock on publishing an organisation's changes: `publ` in ASCII. */
+const lockClass = 0x7075626c;
 
 /** Plans made while the tables were small would scan grown tables. */
 const begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SET LOCAL enable_seqscan = off";
 
-/** An enabled endpoint with the kinds that it subscribes to. No kinds means all. */
-interface Listener {
-  readonly id: string;
-  readonly kinds: readonly string[];
-}
-
-interface Held {
-  readonly livemode: boolean;
+/** An organisation whose changes this transaction publishes. */
+interface Publisher extends Pick<Organisation, "livemode"> {
   readonly now: Date;
   /** Now by the organisation's clock, for its events and everything else that is shown of it. */
-  readonly fetched_at: Date;
-  readonly is_alone: boolean;
+  readonly createdAt: Date;
+  /** False if another transaction publishes the organisation's changes. */
+  readonly isLocked: boolean;
   /** True also for a disabled endpoint: it may be enabled again and have missed events resent. */
-  readonly has_endpoints: boolean;
-  readonly listeners: readonly Listener[] | null;
+  readonly hasEndpoints: boolean;
+  /** The enabled endpoints with the kinds that they subscribe to. No kinds means all. */
+  readonly endpoints: readonly Pick<WebhookEndpoint, "id" | "kinds">[];
 }
 
-/** A changed object with its outbox entries. */
-interface Marked extends ObjectName {
-  readonly marks: readonly ChangeMark[];
-}
-
-interface Told {
-  readonly sequence: bigint;
-  readonly object: string;
+/** An object with the kinds of its changes. */
+interface ChangedObject extends ObjectKey {
+  readonly changes: readonly ChangeKind[];
 }
 
 /**
@@ -98,223 +69,113 @@ interface Told {
 export async function publishChunk(
   pool: Pool,
   organisationId: string,
-  objects: readonly ObjectName[],
+  objects: readonly ObjectKey[],
   { write, onLoaded }: PublishingOrder,
 ): Promise<PublishedChunk> {
   return inTransaction(
     pool,
-    async (client) => {
-      const held = await hold(client, organisationId);
-      const marked = await takeMarks(client, organisationId, objects);
-      const texts = await loadTexts(client, organisationId, marked, write);
-      const told = await loadPublished(client, organisationId, marked);
-      const decided = decide(held, marked, texts, told);
+    async (tx) => {
+      const publisher = await lockPublishing(tx, organisationId);
+      const changed = await takeEntries(tx, organisationId, objects);
+      const texts = await loadTexts(tx, organisationId, changed, write);
+      const published = await loadSnapshots(tx, organisationId, changed);
+      const publication = decide(publisher, changed, texts, published);
       onLoaded?.();
-      return save(client, organisationId, held, decided);
+      await savePublication(tx, organisationId, publisher.now, publication);
+      const { events, deliveries } = publication;
+      return { events: events.length, deliveries: deliveries.length };
     },
     begin,
   );
 }
 
-async function hold(client: Connection, organisationId: string): Promise<Held> {
-  const { rows } = await client.query<Held>({
-    name: "hold_publishing",
-    text: `SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS fetched_at,
-        pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS is_alone,
-        EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.organisation_id = o.id) AS has_endpoints,
-        (SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
-          FROM webhook_endpoints e WHERE e.organisation_id = o.id AND e.status = 'enabled') AS listeners
+async function lockPublishing(tx: Transaction, organisationId: string): Promise<Publisher> {
+  const { rows } = await tx.query<Publisher>({
+    name: "lock_publishing",
+    text: `SELECT o.livemode, now() AS now, coalesce(o.test_clock, now()) AS "createdAt",
+        pg_try_advisory_xact_lock(${lockClass}, hashtext(o.id::text)) AS "isLocked",
+        EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.organisation_id = o.id) AS "hasEndpoints",
+        coalesce((SELECT json_agg(json_build_object('id', e.id, 'kinds', e.kinds))
+          FROM webhook_endpoints e
+          WHERE e.organisation_id = o.id AND e.status = 'enabled'), '[]') AS endpoints
       FROM organisations o WHERE o.id = $1`,
     values: [organisationId],
   });
-  const held = rows[0];
-  if (held === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  if (!held.is_alone) throw new PublishingHeld(organisationId);
-  return held;
+  const [publisher] = rows;
+  if (publisher === undefined) throw new Error(`organisation ${organisationId} is gone`);
+  if (!publisher.isLocked) throw new PublishingHeld(organisationId);
+  return publisher;
 }
 
 /**
  * If another transaction has taken entries since the snapshot, this one is repeated: SQLSTATE 40001
  * (INVARIANT-6).
  */
-async function takeMarks(
-  client: Connection,
+async function takeEntries(
+  tx: Transaction,
   organisationId: string,
-  objects: readonly ObjectName[],
-): Promise<readonly Marked[]> {
-  const { rows } = await client.query<Marked>({
-    name: "take_marks",
+  objects: readonly ObjectKey[],
+): Promise<readonly ChangedObject[]> {
+  const { rows } = await tx.query<ChangedObject>({
+    name: "take_outbox_entries",
     text: `WITH taken AS (
         DELETE FROM outbox c USING unnest($2::text[], $3::uuid[]) AS o(kind, id)
         WHERE c.organisation_id = $1 AND c.object_kind = o.kind AND c.object_id = o.id
         RETURNING c.seq, c.object_kind, c.object_id, c.change
       )
-      SELECT object_kind AS kind, object_id AS id, array_agg(DISTINCT change) AS marks FROM taken GROUP BY 1, 2 ORDER BY min(seq)`,
+      SELECT object_kind AS kind, object_id AS id, array_agg(DISTINCT change) AS changes
+      FROM taken GROUP BY 1, 2 ORDER BY min(seq)`,
     values: [organisationId, ...columnsOf(objects)],
   });
   return rows;
 }
 
-const columnsOf = (objects: readonly ObjectName[]) => [
-  objects.map(({ kind }) => kind),
-  objects.map(({ id }) => id),
-];
-
-/**
- * The JSON texts of the objects by id, which is unique over all kinds. An object that is no longer
- * shown has none.
- */
-async function loadTexts(
-  client: Connection,
+async function loadSnapshots(
+  tx: Transaction,
   organisationId: string,
-  marked: readonly Marked[],
-  write: WriteObject,
-): Promise<ReadonlyMap<string, string>> {
-  const texts = new Map<string, string>();
-  const idsOf = (kind: ObjectKind) => marked.filter((one) => one.kind === kind).map(({ id }) => id);
-  for (const shown of await getThese(client, organisationId, customerListing, idsOf("customer"))) {
-    texts.set(shown.id, write({ kind: "customer", shown }));
-  }
-  for (const shown of await getThese(
-    client,
-    organisationId,
-    subscriptionListing,
-    idsOf("subscription"),
-  )) {
-    texts.set(shown.subscription.id, write({ kind: "subscription", shown }));
-  }
-  for (const shown of await getThese(client, organisationId, invoiceListing, idsOf("invoice"))) {
-    texts.set(shown.id, write({ kind: "invoice", shown }));
-  }
-  for (const shown of await getThese(
-    client,
-    organisationId,
-    creditNoteListing,
-    idsOf("credit_note"),
-  )) {
-    texts.set(shown.id, write({ kind: "credit_note", shown }));
-  }
-  return texts;
-}
-
-async function loadPublished(
-  client: Connection,
-  organisationId: string,
-  marked: readonly Marked[],
-): Promise<ReadonlyMap<string, Told>> {
-  const { rows } = await client.query<{ id: string; sequence: string; object: string }>({
-    name: "load_published",
-    text: `SELECT t.object_id AS id, t.sequence, t.object FROM unnest($2::text[], $3::uuid[]) AS o(kind, id)
-      JOIN published_snapshots t ON t.organisation_id = $1 AND t.object_kind = o.kind AND t.object_id = o.id`,
-    values: [organisationId, ...columnsOf(marked)],
+  objects: readonly ObjectKey[],
+): Promise<ReadonlyMap<string, Snapshot>> {
+  const { rows } = await tx.query<{ id: string; sequence: string; object: string }>({
+    name: "load_published_snapshots",
+    text: `SELECT s.object_id AS id, s.sequence, s.object
+      FROM unnest($2::text[], $3::uuid[]) AS o(kind, id) JOIN published_snapshots s
+        ON s.organisation_id = $1 AND s.object_kind = o.kind AND s.object_id = o.id`,
+    values: [organisationId, ...columnsOf(objects)],
   });
   return new Map(
     rows.map(({ id, sequence, object }) => [id, { sequence: BigInt(sequence), object }]),
   );
 }
 
-/** What to write: each object's published snapshot, the events and the deliveries. */
-interface Decided {
-  readonly told: readonly (ObjectName & Told)[];
-  readonly events: readonly (ObjectName & {
-    readonly eventId: string;
-    readonly type: EventType;
-    readonly sequence: bigint;
-    readonly body: string;
-  })[];
-  readonly deliveries: readonly {
-    readonly id: string;
-    readonly eventId: string;
-    readonly endpointId: string;
-  }[];
-}
-
 function decide(
-  { livemode, fetched_at: createdAt, has_endpoints, listeners }: Held,
-  marked: readonly Marked[],
+  { livemode, createdAt, hasEndpoints, endpoints }: Publisher,
+  changed: readonly ChangedObject[],
   texts: ReadonlyMap<string, string>,
-  publishedBefore: ReadonlyMap<string, Told>,
-): Decided {
-  const told: Decided["told"][number][] = [];
-  const events: Decided["events"][number][] = [];
-  for (const { kind, id, marks } of marked) {
+  published: ReadonlyMap<string, Snapshot>,
+): Publication {
+  const snapshots: Publication["snapshots"][number][] = [];
+  const events: (Publication["events"][number] & { readonly type: EventType })[] = [];
+  for (const { kind, id, changes } of changed) {
     const object = texts.get(id);
     if (object === undefined) continue;
-    const before = publishedBefore.get(id);
+    const before = published.get(id);
     let sequence = before?.sequence ?? 0n;
-    const toPublish = has_endpoints
-      ? decideEvents({ kind, marks, before: before?.object ?? null, after: object })
+    const toPublish = hasEndpoints
+      ? decideEvents({ kind, changes, before: before?.object ?? null, after: object })
       : [];
     for (const { type, previousAttributes } of toPublish) {
       sequence += 1n;
       const eventId = newId();
-      const envelope = {
-        id: eventId,
-        type,
-        createdAt,
-        livemode,
-        sequence,
-        object,
-        previousAttributes,
-      };
-      events.push({ kind, id, eventId, type, sequence, body: eventBody(envelope) });
+      const envelope = { type, createdAt, livemode, sequence, object, previousAttributes };
+      const body = eventBody({ id: eventId, ...envelope });
+      events.push({ kind, id, eventId, type, sequence, body });
     }
-    told.push({ kind, id, sequence, object });
+    snapshots.push({ kind, id, sequence, object });
   }
   const deliveries = events.flatMap(({ eventId, type }) =>
-    (listeners ?? [])
+    endpoints
       .filter(({ kinds }) => kinds.length === 0 || kinds.includes(type))
       .map((endpoint) => ({ id: newId(), eventId, endpointId: endpoint.id })),
   );
-  return { told, events, deliveries };
-}
-
-async function save(
-  client: Connection,
-  organisationId: string,
-  { now }: Held,
-  { told, events, deliveries }: Decided,
-): Promise<PublishedChunk> {
-  if (told.length > 0) {
-    await client.query({
-      name: "save_published",
-      text: `INSERT INTO published_snapshots AS t (organisation_id, object_kind, object_id, sequence, object)
-        SELECT $1, * FROM unnest($2::text[], $3::uuid[], $4::bigint[], $5::text[])
-        ON CONFLICT (organisation_id, object_kind, object_id) DO UPDATE SET sequence = EXCLUDED.sequence, object = EXCLUDED.object`,
-      values: [
-        organisationId,
-        ...columnsOf(told),
-        told.map((one) => one.sequence),
-        told.map((one) => one.object),
-      ],
-    });
-  }
-  if (events.length > 0) {
-    const ids = events.map((event) => event.eventId);
-    const rest = [
-      events.map((event) => event.type),
-      events.map((event) => event.sequence),
-      events.map((e) => e.body),
-    ];
-    await client.query({
-      name: "save_events",
-      text: `INSERT INTO events (organisation_id, created_at, object_kind, object_id, id, type, sequence, body)
-        SELECT $1, $2, * FROM unnest($3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::text[])`,
-      values: [organisationId, now, ...columnsOf(events), ids, ...rest],
-    });
-  }
-  if (deliveries.length > 0) {
-    await client.query({
-      name: "save_deliveries",
-      text: `INSERT INTO webhook_deliveries (organisation_id, id, event_id, endpoint_id)
-        SELECT $1, * FROM unnest($2::uuid[], $3::uuid[], $4::uuid[])`,
-      values: [
-        organisationId,
-        deliveries.map(({ id }) => id),
-        deliveries.map(({ eventId }) => eventId),
-        deliveries.map(({ endpointId }) => endpointId),
-      ],
-    });
-  }
-  return { events: events.length, deliveries: deliveries.length };
+  return { snapshots, events, deliveries };
 }

@@ -1,24 +1,26 @@
 /**
  * If publishing a chunk fails, each object is published alone. An object that fails alone is
  * rescheduled and blocks neither other objects nor deliveries.
+ *
+ * SQL: the new time is the server's clock plus an hour.
  */
-import { DatabaseError, type Pool } from "../database/pool.ts";
+import { type Pool, sqlState } from "../database/pool.ts";
 import {
-  type ObjectName,
   type PublishedChunk,
   PublishingHeld,
   type PublishingOrder,
   publishChunk,
 } from "./publish-changes.ts";
+import type { ObjectKey } from "./shown-objects.ts";
 
 /** An object that was rescheduled, and why. */
-export interface Unpublished extends ObjectName {
+export interface Unpublished extends ObjectKey {
   readonly error: unknown;
 }
 
 /** The result of a chunk, with the objects that were rescheduled. */
 export interface PublishedIsolated extends PublishedChunk {
-  readonly untold: readonly Unpublished[];
+  readonly unpublished: readonly Unpublished[];
 }
 
 /**
@@ -31,44 +33,43 @@ const rescheduleFor = "interval '1 hour'";
  * Transient: another process publishes, or SQLSTATE class 40, 53, 55 or 57, except a statement
  * timeout (57014). The caller repeats the whole chunk.
  */
-function isPassing(error: unknown): boolean {
-  if (error instanceof PublishingHeld) return true;
-  return error instanceof DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
+function isTransient(error: unknown): boolean {
+  return error instanceof PublishingHeld || /^(40|53|55|57(?!014))/.test(sqlState(error) ?? "");
 }
 
 /** Publishes a chunk, or each of its objects alone if that fails. Throws transient errors. */
 export async function publishOrReschedule(
   pool: Pool,
   organisationId: string,
-  objects: readonly ObjectName[],
+  objects: readonly ObjectKey[],
   order: PublishingOrder,
 ): Promise<PublishedIsolated> {
   try {
-    return { ...(await publishChunk(pool, organisationId, objects, order)), untold: [] };
+    return { ...(await publishChunk(pool, organisationId, objects, order)), unpublished: [] };
   } catch (error) {
-    if (isPassing(error)) throw error;
+    if (isTransient(error)) throw error;
   }
   let [events, deliveries] = [0, 0];
-  const untold: Unpublished[] = [];
+  const unpublished: Unpublished[] = [];
   for (const object of objects) {
     try {
-      const told = await publishChunk(pool, organisationId, [object], order);
-      events += told.events;
-      deliveries += told.deliveries;
+      const published = await publishChunk(pool, organisationId, [object], order);
+      events += published.events;
+      deliveries += published.deliveries;
     } catch (error) {
-      if (isPassing(error)) throw error;
+      if (isTransient(error)) throw error;
       await reschedule(pool, organisationId, object);
-      untold.push({ ...object, error });
+      unpublished.push({ ...object, error });
     }
   }
-  return { events, deliveries, untold };
+  return { events, deliveries, unpublished };
 }
 
 /** Its entries stay for a later time. */
 async function reschedule(
   pool: Pool,
   organisationId: string,
-  { kind, id }: ObjectName,
+  { kind, id }: ObjectKey,
 ): Promise<void> {
   await pool.query({
     name: "reschedule_publishing",

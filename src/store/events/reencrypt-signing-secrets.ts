@@ -2,78 +2,77 @@
  * Re-encrypts the signing secrets of webhook endpoints with the current key, so that an old key can
  * be retired without any organisation's action (ADMIN-3).
  */
+import type { WebhookEndpoint } from "../../gen/prisma/client.ts";
+import { db, dbOfAll, type Executor } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
-import { inTransaction, type Pool } from "../database/pool.ts";
 import { endpointSecretBound } from "./signing-secrets.ts";
 
-interface EncryptedRow {
-  organisation_id: string;
-  id: string;
-  encrypted_secret: Buffer;
-  encryption_key_id: string;
-  encrypted_previous: Buffer | null;
-  previous_key_id: string | null;
-}
+const encryptedColumns = {
+  organisationId: true,
+  id: true,
+  encryptedSecret: true,
+  encryptionKeyId: true,
+  encryptedPrevious: true,
+  previousKeyId: true,
+} as const;
 
-const encryptedBefore = "(encryption_key_id <> $1 OR previous_key_id <> $1)";
+type EncryptedEndpoint = Pick<WebhookEndpoint, keyof typeof encryptedColumns>;
 
 /**
  * Re-encrypts up to `atMost` endpoints' secrets that an older key encrypted, and returns how many.
  * If one was encrypted with an unknown key, the others are still re-encrypted. Then it rejects.
  */
 export async function reencryptEndpoints(
-  pool: Pool,
+  executor: Executor,
   encryption: Encryption,
   atMost: number,
 ): Promise<number> {
   // Encrypting an empty secret returns the current key's id.
   const { keyId } = encryption.encrypt("", "");
-  const { rows } = await pool.query<{ organisation_id: string; id: string }>({
-    text: `SELECT organisation_id, id FROM webhook_endpoints WHERE ${encryptedBefore} ORDER BY organisation_id, id LIMIT $2`,
-    values: [keyId, atMost],
+  const endpoints = await dbOfAll(executor).webhookEndpoint.findMany({
+    where: { OR: [{ encryptionKeyId: { not: keyId } }, { previousKeyId: { not: keyId } }] },
+    select: encryptedColumns,
+    orderBy: [{ organisationId: "asc" }, { id: "asc" }],
+    take: atMost,
   });
   const failures: unknown[] = [];
-  for (const { organisation_id: organisationId, id } of rows) {
-    await reencryptOne(pool, encryption, keyId, organisationId, id).catch((error: unknown) =>
+  for (const endpoint of endpoints) {
+    await reencryptOne(executor, encryption, endpoint).catch((error: unknown) =>
       failures.push(error),
     );
   }
   if (failures.length > 0) throw failures[0];
-  return rows.length;
+  return endpoints.length;
 }
 
-/** The row is locked, so that a concurrent rotation is not overwritten. */
+/**
+ * Compares the secrets with the ones that were read, so that a concurrent rotation is not
+ * overwritten. The next run re-encrypts what a rotation has written.
+ */
 async function reencryptOne(
-  pool: Pool,
+  executor: Executor,
   encryption: Encryption,
-  keyId: string,
-  organisationId: string,
-  id: string,
+  endpoint: EncryptedEndpoint,
 ): Promise<void> {
-  await inTransaction(pool, async (client) => {
-    const { rows } = await client.query<EncryptedRow>({
-      text: `SELECT encrypted_secret, encryption_key_id, encrypted_previous, previous_key_id FROM webhook_endpoints
-        WHERE ${encryptedBefore} AND organisation_id = $2 AND id = $3 FOR NO KEY UPDATE`,
-      values: [keyId, organisationId, id],
-    });
-    const [row] = rows;
-    if (row === undefined) return;
-    const bound = endpointSecretBound(id);
-    const anew = (bytes: Buffer, by: string) =>
-      encryption.encrypt(encryption.decrypt({ bytes, keyId: by }, bound), bound).bytes;
-    const { encrypted_previous: previous, previous_key_id: previousKeyId } = row;
-    const hasPrevious = previous !== null && previousKeyId !== null;
-    await client.query({
-      text: `UPDATE webhook_endpoints SET encrypted_secret = $3, encryption_key_id = $4, encrypted_previous = $5, previous_key_id = $6
-        WHERE organisation_id = $1 AND id = $2`,
-      values: [
-        organisationId,
-        id,
-        anew(row.encrypted_secret, row.encryption_key_id),
-        keyId,
-        hasPrevious ? anew(previous, previousKeyId) : null,
-        hasPrevious ? keyId : null,
-      ],
-    });
+  const { organisationId, id, encryptedSecret, encryptedPrevious, previousKeyId } = endpoint;
+  const bound = endpointSecretBound(id);
+  const reencrypt = (secret: Uint8Array, by: string) => {
+    const text = encryption.decrypt({ bytes: Buffer.from(secret), keyId: by }, bound);
+    const { bytes, keyId } = encryption.encrypt(text, bound);
+    return { bytes: Uint8Array.from(bytes), keyId };
+  };
+  const current = reencrypt(encryptedSecret, endpoint.encryptionKeyId);
+  const previous =
+    encryptedPrevious === null || previousKeyId === null
+      ? { bytes: null, keyId: null }
+      : reencrypt(encryptedPrevious, previousKeyId);
+  await db(executor).webhookEndpoint.updateMany({
+    where: { organisationId, id, encryptedSecret, encryptedPrevious },
+    data: {
+      encryptedSecret: current.bytes,
+      encryptionKeyId: current.keyId,
+      encryptedPrevious: previous.bytes,
+      previousKeyId: previous.keyId,
+    },
   });
 }

@@ -1,6 +1,8 @@
 /**
  * Loads the facts that usage is evaluated with: the batch's subscriptions, and the organisation's
  * meters with their plans. Meters are cached for each catalogue version.
+ *
+ * SQL: the subscriptions are the hot path, read as one text for all rows.
  */
 
 import { civilDate } from "../../domain/calendar/civil-date.ts";
@@ -11,6 +13,7 @@ import type {
   ReportableSubscription,
   UsageFacts,
 } from "../../domain/usage/ingest.ts";
+import { db } from "../database/client.ts";
 import type { Transaction } from "../database/pool.ts";
 
 /** A subscription to evaluate usage with, and whether nothing is due for it. */
@@ -37,12 +40,16 @@ export const microseconds = (column: string): string =>
 // One text for all rows. The driver takes three times as long as PostgreSQL for a hundred rows of
 // thirteen columns. No column contains a space or a comma. LIMIT keeps each lookup on the primary
 // key, however full the table was when the statement was planned.
-const subscriptionsText = `SELECT o.catalogue_version, (SELECT string_agg(s.told, ',') FROM unnest($2::uuid[]) AS asked(id) CROSS JOIN LATERAL (
-    SELECT concat_ws(' ', s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day, s.interval_unit, s.interval_count,
-      coalesce(s.end_date::text, ''), coalesce(${microseconds("s.ended_at")}::text, ''),
-      coalesce((SELECT s.renewal_date FROM ledger_jobs o WHERE o.subscription_id = s.id AND o.kind = 'end_subscription'
-        AND o.state IN ('ready', 'sending', 'uncertain'))::text, ''), s.current_period, s.usage_bill, s.due_at IS NULL) AS told
-    FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = asked.id LIMIT 1) s) AS told
+const subscriptionsText = `SELECT o.catalogue_version::text AS "catalogueVersion",
+    (SELECT string_agg(s.columns, ',') FROM unnest($2::uuid[]) AS r(id) CROSS JOIN LATERAL (
+      SELECT concat_ws(' ', s.id, s.plan_id, s.status, s.timezone, s.start_date, s.billing_day,
+        s.interval_unit, s.interval_count, coalesce(s.end_date::text, ''),
+        coalesce(${microseconds("s.ended_at")}::text, ''),
+        coalesce((SELECT s.renewal_date FROM ledger_jobs o WHERE o.subscription_id = s.id
+          AND o.kind = 'end_subscription'
+          AND o.state IN ('ready', 'sending', 'uncertain'))::text, ''),
+        s.current_period, s.usage_bill, s.due_at IS NULL) AS columns
+      FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = r.id LIMIT 1) s) AS subscriptions
   FROM organisations o WHERE o.id = $1`;
 
 /**
@@ -50,25 +57,25 @@ const subscriptionsText = `SELECT o.catalogue_version, (SELECT string_agg(s.told
  * after any concurrent close or end.
  */
 export async function loadReportable(
-  client: Transaction,
+  tx: Transaction,
   organisationId: string,
   ids: readonly string[],
 ): Promise<LoadedSubscriptions> {
-  const { rows } = await client.query<{ catalogue_version: string; told: string | null }>({
+  const { rows } = await tx.query<{ catalogueVersion: string; subscriptions: string | null }>({
     name: "load_reportable_subscriptions",
     text: subscriptionsText,
     values: [organisationId, `{${ids.join(",")}}`],
   });
   const [row] = rows;
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  const loaded = row.told === null ? [] : row.told.split(",").map(readSubscription);
+  const loaded = row.subscriptions?.split(",").map(readSubscription) ?? [];
   return {
     subscriptions: new Map(loaded.map((subscription) => [subscription.id, subscription])),
-    catalogueVersion: row.catalogue_version,
+    catalogueVersion: row.catalogueVersion,
   };
 }
 
-function readSubscription(told: string): LoadedSubscription {
+function readSubscription(columns: string): LoadedSubscription {
   const [
     id = "",
     planId = "",
@@ -79,8 +86,9 @@ function readSubscription(told: string): LoadedSubscription {
     unit,
     count,
     ...changing
-  ] = told.split(" ");
-  const [endDate = "", endedAt = "", endingOn = "", currentPeriod, usageBill, isUndue] = changing;
+  ] = columns.split(" ");
+  const [endDate = "", endedAt = "", runningEndDate = "", currentPeriod, usageBill, isUndue] =
+    changing;
   return {
     id,
     planId,
@@ -91,7 +99,7 @@ function readSubscription(told: string): LoadedSubscription {
     interval: { unit: unit as "month", count: Number(count) },
     endDate: endDate === "" ? null : civilDate(endDate),
     endedAt: endedAt === "" ? null : BigInt(endedAt),
-    endingOn: endingOn === "" ? null : civilDate(endingOn),
+    runningEndDate: runningEndDate === "" ? null : civilDate(runningEndDate),
     currentPeriod: Number(currentPeriod),
     usageBill: Number(usageBill),
     isUndue: isUndue === "t",
@@ -101,7 +109,7 @@ function readSubscription(told: string): LoadedSubscription {
 /** A cache of organisations' meters. Each catalogue version is read once. */
 export interface MeterCatalogue {
   /** The meters of this catalogue version, or of a later one. */
-  meters(client: Transaction, organisationId: string, catalogueVersion: string): Promise<Meters>;
+  meters(tx: Transaction, organisationId: string, catalogueVersion: string): Promise<Meters>;
 }
 
 /**
@@ -113,10 +121,10 @@ const mostOrganisations = 1_000;
 export function createMeterCatalogue(): MeterCatalogue {
   const known = new Map<string, Meters & { readonly version: string }>();
   return {
-    meters: async (client, organisationId, catalogueVersion) => {
-      const kept = known.get(organisationId);
-      if (kept?.version === catalogueVersion) return kept;
-      const loaded = await loadMeters(client, organisationId);
+    meters: async (tx, organisationId, catalogueVersion) => {
+      const cached = known.get(organisationId);
+      if (cached?.version === catalogueVersion) return cached;
+      const loaded = await loadMeters(tx, organisationId);
       known.delete(organisationId);
       const [oldest] = known.keys();
       if (known.size >= mostOrganisations && oldest !== undefined) known.delete(oldest);
@@ -126,30 +134,29 @@ export function createMeterCatalogue(): MeterCatalogue {
   };
 }
 
-interface MeterRow {
-  version: string;
-  id: string | null;
-  code: string;
-  status: MeterStatus;
-  plans: string[] | null;
-}
-
+/** The version is read before the meters, so that they are of this version or of a later one. */
 async function loadMeters(
-  client: Transaction,
+  tx: Transaction,
   organisationId: string,
 ): Promise<Meters & { readonly version: string }> {
-  const { rows } = await client.query<MeterRow>({
-    name: "load_reportable_meters",
-    text: `SELECT o.catalogue_version AS version, m.id, m.code, m.status,
-        (SELECT array_agg(p.plan_id) FROM plan_meters p WHERE p.organisation_id = $1 AND p.meter_id = m.id) AS plans
-      FROM organisations o LEFT JOIN meters m ON m.organisation_id = o.id WHERE o.id = $1`,
-    values: [organisationId],
+  const organisation = await db(tx).organisation.findFirst({
+    where: { id: organisationId },
+    select: { catalogueVersion: true },
   });
-  const meters = rows.flatMap(({ id, code, status, plans }): ReportableMeter[] =>
-    id === null ? [] : [{ id, code, status, plans: new Set(plans) }],
+  const rows = await db(tx).meter.findMany({
+    where: { organisationId },
+    select: { id: true, code: true, status: true, plans: { select: { planId: true } } },
+  });
+  const meters = rows.map(
+    ({ id, code, status, plans }): ReportableMeter => ({
+      id,
+      code,
+      status: status as MeterStatus,
+      plans: new Set(plans.map(({ planId }) => planId)),
+    }),
   );
   return {
-    version: rows[0]?.version ?? "",
+    version: organisation?.catalogueVersion.toString() ?? "",
     metersById: new Map(meters.map((meter) => [meter.id, meter])),
     metersByCode: new Map(meters.map((meter) => [meter.code, meter])),
   };

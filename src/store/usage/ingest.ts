@@ -2,6 +2,8 @@
  * Stores a batch of usage events in one transaction. Each id is stored once for ever. Each event
  * goes on the bill that is open while its lock is held. Every batch takes the same steps in the
  * same order, so that no two batches deadlock (USAGE-11).
+ *
+ * SQL: the hot path. It locks, and writes and reads hundreds of rows from arrays of text.
  */
 import {
   describeVerdict,
@@ -16,6 +18,7 @@ import {
   type UsageVerdict,
 } from "../../domain/usage/ingest.ts";
 import { formatInstant, type Instant, instantOf, type Quantity } from "../../domain/usage/parse.ts";
+import type { UsageEvent as UsageEventRow } from "../../gen/prisma/client.ts";
 import { holdOrganisation } from "../billing/locked-subscription.ts";
 import { lockToStore } from "../billing/usage-locks.ts";
 import { isId } from "../database/ids.ts";
@@ -49,11 +52,11 @@ interface Batch {
 }
 
 /**
- * A try's outcome: verdicts, or the rows that must be locked before a new try. In the second case
- * nothing was stored.
+ * An attempt's outcome: verdicts, or the rows that must be locked before another attempt. In the
+ * second case nothing was stored.
  */
-type Tried =
-  | { readonly kind: "told"; readonly verdicts: readonly UsageVerdict[] }
+type BatchOutcome =
+  | { readonly kind: "stored"; readonly verdicts: readonly UsageVerdict[] }
   | { readonly kind: "unlocked"; readonly ids: readonly string[] };
 
 /** Binds ingestion to a pool. It caches meters. */
@@ -67,18 +70,18 @@ export function createStoreUsage(pool: Pool): StoreUsage {
     let locked: ReadonlySet<string> = new Set();
     for (;;) {
       const batch = { organisationId, reported, subscriptionIds, now, locked };
-      const tried = await inTransaction(
+      const outcome = await inTransaction(
         pool,
-        (client) => tryBatch(client, catalogue, batch),
+        (tx) => tryBatch(tx, catalogue, batch),
         begin(batch),
       );
-      if (tried.kind === "told") return tried.verdicts;
-      locked = new Set([...locked, ...tried.ids]);
+      if (outcome.kind === "stored") return outcome.verdicts;
+      locked = new Set([...locked, ...outcome.ids]);
     }
   };
 }
 
-// Plans made while the tables were empty would scan grown tables.
+// Plans created while the tables were empty would scan grown tables.
 const beginText = "BEGIN; SET LOCAL enable_seqscan = off";
 
 /**
@@ -89,41 +92,41 @@ function begin({ subscriptionIds, locked }: Batch): string {
 }
 
 async function tryBatch(
-  client: Transaction,
+  tx: Transaction,
   catalogue: MeterCatalogue,
   batch: Batch,
-): Promise<Tried> {
+): Promise<BatchOutcome> {
   const { organisationId, reported, subscriptionIds, now, locked } = batch;
   if (locked.size > 0) {
     // The organisation before its subscriptions. A settings switch locks it exclusively, and writes
     // all of them (INVARIANT-5).
-    await holdOrganisation(client, organisationId);
-    await lockSubscriptions(client, organisationId, [...locked]);
-    await client.query(lockToStore(subscriptionIds));
+    await holdOrganisation(tx, organisationId);
+    await lockSubscriptions(tx, organisationId, [...locked]);
+    await tx.query(lockToStore(subscriptionIds));
   }
-  const loaded = await loadReportable(client, organisationId, subscriptionIds);
+  const loaded = await loadReportable(tx, organisationId, subscriptionIds);
   const { subscriptions } = loaded;
-  const meters = await catalogue.meters(client, organisationId, loaded.catalogueVersion);
+  const meters = await catalogue.meters(tx, organisationId, loaded.catalogueVersion);
   const facts = { ...meters, subscriptions, now: instantOf(now) };
-  const judged = reported.map((one) => evaluateUsage(one, facts));
-  const events = eventsToStore(judged);
+  const evaluated = reported.map((one) => evaluateUsage(one, facts));
+  const events = eventsToStore(evaluated);
   const late = lateSubscriptions(events, subscriptions);
   const unlocked = late.filter(({ id }) => !locked.has(id)).map(({ id }) => id);
   if (unlocked.length > 0) return { kind: "unlocked", ids: unlocked };
-  const created = await insertEvents(client, organisationId, events, now);
-  const stored = await loadStored(client, organisationId, idsToFind(judged, created));
+  const created = await insertEvents(tx, organisationId, events, now);
+  const stored = await loadStored(tx, organisationId, idsToFind(evaluated, created));
   const used = new Set(
     events
       .filter(({ eventId }) => created.has(eventId))
       .map(({ subscriptionId }) => subscriptionId),
   );
   await setDue(
-    client,
+    tx,
     organisationId,
     late.filter(({ id }) => used.has(id)),
     now,
   );
-  return { kind: "told", verdicts: describeVerdict(judged, created, stored) };
+  return { kind: "stored", verdicts: describeVerdict(evaluated, created, stored) };
 }
 
 /**
@@ -143,23 +146,25 @@ function lateSubscriptions(
 
 // In the order of the ids, so that two batches with equal ids never deadlock. DO NOTHING waits for
 // a concurrent insert of the same id.
-const insertText = `INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity, occurred_at,
-    created_at)
-  SELECT $1, r.event_id, r.subscription_id, r.meter_id, r.period_index, r.bill, r.quantity, r.occurred_at, $9
-  FROM unnest($2::text[], $3::uuid[], $4::uuid[], $5::int[], $6::int[], $7::numeric[], $8::timestamptz[])
+const insertText = `INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id,
+    period_index, bill, quantity, occurred_at, created_at)
+  SELECT $1, r.event_id, r.subscription_id, r.meter_id, r.period_index, r.bill, r.quantity,
+    r.occurred_at, $9
+  FROM unnest($2::text[], $3::uuid[], $4::uuid[], $5::int[], $6::int[], $7::numeric[],
+      $8::timestamptz[])
     AS r(event_id, subscription_id, meter_id, period_index, bill, quantity, occurred_at)
   ORDER BY r.event_id COLLATE "C"
-  ON CONFLICT (organisation_id, event_id) DO NOTHING RETURNING event_id`;
+  ON CONFLICT (organisation_id, event_id) DO NOTHING RETURNING event_id AS "eventId"`;
 
 /** Inserts the events whose ids are free. Returns the ids that were free. */
 async function insertEvents(
-  client: Transaction,
+  tx: Transaction,
   organisationId: string,
   events: readonly UsageEvent[],
   now: Date,
 ): Promise<ReadonlySet<string>> {
   if (events.length === 0) return new Set();
-  const { rows } = await client.query<{ event_id: string }>({
+  const { rows } = await tx.query<Pick<UsageEventRow, "eventId">>({
     name: "insert_usage_events",
     text: insertText,
     values: [
@@ -174,7 +179,7 @@ async function insertEvents(
       now,
     ],
   });
-  return new Set(rows.map(({ event_id }) => event_id));
+  return new Set(rows.map(({ eventId }) => eventId));
 }
 
 /**
@@ -182,40 +187,41 @@ async function insertEvents(
  * would reject (USAGE-3).
  */
 function idsToFind(
-  judged: readonly EvaluatedUsage[],
+  evaluated: readonly EvaluatedUsage[],
   created: ReadonlySet<string>,
 ): readonly string[] {
-  return [...new Set(judged.map(({ eventId }) => eventId))].filter(
+  return [...new Set(evaluated.map(({ eventId }) => eventId))].filter(
     (eventId) => !created.has(eventId),
   );
 }
 
 // One text for all rows, as for the subscriptions. It has the places of the ids, because an id may
 // contain any character.
-const storedText = `SELECT string_agg(concat_ws(' ', asked.place, e.told), ',') AS told
-  FROM unnest($2::text[]) WITH ORDINALITY AS asked(event_id, place) CROSS JOIN LATERAL (
-    SELECT concat_ws(' ', u.subscription_id, u.meter_id, u.quantity, ${microseconds("u.occurred_at")}) AS told
-    FROM usage_events u WHERE u.organisation_id = $1 AND u.event_id = asked.event_id LIMIT 1) e`;
+const storedText = `SELECT string_agg(concat_ws(' ', r.place, e.columns), ',') AS events
+  FROM unnest($2::text[]) WITH ORDINALITY AS r(event_id, place) CROSS JOIN LATERAL (
+    SELECT concat_ws(' ', u.subscription_id, u.meter_id, u.quantity,
+      ${microseconds("u.occurred_at")}) AS columns
+    FROM usage_events u WHERE u.organisation_id = $1 AND u.event_id = r.event_id LIMIT 1) e`;
 
 /**
  * A separate statement after the insert. One that began earlier would miss events that another
  * batch stored meanwhile.
  */
 async function loadStored(
-  client: Transaction,
+  tx: Transaction,
   organisationId: string,
   eventIds: readonly string[],
 ): Promise<ReadonlyMap<string, UsageDetails>> {
   if (eventIds.length === 0) return new Map();
-  const { rows } = await client.query<{ told: string | null }>({
+  const { rows } = await tx.query<{ events: string | null }>({
     name: "load_stored_usage",
     text: storedText,
     values: [organisationId, textArray(eventIds)],
   });
-  const told = rows[0]?.told ?? "";
-  if (told === "") return new Map();
+  const events = rows[0]?.events ?? "";
+  if (events === "") return new Map();
   return new Map(
-    told.split(",").map((one): [string, UsageDetails] => {
+    events.split(",").map((one): [string, UsageDetails] => {
       const [place, subscriptionId = "", meterId = "", quantity, occurredAt = ""] = one.split(" ");
       const details = {
         subscriptionId,
@@ -230,16 +236,17 @@ async function loadStored(
 
 /** Marks late usage as due. The subscriptions' rows are locked, and nothing was due for them. */
 async function setDue(
-  client: Transaction,
+  tx: Transaction,
   organisationId: string,
   subscriptions: readonly LoadedSubscription[],
   now: Date,
 ): Promise<void> {
   if (subscriptions.length === 0) return;
   const dueAt = (subscription: LoadedSubscription): Instant => lateUsageDueAt(subscription, now);
-  await client.query({
-    name: "make_late_usage_due",
-    text: `UPDATE subscriptions s SET due_at = r.due_at FROM unnest($2::uuid[], $3::timestamptz[]) AS r(id, due_at)
+  await tx.query({
+    name: "schedule_late_usage",
+    text: `UPDATE subscriptions s SET due_at = r.due_at
+      FROM unnest($2::uuid[], $3::timestamptz[]) AS r(id, due_at)
       WHERE s.organisation_id = $1 AND s.id = r.id AND s.due_at IS NULL`,
     values: [
       organisationId,

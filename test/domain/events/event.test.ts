@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
-  type ChangeMark,
+  type ChangeKind,
   decideEvents,
   eventBody,
   eventTypes,
@@ -12,14 +12,15 @@ import {
 
 const text = (members: object) => JSON.stringify({ id: "1", ...members });
 
-/** What is told, `type previous`, of an object that was and is so. */
-function told(
+/** The events of a change from one state to another, each as `type previous`. */
+function eventsOf(
   kind: ObjectKind,
-  marks: readonly ChangeMark[],
+  changes: readonly ChangeKind[],
   before: object | null,
   after: object,
 ): readonly string[] {
-  const window = { kind, marks, before: before === null ? null : text(before), after: text(after) };
+  const texts = { before: before === null ? null : text(before), after: text(after) };
+  const window = { kind, changes, ...texts };
   return decideEvents(window).map(
     ({ type, previousAttributes }) => `${type} ${previousAttributes}`,
   );
@@ -29,23 +30,25 @@ const [active, ended] = [{ status: "active" }, { status: "ended" }];
 
 describe("an object that is new", () => {
   test("is told as created, whatever was changed of it in the same window", () => {
-    expect(told("subscription", ["created"], null, active)).toEqual(["subscription.created null"]);
-    expect(told("subscription", ["updated", "created"], null, active)).toEqual([
+    expect(eventsOf("subscription", ["created"], null, active)).toEqual([
       "subscription.created null",
     ]);
-    expect(told("customer", ["created"], null, active)).toEqual(["customer.created null"]);
+    expect(eventsOf("subscription", ["updated", "created"], null, active)).toEqual([
+      "subscription.created null",
+    ]);
+    expect(eventsOf("customer", ["created"], null, active)).toEqual(["customer.created null"]);
   });
 
   test("and has ended, is paid, voided or deleted, is told as both, in this order", () => {
-    expect(told("subscription", ["ended", "created"], null, ended)).toEqual([
+    expect(eventsOf("subscription", ["ended", "created"], null, ended)).toEqual([
       "subscription.created null",
       "subscription.ended null",
     ]);
-    expect(told("invoice", ["created", "paid"], null, { status: "paid" })).toEqual([
+    expect(eventsOf("invoice", ["created", "paid"], null, { status: "paid" })).toEqual([
       "invoice.created null",
       "invoice.paid null",
     ]);
-    expect(told("credit_note", ["created", "voided"], null, { status: "voided" })).toEqual([
+    expect(eventsOf("credit_note", ["created", "voided"], null, { status: "voided" })).toEqual([
       "credit_note.created null",
       "credit_note.voided null",
     ]);
@@ -61,48 +64,55 @@ describe("an object that was told before", () => {
       ledger: { sync_status: "synced", invoice_id: "x" },
       added: true,
     };
-    expect(told("invoice", ["updated"], before, after)).toEqual([
+    expect(eventsOf("invoice", ["updated"], before, after)).toEqual([
       'invoice.updated {"units":1,"ledger":{"sync_status":"failed","invoice_id":null},"added":null}',
     ]);
   });
 
   test("is told as ended alone where it was changed too, and as updated alone where it was restored since", () => {
     expect(
-      told("subscription", ["updated", "ended"], { ...active, units: 1 }, { ...ended, units: 2 }),
+      eventsOf(
+        "subscription",
+        ["updated", "ended"],
+        { ...active, units: 1 },
+        { ...ended, units: 2 },
+      ),
     ).toEqual(['subscription.ended {"status":"active","units":1}']);
-    expect(told("subscription", ["ended", "updated"], active, active)).toEqual([
+    expect(eventsOf("subscription", ["ended", "updated"], active, active)).toEqual([
       "subscription.updated {}",
     ]);
-    expect(told("subscription", ["ended"], active, { status: "complete" })).toEqual([
+    expect(eventsOf("subscription", ["ended"], active, { status: "complete" })).toEqual([
       'subscription.ended {"status":"active"}',
     ]);
   });
 
   test("and is an invoice, is told as what it is now: paid, voided or deleted", () => {
     const before = { status: "approved" };
-    expect(told("invoice", ["paid"], before, { status: "paid" })).toEqual([
+    expect(eventsOf("invoice", ["paid"], before, { status: "paid" })).toEqual([
       'invoice.paid {"status":"approved"}',
     ]);
-    expect(told("invoice", ["paid", "voided"], before, { status: "voided" })).toEqual([
+    expect(eventsOf("invoice", ["paid", "voided"], before, { status: "voided" })).toEqual([
       'invoice.voided {"status":"approved"}',
     ]);
-    expect(told("invoice", ["deleted"], before, { status: "deleted" })).toEqual([
+    expect(eventsOf("invoice", ["deleted"], before, { status: "deleted" })).toEqual([
       'invoice.deleted {"status":"approved"}',
     ]);
-    expect(told("invoice", ["paid", "updated"], before, before)).toEqual(["invoice.updated {}"]);
-    expect(told("credit_note", ["deleted"], before, { status: "deleted" })).toEqual([
+    expect(eventsOf("invoice", ["paid", "updated"], before, before)).toEqual([
+      "invoice.updated {}",
+    ]);
+    expect(eventsOf("credit_note", ["deleted"], before, { status: "deleted" })).toEqual([
       'credit_note.deleted {"status":"approved"}',
     ]);
   });
 
   test("is not told where all that is shown of it is as it was", () => {
-    expect(told("invoice", ["updated", "updated"], active, active)).toEqual([]);
+    expect(eventsOf("invoice", ["updated", "updated"], active, active)).toEqual([]);
   });
 });
 
 test("an object of before there were webhooks is told as updated, without what it was", () => {
-  expect(told("customer", ["updated"], null, active)).toEqual(["customer.updated {}"]);
-  expect(told("subscription", ["ended"], null, ended)).toEqual(["subscription.ended {}"]);
+  expect(eventsOf("customer", ["updated"], null, active)).toEqual(["customer.updated {}"]);
+  expect(eventsOf("subscription", ["ended"], null, ended)).toEqual(["subscription.ended {}"]);
 });
 
 test("the kinds are those of the specification, each of a kind of object", () => {

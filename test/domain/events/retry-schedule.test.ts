@@ -99,6 +99,6 @@ describe("an answer", () => {
     const isBusy = status === 429 || status === 503;
     const isRedirect = status >= 300 && status < 400;
     const error = `the endpoint answered ${status}${isRedirect ? ", and redirects are not followed" : ""}`;
-    expect(verdict).toEqual({ kind: "failed", error, askedMs: isBusy ? 1_000 : null });
+    expect(verdict).toEqual({ kind: "failed", error, retryAfterMs: isBusy ? 1_000 : null });
   });
 });

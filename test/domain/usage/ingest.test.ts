@@ -42,7 +42,7 @@ const subscription: ReportableSubscription = {
   interval: { unit: "month", count: 1 },
   endDate: null,
   endedAt: null,
-  endingOn: null,
+  runningEndDate: null,
   currentPeriod: 2,
   usageBill: 5,
 };
@@ -100,7 +100,7 @@ describe("an event is rejected", () => {
   const completed = factsWith({ status: "complete", endDate: civilDate("2026-05-01") });
   const ending = factsWith({
     currentPeriod: 1,
-    endingOn: civilDate("2026-05-01"),
+    runningEndDate: civilDate("2026-05-01"),
     endDate: civilDate("2026-08-01"),
   });
   const ended = factsWith({

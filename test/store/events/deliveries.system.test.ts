@@ -61,7 +61,7 @@ describe("after 20 hours", () => {
       "state = 'pending', due_at = now(), finished_at = NULL, began_at = now()",
     );
     expect(await attempt(delivery)).toMatchObject({ failed: 1, nextInMs: about(30_000) });
-    expect(await exhaust(delivery)).toMatchObject({ exhausted: 0, begun: [] });
+    expect(await exhaust(delivery)).toMatchObject({ exhausted: 0, restarted: [] });
     receiver.answer(path, {});
     expect((await attempt(delivery)).delivered).toBe(1);
     expect((await attemptsOf(delivery)).map(({ number }) => number)).toEqual([1, 2, 3]);
@@ -125,10 +125,13 @@ describe("after 20 hours", () => {
       );
     await away();
     await openedBefore(9);
-    expect(await exhaust(delivery)).toMatchObject({ exhausted: 0, begun: [delivery.deliveryId] });
+    expect(await exhaust(delivery)).toMatchObject({
+      exhausted: 0,
+      restarted: [delivery.deliveryId],
+    });
     await away();
     await openedBefore(8);
-    expect(await exhaust(delivery)).toMatchObject({ exhausted: 1, begun: [] });
+    expect(await exhaust(delivery)).toMatchObject({ exhausted: 1, restarted: [] });
     // However long nobody was there, some day it ends.
     const [other] = (await waiting()).deliveries as [MadeDelivery];
     await old(other, 20.1);

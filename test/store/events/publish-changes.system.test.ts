@@ -3,7 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeObject } from "../../../src/main/render-event-object.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { deleteExpiredEvents } from "../../../src/store/events/delete-expired-events.ts";
-import { createOutboxStore, findChanged, findNews } from "../../../src/store/events/outbox.ts";
+import {
+  createOutboxStore,
+  findChangedObjects,
+  findChangedOrganisations,
+} from "../../../src/store/events/outbox.ts";
 import { publishChunk } from "../../../src/store/events/publish-changes.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { eventsOf, expectAllTold, shownTexts, tellAll } from "../../support/telling.ts";
@@ -196,7 +200,7 @@ describe("nothing is lost or told twice", () => {
   test("where a chunk breaks off before it is committed", async () => {
     const { own, id } = await toldSubscription();
     await world.set("subscriptions", id, "label = 'a'");
-    const objects = await findChanged(world.pool, own, later(), 10);
+    const objects = await findChangedObjects(world.pool, own, later(), 10);
     const onLoaded = () => {
       throw new Error("killed");
     };
@@ -215,10 +219,10 @@ describe("nothing is lost or told twice", () => {
   test("where something changes after the snapshot: that is told next, as a change of what was told", async () => {
     const { own, id } = await toldSubscription();
     await world.set("subscriptions", id, "label = 'a'");
-    const pool = poolBefore(world.pool, "take_marks", () =>
+    const pool = poolBefore(world.pool, "take_outbox_entries", () =>
       world.set("subscriptions", id, "label = 'b', units = 11"),
     );
-    const objects = await findChanged(world.pool, own, later(), 10);
+    const objects = await findChangedObjects(world.pool, own, later(), 10);
     expect(await publishChunk(pool, own, objects, order)).toMatchObject({ events: 1 });
     expect((await eventsOf(world.pool, own)).at(-1)?.data).toMatchObject({
       object: { label: "a", units: 10 },
@@ -243,19 +247,19 @@ describe("nothing is lost or told twice", () => {
   test("where two tell at once: one of them gives way, and tries again", async () => {
     const { own, id } = await toldSubscription();
     await world.set("subscriptions", id, "label = 'a'");
-    const objects = await findChanged(world.pool, own, later(), 10);
+    const objects = await findChangedObjects(world.pool, own, later(), 10);
     const during: unknown[] = [];
-    const pool = poolBefore(world.pool, "load_published", async () => {
+    const pool = poolBefore(world.pool, "load_published_snapshots", async () => {
       during.push(
         await publishChunk(world.pool, own, objects, order).catch((error: Error) => error.message),
       );
     });
     expect(await publishChunk(pool, own, objects, order)).toMatchObject({ events: 1 });
-    expect(during).toEqual([expect.stringMatching(/^another process tells the changes/)]);
+    expect(during).toEqual([expect.stringMatching(/^another process publishes the changes/)]);
     // One whose snapshot is of before the other's commit is broken off by the database, and finds
     // nothing to tell when it is run again.
     await world.set("subscriptions", id, "label = 'b'");
-    const late = poolBefore(world.pool, "take_marks", async () => {
+    const late = poolBefore(world.pool, "take_outbox_entries", async () => {
       await world.pool.query("DELETE FROM outbox WHERE organisation_id = $1", [own]);
     });
     expect(await publishChunk(late, own, objects, order)).toMatchObject({ events: 0 });
@@ -286,7 +290,7 @@ describe("a round of telling", () => {
     const { publishBatch, started } = startsOf();
     const input = { organisationId: own, until: later().toISOString() };
     // With the customer of before.
-    expect(await publishBatch(input)).toEqual({ told: 6, started: 1, isMore: false });
+    expect(await publishBatch(input)).toEqual({ published: 6, started: 1, isMore: false });
     const text =
       "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1";
     const { rows } = await world.pool.query<{ id: string }>(text, [own]);
@@ -295,14 +299,14 @@ describe("a round of telling", () => {
       "UPDATE webhook_deliveries SET due_at = now() + interval '1 hour' WHERE organisation_id = $1",
       [own],
     );
-    expect(await publishBatch(input)).toEqual({ told: 0, started: 0, isMore: false });
+    expect(await publishBatch(input)).toEqual({ published: 0, started: 0, isMore: false });
   });
 
   test("leaves deliveries to a later one where the engine takes none, and nothing that is told waits for that", async () => {
     const own = await world.listening();
     const { publishBatch } = startsOf(false);
     expect(await publishBatch({ organisationId: own, until: later().toISOString() })).toEqual({
-      told: 0,
+      published: 0,
       started: 0,
       isMore: false,
     });
@@ -321,16 +325,18 @@ describe("a round of telling", () => {
         throw new Error("no word for it");
       return writeObject(object);
     };
-    const objects = await findChanged(world.pool, own, later(), 10);
-    const { events, untold } = await createOutboxStore(world.pool, write).tell(
+    const objects = await findChangedObjects(world.pool, own, later(), 10);
+    const { events, unpublished } = await createOutboxStore(world.pool, write).publish(
       own,
       objects,
       () => undefined,
     );
-    expect(untold).toEqual([{ kind: "subscription", id: bad, error: new Error("no word for it") }]);
+    expect(unpublished).toEqual([
+      { kind: "subscription", id: bad, error: new Error("no word for it") },
+    ]);
     expect(events).toBe(objects.length - 1);
     expect((await eventsOf(world.pool, own)).map(({ data }) => data.object.id)).toContain(good);
-    expect(await findChanged(world.pool, own, new Date(), 10)).toEqual([]);
+    expect(await findChangedObjects(world.pool, own, new Date(), 10)).toEqual([]);
     await world.pool.query("UPDATE outbox SET recorded_at = now() WHERE organisation_id = $1", [
       own,
     ]);
@@ -349,14 +355,16 @@ describe("a round of telling", () => {
     await mark(invoice, "invoice", "-1 hour");
     const found = async (inSeconds: number) => {
       const until = new Date(Date.now() + inSeconds * 1_000);
-      return (await findChanged(world.pool, own, until, 10)).map(({ kind }) => kind);
+      return (await findChangedObjects(world.pool, own, until, 10)).map(({ kind }) => kind);
     };
     expect(await found(1_800)).toEqual(["subscription"]);
     expect(await found(7_200)).toEqual(["subscription", "invoice"]);
     // Its instant was before the mark, and is a whole minute later by now.
     expect(await found(-90)).toEqual(["subscription"]);
     expect(await found(-86_400)).toEqual(["subscription"]);
-    expect(await findChanged(world.pool, own, later(), 1)).toEqual([{ kind: "subscription", id }]);
+    expect(await findChangedObjects(world.pool, own, later(), 1)).toEqual([
+      { kind: "subscription", id },
+    ]);
     await world.pool.query("DELETE FROM outbox WHERE organisation_id = $1", [own]);
   });
 });
@@ -370,13 +378,13 @@ test("a quiet minute is one statement for changes and one for deliveries, and wh
   await expectAllTold(world.pool);
   for (const own of [marked, other])
     await world.set("subscriptions", await world.subscribe(own), "label = 'a'");
-  const { organisationIds, now } = await findNews(world.pool, null, 500);
+  const { organisationIds, now } = await findChangedOrganisations(world.pool, null, 500);
   expect(organisationIds).toEqual([marked, other].sort());
   expect(Math.abs(now.getTime() - Date.now())).toBeLessThan(60_000);
-  expect((await findNews(world.pool, organisationIds[0] ?? "", 500)).organisationIds).toEqual(
-    organisationIds.slice(1),
-  );
-  expect((await findNews(world.pool, null, 1)).organisationIds).toEqual(
+  expect(
+    (await findChangedOrganisations(world.pool, organisationIds[0] ?? "", 500)).organisationIds,
+  ).toEqual(organisationIds.slice(1));
+  expect((await findChangedOrganisations(world.pool, null, 1)).organisationIds).toEqual(
     organisationIds.slice(0, 1),
   );
   expect(organisationIds).not.toContain(quiet);

@@ -91,7 +91,7 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
     permits: createRequestPermits(),
     firstPauseMs: defaultFirstPauseMs,
     onDisabled: ({ endpointId }, reason) => told.push(`${endpointId} is disabled: ${reason}`),
-    onEncrypted: ({ endpointId }) => told.push(`${endpointId} is encrypted`),
+    onUndecryptable: ({ endpointId }) => told.push(`${endpointId} is encrypted`),
     random: () => 0,
   });
   const deliver = createDelivery(parts());

@@ -14,9 +14,9 @@ const until = now.toISOString();
 
 function activities(store: Partial<OutboxStore>, parts: Partial<PublishingDependencies> = {}) {
   const quiet: OutboxStore = {
-    findNews: async () => ({ organisationIds: [], now }),
-    findChanged: async () => [],
-    tell: async () => ({ events: 0, deliveries: 0, untold: [] }),
+    findChangedOrganisations: async () => ({ organisationIds: [], now }),
+    findChangedObjects: async () => [],
+    publish: async () => ({ events: 0, deliveries: 0, unpublished: [] }),
     findDueEndpoints: async () => [],
     findAllDueEndpoints: async () => [],
   };
@@ -41,7 +41,12 @@ test("organisations are started in pages, up to the database's instant, those th
   const started: unknown[] = [];
   let [atOnce, most] = [0, 0];
   const { startChanged } = activities(
-    { findNews: async (after) => ({ organisationIds: after === null ? ids(500) : ids(3), now }) },
+    {
+      findChangedOrganisations: async (after) => ({
+        organisationIds: after === null ? ids(500) : ids(3),
+        now,
+      }),
+    },
     {
       startEvents: async (input) => {
         most = Math.max(most, ++atOnce);
@@ -64,20 +69,20 @@ test("organisations are started in pages, up to the database's instant, those th
 test("a round tells in chunks of 200, and breaks off after two seconds with the rest left to the next one; what is told goes out meanwhile", async () => {
   const chunks: number[] = [];
   const store: Partial<OutboxStore> = {
-    findChanged: async (organisationId, upTo, limit) => {
+    findChangedObjects: async (organisationId, upTo, limit) => {
       expect([organisationId, upTo, limit]).toEqual(["o", now, 5_000]);
       return objects(1_000);
     },
-    tell: async (_, chunk) => {
+    publish: async (_, chunk) => {
       vi.advanceTimersByTime(1_100);
       chunks.push(chunk.length);
-      return { events: chunk.length + 1, deliveries: 0, untold: [] };
+      return { events: chunk.length + 1, deliveries: 0, unpublished: [] };
     },
     findDueEndpoints: async () => endpoints(3),
   };
   const { publishBatch } = activities(store);
   expect(await publishBatch({ organisationId: "o", until })).toEqual({
-    told: 402,
+    published: 402,
     started: 3,
     isMore: true,
   });
@@ -87,7 +92,7 @@ test("a round tells in chunks of 200, and breaks off after two seconds with the 
 test("a round looks until nothing is left", async () => {
   const looks = [objects(5_000), objects(7), []];
   const { publishBatch } = activities({
-    findChanged: async () => looks.shift() ?? expect.unreachable("nothing was left"),
+    findChangedObjects: async () => looks.shift() ?? expect.unreachable("nothing was left"),
   });
   expect(await publishBatch({ organisationId: "o", until })).toMatchObject({ isMore: false });
   expect(looks).toEqual([]);
@@ -100,13 +105,13 @@ test("what cannot be told is told of, and the rest is told", async () => {
   const one = { kind: "customer" as const, id: "o0", error: new Error("no word for it") };
   const { publishBatch } = activities(
     {
-      findChanged: async () => looks.shift() ?? [],
-      tell: async () => ({ events: 2, deliveries: 0, untold: [one] }),
+      findChangedObjects: async () => looks.shift() ?? [],
+      publish: async () => ({ events: 2, deliveries: 0, unpublished: [one] }),
     },
     { onUnpublished: (organisationId, what) => void untold.push(organisationId, what) },
   );
   expect(await publishBatch({ organisationId: "o", until })).toEqual({
-    told: 2,
+    published: 2,
     started: 0,
     isMore: false,
   });
@@ -144,7 +149,7 @@ test("a round starts the deliveries to each endpoint of its organisation that ha
     { startDeliveries: async ({ endpointId }) => endpointId !== "p7" },
   );
   expect(await publishBatch({ organisationId: "o", until })).toEqual({
-    told: 0,
+    published: 0,
     started: 19,
     isMore: false,
   });

@@ -20,7 +20,7 @@ export interface DeliverParts {
   /** Called for each endpoint that is disabled because of bad or missing answers. */
   readonly onDisabled: (endpoint: EndpointKey, reason: string) => void;
   /** Called if an endpoint's secrets cannot be decrypted. */
-  readonly onEncrypted: (endpoint: EndpointKey, error: unknown) => void;
+  readonly onUndecryptable: (endpoint: EndpointKey, error: unknown) => void;
   /** Aborted when the process stops. Then nothing further is sent. */
   readonly stopping?: AbortSignal;
   /** Returns a number from 0 up to 1. `Math.random` by default. */

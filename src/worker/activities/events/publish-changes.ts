@@ -17,7 +17,7 @@ import type { Unpublished } from "../../../store/events/publish-isolated.ts";
 export interface PublishingDependencies {
   readonly store: OutboxStore;
   /** Called for each object that cannot be published and is rescheduled. */
-  readonly onUnpublished: (organisationId: string, untold: Unpublished) => void;
+  readonly onUnpublished: (organisationId: string, object: Unpublished) => void;
   /**
    * Starts the workflow that publishes an organisation's changes, or leaves a running one alone.
    * False if Temporal was not reached.
@@ -59,7 +59,7 @@ const chunkSize = 200;
  * Objects that a batch loads at once. It is more than a batch publishes, since the query reads all
  * outbox entries of the organisation.
  */
-const lookSize = 5_000;
+const loadSize = 5_000;
 
 /** Creates the activities over these dependencies. */
 export function createPublishingActivities(parts: PublishingDependencies): PublishingActivities {
@@ -74,7 +74,7 @@ async function startChanged(
   { store, startEvents }: PublishingDependencies,
   after: string | null,
 ): Promise<DuePage> {
-  const { organisationIds, now } = await store.findNews(after, pageSize);
+  const { organisationIds, now } = await store.findChangedOrganisations(after, pageSize);
   const until = now.toISOString();
   const started = await startEach(organisationIds, (organisationId) =>
     startEvents({ organisationId, until }),
@@ -92,8 +92,8 @@ async function publishBatch(
   parts: PublishingDependencies,
   { organisationId, until }: OrganisationEventsInput,
 ): Promise<PublishingBatch> {
-  const { told, isMore } = await publishForAWhile(parts, organisationId, new Date(until));
-  return { told, started: await startOwnDeliveries(parts, organisationId), isMore };
+  const { published, isMore } = await publishForAWhile(parts, organisationId, new Date(until));
+  return { published, started: await startOwnDeliveries(parts, organisationId), isMore };
 }
 
 async function publishForAWhile(
@@ -102,19 +102,19 @@ async function publishForAWhile(
   until: Date,
 ) {
   const endMs = performance.now() + batchMs;
-  let told = 0;
+  let published = 0;
   for (;;) {
-    const objects = await store.findChanged(organisationId, until, lookSize);
-    if (objects.length === 0) return { told, isMore: false };
+    const objects = await store.findChangedObjects(organisationId, until, loadSize);
+    if (objects.length === 0) return { published, isMore: false };
     for (let at = 0; at < objects.length; at += chunkSize) {
       const chunk = objects.slice(at, at + chunkSize);
-      const { events, untold } = await store.tell(organisationId, chunk, () =>
+      const { events, unpublished } = await store.publish(organisationId, chunk, () =>
         crashPoint("publishing_loaded"),
       );
       crashPoint("publishing_saved");
-      told += events;
-      for (const one of untold) onUnpublished(organisationId, one);
-      if (performance.now() > endMs) return { told, isMore: true };
+      published += events;
+      for (const one of unpublished) onUnpublished(organisationId, one);
+      if (performance.now() > endMs) return { published, isMore: true };
     }
   }
 }

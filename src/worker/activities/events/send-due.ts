@@ -208,7 +208,7 @@ async function openSecrets(
   try {
     return endpoint.secrets();
   } catch (error) {
-    parts.onEncrypted(key, error);
+    parts.onUndecryptable(key, error);
     const random = parts.random ?? Math.random;
     const deferred = claimed.map((one) => ({
       ...one,
@@ -247,7 +247,7 @@ function attemptOf(
   verdict: AttemptVerdict,
 ): Omit<Attempt, "agoMs"> {
   const { firstPauseMs, random = Math.random } = parts;
-  const askedMs = verdict.kind === "failed" ? verdict.askedMs : null;
+  const retryAfterMs = verdict.kind === "failed" ? verdict.retryAfterMs : null;
   return {
     deliveryId: id,
     beganAt,
@@ -256,13 +256,13 @@ function attemptOf(
     error: verdict.kind === "delivered" ? null : verdict.error,
     answer: posted.kind === "answered" ? posted.answer : null,
     verdict: verdict.kind,
-    pauseMs: pauseAfter(tries + 1, firstPauseMs, random(), askedMs),
+    pauseMs: pauseAfter(tries + 1, firstPauseMs, random(), retryAfterMs),
     restarts: tries === 0 && !isProbe && ageMs > wholeTimeMs(firstPauseMs) / 2,
   };
 }
 
 function evaluate(posted: PostOutcome): AttemptVerdict {
-  if (posted.kind === "failed") return { kind: "failed", error: posted.error, askedMs: null };
+  if (posted.kind === "failed") return { kind: "failed", error: posted.error, retryAfterMs: null };
   return evaluateAnswer(posted.status, posted.retryAfterMs);
 }
 
