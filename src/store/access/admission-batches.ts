@@ -2,7 +2,8 @@
  * Admits requests in batches. While one statement runs, new requests wait, and the next statement
  * takes them together.
  */
-import type { Pool, Statement } from "../database/pool.ts";
+import type { Executor } from "../database/client.ts";
+import type { Statement } from "../database/pool.ts";
 
 /**
  * A batch and its statement. `read` gets the row of each request, which has its `ordinal`, or
@@ -34,7 +35,7 @@ const admissionTimeoutMs = 3_000;
  * database does not answer.
  */
 export function batchAdmissions<Row extends { readonly ordinal: number }, Admission>(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   batching: Batching<Row, Admission>,
 ): (hash: Uint8Array) => Promise<Admission> {
   let waiting: { readonly hash: Uint8Array; readonly answer: PromiseWithResolvers<Admission> }[] =
@@ -60,7 +61,7 @@ export function batchAdmissions<Row extends { readonly ordinal: number }, Admiss
         query_timeout: admissionTimeoutMs,
         ...batching.statement(batch.map(({ hash }) => Buffer.from(hash))),
       };
-      const { rows } = await pool.query<Row>(query);
+      const { rows } = await executor.query<Row>(query);
       batching.onBatch?.(batch.length);
       const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
       for (const [index, { answer }] of batch.entries())

@@ -2,8 +2,10 @@
  * Admits a request: looks up its API key, reads its organisation's flags and counts the request, in
  * one round trip. Nothing is cached, so a revocation holds from its commit on. ACCESS-1, ACCESS-2,
  * ACCESS-5.
+ *
+ * SQL: the hot path. A function of the database evaluates the requests of a batch under row locks.
  */
-import type { Pool } from "../database/pool.ts";
+import type { Executor } from "../database/client.ts";
 import { batchAdmissions } from "./admission-batches.ts";
 
 /** A valid key with what its organisation allows, at the instant of the admission. */
@@ -71,31 +73,28 @@ const statementsInFlight = 2;
 /** More requests than can be evaluated while their clients wait. One more is refused at once. */
 const mostWaiting = 10_000;
 
-interface AdmissionRow {
-  ordinal: number;
-  api_key_id: string;
-  organisation_id: string;
-  scopes: string[];
-  livemode: boolean;
-  can_create_ledger_contacts: boolean;
-  usage_allowed: boolean;
-  organisation_now: Date;
-  counted: boolean;
-  remaining: number;
-  reset_seconds: number;
+interface AdmissionRow extends AdmittedKey, Omit<RateWindow, "limit"> {
+  readonly ordinal: number;
+  readonly isCounted: boolean;
 }
+
+const admitText = `SELECT ordinal, api_key_id AS "apiKeyId", organisation_id AS "organisationId",
+    scopes, livemode, can_create_ledger_contacts AS "canCreateLedgerContacts",
+    usage_allowed AS "usageAllowed", organisation_now AS now, counted AS "isCounted", remaining,
+    reset_seconds AS "resetSeconds"
+  FROM admit_api_keys($1::bytea[], $2::integer)`;
 
 /**
  * Creates the admission over a pool. Requests that arrive while a statement runs are evaluated
  * together by the next one. Several requests of one key are counted one after the other, as if each
  * had come alone.
  */
-export function createAccess(pool: Pick<Pool, "query">, settings: AccessSettings = {}): Access {
+export function createAccess(executor: Executor, settings: AccessSettings = {}): Access {
   const limit = settings.limitPerMinute ?? defaultLimitPerMinute;
-  const admit = batchAdmissions<AdmissionRow, Admission>(pool, {
+  const admit = batchAdmissions<AdmissionRow, Admission>(executor, {
     statement: (hashes) => ({
       name: "admit_api_keys",
-      text: "SELECT * FROM admit_api_keys($1::bytea[], $2::integer)",
+      text: admitText,
       values: [hashes, limit],
     }),
     read: (row) => readAdmission(row, limit),
@@ -109,18 +108,11 @@ export function createAccess(pool: Pick<Pool, "query">, settings: AccessSettings
 
 function readAdmission(row: AdmissionRow | undefined, limit: number): Admission {
   if (row === undefined) return { kind: "unknown" };
+  const { ordinal: _, isCounted, remaining, resetSeconds, ...key } = row;
   return {
-    kind: row.counted ? "admitted" : "limited",
-    key: {
-      apiKeyId: row.api_key_id,
-      organisationId: row.organisation_id,
-      scopes: row.scopes,
-      livemode: row.livemode,
-      canCreateLedgerContacts: row.can_create_ledger_contacts,
-      usageAllowed: row.usage_allowed,
-      now: row.organisation_now,
-    },
-    rate: { limit, remaining: row.remaining, resetSeconds: row.reset_seconds },
+    kind: isCounted ? "admitted" : "limited",
+    key,
+    rate: { limit, remaining, resetSeconds },
   };
 }
 
@@ -142,8 +134,15 @@ const unreachableCodes = new Set([
 ]);
 
 /** Messages of pg, which have no code, for a connection that cannot be opened or breaks. */
-const unreachableMessages =
-  /timeout exceeded when trying to connect|Connection terminated|Cannot use a pool after calling end|Query read timeout|is not queryable/;
+const unreachableMessages = new RegExp(
+  [
+    "timeout exceeded when trying to connect",
+    "Connection terminated",
+    "Cannot use a pool after calling end",
+    "Query read timeout",
+    "is not queryable",
+  ].join("|"),
+);
 
 /**
  * Whether an error means that the database could not be reached or was lost. False for an error

@@ -5,14 +5,14 @@
 import type { Claim } from "./idempotency.ts";
 
 /** How a run ended, if that is not written yet. */
-export type Ending =
+export type RunOutcome =
   | { readonly kind: "complete"; readonly response: Uint8Array }
   | { readonly kind: "release" };
 
-/** A claim of this process. `ending` is null while its run continues. */
+/** A claim of this process. `outcome` is null while its run continues. */
 export interface Leased {
   readonly claim: Claim;
-  readonly ending: Ending | null;
+  readonly outcome: RunOutcome | null;
 }
 
 /** The leases of one process. */
@@ -26,10 +26,10 @@ export interface Leases {
 }
 
 /** Dependencies of the leases. */
-export interface LeaseParts {
+export interface LeaseDependencies {
   readonly everyMs: number;
   readonly renew: (claims: readonly Claim[]) => Promise<void>;
-  readonly settle: (leased: Leased) => Promise<unknown>;
+  readonly recordOutcome: (leased: Leased) => Promise<unknown>;
   readonly onTrouble: (error: unknown) => void;
 }
 
@@ -45,7 +45,12 @@ const finishedAtOnce = 50;
 const giveUpAfterMs = 10 * 60_000;
 
 /** Creates the leases of this process. */
-export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts): Leases {
+export function createLeases({
+  everyMs,
+  renew,
+  recordOutcome,
+  onTrouble,
+}: LeaseDependencies): Leases {
   const held = new Map<string, Leased>();
   /** The instant at which the retry of an outcome first failed. */
   const endedAtMs = new Map<string, number>();
@@ -74,18 +79,18 @@ export function createLeases({ everyMs, renew, settle, onTrouble }: LeaseParts):
 
   const recordEnded = async (): Promise<void> => {
     const ended = [...held.values()]
-      .filter(({ ending }) => ending !== null)
+      .filter(({ outcome }) => outcome !== null)
       .slice(0, finishedAtOnce);
-    await Promise.all(ended.map(postOne));
+    await Promise.all(ended.map(recordOne));
   };
 
   /**
    * Each outcome is written separately, so that one that always fails does not hold up the others.
    */
-  const postOne = async (leased: Leased): Promise<void> => {
+  const recordOne = async (leased: Leased): Promise<void> => {
     const { owner } = leased.claim;
     try {
-      await settle(leased);
+      await recordOutcome(leased);
       held.delete(owner);
       endedAtMs.delete(owner);
     } catch (error) {

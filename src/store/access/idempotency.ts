@@ -11,10 +11,11 @@
  * If this process dies first, or the database is away until the lease has expired, a repeat runs
  * the operation again. The services make that harmless. The id of a created object is derived from
  * the key, so the second run finds the first one's work and answers it.
+ *
+ * SQL: each step is a function of the database, which locks the key and decides in one statement.
  */
-
 import { randomUUID } from "node:crypto";
-import type { Pool } from "../database/pool.ts";
+import type { Executor } from "../database/client.ts";
 import { createLeases, type Leased } from "./idempotency-leases.ts";
 
 /** A request with an idempotency key. */
@@ -91,21 +92,21 @@ const defaultLifetimeMs = 24 * 60 * 60 * 1000;
 
 /** Creates the store of keys over a pool. */
 export function createIdempotencyStore(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   settings: IdempotencySettings,
 ): IdempotencyStore {
   const leaseMs = settings.leaseMs ?? defaultLeaseMs;
   const lifetimeMs = settings.lifetimeMs ?? defaultLifetimeMs;
   const leases = createLeases({
     everyMs: leaseMs / 3,
-    renew: (claims) => renew(pool, claims, leaseMs),
-    settle: (leased) => settle(pool, leased),
+    renew: (claims) => renew(executor, claims, leaseMs),
+    recordOutcome: (leased) => recordOutcome(executor, leased),
     onTrouble: settings.onTrouble,
   });
 
   const end = async (leased: Leased): Promise<Uint8Array | null> => {
     try {
-      const other = await settle(pool, leased);
+      const other = await recordOutcome(executor, leased);
       leases.drop(leased.claim);
       return other;
     } catch (error) {
@@ -117,26 +118,27 @@ export function createIdempotencyStore(
 
   return {
     begin: async (request) => {
-      const begun = await begin(pool, { ...request, owner: randomUUID() }, leaseMs, lifetimeMs);
-      if (begun.kind === "begun") leases.keep({ claim: begun.claim, ending: null });
+      const begun = await begin(executor, { ...request, owner: randomUUID() }, leaseMs, lifetimeMs);
+      if (begun.kind === "begun") leases.keep({ claim: begun.claim, outcome: null });
       return begun;
     },
-    complete: (claim, response) => end({ claim, ending: { kind: "complete", response } }),
-    release: async (claim) => void (await end({ claim, ending: { kind: "release" } })),
-    deleteExpired: (atMost) => deleteExpired(pool, atMost),
+    complete: (claim, response) => end({ claim, outcome: { kind: "complete", response } }),
+    release: async (claim) => void (await end({ claim, outcome: { kind: "release" } })),
+    deleteExpired: (atMost) => deleteExpired(executor, atMost),
     stop: leases.stop,
   };
 }
 
 async function begin(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   claim: Claim,
   leaseMs: number,
   lifetimeMs: number,
 ): Promise<Begun> {
-  const { rows } = await pool.query<{ outcome: Begun["kind"]; response: Buffer | null }>({
+  const { rows } = await executor.query<{ outcome: Begun["kind"]; response: Buffer | null }>({
     name: "begin_idempotent_request",
-    text: `SELECT * FROM begin_idempotent_request($1, $2, $3, $4, $5, $6, $7, $8 * interval '1 ms', $9 * interval '1 ms')`,
+    text: `SELECT * FROM begin_idempotent_request($1, $2, $3, $4, $5, $6, $7,
+      $8 * interval '1 ms', $9 * interval '1 ms')`,
     values: [
       claim.apiKeyId,
       claim.key,
@@ -163,19 +165,23 @@ async function begin(
 }
 
 /** Completes or releases a claim. A repeat changes nothing. */
-async function settle(
-  pool: Pick<Pool, "query">,
-  { claim, ending }: Leased,
+async function recordOutcome(
+  executor: Executor,
+  { claim, outcome }: Leased,
 ): Promise<Uint8Array | null> {
   const { apiKeyId, key, owner } = claim;
-  if (ending === null) return null;
-  if (ending.kind === "release") {
+  if (outcome === null) return null;
+  if (outcome.kind === "release") {
     const text = "SELECT release_idempotent_request($1, $2, $3)";
-    await pool.query({ name: "release_idempotent_request", text, values: [apiKeyId, key, owner] });
+    await executor.query({
+      name: "release_idempotent_request",
+      text,
+      values: [apiKeyId, key, owner],
+    });
     return null;
   }
-  const response = Buffer.from(ending.response);
-  const { rows } = await pool.query<{ other: Buffer | null }>({
+  const response = Buffer.from(outcome.response);
+  const { rows } = await executor.query<{ other: Buffer | null }>({
     name: "complete_idempotent_request",
     text: "SELECT complete_idempotent_request($1, $2, $3, $4, $5) AS other",
     values: [apiKeyId, key, owner, Buffer.from(claim.fingerprint), response],
@@ -186,12 +192,8 @@ async function settle(
   return other === null || response.equals(other) ? null : other;
 }
 
-async function renew(
-  pool: Pick<Pool, "query">,
-  claims: readonly Claim[],
-  leaseMs: number,
-): Promise<void> {
-  await pool.query({
+async function renew(executor: Executor, claims: readonly Claim[], leaseMs: number): Promise<void> {
+  await executor.query({
     name: "renew_idempotent_requests",
     text: "SELECT renew_idempotent_requests($1, $2, $3, $4 * interval '1 ms')",
     values: [
@@ -203,8 +205,8 @@ async function renew(
   });
 }
 
-async function deleteExpired(pool: Pick<Pool, "query">, atMost: number): Promise<number> {
-  const { rows } = await pool.query<{ deleted: number }>({
+async function deleteExpired(executor: Executor, atMost: number): Promise<number> {
+  const { rows } = await executor.query<{ deleted: number }>({
     name: "delete_expired_idempotency_keys",
     text: "SELECT delete_expired_idempotency_keys($1) AS deleted",
     values: [atMost],

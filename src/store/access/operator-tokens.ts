@@ -1,8 +1,10 @@
 /**
  * Admits an operator by looking up the token, many requests in one round trip. Nothing is cached,
  * so a revoked token or an inactive operator is refused from the commit on. ADMIN-1.
+ *
+ * SQL: a function of the database looks up the tokens of a batch and records their use.
  */
-import type { Pool } from "../database/pool.ts";
+import type { Executor } from "../database/client.ts";
 import { batchAdmissions } from "./admission-batches.ts";
 
 /** An operator whose token is valid now. `role` is `read-only`, `admin` or `owner`. */
@@ -45,18 +47,17 @@ export interface OperatorAccessSettings {
   readonly onBatch?: (size: number) => void;
 }
 
-interface AdmissionRow {
-  ordinal: number;
-  token_id: string;
-  operator_id: string;
-  operator_name: string;
-  operator_role: AdmittedOperator["role"];
+interface AdmissionRow extends AdmittedOperator {
+  readonly ordinal: number;
 }
 
 // In the order of the hashes, so that two processes that record the last use of the same tokens
 // never deadlock.
-const admitText = `SELECT h.place::integer AS ordinal, a.*
-  FROM (SELECT hash, place FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place) ORDER BY hash) h
+const admitText = `SELECT h.place::integer AS ordinal, a.token_id AS "tokenId",
+    a.operator_id AS "operatorId", a.operator_name AS name, a.operator_role AS role
+  FROM (
+      SELECT hash, place FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place) ORDER BY hash
+    ) h
     CROSS JOIN LATERAL admit_operator(h.hash) a`;
 
 /**
@@ -64,20 +65,16 @@ const admitText = `SELECT h.place::integer AS ordinal, a.*
  * connections.
  */
 export function createOperatorAccess(
-  pool: Pick<Pool, "query">,
+  executor: Executor,
   settings: OperatorAccessSettings = {},
 ): OperatorAccess {
-  const admit = batchAdmissions<AdmissionRow, AdmittedOperator | null>(pool, {
+  const admit = batchAdmissions<AdmissionRow, AdmittedOperator | null>(executor, {
     statement: (hashes) => ({ name: "admit_operators", text: admitText, values: [hashes] }),
-    read: (row) =>
-      row === undefined
-        ? null
-        : {
-            tokenId: row.token_id,
-            operatorId: row.operator_id,
-            name: row.operator_name,
-            role: row.operator_role,
-          },
+    read: (row) => {
+      if (row === undefined) return null;
+      const { ordinal: _, ...operator } = row;
+      return operator;
+    },
     largestBatch,
     statementsInFlight,
     mostWaiting,

@@ -1,75 +1,71 @@
-/** Reads organisations and their settings from rows, and an organisation's current time. */
-
+/**
+ * Reads organisations' settings, and an organisation's current time.
+ *
+ * SQL: other statements read the settings with their own columns, and the current time is the
+ * server's.
+ */
 import type {
   FirstInvoiceStatus,
   OrganisationSettings,
 } from "../../domain/subscriptions/organisation-settings.ts";
-import type { Connection, Pool } from "../database/pool.ts";
+import { db, type Executor } from "../database/client.ts";
+import type { Transaction } from "../database/pool.ts";
 
-/** The columns of an organisation's settings, under the alias `o`. */
-export const organisationColumns = `o.id AS o_id, o.name AS o_name, o.timezone AS o_timezone, o.default_currency, o.livemode,
-  o.setup_mode, o.can_create_ledger_contacts, o.invoice_create_days, o.first_invoice_status, o.due_days, o.number_prefix,
-  o.revenue_account AS o_revenue_account, o.tax_type AS o_tax_type`;
+/**
+ * The column `organisation` with the settings of the organisation `o`, as JSON. No setting is a
+ * decimal number, which JSON would round.
+ */
+export const organisationColumns = `json_build_object('id', o.id, 'name', o.name,
+    'timezone', o.timezone, 'defaultCurrency', o.default_currency, 'livemode', o.livemode,
+    'setupMode', o.setup_mode, 'canCreateLedgerContacts', o.can_create_ledger_contacts,
+    'invoiceCreateDays', o.invoice_create_days, 'firstInvoiceStatus', o.first_invoice_status,
+    'dueDays', o.due_days, 'numberPrefix', o.number_prefix, 'revenueAccount', o.revenue_account,
+    'taxType', o.tax_type) AS organisation`;
 
-/** A row of `organisationColumns`. */
+/** A row with `organisationColumns`. */
 export interface OrganisationRow {
-  o_id: string;
-  o_name: string;
-  o_timezone: string;
-  default_currency: string;
-  livemode: boolean;
-  setup_mode: boolean;
-  can_create_ledger_contacts: boolean;
-  invoice_create_days: number;
-  first_invoice_status: FirstInvoiceStatus;
-  due_days: number;
-  number_prefix: string;
-  o_revenue_account: string | null;
-  o_tax_type: string | null;
+  readonly organisation: OrganisationSettings;
 }
 
-/** Converts a row of `organisationColumns` to settings. */
+/** Returns the settings in a row with `organisationColumns`. */
 export function readOrganisation(row: OrganisationRow): OrganisationSettings {
-  return {
-    id: row.o_id,
-    name: row.o_name,
-    timezone: row.o_timezone,
-    defaultCurrency: row.default_currency,
-    livemode: row.livemode,
-    setupMode: row.setup_mode,
-    canCreateLedgerContacts: row.can_create_ledger_contacts,
-    invoiceCreateDays: row.invoice_create_days,
-    firstInvoiceStatus: row.first_invoice_status,
-    dueDays: row.due_days,
-    numberPrefix: row.number_prefix,
-    revenueAccount: row.o_revenue_account,
-    taxType: row.o_tax_type,
-  };
+  return row.organisation;
 }
+
+/** The fields of the settings, as the typed client selects them. */
+const settings = {
+  id: true,
+  name: true,
+  timezone: true,
+  defaultCurrency: true,
+  livemode: true,
+  setupMode: true,
+  canCreateLedgerContacts: true,
+  invoiceCreateDays: true,
+  firstInvoiceStatus: true,
+  dueDays: true,
+  numberPrefix: true,
+  revenueAccount: true,
+  taxType: true,
+} as const satisfies Readonly<Record<keyof OrganisationSettings, true>>;
 
 /** Returns the organisation with this id. It exists, because one of its keys was admitted. */
 export async function getOrganisation(
-  pool: Pool,
+  executor: Executor,
   organisationId: string,
 ): Promise<OrganisationSettings> {
-  const { rows } = await pool.query<OrganisationRow>({
-    name: "get_organisation",
-    text: `SELECT ${organisationColumns} FROM organisations o WHERE o.id = $1`,
-    values: [organisationId],
-  });
-  if (rows[0] === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  return readOrganisation(rows[0]);
+  const where = { id: organisationId };
+  const found = await db(executor).organisation.findFirst({ where, select: settings });
+  if (found === null) throw new Error(`organisation ${organisationId} is gone`);
+  return { ...found, firstInvoiceStatus: found.firstInvoiceStatus as FirstInvoiceStatus };
 }
 
 /**
  * Returns the organisation's current time: the test clock in a sandbox, otherwise the database's
  * clock. CLOCK-1.
  */
-export async function organisationNow(
-  client: Pick<Connection, "query">,
-  organisationId: string,
-): Promise<Date> {
-  const { rows } = await client.query<{ now: Date }>({
+export async function organisationNow(tx: Transaction, organisationId: string): Promise<Date> {
+  const { rows } = await tx.query<{ now: Date }>({
     name: "now_of_organisation",
     text: "SELECT coalesce(o.test_clock, now()) AS now FROM organisations o WHERE o.id = $1",
     values: [organisationId],
