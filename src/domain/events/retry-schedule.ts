@@ -97,8 +97,8 @@ const busyStatuses: readonly number[] = [429, 503];
 
 /**
  * Evaluates an answer by its status. Any 2xx is delivered, and `410 Gone` ends the delivery.
- * Everything else is retried, also redirects. `retryAfterMs` is the pause that the endpoint requested,
- * respected for 429 and 503 (WEBHOOK-6).
+ * Everything else is retried, also redirects. `retryAfterMs` is the pause that the endpoint
+ * requested, respected for 429 and 503 (WEBHOOK-6).
  */
 export function evaluateAnswer(status: number, retryAfterMs: number | null): AttemptVerdict {
   if (status >= 200 && status < 300) return { kind: "delivered" };

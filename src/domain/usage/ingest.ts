@@ -45,8 +45,8 @@ export interface UsageEvent extends UsageDetails {
 
 /**
  * The part of a subscription that its usage is evaluated by. `usageBill` is the bill of
- * `currentPeriod`. `endedAt` is set if it is ended. `runningEndDate` is the renewal date while an end
- * runs, not later than the end's start.
+ * `currentPeriod`. `endedAt` is set if it is ended. `runningEndDate` is the renewal date while an
+ * end runs, not later than the end's start.
  */
 export interface ReportableSubscription extends PeriodTerms {
   readonly id: string;

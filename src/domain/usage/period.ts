@@ -23,8 +23,8 @@ export interface PeriodWindow {
 }
 
 /**
- * Finding when a day begins takes fifty times as long as a look-up in the cache, and events are mostly of
- * the current day. This many entries take about a megabyte. Then the cache is emptied.
+ * Finding when a day begins takes fifty times as long as a look-up in the cache, and events are
+ * mostly of the current day. This many entries take about a megabyte. Then the cache is emptied.
  */
 const mostKept = 5_000;
 const days = new Map<string, Instant>();

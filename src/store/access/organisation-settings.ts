@@ -13,7 +13,7 @@ import type { Transaction } from "../database/pool.ts";
 
 /**
  * The column `organisation` with the settings of the organisation `o`, as JSON. No setting is a
- * decimal number, which JSON would round.
+ * decimal number, which JSON does not keep exactly.
  */
 export const organisationColumns = `json_build_object('id', o.id, 'name', o.name,
     'timezone', o.timezone, 'defaultCurrency', o.default_currency, 'livemode', o.livemode,

@@ -4,11 +4,9 @@
  * Sending ends if failures open the breaker, the endpoint's state changes, or its time is over.
  * WEBHOOK-4, WEBHOOK-5.
  */
-import { setTimeout as wait } from "node:timers/promises";
 import { crashPoint } from "../../../crash-points.ts";
 import {
   type AttemptVerdict,
-  breakerSteps,
   evaluateAnswer,
   failuresToOpen,
   nextAttemptAfter,
@@ -23,6 +21,7 @@ import type { PostOutcome } from "../../../webhooks/post.ts";
 import { signatureHeader, signatureHeaderName } from "../../../webhooks/sign.ts";
 import { type DeliverParts, exhaust, type Progress } from "./delivery-dependencies.ts";
 import { requestsAtOnce } from "./request-permits.ts";
+import { record, type Sending } from "./sending.ts";
 
 /**
  * Deliveries of a claim. It bounds the bodies in memory for an endpoint, and the deliveries sent
@@ -35,44 +34,6 @@ const claimAtMost = 50;
  * halves it.
  */
 const [quickMs, slowMs] = [500, 2_000];
-
-/**
- * Pauses after a failed record. If the answers were lost, all their deliveries would be sent again.
- */
-const recordPausesMs = [200, 1_000];
-
-/** The state of sending to one endpoint. */
-interface Sending {
-  readonly parts: DeliverParts;
-  readonly key: EndpointKey;
-  readonly progress: Progress;
-  readonly isProbe: boolean;
-  readonly waiting: ClaimedDelivery[];
-  /** Attempts that are not recorded yet. */
-  done: Done[];
-  target: Target;
-  /** Consecutive failures, including those not recorded yet. */
-  failures: number;
-  claimSize: number;
-  claimedAtMs: number;
-  claimed: number;
-  underWay: number;
-  isOver: boolean;
-  claiming: Promise<void> | null;
-}
-
-/** A finished attempt: where it went, and when (`performance.now()`). */
-interface Done {
-  readonly url: string;
-  readonly sentAtMs: number;
-  readonly attempt: Omit<Attempt, "agoMs">;
-}
-
-/** The address, and the secrets that sign. */
-interface Target {
-  readonly url: string;
-  readonly secrets: readonly string[];
-}
 
 /** Sends and returns how many deliveries it claimed. */
 export async function sendDue(
@@ -264,49 +225,4 @@ function attemptOf(
 function evaluate(posted: PostOutcome): AttemptVerdict {
   if (posted.kind === "failed") return { kind: "failed", error: posted.error, retryAfterMs: null };
   return evaluateAnswer(posted.status, posted.retryAfterMs);
-}
-
-/** Records the attempts since the last record, with one statement for each address. */
-async function record(sending: Sending): Promise<void> {
-  const done = sending.done;
-  sending.done = [];
-  for (const [url, sent] of Map.groupBy(done, (one) => one.url)) await recordOf(sending, url, sent);
-}
-
-async function recordOf(
-  { parts, key, progress, isProbe }: Sending,
-  url: string,
-  sent: readonly Done[],
-): Promise<void> {
-  const { store, firstPauseMs, onDisabled } = parts;
-  const recorded = await repeated(() =>
-    store.record(key, {
-      attempts: sent.map(({ attempt, sentAtMs }) => ({
-        ...attempt,
-        agoMs: performance.now() - sentAtMs,
-      })),
-      url,
-      isProbe,
-      breakerSteps: breakerSteps(firstPauseMs),
-      wholeMs: wholeTimeMs(firstPauseMs),
-    }),
-  );
-  crashPoint("delivery_saved");
-  progress.delivered += recorded.delivered;
-  progress.dropped += recorded.dropped;
-  if (recorded.hasDisabled) {
-    const gone = sent.find(({ attempt }) => attempt.verdict === "gone");
-    onDisabled(key, gone?.attempt.error ?? "");
-  }
-}
-
-async function repeated<T>(work: () => Promise<T>): Promise<T> {
-  for (const pauseMs of recordPausesMs) {
-    try {
-      return await work();
-    } catch {
-      await wait(pauseMs);
-    }
-  }
-  return work();
 }
