@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture?.drop());
 
-test("events are deleted after 30 days with deliveries and attempts, unless one is being delivered", async () => {
+test("events of 30 days are deleted with deliveries, unless one is being delivered", async () => {
   const own = await fixture.listening();
   const endpoint = await fixture.endpoint(own);
   const event = async (age: string, state: string | null): Promise<string> => {

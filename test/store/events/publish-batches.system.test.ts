@@ -124,7 +124,7 @@ describe("a batch of publishing", () => {
   });
 });
 
-test("a minute without changes takes one statement for changes and one for deliveries", async () => {
+test("a minute without changes takes a statement for changes and one for deliveries", async () => {
   const [changed, other, unchanged] = [
     await fixture.listening(),
     await fixture.listening(),

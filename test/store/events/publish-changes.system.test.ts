@@ -1,6 +1,6 @@
 /**
- * One transaction publishes the changes of a chunk. They are combined for each object, numbered, and
- * written once with a delivery for each endpoint that subscribes to them. EVENT-1 to EVENT-4.
+ * One transaction publishes the changes of a chunk. They are combined for each object, numbered,
+ * and written once with a delivery for each endpoint that subscribes to them. EVENT-1 to EVENT-4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeObject } from "../../../src/main/render-event-object.ts";
@@ -22,7 +22,7 @@ const order = { write: writeObject };
 const later = () => new Date(Date.now() + 3_600_000);
 
 describe("an event", () => {
-  test("of a new object has the object as it is retrieved, byte for byte, and no previous attributes", async () => {
+  test("of a new object has its retrieval, byte for byte, and no previous attributes", async () => {
     const own = await fixture.sandbox("2026-03-01");
     await fixture.endpoint(own);
     await fixture.subscribe(own);
@@ -50,7 +50,7 @@ describe("an event", () => {
     }
   });
 
-  test("combines the changes of one window, and the next window has the next sequence", async () => {
+  test("combines the changes of a window, and the next window has the next sequence", async () => {
     const { own, id } = await fixture.subscribed();
     await fixture.set("subscriptions", id, "label = 'a'");
     await fixture.set("subscriptions", id, "label = 'b', invoice_reference = 'x'");
@@ -62,7 +62,7 @@ describe("an event", () => {
     expect(await fixture.publish(own)).toEqual([]);
   });
 
-  test("is not published, and takes no sequence, if the object is as before the window", async () => {
+  test("is not published and takes no sequence if the object is as before", async () => {
     const { own, id } = await fixture.subscribed();
     await fixture.set("subscriptions", id, "label = 'a'");
     await fixture.set("subscriptions", id, "label = ''");
@@ -72,7 +72,7 @@ describe("an event", () => {
     expect(await fixture.publish(own)).toEqual(['subscription.updated 2 {"label":""}']);
   });
 
-  test("is `ended` after an end, and only `updated` if a restoration followed in the window", async () => {
+  test("is ended after an end, and only updated if a restoration followed", async () => {
     const { own, id } = await fixture.subscribed();
     const end = "status = 'ended', ended_at = now(), end_date = '2026-03-10', due_at = NULL";
     const restore = "status = 'active', ended_at = NULL, end_date = NULL, due_at = '2026-04-01'";
@@ -81,7 +81,8 @@ describe("an event", () => {
     expect(await fixture.publish(own)).toEqual(["subscription.updated 2 {}"]);
     await fixture.set("subscriptions", id, `${end}, label = 'x'`);
     expect(await fixture.publish(own)).toEqual([
-      'subscription.ended 3 {"status":"active","end_date":null,"label":"","renewal_value":"125.0000"}',
+      'subscription.ended 3 {"status":"active","end_date":null,"label":"",' +
+        '"renewal_value":"125.0000"}',
     ]);
     await fixture.set("subscriptions", id, restore);
     expect((await fixture.publishEvents(own)).map(({ type }) => type)).toEqual([
@@ -115,7 +116,7 @@ describe("an event", () => {
     );
   });
 
-  test("of an object from before the triggers is an update without previous attributes", async () => {
+  test("of an object from before the triggers is updated, without previous values", async () => {
     const own = await fixture.sandbox("2026-03-01");
     const id = await fixture.subscribe(own);
     // As if the triggers had been created after it.
@@ -155,7 +156,7 @@ describe("an event", () => {
   });
 });
 
-test("deliveries are written for enabled endpoints of the organisation that subscribe to the kind", async () => {
+test("deliveries are written for enabled endpoints that subscribe to the kind", async () => {
   const own = await fixture.sandbox("2026-03-01");
   const all = await fixture.endpoint(own);
   const invoices = await fixture.endpoint(own, ["invoice.created", "invoice.paid"]);
@@ -165,7 +166,8 @@ test("deliveries are written for enabled endpoints of the organisation that subs
   await tellAll(fixture.pool, own);
   const { rows } = await fixture.pool.query(
     `SELECT d.organisation_id, d.endpoint_id, e.type, d.state, d.attempts, d.due_at <= now() AS due
-      FROM webhook_deliveries d JOIN events e ON e.id = d.event_id WHERE e.organisation_id = $1 ORDER BY e.seq, d.seq`,
+      FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
+      WHERE e.organisation_id = $1 ORDER BY e.seq, d.seq`,
     [own],
   );
   const pending = { organisation_id: own, state: "pending", attempts: 0, due: true };
@@ -257,7 +259,7 @@ describe("no change is lost or published twice", () => {
   });
 });
 
-test("the last snapshot of every object equals its retrieval, with chunks of any size", async () => {
+test("the last snapshot of every object equals its retrieval, in chunks of any size", async () => {
   const own = await fixture.listening();
   for (let count = 0; count < 5; count++) await fixture.subscribe(own);
   expect(await tellAll(fixture.pool, own, 3)).toBe(4);
