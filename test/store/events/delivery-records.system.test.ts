@@ -32,7 +32,8 @@ test("attempts are recorded despite concurrent writes to endpoint and deliveries
     ]);
     done = deliver.deliverDue(key);
     await until("it waits for the endpoint", async () => {
-      const { rows: held } = await client.query(
+      // Outside the transaction, which would read the same state of the activity again.
+      const { rows: held } = await pool.query(
         `SELECT 1 FROM pg_stat_activity
           WHERE datname = current_database() AND wait_event_type = 'Lock'`,
       );
