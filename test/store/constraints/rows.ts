@@ -1,6 +1,6 @@
 /**
- * Organisations with one row of each kind, for tests of constraints, and SQL that changes or repeats
- * one of these rows.
+ * Organisations with one row of each kind, for tests of constraints, and SQL that changes or
+ * repeats one of these rows.
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
@@ -21,14 +21,14 @@ export interface SeededRows {
   readonly creditNote: string;
   readonly creditNoteLine: string;
   readonly allocation: string;
-  readonly invoiceOperation: string;
-  readonly contactOperation: string;
+  readonly invoiceJob: string;
+  readonly contactJob: string;
   readonly amendment: string;
-  readonly creditNoteOperation: string;
-  readonly allocationOperation: string;
+  readonly creditNoteJob: string;
+  readonly allocationJob: string;
   readonly deferredLine: string;
   readonly unitChange: string;
-  readonly ending: string;
+  readonly termination: string;
   readonly restoration: string;
   readonly operator: string;
   readonly token: string;
@@ -54,14 +54,14 @@ export function newRows(): SeededRows {
     creditNote: randomUUID(),
     creditNoteLine: randomUUID(),
     allocation: randomUUID(),
-    invoiceOperation: randomUUID(),
-    contactOperation: randomUUID(),
+    invoiceJob: randomUUID(),
+    contactJob: randomUUID(),
     amendment: randomUUID(),
-    creditNoteOperation: randomUUID(),
-    allocationOperation: randomUUID(),
+    creditNoteJob: randomUUID(),
+    allocationJob: randomUUID(),
     deferredLine: randomUUID(),
     unitChange: randomUUID(),
-    ending: randomUUID(),
+    termination: randomUUID(),
     restoration: randomUUID(),
     operator: randomUUID(),
     token: randomUUID(),
@@ -129,7 +129,8 @@ export function another(
   const json = JSON.stringify({ ...own, ...columns }).replaceAll("'", "''");
   const place =
     counted.includes(table) && columns.seq === undefined
-      ? ` || jsonb_build_object('seq', nextval(pg_get_serial_sequence('${countedBy(table)}', 'seq')))`
+      ? ` || jsonb_build_object('seq',
+          nextval(pg_get_serial_sequence('${countedBy(table)}', 'seq')))`
       : columns.seq === "same"
         ? " - 'seq'"
         : "";

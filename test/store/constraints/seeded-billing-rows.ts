@@ -241,7 +241,7 @@ function jobRows(rows: SeededRows): readonly Row[] {
     [
       "ledger_jobs",
       {
-        id: rows.invoiceOperation,
+        id: rows.invoiceJob,
         kind: "create_invoice",
         state: "ready",
         subscription_id: rows.subscription,
@@ -251,7 +251,7 @@ function jobRows(rows: SeededRows): readonly Row[] {
     [
       "ledger_jobs",
       {
-        id: rows.contactOperation,
+        id: rows.contactJob,
         kind: "create_contact",
         state: "ready",
         customer_id: rows.customer,
@@ -272,7 +272,7 @@ function jobRows(rows: SeededRows): readonly Row[] {
     [
       "ledger_jobs",
       {
-        id: rows.creditNoteOperation,
+        id: rows.creditNoteJob,
         kind: "create_credit_note",
         state: "ready",
         subscription_id: rows.subscription,
@@ -284,7 +284,7 @@ function jobRows(rows: SeededRows): readonly Row[] {
     [
       "ledger_jobs",
       {
-        id: rows.allocationOperation,
+        id: rows.allocationJob,
         kind: "allocate_credit",
         state: "ready",
         subscription_id: rows.subscription,
@@ -327,7 +327,7 @@ function jobRows(rows: SeededRows): readonly Row[] {
     [
       "terminations",
       {
-        id: rows.ending,
+        id: rows.termination,
         subscription_id: rows.subscription,
         end_when: "now",
         request_hash: hashOf(rows),
@@ -335,7 +335,7 @@ function jobRows(rows: SeededRows): readonly Row[] {
     ],
     [
       "removals",
-      { termination_id: rows.ending, step: 0, invoice_id: rows.invoice, state: "waiting" },
+      { termination_id: rows.termination, step: 0, invoice_id: rows.invoice, state: "waiting" },
     ],
     [
       "restorations",
