@@ -84,7 +84,7 @@ test.each(cases)("%s refuses: %s", async (rule, sql) => {
   expect(error?.constraint, error?.message).toBe(rule);
 });
 
-test("every check, foreign key, unique index and trigger of the schema is broken once", async () => {
+test("every check, key, unique index and trigger of the schema is broken once", async () => {
   // The triggers of the outbox refuse nothing: test/store/events/outbox.system.test.ts. A unique
   // index that a foreign key refers to repeats the primary key, and the foreign key requires it.
   const { rows } = await client.query<{ name: string }>(`
@@ -141,7 +141,7 @@ test("a document can have another job after its job has ended", async () => {
   expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
 });
 
-test("an invoice and its lines may change together, because sums are checked at the end", async () => {
+test("an invoice and its lines may change together: sums are checked at the end", async () => {
   const line = change("invoice_lines", a.line, "amount = 30");
   const invoice = change("invoices", a.invoice, "subtotal = 30");
   expect((await attempt(`${line}; ${invoice}`))?.message).toBeUndefined();
@@ -170,7 +170,7 @@ test("a posted invoice may have the refusal of its last amendment", async () => 
   ).toBeUndefined();
 });
 
-test("invoices and credit notes share one sequence, so that their order is comparable", async () => {
+test("invoices and credit notes share one sequence, so that they are ordered", async () => {
   const { rows } = await client.query<{ counter: string }>(
     `SELECT column_default AS counter FROM information_schema.columns
       WHERE table_schema = 'public' AND column_name = 'seq'

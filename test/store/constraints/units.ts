@@ -1,5 +1,6 @@
 /**
- * Statements that break the constraints of unit changes, deferred lines, amendments and allocations.
+ * Statements that break the constraints of unit changes, deferred lines, amendments and
+ * allocations.
  */
 import { randomUUID } from "node:crypto";
 import type { Faults } from "./faults.ts";
