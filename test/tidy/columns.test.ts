@@ -21,6 +21,12 @@ test("a character outside the basic plane is one column", () => {
   expect(columnFaults({ path: "src/a.ts", text: "😀".repeat(100) })).toEqual([]);
 });
 
+test("the import of one name, which the formatter never breaks, is excluded", () => {
+  const [names, file] = ["a".repeat(50), "b".repeat(50)];
+  const text = `import { ${names} } from "../${file}.ts";`;
+  expect(columnFaults({ path: "src/a.ts", text })).toEqual([]);
+});
+
 test("prose in Markdown is excluded", () => {
   expect(columnFaults({ path: "docs/a.md", text: "word ".repeat(40) })).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** The guard of connections: which addresses of a name are gone to, and whose certificate is believed. facts-performance §5.2, API7. */
+/** The guard of connections: which addresses of a name are used, and which certificates. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer } from "node:net";
@@ -28,7 +28,7 @@ afterAll(() => Promise.all([receiver.stop(), secured.stop()]));
 
 const host = "hooks.example.com";
 
-/** One request by a poster of its own. */
+/** One request by a separate poster. */
 async function post(url: string, options: Partial<PosterOptions> = {}): Promise<PostOutcome> {
   const poster = createPoster({ mode: "development", ...options });
   const outcome = await poster.post({ url, body: "{}", headers: {} });
@@ -48,7 +48,7 @@ const failed = (error: string | RegExp) => ({
 const answered = { kind: "answered", status: 200 };
 
 describe("a name is gone to", () => {
-  test("by the address that it has, whatever order its addresses have and whichever of them answers", async () => {
+  test("by its address, in any order of its addresses, whichever answers", async () => {
     const url = `http://${host}:${receiver.port}/named`;
     expect(await post(url, { lookup: answering("127.0.0.1") })).toMatchObject(answered);
     expect(await post(url, { lookup: answering("::1", "127.0.0.1") })).toMatchObject(answered);
@@ -92,7 +92,7 @@ describe("a name is gone to", () => {
     );
   });
 
-  test("by one look-up a connection: a name that answers otherwise the next time is not gone to then", async () => {
+  test("by one look-up for each connection, whose address is the one that is used", async () => {
     const asked: string[] = [];
     const changing: Lookup = async (name) => {
       asked.push(name);
@@ -155,7 +155,7 @@ describe("a name is gone to", () => {
     );
   });
 
-  test("not at all once the deadline has passed, also where the name servers answer then", async () => {
+  test("not after the deadline, even if the name servers answer then", async () => {
     const before = receiver.connections();
     const late = Promise.withResolvers<readonly string[]>();
     const poster = createPoster({ mode: "development", lookup: () => late.promise, connectMs: 20 });
@@ -169,7 +169,7 @@ describe("a name is gone to", () => {
 });
 
 describe("where only the public network is open", () => {
-  test("no address of this machine or its network is connected to, by name or literally", async () => {
+  test("no address of this machine or its network is used, by name or literally", async () => {
     const before = secured.connections();
     const port = 443;
     for (const address of [
@@ -196,7 +196,7 @@ describe("where only the public network is open", () => {
     expect(secured.connections()).toBe(before);
   });
 
-  test("nothing at all is sent over a connection that leads elsewhere than was looked up", async () => {
+  test("nothing is sent over a connection to another address than the looked-up one", async () => {
     const sent: Buffer[] = [];
     let ended = 0;
     const both = Promise.withResolvers<void>();
@@ -225,7 +225,7 @@ describe("where only the public network is open", () => {
     await stopped(elsewhere);
   });
 
-  test("an address is judged as names are, though nobody looks it up", async () => {
+  test("an address is checked like a name, without a look-up", async () => {
     const before = receiver.connections();
     const connect = createConnect({ mode: "public", connectMs: 10_000, lookup: answering() });
     for (const hostname of ["127.0.0.1", "[::1]", "::ffff:127.0.0.1"]) {
@@ -253,7 +253,7 @@ describe("where only the public network is open", () => {
     ]) {
       expect(at(address)).toBe(`the address ${address} of ${host} is not public`);
     }
-    // This machine under a public address of its own.
+    // This machine under one of its public addresses.
     expect(at("8.8.8.8", "8.8.8.8")).toBe(`the address 8.8.8.8 of ${host} is not public`);
     expect(at(undefined)).toBe("the connection was closed before an answer came");
     expect(
@@ -290,7 +290,7 @@ describe("the name servers of the public network", () => {
     await expect(lookup("nobody.example.com")).rejects.toThrow("ENOTFOUND");
   });
 
-  test("are asked for the name as it is, not for one of this machine's files or domains", async () => {
+  test("are queried for the name itself, without this machine's files or domains", async () => {
     expect(await lookup("localhost")).toEqual(["8.8.8.8"]);
     expect(
       nameServer
@@ -299,7 +299,7 @@ describe("the name servers of the public network", () => {
     ).toEqual([]);
   });
 
-  test("gain nothing by an alias of a private name, or by one private address among public ones", async () => {
+  test("cannot use an alias of a private name, or a private address among public ones", async () => {
     const send = (name: string) => post(`https://${name}/`, { mode: "public", lookup });
     expect(await send("alias.example.com")).toMatchObject(
       failed("^the address 10.0.0.1 of alias.example.com is not public$"),
@@ -341,7 +341,7 @@ describe("over TLS", () => {
     expect(secured.received.length).toBe(before);
   });
 
-  test("a certificate that nobody vouches for is refused, whatever the environment says", async () => {
+  test("a certificate without a trusted issuer is refused in every environment", async () => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
     const before = secured.received.length;
     const outcome = await post(`https://localhost:${secured.port}/`);
@@ -351,7 +351,7 @@ describe("over TLS", () => {
     expect(secured.received.length).toBe(before);
   });
 
-  test("a host that only speaks HTTP/2 is told of, and one that could is spoken to in HTTP/1.1", async () => {
+  test("a host with only HTTP/2 is reported, and one with both gets HTTP/1.1", async () => {
     trust();
     const only = createTlsServer({ ...certificate, ALPNProtocols: ["h2"] });
     only.on("tlsClientError", () => undefined);
@@ -369,7 +369,7 @@ describe("over TLS", () => {
     await both.stop();
   });
 
-  test("a host that never finishes its greeting ends with the deadline, and one that speaks cleartext at once", async () => {
+  test("an unfinished TLS greeting ends with the deadline, and cleartext at once", async () => {
     const silent = createTcpServer((socket) => socket.on("error", () => undefined).resume());
     const port = await listen(silent);
     const outcome = await post(`https://127.0.0.1:${port}/`, { connectMs: 100 });

@@ -1,9 +1,11 @@
-/** A name server for tests, on 127.0.0.1: answers A and AAAA queries from a table, as RFC 1035 says. */
+/**
+ * A name server for tests on 127.0.0.1, which answers A and AAAA queries from a table. RFC 1035.
+ */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { isIP } from "node:net";
 
-/** What is known of a name: its addresses, or a failure to tell them. IPv6 addresses are written with all eight groups. */
+/** The addresses of a name, or a failure. IPv6 addresses are written with all eight groups. */
 export interface NamedAddresses {
   readonly A: readonly string[] | "SERVFAIL";
   readonly AAAA: readonly string[] | "SERVFAIL";
@@ -67,7 +69,7 @@ function readQuestion(query: Buffer): { name: string; type: number; question: Bu
     at += 1 + length;
   }
   const question = query.subarray(12, at + 5);
-  // Resolvers write names in mixed case, to be told apart from forgers.
+  // Resolvers write names in mixed case, so that a forged answer is detected.
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), question };
 }
 

@@ -1,4 +1,4 @@
-/** Requests to endpoints over real connections of this machine: what is sent, what is read, when it ends. facts-performance §5.2, API7 and API4. */
+/** Requests to endpoints over real connections: what is sent, what is read, and when they end. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,7 +19,7 @@ const answers: Record<string, Answering> = {
   "/none": (_request, response) => response.writeHead(204).end(),
   "/early": (_request, response) => {
     response.writeEarlyHints({ link: "</style.css>; rel=preload" });
-    response.end("after the hints");
+    response.end("after the early answer");
   },
   "/odd": (_request, response) =>
     response.end(Buffer.from([0x61, 0, 0x62, 0xff, 0xc3, 0x28, 0xed, 0xa0, 0x80])),
@@ -79,7 +79,7 @@ async function startRaw(
 }
 
 describe("a request", () => {
-  test("is a POST of these very bytes as JSON, with its signature and the sender's name", async () => {
+  test("is a POST of exactly these bytes as JSON, with signature and sender", async () => {
     expect(await to("/hooks?tenant=1")).toMatchObject({
       kind: "answered",
       status: 200,
@@ -142,7 +142,7 @@ describe("an answer", () => {
     ["/gone", 410, "never again"],
     ["/fails", 500, "oh no"],
     ["/none", 204, ""],
-    ["/early", 200, "after the hints"],
+    ["/early", 200, "after the early answer"],
     ["/breaks-off", 200, expect.stringMatching(/^(?:the beg)?$/)],
   ])("counts by its status, and no redirect is followed: %s", async (path, status, answer) => {
     expect(await to(path)).toMatchObject({ kind: "answered", status, answer });
@@ -177,7 +177,7 @@ describe("an answer", () => {
     await endless.stop();
   });
 
-  test("that comes in drops is cut a second after its status, and its connection ended", async () => {
+  test("that arrives slowly is cut a second after its status, with its connection", async () => {
     const closed = Promise.withResolvers<void>();
     const dripping = await startReceiver((_request, response) => {
       response.write("a");
@@ -213,8 +213,8 @@ describe("an answer", () => {
     ["soon", null],
     ["9999999999999", null],
     ["2027-01-01", null],
-  ])("asks to be left alone by Retry-After: %s", async (given, retryAfterMs) => {
-    expect(await to(`/?retry-after=${encodeURIComponent(given)}`)).toMatchObject({
+  ])("asks to be left alone by Retry-After: %s", async (retryAfter, retryAfterMs) => {
+    expect(await to(`/?retry-after=${encodeURIComponent(retryAfter)}`)).toMatchObject({
       status: 429,
       retryAfterMs,
     });
@@ -279,18 +279,18 @@ describe("a request ends", () => {
   });
 
   test("when the poster ends", async () => {
-    const ending = createPoster({ mode: "development" });
+    const stopping = createPoster({ mode: "development" });
     const arrived = Promise.withResolvers<void>();
     const waiting = await startReceiver(() => arrived.resolve());
-    const outcome = ending.post({ url: `http://127.0.0.1:${waiting.port}/`, body, headers });
+    const outcome = stopping.post({ url: `http://127.0.0.1:${waiting.port}/`, body, headers });
     await arrived.promise;
-    await ending.close();
+    await stopping.close();
     expect(await outcome).toMatchObject({ kind: "failed" });
     await waiting.stop();
   });
 });
 
-describe("a failure says in words what the owner can do something about, and names no address", () => {
+describe("a failure describes its cause for the endpoint's owner and has no address", () => {
   test.each<[string, (server: TcpServer) => void, string]>([
     [
       "who closes at once",

@@ -50,7 +50,7 @@ const send = (body: string, header: string) =>
     headers: { [signatureHeaderName]: header },
   });
 
-test("takes what is signed, each event once, and nothing that is forged, altered or old", async () => {
+test("accepts each signed event once, and none that is forged, altered or old", async () => {
   expect(await send(event("a"), signatureHeader([secret], event("a"), seconds()))).toMatchObject({
     status: 204,
   });

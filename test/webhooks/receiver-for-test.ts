@@ -1,4 +1,4 @@
-/** Receivers of webhooks for tests: HTTP servers on 127.0.0.1 that keep what they are sent. */
+/** Receivers of webhooks for tests: HTTP servers on 127.0.0.1 that store the requests. */
 import {
   createServer,
   type IncomingHttpHeaders,

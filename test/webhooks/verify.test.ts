@@ -1,4 +1,4 @@
-/** Signatures and their verifier, held against OpenSSL, the rules of the specification and whatever may be altered. Spec: Delivery rules 1, 2. */
+/** Signatures and their verifier, compared with OpenSSL and with altered requests. WEBHOOK-3. */
 import { describe, expect, test } from "vitest";
 import { newSecret, signatureHeader } from "../../src/webhooks/sign.ts";
 import { type ReceivedWebhook, verifyWebhook } from "../../src/webhooks/verify.ts";
@@ -7,7 +7,10 @@ const secret = "whsec_dGhpcyBpcyBub3QgYSBzZWNyZXQgb2YgYW55Ym9keQ";
 const other = "whsec_YW5vdGhlciBvbmUgdGhhdCBpcyBub3QgYSBzZWNyZXQ";
 const body = '{"id":"1"}';
 const now = 1_767_225_600;
-/** printf '1767225600.{"id":"1"}' | openssl dgst -sha256 -hmac whsec_dGhpcyBpcyBub3QgYSBzZWNyZXQgb2YgYW55Ym9keQ */
+/**
+ * The output of OpenSSL for these bytes and this secret:
+ * `openssl dgst -sha256 -hmac whsec_dGhpcyBpcyBub3QgYSBzZWNyZXQgb2YgYW55Ym9keQ`
+ */
 const byOpenssl = "74b07036af1b977ce7051f9562b5ca33596df2abddc8eff1b276b3f7a45fbe99";
 const header = `t=${now},v1=${byOpenssl}`;
 
@@ -188,8 +191,8 @@ describe("of 100,000 altered requests", () => {
   test("none is believed, and each was before it was altered", () => {
     const believed: unknown[] = [];
     let refusedUnaltered = 0;
-    for (let round = 0; round < 10_000; round += 1) {
-      const text = `{"id":"${round}","sequence":${next(1_000_000)}}`;
+    for (let number = 0; number < 10_000; number += 1) {
+      const text = `{"id":"${number}","sequence":${next(1_000_000)}}`;
       const right = signatureHeader([secret], text, now);
       if (!verifyWebhook({ header: right, body: text, secret, now }).ok) refusedUnaltered += 1;
       for (const alter of alterations) {

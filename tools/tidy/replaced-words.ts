@@ -106,6 +106,12 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
   { pattern: /\ball_?settled\b|\bPromiseSettled\w*/gi, reason: "JavaScript" },
   { pattern: /\bRAISE (?:EXCEPTION|NOTICE)\b/g, reason: "PL/pgSQL" },
   { pattern: /\bQuick ?Books\b/g, reason: "a product" },
+  {
+    pattern: /\bhint\b/g,
+    reason: "the visible end of a key or token, a field of the contract",
+    paths: /^(?:proto|prisma)\/|\/(?:admin|access|constraints)\//,
+  },
+  { pattern: /\bEarly ?Hints\b/g, reason: "HTTP" },
   { pattern: /\bwall[- ]?clock/gi, reason: "the field's word" },
   { pattern: /\bmake_(?:date|interval|timestamptz?)\b/g, reason: "PostgreSQL" },
   { pattern: /\bwhat stops you forgetting\b/g, reason: "the table of additions" },

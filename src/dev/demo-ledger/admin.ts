@@ -25,7 +25,7 @@ import { setWebhook, type Tenant, type TenantBook } from "./tenants.ts";
 import { intentToReceive, type WebhookTarget } from "./webhooks.ts";
 
 /** What the admin routes work on. `faults` is null if faults are switched off. */
-export interface AdminParts {
+export interface AdminDependencies {
   readonly pool: pg.Pool;
   readonly tenants: TenantBook;
   readonly apps: AppBook;
@@ -54,7 +54,7 @@ export interface AdminRequest {
  * - `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations
  * - `GET /demo/books` and `GET /demo/tenants/{id}/books`: the whole content of the page
  */
-export async function answerAdmin(parts: AdminParts, request: AdminRequest): Promise<DemoAnswer> {
+export async function answerAdmin(parts: AdminDependencies, request: AdminRequest): Promise<DemoAnswer> {
   const isPost = request.method === "POST";
   if (isPost && !/^application\/json\b/i.test(request.contentType))
     return refusal(415, "Send application/json.");
@@ -106,7 +106,7 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
 /**
  * Returns the page's content with the pending faults. `faults` is null if they are switched off.
  */
-async function books({ pool, faults }: AdminParts, tenantId: string | null): Promise<DemoAnswer> {
+async function books({ pool, faults }: AdminDependencies, tenantId: string | null): Promise<DemoAnswer> {
   const waiting = faults?.waiting().map(({ fault, left }) => ({ ...fault, left })) ?? null;
   return jsonAnswer(200, { ...(await newestBooks(pool, tenantId)), faults: waiting });
 }

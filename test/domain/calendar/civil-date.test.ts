@@ -172,7 +172,8 @@ describe("zones", () => {
     ["Africa/Cairo", "2024-04-26", "2024-04-25T22:00:00.000Z"],
     ["America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00.000Z"],
     ["Asia/Beirut", "2022-03-27", "2022-03-26T22:00:00.000Z"],
-    // Clocks go back over midnight: the day begins the first time that they show it, or when they show it for good.
+    // Clocks go back over midnight: the day begins when they first show it, or when they show it
+    // finally.
     ["America/Havana", "2024-11-03", "2024-11-03T04:00:00.000Z"],
     ["America/Sao_Paulo", "2018-02-18", "2018-02-18T03:00:00.000Z"],
     ["America/St_Johns", "2010-11-07", "2010-11-07T02:30:00.000Z"],

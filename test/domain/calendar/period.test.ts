@@ -1,4 +1,4 @@
-/** Periods are counted from the anchor, so a clamped day returns; the invoice window lies before the renewal date. */
+/** Periods are counted from the anchor, so a clamped day returns. DATES-1. */
 import { describe, expect, it } from "vitest";
 import {
   addDays,
@@ -75,7 +75,8 @@ describe("the period of a day", () => {
     ["2024-01-31", 1, "2024-03-31", 2, "2024-03-31", "2024-04-30"],
     ["2024-02-29", 12, "2027-02-27", 2, "2026-02-28", "2027-02-28"],
     ["2024-02-29", 12, "2027-02-28", 3, "2027-02-28", "2028-02-29"],
-  ])("from %s every %i months, %s falls in period %i: %s to %s", (start, count, date, index, from, to) => {
+  ])("from %s every %i months, %s is in period %i: %s to %s", (...periodCase) => {
+    const [start, count, date, index, from, to] = periodCase;
     expect(periodContaining(anchor(start), every(count), civilDate(date))).toEqual({
       index,
       start: from,

@@ -1,6 +1,6 @@
 /**
- * How far a sandbox's clock may be advanced: forward, from now or where it stands, five years at most, one advance at a
- * time.
+ * How far a sandbox's clock may be advanced: forward, from now or where it stands, five years at
+ * most, one advance at a time.
  */
 import { describe, expect, test } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -44,7 +44,7 @@ describe("an advance", () => {
     );
   });
 
-  test("by days and months keeps the time of the day, also over a change of clocks and into a shorter month", () => {
+  test("by days and months keeps the time of day, also into a shorter month", () => {
     expect(target(paris, { kind: "days", count: 1 })).toBe("2026-02-01T09:30:00.250Z");
     expect(target(paris, { kind: "days", count: 90 })).toBe("2026-05-01T08:30:00.250Z");
     expect(target(paris, { kind: "months", count: 1 })).toBe("2026-02-28T09:30:00.250Z");

@@ -1,4 +1,4 @@
-/** A plan's price for a meter that could not price every quantity is refused, with the path of what is wrong. */
+/** A meter's price in a plan is refused, with its path, unless it prices every quantity. */
 import { describe, expect, it } from "vitest";
 import {
   checkMeteredPlan,
@@ -159,7 +159,7 @@ describe("a plan with meters", () => {
   const several = (count: number) =>
     Array.from({ length: count }, (_, index) => meter(`meter-${index}`));
 
-  it("has up to twenty, each once, and each with a price that is judged at its place", () => {
+  it("has up to twenty, each once, and each price is validated at its position", () => {
     expect(paramOf(() => checkMeteredPlan(plan()))).toBe("none");
     expect(paramOf(() => checkMeteredPlan(plan(...several(maximumMeters))))).toBe("none");
     expect(maximumMeters).toBe(20);

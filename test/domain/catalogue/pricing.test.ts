@@ -1,4 +1,4 @@
-/** Every plan type prices its units exactly as the worked cases say, and one rounding ends the arithmetic. */
+/** Every plan type prices its units exactly like the worked cases, with one rounding at the end. */
 import { describe, expect, it } from "vitest";
 import type { PlanType } from "../../../src/domain/catalogue/plan.ts";
 import {
@@ -195,7 +195,7 @@ describe("free units", () => {
     ["stairstep", 3, "0"],
     ["stairstep", 13, "50"],
     ["stairstep", 14, "100"],
-  ] as const)("%s with 3 free: %i units cost %s, the band chosen by what is left", (type, units, value) => {
+  ] as const)("%s with 3 free: %i units cost %s, by the band of the rest", (type, units, value) => {
     const tiers = { per_unit: [], tiered: stripe, volume: stripe, stairstep: steps }[type];
     const plan = planOf(type, { price: parseDecimal("5"), freeUnits: 3, tiers: tiersOf(...tiers) });
     expect(formatShort(planValue(plan, termsOf(units)))).toBe(value);
@@ -224,12 +224,14 @@ describe("terms", () => {
     ["EUR", "1.005", 1, "0", "1.0100"],
     ["EUR", "2.675", 1, "0", "2.6800"],
     ["EUR", "0.0033", 7, "0", "0.0200"],
-    // 3 × 0.335 × 0.5 = 0.5025: one rounding gives 0.50; rounding the discounted price first would give 0.51.
+    // 3 × 0.335 × 0.5 = 0.5025: one rounding gives 0.50. Rounding the discounted price first would
+    // give 0.51.
     ["EUR", "0.335", 3, "50", "0.5000"],
     ["JPY", "100.5", 1, "0", "101.0000"],
     ["JPY", "33.3333", 3, "0", "100.0000"],
     ["KWD", "1.2345", 1, "0", "1.2350"],
-  ])("%s %s × %i less %s %% is %s: rounded once, half away from zero", (currency, price, units, discount, amount) => {
+  ])("%s %s × %i less %s %% is %s, rounded once", (...discounted) => {
+    const [currency, price, units, discount, amount] = discounted;
     const priced = planOf("per_unit", { currency, price: parseDecimal(price) });
     expect(formatDecimal(lineAmount(priced, termsOf(units, { discount })))).toBe(amount);
   });

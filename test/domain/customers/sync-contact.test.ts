@@ -1,4 +1,4 @@
-/** What a customer becomes by its contact in the ledger, and where merges of contacts lead. Issue 8 "Customers". */
+/** The state of a customer by its contact in the ledger, and the end of merges. CUSTOMER-4. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -29,7 +29,7 @@ const contact: ObservedContactState = {
 };
 
 describe("a customer", () => {
-  test("goes over to the contact that its own was merged into, and only where that archived it", () => {
+  test("moves to the contact into which its contact was merged, if that archived it", () => {
     const merged = { ...contact, status: "archived", mergedInto: "b" } as const;
     expect(syncContact(customer, merged, false)).toEqual({ ...customer, ledgerContactId: "b" });
     expect(syncContact(customer, merged, true)).toEqual({ ...customer, status: "inactive" });
@@ -45,8 +45,8 @@ describe("a customer", () => {
 describe("the merges of a contact", () => {
   const archived = (mergedInto: string | null) => ({ status: "archived", mergedInto }) as const;
 
-  test("lead to the last contact, to one that is still to be looked at, or nowhere where they lead round", () => {
-    const seen = new Map<string, Pick<ObservedContactState, "status" | "mergedInto">>([
+  test("lead to the last contact, to an unobserved one, or nowhere in a cycle", () => {
+    const observed = new Map<string, Pick<ObservedContactState, "status" | "mergedInto">>([
       ["a", archived("b")],
       ["b", archived("c")],
       ["c", { status: "active", mergedInto: "a" }],
@@ -57,11 +57,11 @@ describe("the merges of a contact", () => {
       ["h", archived("e")],
       ["i", archived(null)],
     ]);
-    expect(resolveMerges("a", seen)).toEqual({ kind: "end", contactId: "c" });
-    expect(resolveMerges("d", seen)).toEqual({ kind: "unseen", contactId: "unknown" });
-    expect(resolveMerges("i", seen)).toEqual({ kind: "end", contactId: "i" });
+    expect(resolveMerges("a", observed)).toEqual({ kind: "end", contactId: "c" });
+    expect(resolveMerges("d", observed)).toEqual({ kind: "unseen", contactId: "unknown" });
+    expect(resolveMerges("i", observed)).toEqual({ kind: "end", contactId: "i" });
     for (const id of ["e", "f", "g", "h"])
-      expect(resolveMerges(id, seen)).toEqual({ kind: "nowhere" });
+      expect(resolveMerges(id, observed)).toEqual({ kind: "nowhere" });
   });
 
   test("are followed so many times and no more", () => {
@@ -84,12 +84,12 @@ describe("the merges of a contact", () => {
   test("come to an end whatever the ledger says", () => {
     const id = fc.constantFrom("a", "b", "c", "d");
     const status = fc.constantFrom("active", "archived", "erased");
-    const seen = fc.array(fc.tuple(id, fc.record({ status, mergedInto: fc.option(id) })));
+    const observed = fc.array(fc.tuple(id, fc.record({ status, mergedInto: fc.option(id) })));
     fc.assert(
-      fc.property(id, seen, (from, contacts) => {
-        const told = resolveMerges(from, new Map(contacts));
-        if (told.kind !== "end") return;
-        const end = new Map<string, (typeof contacts)[number][1]>(contacts).get(told.contactId);
+      fc.property(id, observed, (from, contacts) => {
+        const resolved = resolveMerges(from, new Map(contacts));
+        if (resolved.kind !== "end") return;
+        const end = new Map<string, (typeof contacts)[number][1]>(contacts).get(resolved.contactId);
         expect(end?.status === "archived" && end.mergedInto !== null).toBe(false);
       }),
     );

@@ -1,4 +1,6 @@
-/** What the changes of an object within a window are told as, and what receivers are sent. Spec: Events; decisions §3 "Event". */
+/**
+ * The events for an object's changes within a window, and the body of an event. EVENT-1 to EVENT-5.
+ */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import {
@@ -29,7 +31,7 @@ function eventsOf(
 const [active, ended] = [{ status: "active" }, { status: "ended" }];
 
 describe("an object that is new", () => {
-  test("is told as created, whatever was changed of it in the same window", () => {
+  test("is created, whatever else changed in the same window", () => {
     expect(eventsOf("subscription", ["created"], null, active)).toEqual([
       "subscription.created null",
     ]);
@@ -39,7 +41,7 @@ describe("an object that is new", () => {
     expect(eventsOf("customer", ["created"], null, active)).toEqual(["customer.created null"]);
   });
 
-  test("and has ended, is paid, voided or deleted, is told as both, in this order", () => {
+  test("and has ended, is paid, voided or deleted, has both events in this order", () => {
     expect(eventsOf("subscription", ["ended", "created"], null, ended)).toEqual([
       "subscription.created null",
       "subscription.ended null",
@@ -55,8 +57,8 @@ describe("an object that is new", () => {
   });
 });
 
-describe("an object that was told before", () => {
-  test("is told with the members that were otherwise before the window, and null for one that was not there", () => {
+describe("an object that was published before", () => {
+  test("is updated with the previous values of its members, null for a new member", () => {
     const before = { units: 1, label: "a", ledger: { sync_status: "failed", invoice_id: null } };
     const after = {
       units: 2,
@@ -65,11 +67,12 @@ describe("an object that was told before", () => {
       added: true,
     };
     expect(eventsOf("invoice", ["updated"], before, after)).toEqual([
-      'invoice.updated {"units":1,"ledger":{"sync_status":"failed","invoice_id":null},"added":null}',
+      'invoice.updated {"units":1,"ledger":{"sync_status":"failed","invoice_id":null},' +
+        '"added":null}',
     ]);
   });
 
-  test("is told as ended alone where it was changed too, and as updated alone where it was restored since", () => {
+  test("is only ended if it also changed, and only updated if it was restored since", () => {
     expect(
       eventsOf(
         "subscription",
@@ -86,7 +89,7 @@ describe("an object that was told before", () => {
     ]);
   });
 
-  test("and is an invoice, is told as what it is now: paid, voided or deleted", () => {
+  test("and is an invoice, has its status: paid, voided or deleted", () => {
     const before = { status: "approved" };
     expect(eventsOf("invoice", ["paid"], before, { status: "paid" })).toEqual([
       'invoice.paid {"status":"approved"}',
@@ -105,18 +108,18 @@ describe("an object that was told before", () => {
     ]);
   });
 
-  test("is not told where all that is shown of it is as it was", () => {
+  test("has no event if its retrieval is as before", () => {
     expect(eventsOf("invoice", ["updated", "updated"], active, active)).toEqual([]);
   });
 });
 
-test("an object of before there were webhooks is told as updated, without what it was", () => {
+test("an object from before the webhooks is updated, without previous values", () => {
   expect(eventsOf("customer", ["updated"], null, active)).toEqual(["customer.updated {}"]);
   expect(eventsOf("subscription", ["ended"], null, ended)).toEqual(["subscription.ended {}"]);
 });
 
 test("the kinds are those of the specification, each of a kind of object", () => {
-  // The manual repeats the table of the specification; a kind that is missing here could not be asked for.
+  // The manual repeats the table of the specification. A missing kind could not be subscribed to.
   const manual = readFileSync(
     new URL("../../../proto/billing/v1/events.proto", import.meta.url),
     "utf8",
@@ -140,7 +143,8 @@ test("the body has the members of decisions §3 in their order, and the object's
     previousAttributes: '{"name":"x"}',
   });
   expect(body).toBe(
-    '{"id":"e-1","object":"event","type":"customer.updated","api_version":"1.0.0","created":"2026-03-01T12:00:00.500Z",' +
-      '"livemode":false,"sequence":12,"data":{"object":{"id":"c","name":"A \\" b"},"previous_attributes":{"name":"x"}}}',
+    '{"id":"e-1","object":"event","type":"customer.updated","api_version":"1.0.0",' +
+      '"created":"2026-03-01T12:00:00.500Z","livemode":false,"sequence":12,' +
+      '"data":{"object":{"id":"c","name":"A \\" b"},"previous_attributes":{"name":"x"}}}',
   );
 });

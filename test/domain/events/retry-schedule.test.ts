@@ -1,4 +1,4 @@
-/** When webhooks are tried again: the schedule of 20 hours, whatever chance says, the breaker, and what answers mean. */
+/** The schedule of attempts over 20 hours, the breaker, and the verdict on an answer. WEBHOOK-2. */
 import { describe, expect, test } from "vitest";
 import {
   breakerAfter,
@@ -25,12 +25,12 @@ function schedule(random: () => number, tookMs = 0): number[] {
 }
 
 describe("attempts", () => {
-  test("come after 0, 0.5, 2, 6.5, 20 and 60.5 minutes and then every four hours until 19 hours, where chance takes nothing off", () => {
+  test("come after 0, 0.5, 2, 6.5, 20 and 60.5 minutes, then every four hours", () => {
     const minutes = [0, 0.5, 2, 6.5, 20, 60.5, 182, 422, 662, 902, 1142];
     expect(schedule(() => 0).map((at) => at / minuteMs)).toEqual(minutes);
   });
 
-  test("are eleven within 20 hours, the last after 17 at least, whatever chance says and however long each takes", () => {
+  test("are eleven within 20 hours, the last after at least 17, with any jitter", () => {
     let seed = 1;
     const random = () => {
       seed = (seed * 48_271) % 2_147_483_647;
@@ -55,7 +55,7 @@ describe("attempts", () => {
     expect(pauseAfter(2, first, 0, null)).toBe(90_000);
   });
 
-  test("that cannot be signed come as far apart as those that are made, by the age of the delivery", () => {
+  test("that cannot be signed have the pauses of other attempts, by the delivery's age", () => {
     for (const made of schedule(() => 0))
       expect(nextAttemptAfter(made, first, 0)).toBe(nextAfter(made));
     expect(nextAttemptAfter(-5, first, 0)).toBe(first);
@@ -69,7 +69,7 @@ function nextAfter(at: number): number {
 }
 
 describe("an endpoint's breaker", () => {
-  test("opens with the fifth failure in a row for a minute, then twice as long each time, up to a quarter of an hour", () => {
+  test("opens after five failures for a minute, then twice as long, up to 15 minutes", () => {
     const minutes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 50].map(
       (failures) => breakerAfter(failures, first) / minuteMs,
     );
@@ -98,7 +98,8 @@ describe("an answer", () => {
     const verdict = evaluateAnswer(status, 1_000);
     const isBusy = status === 429 || status === 503;
     const isRedirect = status >= 300 && status < 400;
-    const error = `the endpoint answered ${status}${isRedirect ? ", and redirects are not followed" : ""}`;
+    const suffix = isRedirect ? ", and redirects are not followed" : "";
+    const error = `the endpoint answered ${status}${suffix}`;
     expect(verdict).toEqual({ kind: "failed", error, retryAfterMs: isBusy ? 1_000 : null });
   });
 });

@@ -1,4 +1,4 @@
-/** Decimals read, print, compare and round as text and fractions say, with nothing lost on the way. */
+/** Decimals are parsed, formatted, compared and rounded without loss. MONEY-1, MONEY-2. */
 import { describe, expect, it } from "vitest";
 import {
   compare,
@@ -72,7 +72,7 @@ describe("whole numbers", () => {
 });
 
 describe("comparison", () => {
-  it("looks at the number, not at its places", () => {
+  it("compares the number, not its scale", () => {
     expect(equals(d("1.50"), d("1.5"))).toBe(true);
     expect(compare(d("-2"), d("-1.99"))).toBe(-1);
     expect(["1.1", "0.999", "-3", "1.01"].map(d).sort(compare).map(formatShort)).toEqual([

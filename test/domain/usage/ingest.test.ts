@@ -1,4 +1,4 @@
-/** What becomes of reported usage: the rejections in their order, the bill that takes an event, and repeats of one id. */
+/** Ingestion of usage: rejections in their order, the bill of an event, and repeated ids. */
 import { describe, expect, test } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import {
@@ -31,7 +31,7 @@ function at(timestamp: string): Instant {
   return instant;
 }
 
-/** It began on 1 March in Auckland, is in its third period, and the bill of that has the number 5. */
+/** It began on 1 March in Auckland and is in its third period, whose bill has the number 5. */
 const subscription: ReportableSubscription = {
   id,
   planId: "plan",
@@ -85,10 +85,10 @@ function report(sent: Sent = {}): ReportedUsage {
 
 /** `created`, or the code of the rejection, of an event under whose id nothing is stored. */
 function verdictOf(sent: Sent, facts: UsageFacts = factsWith()): string {
-  const judged = evaluateUsage(report(sent), facts);
+  const evaluated = evaluateUsage(report(sent), facts);
   const [verdict] = describeVerdict(
-    [judged],
-    new Set(judged.event === null ? [] : [judged.eventId]),
+    [evaluated],
+    new Set(evaluated.event === null ? [] : [evaluated.eventId]),
     new Map(),
   );
   return verdict?.status === "rejected" ? verdict.code : (verdict?.status ?? "");
@@ -98,7 +98,7 @@ describe("an event is rejected", () => {
   const inactive = factsWith({}, { status: "inactive" });
   const elsewhere = factsWith({}, { plans: new Set(["another"]) });
   const completed = factsWith({ status: "complete", endDate: civilDate("2026-05-01") });
-  const ending = factsWith({
+  const running = factsWith({
     currentPeriod: 1,
     runningEndDate: civilDate("2026-05-01"),
     endDate: civilDate("2026-08-01"),
@@ -172,16 +172,16 @@ describe("an event is rejected", () => {
       "after_subscription_end",
       "the renewal date while its end is under way",
       { timestamp: "2026-04-30T12:00:00Z" },
-      ending,
+      running,
     ],
   ])("as %s for %s", (code, _, sent, facts) => {
     expect(verdictOf(sent, facts)).toBe(code);
   });
 
-  test("not before the renewal date while its end is under way, and its message says when that ends at the latest", () => {
-    expect(verdictOf({ timestamp: "2026-04-30T11:59:59.999999Z" }, ending)).toBe("created");
-    const judged = evaluateUsage(report({ timestamp: "2026-05-05T00:00:00Z" }), ending);
-    expect(judged.rejection).toMatchObject({
+  test("while its end runs, not after the renewal date, which the message has", () => {
+    expect(verdictOf({ timestamp: "2026-04-30T11:59:59.999999Z" }, running)).toBe("created");
+    const evaluated = evaluateUsage(report({ timestamp: "2026-05-05T00:00:00Z" }), running);
+    expect(evaluated.rejection).toMatchObject({
       message: "The subscription is being ended, at the latest at 2026-04-30T12:00:00.000000Z.",
     });
   });
@@ -251,7 +251,7 @@ describe("an event is taken", () => {
     expect(verdictOf(sent, facts)).toBe("created");
   });
 
-  test("not after an end that is still to be performed, nor after one that a clock ahead has passed already", () => {
+  test("not after an end that is due, or that a clock ahead has passed", () => {
     const overdue = factsWith({ endDate: civilDate("2026-05-09") });
     expect(verdictOf({ timestamp: "2026-05-08T12:00:00Z" }, overdue)).toBe(
       "after_subscription_end",
@@ -277,7 +277,7 @@ describe("an event is taken", () => {
     });
   });
 
-  test("of periods whose renewal is still to be performed onto the bills that these will be", () => {
+  test("of periods whose renewal is due onto the bills that they will have", () => {
     const behind = factsWith({ currentPeriod: 0, usageBill: 3 });
     const bills = ["2026-03-05", "2026-04-05", "2026-05-05"].map(
       (day) => evaluateUsage(report({ timestamp: `${day}T00:00:00Z` }), behind).event,
@@ -291,20 +291,20 @@ describe("an event is taken", () => {
 });
 
 describe("of several events with one id", () => {
-  /** What is told of each, where `stored` stood before and all that could be stored was. */
-  function told(
+  /** The result of each event, if `stored` existed before and all storable events were stored. */
+  function resultsOf(
     sent: readonly Sent[],
     stored: Readonly<Record<string, Sent>> = {},
     facts = factsWith(),
   ): string[] {
-    const judged = sent.map((one) => evaluateUsage(report(one), facts));
+    const evaluated = sent.map((one) => evaluateUsage(report(one), facts));
     const standing = new Map<string, UsageDetails>();
     for (const [eventId, one] of Object.entries(stored))
       standing.set(eventId, evaluateUsage(report(one), factsWith()).details);
-    const created = eventsToStore(judged)
+    const created = eventsToStore(evaluated)
       .map(({ eventId }) => eventId)
       .filter((eventId) => !standing.has(eventId));
-    const verdicts = describeVerdict(judged, new Set(created), standing);
+    const verdicts = describeVerdict(evaluated, new Set(created), standing);
     expect(verdicts.filter(({ status }) => status === "created")).toHaveLength(created.length);
     return verdicts.map((verdict) =>
       verdict.status === "rejected" ? verdict.code : verdict.status,
@@ -312,7 +312,7 @@ describe("of several events with one id", () => {
   }
 
   test("in one batch the first counts, and the others are held against it", () => {
-    expect(told([{}, {}, { quantity: "2" }, { eventId: "f" }])).toEqual([
+    expect(resultsOf([{}, {}, { quantity: "2" }, { eventId: "f" }])).toEqual([
       "created",
       "duplicate",
       "event_id_conflict",
@@ -322,28 +322,28 @@ describe("of several events with one id", () => {
 
   test("a rejected one does not use up the id", () => {
     const future = { timestamp: "2027-01-01T00:00:00Z" };
-    expect(told([future, {}, {}, future])).toEqual([
+    expect(resultsOf([future, {}, {}, future])).toEqual([
       "timestamp_in_future",
       "created",
       "duplicate",
       "event_id_conflict",
     ]);
-    expect(told([future, future])).toEqual(["timestamp_in_future", "timestamp_in_future"]);
+    expect(resultsOf([future, future])).toEqual(["timestamp_in_future", "timestamp_in_future"]);
   });
 
-  test("what is stored is judged before the state, so that a resend never turns into a rejection", () => {
+  test("stored events are compared before the state, so that a resend is no rejection", () => {
     const gone = {
       ...factsWith(
         { status: "ended", endedAt: at("2026-03-02T00:00:00Z") },
         { status: "inactive" },
       ),
     };
-    expect(told([{}, { quantity: "2" }, { eventId: "f" }], { e: {} }, gone)).toEqual([
+    expect(resultsOf([{}, { quantity: "2" }, { eventId: "f" }], { e: {} }, gone)).toEqual([
       "duplicate",
       "event_id_conflict",
       "meter_inactive",
     ]);
-    expect(told([{ subscription: "none" }], { e: {} })).toEqual(["event_id_conflict"]);
+    expect(resultsOf([{ subscription: "none" }], { e: {} })).toEqual(["event_id_conflict"]);
   });
 
   test("the same details are the same however they are written", () => {
@@ -354,7 +354,7 @@ describe("of several events with one id", () => {
       { meter: { by: "id", value: meterId } },
       { subscription: id.toUpperCase() },
     ];
-    expect(told(same, { e: {} })).toEqual(same.map(() => "duplicate"));
+    expect(resultsOf(same, { e: {} })).toEqual(same.map(() => "duplicate"));
   });
 
   test("each other detail is a conflict, and the message names it", () => {

@@ -1,4 +1,4 @@
-/** Quantities and timestamps as clients write them: each text that is none, and what is read of each that is one. */
+/** Quantities and timestamps as clients write them: which texts are valid, and their values. */
 import { describe, expect, test } from "vitest";
 import {
   dateOf,

@@ -1,4 +1,4 @@
-/** Which period usage falls in: days of the subscription's zone from its anchor, also where clocks change. */
+/** The period of usage: days of the subscription's zone from its anchor, also if clocks change. */
 import { describe, expect, test } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { formatInstant, readTimestamp } from "../../../src/domain/usage/parse.ts";

@@ -1,4 +1,4 @@
-/** What a bill of usage comes to: the whole sum of a period and meter, less what was priced before, rounded once. decisions §5. */
+/** The amount of usage: a period's whole sum less the priced part, rounded once. USAGE-9. */
 import { describe, expect, it } from "vitest";
 import { formatDecimal, formatShort, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
@@ -14,7 +14,7 @@ const charge = (usage: readonly OpenUsage[], order: StateOrder = {}) =>
   chargeUsage(stateOf(order), usage);
 
 /** Each line in short, and what is credited. */
-function told(usage: readonly OpenUsage[], order: StateOrder = {}): readonly string[] {
+function linesOf(usage: readonly OpenUsage[], order: StateOrder = {}): readonly string[] {
   const { lines, creditNote } = charge(usage, order);
   const charged = lines.map(({ line }) => `${formatDecimal(line.amount)} ${line.description}`);
   return creditNote === null
@@ -77,14 +77,14 @@ describe("the line of a meter", () => {
     ["volume", storage, "10.0001", "10.0000 10.0001 GB: 10.0001 × 1.0000", "1"],
     ["volume, on its bound", storage, "10", "20.0000 10 GB: 10 × 2.0000", "2"],
     ["stairstep", steps, "10.5", "100.0000 10.5 call: 100.0000", null],
-  ])("is priced over the sum, and names the price where it is one: %s", (_, meter, quantity, line, price) => {
-    expect(told([usageOf(quantity, { meter })])).toEqual([line]);
+  ])("is priced over the sum, and names a single price: %s", (_, meter, quantity, line, price) => {
+    expect(linesOf([usageOf(quantity, { meter })])).toEqual([line]);
     expect(charge([usageOf(quantity, { meter })]).lines[0]?.line.unitPrice).toEqual(
       price === null ? null : d(price),
     );
   });
 
-  it("books to the meter's account and tax type, else to the organisation's, else to none", () => {
+  it("uses the meter's account and tax type, else the organisation's, else none", () => {
     const own = meterOf({ revenueAccount: "260", taxType: "ZERO" });
     const accountsOf = (usage: OpenUsage, order: StateOrder = {}) =>
       charge([usage], order).lines.map(({ line }) => [line.revenueAccount, line.taxType]);
@@ -103,7 +103,7 @@ describe("the line of a meter", () => {
     ["JPY", "1", "2.4999", "2.0000"],
     ["KWD", "0.0005", "1", "0.0010"],
     ["KWD", "0.0005", "0.9999", "0.0000"],
-  ])("is rounded once, half away from zero, to the minor unit of %s: %s × %s", (currency, price, quantity, amount) => {
+  ])("is rounded once to the minor unit of %s: %s × %s", (currency, price, quantity, amount) => {
     const usage = usageOf(quantity, { meter: meterOf({ price: d(price) }) });
     const { lines } = charge([usage], { subscription: { currency } });
     expect(lines.map(({ line }) => formatDecimal(line.amount))).toEqual([amount]);
@@ -123,15 +123,16 @@ describe("the line of a meter", () => {
 describe("usage of a period of which some was billed", () => {
   it("is the whole sum's price less what that came to", () => {
     const more = "500 call more in the period from 2026-06-01";
-    expect(told([usageOf("500", { before: "1000", meter: tiered })])).toEqual([
-      `10.0000 ${more}: 1000 × 0.0200 + 500 × 0.0100 + 5.0000 for 1500, less 1000 × 0.0200 for 1000`,
+    expect(linesOf([usageOf("500", { before: "1000", meter: tiered })])).toEqual([
+      `10.0000 ${more}: 1000 × 0.0200 + 500 × 0.0100 + 5.0000 for 1500, ` +
+        "less 1000 × 0.0200 for 1000",
     ]);
-    expect(told([usageOf("0.5", { before: "10", meter: steps })])).toEqual([
+    expect(linesOf([usageOf("0.5", { before: "10", meter: steps })])).toEqual([
       "50.0000 0.5 call more in the period from 2026-06-01: 100.0000 for 10.5, less 50.0000 for 10",
     ]);
   });
 
-  it("names the price where that is still one: of what was billed before as of what comes now", () => {
+  it("names a single price of the earlier bill and of this one", () => {
     const priceOf = (usage: OpenUsage) => charge([usage]).lines[0]?.line.unitPrice;
     expect(priceOf(usageOf("5", { before: "10" }))).toEqual(d("0.50"));
     expect(priceOf(usageOf("100", { before: "900", meter: tiered }))).toEqual(d("0.02"));
@@ -142,25 +143,25 @@ describe("usage of a period of which some was billed", () => {
   });
 
   it("of an earlier period names that, whether some was billed or not", () => {
-    expect(told([usageOf("4", { index: 4 }), usageOf("2", { index: 3, before: "1" })])).toEqual([
+    expect(linesOf([usageOf("4", { index: 4 }), usageOf("2", { index: 3, before: "1" })])).toEqual([
       "1.0000 2 call more in the period from 2026-04-01: 3 × 0.5000 for 3, less 1 × 0.5000 for 1",
       "2.0000 4 call in the period from 2026-05-01: 4 × 0.5000",
     ]);
   });
 
-  it("that rounds to zero is billed with what comes later, so that nothing is lost to rounding", () => {
+  it("that rounds to zero is billed with later usage, so that rounding loses nothing", () => {
     const meter = meterOf({ price: d("0.004") });
     expect(pricedOf([usageOf("1", { meter })])).toEqual(["0"]);
     const then = usageOf("1", { meter, before: "1", priced: "0" });
-    expect(told([then])).toEqual([
+    expect(linesOf([then])).toEqual([
       "0.0100 1 call more in the period from 2026-06-01: 2 × 0.0040 for 2",
     ]);
     expect(pricedOf([then])).toEqual(["2"]);
-    // Not the price of the quantity beside it: that is the later one's alone.
+    // Not the price of the quantity next to it, which belongs to the later one.
     expect(charge([then]).lines[0]?.line).toMatchObject({ quantity: d("1"), unitPrice: null });
   });
 
-  it("is a credit where a band is cheaper: lines of a credit note, dated today, counted from the period's start", () => {
+  it("is a credit if a band is cheaper: lines of a credit note, dated today", () => {
     const usage = [usageOf("1", { meter: storage, before: "10" }), usageOf("2")];
     const { lines, creditNote, credited, isCharged } = charge(usage);
     expect(lines.map(({ billed }) => toldUsage(billed))).toEqual(["calls of 5 in bill 0"]);
@@ -193,8 +194,8 @@ describe("usage of a period of which some was billed", () => {
     });
     const usage = (cheaper: string) => usageOf("1", { meter: meterAt(cheaper), before: "10" });
     // 11 × 0.9086 = 9.9946 and 11 × 0.9087 = 9.9957, against 10.
-    expect(told([usage("0.9086")])[0]).toMatch(/^credit 0\.0100 from 2026-06-01: 1 GB more/);
-    expect(told([usage("0.9087")])[0]).toMatch(/^0\.0000 1 GB more/);
+    expect(linesOf([usage("0.9086")])[0]).toMatch(/^credit 0\.0100 from 2026-06-01: 1 GB more/);
+    expect(linesOf([usage("0.9087")])[0]).toMatch(/^0\.0000 1 GB more/);
     expect(charge([usage("0.9087")]).lines[0]?.billed).toMatchObject({
       amount: d("0.00"),
       priced: d("10"),
@@ -218,22 +219,23 @@ describe("several at once", () => {
     ]);
   });
 
-  it("of one period and meter go on from each other, as if the bills had been made one by one", () => {
+  it("of one period and meter continue each other, as if billed one by one", () => {
     const usage = [
       usageOf("5", { meter: storage, bill: 2 }),
       usageOf("8", { meter: storage, bill: 1 }),
     ];
-    expect(told(usage)).toEqual([
+    expect(linesOf(usage)).toEqual([
       "16.0000 8 GB: 8 × 2.0000",
-      "credit 3.0000 from 2026-06-01: 5 GB more in the period from 2026-06-01: 13 × 1.0000 for 13, less 8 × 2.0000 for 8",
+      "credit 3.0000 from 2026-06-01: 5 GB more in the period from 2026-06-01: " +
+        "13 × 1.0000 for 13, less 8 × 2.0000 for 8",
     ]);
     const small = meterOf({ price: d("0.004") });
     const bills = [1, 2, 3].map((bill) => usageOf("1", { meter: small, bill }));
-    expect(told(bills).map((line) => line.slice(0, 6))).toEqual(["0.0000", "0.0100", "0.0000"]);
+    expect(linesOf(bills).map((line) => line.slice(0, 6))).toEqual(["0.0000", "0.0100", "0.0000"]);
     expect(pricedOf(bills)).toEqual(["0", "2", "2"]);
   });
 
-  it("are charged where one is above zero; what is zero is told beside it", () => {
+  it("are charged if one is above zero, and a line of zero is next to it", () => {
     const free = meterOf({ id: "free", price: d("0") });
     const both = charge([usageOf("7", { meter: free }), usageOf("1")]);
     expect([both.isCharged, both.lines.length]).toEqual([true, 2]);
@@ -247,7 +249,7 @@ describe("several at once", () => {
     });
   });
 
-  it("leave out what was used in a period that began in Setup Mode: it stands on no document", () => {
+  it("leave out usage of a period that began in Setup Mode: it is on no document", () => {
     const usage = [usageOf("3", { index: 4, setupMode: true }), usageOf("1")];
     const { lines, unpriced, credited } = charge(usage);
     expect(lines.map(({ billed }) => toldUsage(billed))).toEqual(["calls of 5 in bill 0"]);
@@ -263,7 +265,8 @@ describe("more than a document can hold", () => {
     expect(refusalOf([usageOf("999999999.99", { meter: million })])).toBeNull();
     expect(refusalOf([usageOf("1000000000", { meter: million })])).toEqual([
       "invalid_state",
-      "The usage of API calls comes to 1000000000000000.0000: less than 1000000000000000.0000 can be billed at once. " +
+      "The usage of API calls comes to 1000000000000000.0000: " +
+        "less than 1000000000000000.0000 can be billed at once. " +
         "Events of it have to be voided.",
     ]);
     const half = usageOf("500000000", { meter: million });

@@ -18,7 +18,8 @@ export async function insertOrganisation(
 ): Promise<string> {
   const id = randomUUID();
   await pool.query(
-    `INSERT INTO organisations (id, name, timezone, default_currency, livemode, test_clock) VALUES ($1, 'Acme', 'UTC', 'EUR', $2, $3)`,
+    `INSERT INTO organisations (id, name, timezone, default_currency, livemode, test_clock)
+      VALUES ($1, 'Acme', 'UTC', 'EUR', $2, $3)`,
     [id, testClock === null, testClock],
   );
   return id;
@@ -38,7 +39,8 @@ export async function insertKey(
   const { value, hash, hint } = generateApiKey(true);
   const apiKeyId = randomUUID();
   await pool.query(
-    `INSERT INTO api_keys (id, organisation_id, name, key_hash, hint, scopes, expires_at, revoked_at)
+    `INSERT INTO api_keys (id, organisation_id, name, key_hash, hint, scopes, expires_at,
+      revoked_at)
      VALUES ($1, $2, 'test', $3, $4, $5, $6, $7)`,
     [
       apiKeyId,

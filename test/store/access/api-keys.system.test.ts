@@ -1,4 +1,4 @@
-/** Admission on real PostgreSQL: who is known, and that no window ever lets one request too many through. */
+/** Admission: which keys are known, and that no window admits one request too many. ACCESS-5. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -26,7 +26,9 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** A pool that waits for an admission as long as a slow machine may need: the service tells a request after three seconds that it has none. */
+/**
+ * A pool that waits longer than the service's three seconds for an admission, on a slow machine.
+ */
 const patient = (own: pg.Pool) =>
   ({
     query: (statement: pg.QueryConfig) =>
@@ -40,7 +42,8 @@ const count = (admissions: readonly Admission[], kind: Admission["kind"]) =>
 /** Lets time pass for a key's window, without waiting. */
 async function age(apiKeyId: string, seconds: number): Promise<void> {
   await pool.query(
-    `UPDATE rate_windows SET hits = (SELECT array_agg(hit - $2 * interval '1 second' ORDER BY hit) FROM unnest(hits) AS hit)
+    `UPDATE rate_windows SET hits = (SELECT array_agg(hit - $2 * interval '1 second' ORDER BY hit)
+      FROM unnest(hits) AS hit)
      WHERE api_key_id = $1`,
     [apiKeyId, seconds],
   );
@@ -50,7 +53,8 @@ describe("keys", () => {
   test("a valid key brings its organisation's flags and the database's time", async () => {
     const key = await insertKey(pool, { scopes: ["usage:write", "invoices:read"] });
     await pool.query(
-      "UPDATE organisations SET usage_allowed = true, can_create_ledger_contacts = true WHERE id = $1",
+      `UPDATE organisations SET usage_allowed = true, can_create_ledger_contacts = true
+        WHERE id = $1`,
       [key.organisationId],
     );
     const before = Date.now();
@@ -136,7 +140,7 @@ describe("keys", () => {
 });
 
 describe("the rate limit", () => {
-  test("lets exactly 120 of 400 requests through that come at once over two processes", async () => {
+  test("admits exactly 120 of 400 concurrent requests over two processes", async () => {
     const key = await insertKey(pool);
     const accesses = pools.map((one) => createAccess(patient(one)));
     const admissions = await Promise.all(
@@ -155,7 +159,7 @@ describe("the rate limit", () => {
     );
   });
 
-  test("counts in any 60 seconds: what is older makes room, one by one", async () => {
+  test("counts in any 60 seconds: older requests stop counting one by one", async () => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool), { limitPerMinute: 3 });
     await access.admit(key.hash);
@@ -186,7 +190,7 @@ describe("the rate limit", () => {
   test("does not count what it refuses", async () => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool), { limitPerMinute: 2 });
-    for (let turn = 0; turn < 10; turn++) await access.admit(key.hash);
+    for (let count = 0; count < 10; count++) await access.admit(key.hash);
     await age(key.apiKeyId, 60);
     expect(kinds([await access.admit(key.hash), await access.admit(key.hash)])).toEqual([
       "admitted",
@@ -216,7 +220,7 @@ describe("the rate limit", () => {
   });
 });
 
-test("requests that come while a statement is under way are judged together, each on its own", async () => {
+test("requests that arrive during a statement are admitted together by the next one", async () => {
   const sizes: number[] = [];
   const access = createAccess(patient(pool), { onBatch: (size) => sizes.push(size) });
   const keys = await Promise.all(Array.from({ length: 5 }, () => insertKey(pool)));
@@ -229,7 +233,7 @@ test("requests that come while a statement is under way are judged together, eac
   expect(sizes.length).toBeLessThan(hashes.length);
 });
 
-test("a database that is not there is told apart from one that answers an error", async () => {
+test("a database that cannot be reached differs from one that answers an error", async () => {
   const nowhere = new pg.Pool({
     connectionString: `postgresql://x:y@127.0.0.1:${await freePort()}/z`,
     connectionTimeoutMillis: 1000,

@@ -1,4 +1,4 @@
-/** Idempotency keys on real PostgreSQL: one owner at a time, and a key that always works again. Spec: Idempotency. */
+/** Idempotency keys have one owner at a time, and always work again. IDEMPOTENCY-2. */
 import { createHash, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -76,7 +76,7 @@ const leaseAt: Readonly<Record<string, number>> = {
   renew_idempotent_requests: 3,
 };
 
-/** Leases are of a minute here, however soon a store renews its own: none goes by while the machine stands still. */
+/** Leases last a minute here, so that none expires while the machine stands still. */
 function longLeased(query: (config: pg.QueryConfig) => Promise<unknown>): pg.Pool {
   const asked = (config: pg.QueryConfig) => {
     const at = leaseAt[config.name ?? ""];
@@ -96,7 +96,7 @@ const response = Buffer.from("the response");
 describe("a key", () => {
   test.each([
     2, 10, 100,
-  ])("begun by %i at once over two processes has exactly one owner, twenty times", async (parallel) => {
+  ])("begun %i times over two processes has exactly one owner, twenty times", async (parallel) => {
     const both = pools.map((one) => storeOver(one));
     for (let trial = 0; trial < 20; trial++) {
       const begun = await Promise.all(
@@ -164,7 +164,7 @@ describe("a key", () => {
 });
 
 describe("a run whose lease was taken over", () => {
-  test("cannot release or complete the new owner's key, and gives the answer that the new owner stored", async () => {
+  test("cannot release or complete the new owner's key, and returns its response", async () => {
     const late = await killedClaim(requestOf("same"));
     await letLeaseGoBy();
     const store = storeOver();
@@ -239,7 +239,8 @@ test("what is over is deleted in bounded batches, and nothing else", async () =>
   for (const key of ["a", "b", "c", "d"])
     await store.complete(await claimOf(store, requestOf("same", key)), response);
   await pool.query(
-    "UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 hour' WHERE key <> 'd'",
+    `UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 hour'
+      WHERE key <> 'd'`,
   );
   expect([
     await store.deleteExpired(2),

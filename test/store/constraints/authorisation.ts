@@ -1,10 +1,10 @@
-/** What the database refuses of connections by consent, their tokens and the consents themselves: each rule, broken. */
+/** Statements that break the constraints of OAuth connections, tokens and consents. */
 import type { Faults } from "./faults.ts";
 import { another, change, type SeededRows } from "./rows.ts";
 
 const nobody = "00000000-0000-0000-0000-000000000000";
 
-/** Secrets where they are of no use, and none where they are; tokens, consents and operators of nobody. */
+/** Secrets that must be absent or present, and tokens and consents of no operator. */
 export function authorisationFaults(a: SeededRows): Faults {
   const of = `organisation_id = '${a.organisation}'`;
   const connection = (assignments: string) => change("ledger_connections", of, assignments);

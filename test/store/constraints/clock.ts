@@ -1,10 +1,10 @@
-/** What the database refuses of advances of test clocks: each rule, broken. */
+/** Statements that break the constraints of test clocks' advances. */
 import type { Faults } from "./faults.ts";
 import { change, type SeededRows } from "./rows.ts";
 
 const nobody = "00000000-0000-0000-0000-000000000000";
 
-/** Values that may not be, and an advance of nobody's clock. */
+/** Refused values, and an advance without an organisation. */
 export function clockFaults(a: SeededRows): Faults {
   const advance = (assignments: string) =>
     change("clock_advances", `organisation_id = '${a.organisation}'`, assignments);

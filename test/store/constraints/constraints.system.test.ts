@@ -1,4 +1,4 @@
-/** The database itself refuses what must never be stored, whatever the code above it does: every rule, broken once. */
+/** The database refuses rows that break an invariant: each constraint is broken once. */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -6,9 +6,8 @@ import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { until } from "../../support/system.ts";
 import { authorisationFaults } from "./authorisation.ts";
 import { clockFaults } from "./clock.ts";
+import { creditFaults, documentFaults } from "./documents.ts";
 import {
-  creditFaults,
-  documentFaults,
   type Faults,
   repeatFaults,
   subscriptionFaults,
@@ -64,7 +63,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Runs statements up to the point where they would be committed, and takes them back; the error that they meet. */
+/** Runs statements with all deferred checks, rolls them back, and returns their error. */
 async function attempt(sql: string): Promise<pg.DatabaseError | null> {
   await client.query("BEGIN");
   try {
@@ -85,9 +84,9 @@ test.each(cases)("%s refuses: %s", async (rule, sql) => {
   expect(error?.constraint, error?.message).toBe(rule);
 });
 
-test("every check, foreign key, unique index and trigger of the schema is broken above, and no other is named", async () => {
-  // The triggers that mark changes refuse nothing: telling-marks.system.test.ts.
-  // A unique index that a foreign key refers to repeats the primary key, and cannot be dropped without that foreign key.
+test("every check, key, unique index and trigger of the schema is broken once", async () => {
+  // The triggers of the outbox refuse nothing: test/store/events/outbox.system.test.ts. A unique
+  // index that a foreign key refers to repeats the primary key, and the foreign key requires it.
   const { rows } = await client.query<{ name: string }>(`
     SELECT conname AS name FROM pg_constraint
     WHERE connamespace = 'public'::regnamespace AND contype IN ('c', 'f', 'u', 'x', 't')
@@ -95,18 +94,22 @@ test("every check, foreign key, unique index and trigger of the schema is broken
     UNION
     SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     WHERE c.relnamespace = 'public'::regnamespace AND i.indisunique AND NOT i.indisprimary
-      AND NOT EXISTS (SELECT 1 FROM pg_constraint f WHERE f.contype = 'f' AND f.conindid = i.indexrelid)
+      AND NOT EXISTS (
+        SELECT 1 FROM pg_constraint f WHERE f.contype = 'f' AND f.conindid = i.indexrelid)
     UNION
     SELECT tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-    WHERE c.relnamespace = 'public'::regnamespace AND NOT t.tgisinternal AND tgfoid::regproc::text NOT LIKE 'outbox\\_%'`);
+    WHERE c.relnamespace = 'public'::regnamespace AND NOT t.tgisinternal
+      AND tgfoid::regproc::text NOT LIKE 'outbox\\_%'`);
   expect(rows.map(({ name }) => name).sort()).toEqual(Object.keys(faults).sort());
 });
 
-test("every table but the operators' and the migrations' own belongs to an organisation, or to a key of one", async () => {
+test("every table except named ones refers to an organisation by a foreign key", async () => {
   const { rows } = await client.query<{ name: string }>(`
     SELECT c.relname AS name FROM pg_class c
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND NOT EXISTS (
-      SELECT 1 FROM pg_constraint f JOIN pg_attribute o ON o.attrelid = c.oid AND o.attnum = ANY (f.conkey)
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+      AND NOT c.relispartition AND NOT EXISTS (
+      SELECT 1 FROM pg_constraint f
+        JOIN pg_attribute o ON o.attrelid = c.oid AND o.attnum = ANY (f.conkey)
       WHERE f.contype = 'f' AND f.conrelid = c.oid AND o.attname = 'organisation_id')
     ORDER BY 1`);
   expect(rows.map(({ name }) => name)).toEqual([
@@ -117,7 +120,8 @@ test("every table but the operators' and the migrations' own belongs to an organ
     // Entries live for a minute. Triggers write them with the organisation of the row that changed.
     "outbox",
     "rate_windows",
-    // A trigger holds a whole batch of events against the subscriptions and meters of their organisation: usage_events_of_plan.
+    // A trigger checks a batch of events against the subscriptions and meters of its organisation:
+    // usage_events_of_plan.
     "usage_events",
   ]);
 });
@@ -125,25 +129,26 @@ test("every table but the operators' and the migrations' own belongs to an organ
 test("a period whose invoice was voided or deleted can be billed again", async () => {
   for (const status of ["voided", "deleted"]) {
     const next = { number: "OTHER", ledger_invoice_id: "other", subtotal: 0 };
-    const sql = `${change("invoices", a.invoice, `status = '${status}'`)}; ${another("invoices", a.invoice, { ...next, status: "draft" })}`;
-    expect((await attempt(sql))?.message).toBeUndefined();
+    const closed = change("invoices", a.invoice, `status = '${status}'`);
+    const again = another("invoices", a.invoice, { ...next, status: "draft" });
+    expect((await attempt(`${closed}; ${again}`))?.message).toBeUndefined();
   }
 });
 
-test("an operation that has ended makes way for another one of its document", async () => {
-  const ended = change("ledger_jobs", a.invoiceOperation, "state = 'done', finished_at = now()");
-  const again = another("ledger_jobs", a.invoiceOperation, { state: "ready", finished_at: null });
+test("a document can have another job after its job has ended", async () => {
+  const ended = change("ledger_jobs", a.invoiceJob, "state = 'done', finished_at = now()");
+  const again = another("ledger_jobs", a.invoiceJob, { state: "ready", finished_at: null });
   expect((await attempt(`${ended}; ${again}`))?.message).toBeUndefined();
 });
 
-test("an invoice and its lines may change together, since sums are judged at the end", async () => {
+test("an invoice and its lines may change together: sums are checked at the end", async () => {
   const line = change("invoice_lines", a.line, "amount = 30");
   const invoice = change("invoices", a.invoice, "subtotal = 30");
   expect((await attempt(`${line}; ${invoice}`))?.message).toBeUndefined();
 });
 
-test("a refused amendment, allocation or credit note makes way for another one", async () => {
-  for (const id of [a.amendment, a.allocationOperation, a.creditNoteOperation]) {
+test("a refused amendment, allocation or credit note can be followed by another one", async () => {
+  for (const id of [a.amendment, a.allocationJob, a.creditNoteJob]) {
     const ended = change(
       "ledger_jobs",
       id,
@@ -159,30 +164,31 @@ test("a refused amendment, allocation or credit note makes way for another one",
   }
 });
 
-test("an invoice that the ledger has may carry the refusal of its last amendment", async () => {
+test("a posted invoice may have the refusal of its last amendment", async () => {
   expect(
     (await attempt(change("invoices", a.invoice, "sync_error = 'It is paid.'")))?.message,
   ).toBeUndefined();
 });
 
-test("invoices and credit notes are counted by one sequence, so that which came later is a comparison", async () => {
+test("invoices and credit notes share one sequence, so that they are ordered", async () => {
   const { rows } = await client.query<{ counter: string }>(
     `SELECT column_default AS counter FROM information_schema.columns
-      WHERE table_schema = 'public' AND column_name = 'seq' AND table_name IN ('invoices', 'credit_notes')`,
+      WHERE table_schema = 'public' AND column_name = 'seq'
+        AND table_name IN ('invoices', 'credit_notes')`,
   );
   expect(rows.map(({ counter }) => counter)).toEqual(
     Array(2).fill("nextval('invoices_seq_seq'::regclass)"),
   );
 });
 
-test("a credit note, its lines and what is applied of it may change together", async () => {
+test("a credit note, its lines and its allocations may change together", async () => {
   const line = change("credit_note_lines", a.creditNoteLine, "amount = 20");
   const note = change("credit_notes", a.creditNote, "subtotal = 20, total = 20");
   const allocation = change("allocations", a.allocation, "amount = 16");
   expect((await attempt(`${line}; ${note}; ${allocation}`))?.message).toBeUndefined();
 });
 
-test("credit that is used where we have no invoice is neither left nor applied to one of ours", async () => {
+test("credit applied outside the service is neither remaining nor allocated", async () => {
   const note = change(
     "credit_notes",
     a.creditNote,
@@ -191,7 +197,7 @@ test("credit that is used where we have no invoice is neither left nor applied t
   expect((await attempt(note))?.message).toBeUndefined();
 });
 
-test("of two transactions that apply credit to one invoice, the later one sees what the earlier one applied", async () => {
+test("of two transactions that credit one invoice, the later sees the earlier one", async () => {
   const other = new pg.Client({ connectionString: database.url });
   await other.connect();
   const invoice = randomUUID();
@@ -203,7 +209,7 @@ test("of two transactions that apply credit to one invoice, the later one sees w
     subtotal: 0,
   };
   await client.query(another("invoices", a.invoice, columns));
-  // A note of 20 wholly applied to an invoice of 25: one fits, two do not.
+  // A note of 20 applied to an invoice of 25: one fits, two do not.
   const apply = () => {
     const note = randomUUID();
     const own = {

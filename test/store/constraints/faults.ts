@@ -1,11 +1,11 @@
-/** For every rule that the database keeps by itself, statements that break this rule and no other. */
+/** Statements of which each breaks one constraint, unique index or trigger and no other. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { another, change, type SeededRows } from "./rows.ts";
 
-/** Statements by the name of the constraint, unique index or trigger that has to refuse each of them. */
+/** Statements by the name of the constraint, unique index or trigger that refuses them. */
 export type Faults = Readonly<Record<string, readonly string[]>>;
 
-/** The values that a column may not have, as the database sees them. */
+/** Refused values of the catalogue, of customers and of settings. */
 export function valueFaults(a: SeededRows): Faults {
   const organisation = (assignments: string) =>
     change("organisations", a.organisation, assignments);
@@ -15,11 +15,11 @@ export function valueFaults(a: SeededRows): Faults {
     change("document_counters", `organisation_id = '${a.organisation}'`, assignments);
   const budget = (assignments: string) =>
     change("ledger_budgets", `organisation_id = '${a.organisation}'`, assignments);
-  const sweep = (assignments: string) =>
+  const cursor = (assignments: string) =>
     change("ledger_sync_cursors", `organisation_id = '${a.organisation}'`, assignments);
-  const hint = (assignments: string) =>
+  const notification = (assignments: string) =>
     change("ledger_notifications", `organisation_id = '${a.organisation}'`, assignments);
-  const offer = (assignments: string) =>
+  const data = (assignments: string) =>
     change("ledger_reference_data", `organisation_id = '${a.organisation}'`, assignments);
   const plan = (assignments: string) => change("plans", a.plan, assignments);
   const tier = (assignments: string) =>
@@ -43,17 +43,17 @@ export function valueFaults(a: SeededRows): Faults {
     ledger_budgets_limit: [budget("minute_limit = 0")],
     ledger_budgets_others: [budget("others_calls = -1")],
     ledger_budgets_flights: [budget("flights = '{}'"), budget("flights_until = NULL")],
-    ledger_sync_cursors_kind: [sweep("sync_kind = 'payments'")],
-    ledger_sync_cursors_cursor: [sweep("sync_cursor = 'page 2'")],
+    ledger_sync_cursors_kind: [cursor("sync_kind = 'payments'")],
+    ledger_sync_cursors_cursor: [cursor("sync_cursor = 'page 2'")],
     ledger_sync_cursors_counts: [
-      sweep("invoices_changed = -1"),
-      sweep("failures = -1"),
-      sweep("day_most = -1"),
+      cursor("invoices_changed = -1"),
+      cursor("failures = -1"),
+      cursor("day_most = -1"),
     ],
-    ledger_reference_data_kind: [offer("kind = 'payments'")],
-    ledger_reference_data_fetched: [offer("data = '{}'"), offer("fetched_at = now()")],
-    ledger_notifications_kind: [hint("kind = 'payments'")],
-    ledger_notifications_failures: [hint("failures = -1")],
+    ledger_reference_data_kind: [data("kind = 'payments'")],
+    ledger_reference_data_fetched: [data("data = '{}'"), data("fetched_at = now()")],
+    ledger_notifications_kind: [notification("kind = 'payments'")],
+    ledger_notifications_failures: [notification("failures = -1")],
     document_counters_kind: [counter("kind = 'letter'")],
     document_counters_next: [counter("next = 0")],
     customers_status: [change("customers", a.customer, "status = 'gone'")],
@@ -93,7 +93,7 @@ export function valueFaults(a: SeededRows): Faults {
   };
 }
 
-/** The same of subscriptions and their periods. */
+/** Refused values of subscriptions and their periods. */
 export function subscriptionFaults(a: SeededRows): Faults {
   const subscription = (assignments: string) =>
     change("subscriptions", a.subscription, assignments);
@@ -149,7 +149,7 @@ export function subscriptionFaults(a: SeededRows): Faults {
       next({ previous_index: 0, start_date: "2026-02-15" }),
     ],
     periods_billed_units: [period(1, "billed_units = -1")],
-    // A gap, an overlap, a period that is left out, and one moved under the next.
+    // A gap, an overlap, a missing period, and one that changes under the next.
     periods_subscription_id_previous_index_start_date_fkey: [
       next({ start_date: "2026-03-16" }),
       next({ start_date: "2026-03-14" }),
@@ -159,150 +159,7 @@ export function subscriptionFaults(a: SeededRows): Faults {
   };
 }
 
-/** The same of documents, and of the operations that bring them to the ledger. */
-export function documentFaults(a: SeededRows): Faults {
-  const moved = { id: randomUUID(), type: "change", number: "OTHER", ledger_invoice_id: "other" };
-  const invoice = (assignments: string) => change("invoices", a.invoice, assignments);
-  const line = (assignments: string) => change("invoice_lines", a.line, assignments);
-  const operation = (assignments: string) => change("ledger_jobs", a.invoiceOperation, assignments);
-  const contact = (assignments: string) => change("ledger_jobs", a.contactOperation, assignments);
-  return {
-    invoices_type: [invoice("type = 'odd'")],
-    invoices_status: [invoice("status = 'odd'")],
-    invoices_amounts: ["total", "amount_due", "subtotal"].flatMap((column) =>
-      ["-1", "'NaN'", "2000000000000000"].map((amount) => invoice(`${column} = ${amount}`)),
-    ),
-    invoices_period: [
-      invoice("period_end = NULL"),
-      invoice("period_end = period_start"),
-      invoice("type = 'change', period_index = -1"),
-    ],
-    invoices_first_period: [
-      invoice("period_index = 1"),
-      invoice("type = 'renewal'"),
-      invoice("period_start = NULL, period_end = NULL"),
-    ],
-    invoices_synced: [invoice("ledger_invoice_id = NULL")],
-    invoices_sync_error: [
-      invoice("status = 'not_in_external'"),
-      invoice("status = 'scheduled', sync_error = 'no'"),
-    ],
-    invoice_lines_kind: [line("kind = 'odd'")],
-    invoice_lines_amount: [
-      ...["amount", "unit_price", "quantity"].flatMap((column) =>
-        ["-1", "'NaN'"].map((amount) => line(`${column} = ${amount}`)),
-      ),
-      line("amount = 1000000000000000"),
-      line("unit_price = 1000000000000000"),
-    ],
-    invoice_lines_period: [line("period_start = NULL"), line("period_end = period_start")],
-    invoice_lines_proration: [
-      line("from_units = 1"),
-      line("kind = 'proration', from_units = 1, to_units = 2"),
-    ],
-    invoice_lines_charge: [line("kind = 'charge'"), line(`charge_id = '${a.charge}'`)],
-    invoices_subtotal: [invoice("subtotal = 25.0001")],
-    invoice_lines_subtotal: [
-      line("amount = 24.9999"),
-      change("invoice_lines", a.line, "amount = 0"),
-      `DELETE FROM invoice_lines WHERE id = '${a.line}'`,
-      another("invoice_lines", a.line, { position: 1, kind: "usage" }),
-      // Taken off, and put on an invoice that has that amount already with it.
-      `${another("invoices", a.invoice, moved)}; ${line(`invoice_id = '${moved.id}'`)}`,
-    ],
-    ledger_jobs_kind: [operation("kind = 'odd'")],
-    ledger_jobs_state: [operation("state = 'odd'")],
-    ledger_jobs_object: [
-      operation("invoice_id = NULL"),
-      contact("customer_id = NULL"),
-      contact("kind = 'import_contact'"),
-      ...["invoice_id", "subscription_id"].map((column) =>
-        change("ledger_jobs", a.amendment, `${column} = NULL`),
-      ),
-      ...["credit_note_id", "subscription_id"].map((column) =>
-        change("ledger_jobs", a.creditNoteOperation, `${column} = NULL`),
-      ),
-      change("ledger_jobs", a.amendment, "kind = 'end_subscription', subscription_id = NULL"),
-      ...["credit_note_id", "invoice_id", "subscription_id"].map((column) =>
-        change("ledger_jobs", a.allocationOperation, `${column} = NULL`),
-      ),
-    ],
-    ledger_jobs_finished: [operation("finished_at = now()"), operation("state = 'done'")],
-    ledger_jobs_sent: [
-      operation("state = 'sending'"),
-      operation("state = 'uncertain', first_sent_at = now()"),
-    ],
-    ledger_jobs_refused: [operation("state = 'refused', finished_at = now(), reason = 'no'")],
-  };
-}
-
-/** The same of credit notes, and of their credit that is applied to invoices. */
-export function creditFaults(a: SeededRows): Faults {
-  const note = (assignments: string) => change("credit_notes", a.creditNote, assignments);
-  const line = (assignments: string) => change("credit_note_lines", a.creditNoteLine, assignments);
-  const allocation = (assignments: string) => change("allocations", a.allocation, assignments);
-  const moved = { id: randomUUID(), number: "OTHER", ledger_credit_note_id: "other" };
-  const [foreign, invoice] = [randomUUID(), randomUUID()];
-  const dollars = `subscription_id = '${foreign}', currency = 'USD'`;
-  const inDollars = [
-    another("subscriptions", a.subscription, { id: foreign, currency: "USD" }),
-    another("periods", `subscription_id = '${a.subscription}' AND index = 0`, {
-      subscription_id: foreign,
-    }),
-    "",
-  ].join("; ");
-  const otherInvoice = { id: invoice, number: "OTHER", ledger_invoice_id: "other", subtotal: 0 };
-  return {
-    credit_notes_status: [note("status = 'odd'")],
-    credit_notes_amounts: [
-      note("remaining_credit = 5.0001"),
-      ...["subtotal", "total"].flatMap((column) =>
-        ["0", "'NaN'", "2000000000000000"].map((amount) => note(`${column} = ${amount}`)),
-      ),
-      ...["-1", "'NaN'"].map((amount) => note(`remaining_credit = ${amount}`)),
-    ],
-    credit_notes_synced: [note("ledger_credit_note_id = NULL")],
-    credit_notes_sync_error: [note("sync_error = 'no'"), note("status = 'not_in_external'")],
-    credit_notes_subtotal: [note("subtotal = 5.0001")],
-    credit_note_lines_subtotal: [
-      line("amount = 4.9999"),
-      `DELETE FROM credit_note_lines WHERE id = '${a.creditNoteLine}'`,
-      another("credit_note_lines", a.creditNoteLine, { position: 1 }),
-      `${another("credit_notes", a.creditNote, { ...moved, remaining_credit: 5 })}; ${line(`credit_note_id = '${moved.id}'`)}`,
-    ],
-    credit_note_lines_amount: ["-1", "'NaN'", "1000000000000000"].map((amount) =>
-      line(`amount = ${amount}`),
-    ),
-    credit_notes_applied_elsewhere: ["-1", "5.0001", "'NaN'"].map((amount) =>
-      note(`applied_elsewhere = ${amount}`),
-    ),
-    credit_notes_credit: [
-      note("remaining_credit = 3"),
-      note("total = 6"),
-      note("applied_elsewhere = 1"),
-    ],
-    allocations_credit: [
-      allocation("amount = 2"),
-      allocation("status = 'removed'"),
-      `DELETE FROM allocations WHERE id = '${a.allocation}'`,
-      another("allocations", a.allocation),
-    ],
-    invoices_credit: [change("invoices", a.invoice, "total = 0.9999")],
-    allocations_within_invoice: [`${note("total = 30")}; ${allocation("amount = 26")}`],
-    allocations_party: [
-      `${inDollars}${another("invoices", a.invoice, { ...otherInvoice, subscription_id: foreign, currency: "USD" })}; ${allocation(`invoice_id = '${invoice}'`)}`,
-    ],
-    invoices_party: [`${inDollars}${change("invoices", a.invoice, dollars)}`],
-    credit_notes_party: [`${inDollars}${note(dollars)}`],
-    allocations_amount: ["0", "'NaN'", "2000000000000000"].map((amount) =>
-      allocation(`amount = ${amount}`),
-    ),
-    allocations_status: [allocation("status = 'odd'")],
-    allocations_sync_status: [allocation("sync_status = 'odd'")],
-  };
-}
-
-/** A row that another one has already: codes, numbers, places, ledger ids, and what may be alive only once. */
+/** Repeated rows: codes, numbers, positions, ledger ids, and jobs that exist once. */
 export function repeatFaults(a: SeededRows): Faults {
   const free = {
     code: "OTHER",
@@ -311,7 +168,7 @@ export function repeatFaults(a: SeededRows): Faults {
     ledger_invoice_id: "other",
     ledger_credit_note_id: "other",
   };
-  // Members that a table does not have are passed over by the database.
+  // The database ignores members that a table does not have.
   const repeat = (table: string, id: string, columns: object) =>
     another(table, id, { ...free, ...columns });
   const changed = { type: "change" };
@@ -347,12 +204,12 @@ export function repeatFaults(a: SeededRows): Faults {
     ],
     credit_notes_organisation_id_seq_key: [repeat("credit_notes", a.creditNote, { seq: "same" })],
     credit_note_lines_credit_note_id_position_key: [another("credit_note_lines", a.creditNoteLine)],
-    ledger_jobs_one_for_an_invoice: [another("ledger_jobs", a.invoiceOperation)],
-    ledger_jobs_one_for_a_customer: [another("ledger_jobs", a.contactOperation)],
+    ledger_jobs_one_for_an_invoice: [another("ledger_jobs", a.invoiceJob)],
+    ledger_jobs_one_for_a_customer: [another("ledger_jobs", a.contactJob)],
   };
 }
 
-/** A row of organisation A that belongs to nobody, or refers to a row of organisation B. */
+/** Rows of organisation A without an organisation, or that refer to a row of organisation B. */
 export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
   const nobody = { organisation_id: randomUUID() };
   const free = { number: "OTHER", ledger_invoice_id: "other", ledger_credit_note_id: "other" };
@@ -391,7 +248,7 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
     periods_organisation_id_subscription_id_fkey: [
       another("periods", `${of} AND index = 1`, { ...third, subscription_id: b.subscription }),
     ],
-    // Another organisation's subscription or customer, and another currency than the subscription's.
+    // Another organisation's subscription or customer, and another currency.
     invoices_subscription_fkey: [
       another("invoices", a.invoice, { ...free, subscription_id: b.subscription }),
       change("invoices", a.invoice, `customer_id = '${b.customer}'`),
@@ -420,13 +277,14 @@ export function tenantFaults(a: SeededRows, b: SeededRows): Faults {
       another("allocations", a.allocation, { invoice_id: b.invoice }),
     ],
     ledger_jobs_organisation_id_fkey: [
-      another("ledger_jobs", a.contactOperation, { ...nobody, customer_id: randomUUID() }),
+      another("ledger_jobs", a.contactJob, { ...nobody, customer_id: randomUUID() }),
     ],
     ledger_jobs_subscription_fkey: [
-      change("ledger_jobs", a.invoiceOperation, `subscription_id = '${b.subscription}'`),
+      change("ledger_jobs", a.invoiceJob, `subscription_id = '${b.subscription}'`),
     ],
     ledger_jobs_organisation_id_invoice_id_fkey: [
-      `DELETE FROM ledger_jobs WHERE id = '${b.invoiceOperation}'; ${another("ledger_jobs", a.invoiceOperation, { invoice_id: b.invoice })}`,
+      `DELETE FROM ledger_jobs WHERE id = '${b.invoiceJob}';
+        ${another("ledger_jobs", a.invoiceJob, { invoice_id: b.invoice })}`,
     ],
   };
 }

@@ -1,14 +1,14 @@
-/** What the database refuses of ends, their removals and restorations, and of when something is due: each rule, broken. */
+/** Statements that break the constraints of terminations, removals, restorations and due times. */
 import type { Faults } from "./faults.ts";
 import { another, change, type SeededRows } from "./rows.ts";
 
-/** Values that may not be. */
+/** Refused values. */
 export function lifeFaults(a: SeededRows): Faults {
   const subscription = (assignments: string) =>
     change("subscriptions", a.subscription, assignments);
-  const ending = (assignments: string) => change("terminations", a.ending, assignments);
+  const termination = (assignments: string) => change("terminations", a.termination, assignments);
   const removal = (assignments: string) =>
-    change("removals", `termination_id = '${a.ending}'`, assignments);
+    change("removals", `termination_id = '${a.termination}'`, assignments);
   return {
     subscriptions_due: [subscription("due_at = NULL")],
     subscriptions_parked: [
@@ -16,8 +16,8 @@ export function lifeFaults(a: SeededRows): Faults {
       subscription("parked_reason = 'no'"),
       subscription("parked_attempts = -1"),
     ],
-    terminations_when: [ending("end_when = 'later'")],
-    terminations_hash_is_sha256: [ending("request_hash = '\\x00'")],
+    terminations_when: [termination("end_when = 'later'")],
+    terminations_hash_is_sha256: [termination("request_hash = '\\x00'")],
     removals_step: [removal("step = -1")],
     removals_state: [removal("state = 'odd', finished_at = now()")],
     removals_outcome: [
@@ -38,13 +38,13 @@ export function lifeFaults(a: SeededRows): Faults {
 
 /** Rows of organisation A that refer to rows of organisation B. */
 export function lifeTenantFaults(a: SeededRows, b: SeededRows): Faults {
-  const removal = `termination_id = '${a.ending}'`;
+  const removal = `termination_id = '${a.termination}'`;
   return {
     terminations_organisation_id_subscription_id_fkey: [
-      change("terminations", a.ending, `subscription_id = '${b.subscription}'`),
+      change("terminations", a.termination, `subscription_id = '${b.subscription}'`),
     ],
     removals_organisation_id_termination_id_fkey: [
-      another("removals", removal, { termination_id: b.ending, step: 7 }),
+      another("removals", removal, { termination_id: b.termination, step: 7 }),
     ],
     removals_organisation_id_invoice_id_fkey: [
       another("removals", removal, { invoice_id: b.invoice, step: 7 }),

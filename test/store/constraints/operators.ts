@@ -1,10 +1,10 @@
-/** What the database refuses of operators, their tokens and the audit log: each rule, and statements that break it. */
+/** Statements that break the constraints of operators, their tokens and the audit log. */
 import type { Faults } from "./faults.ts";
 import { another, change, type SeededRows } from "./rows.ts";
 
 const nobody = "00000000-0000-0000-0000-000000000000";
 
-/** The rules of the application's side. */
+/** The constraints of the admin API. */
 export function operatorFaults(a: SeededRows): Faults {
   const entry = (columns: object) => another("audit_log", a.auditEntry, { ...columns });
   const token = (assignments: string) => change("operator_tokens", a.token, assignments);

@@ -1,15 +1,14 @@
 /**
- * What the database refuses of changes of units, of what they defer, and of amendments and allocations: each rule,
- * broken.
+ * Statements that break the constraints of unit changes, deferred lines, amendments and
+ * allocations.
  */
 import { randomUUID } from "node:crypto";
 import type { Faults } from "./faults.ts";
 import { another, change, type SeededRows } from "./rows.ts";
 
-/** Values, and rows that may be there once only. */
+/** Refused values, and rows that may exist once only. */
 export function unitsFaults(a: SeededRows): Faults {
-  const allocate = (assignments: string) =>
-    change("ledger_jobs", a.allocationOperation, assignments);
+  const allocate = (assignments: string) => change("ledger_jobs", a.allocationJob, assignments);
   const amend = (assignments: string) => change("ledger_jobs", a.amendment, assignments);
   const line = (assignments: string) => change("deferred_lines", a.deferredLine, assignments);
   const units = (assignments: string) => change("unit_changes", a.unitChange, assignments);
@@ -22,21 +21,21 @@ export function unitsFaults(a: SeededRows): Faults {
     ),
     ledger_jobs_joins: [
       allocate("joins = true"),
-      change("ledger_jobs", a.invoiceOperation, "joins = true"),
+      change("ledger_jobs", a.invoiceJob, "joins = true"),
     ],
     ledger_jobs_amount: [
       ...["NULL", "0", "-1", "'NaN'", "2000000000000000"].map((amount) =>
         allocate(`amount = ${amount}`),
       ),
       amend("amount = 1"),
-      change("ledger_jobs", a.creditNoteOperation, "amount = 1"),
+      change("ledger_jobs", a.creditNoteJob, "amount = 1"),
     ],
     ledger_jobs_one_for_a_subscription: [
       `${sql}; ${another("ledger_jobs", a.amendment, { invoice_id: invoice })}`,
       another("ledger_jobs", a.amendment, { kind: "end_subscription", invoice_id: null }),
     ],
-    ledger_jobs_one_allocation: [`${sql}; ${another("ledger_jobs", a.allocationOperation, twice)}`],
-    ledger_jobs_one_for_a_credit_note: [another("ledger_jobs", a.creditNoteOperation)],
+    ledger_jobs_one_allocation: [`${sql}; ${another("ledger_jobs", a.allocationJob, twice)}`],
+    ledger_jobs_one_for_a_credit_note: [another("ledger_jobs", a.creditNoteJob)],
     allocations_organisation_id_ledger_allocation_id_key: [
       `${named}; ${another("allocations", a.allocation)}`,
     ],
@@ -56,7 +55,8 @@ export function unitsFaults(a: SeededRows): Faults {
       units("deferred = true, invoice_id = NULL"),
       units("deferred = true, credit_note_id = NULL"),
       units(
-        "deferred = true, invoice_id = NULL, credit_note_id = NULL, renewal_invoice_id = invoice_id",
+        "deferred = true, invoice_id = NULL, credit_note_id = NULL, " +
+          "renewal_invoice_id = invoice_id",
       ),
     ],
     unit_changes_invoices: [units("renewal_invoice_id = invoice_id")],
@@ -64,20 +64,20 @@ export function unitsFaults(a: SeededRows): Faults {
   };
 }
 
-/** Rows of organisation A that refer to rows of organisation B, or to what is not there. */
+/** Rows of organisation A that refer to rows of organisation B, or to no row. */
 export function unitsTenantFaults(a: SeededRows, b: SeededRows): Faults {
   const units = (assignments: string) => change("unit_changes", a.unitChange, assignments);
   const line = (assignments: string) => change("deferred_lines", a.deferredLine, assignments);
   const of = { credit_note_id: b.creditNote };
-  const gone = `DELETE FROM ledger_jobs WHERE id = '${b.creditNoteOperation}'`;
+  const gone = `DELETE FROM ledger_jobs WHERE id = '${b.creditNoteJob}'`;
   return {
     ledger_jobs_organisation_id_credit_note_id_fkey: [
-      `${gone}; ${another("ledger_jobs", a.creditNoteOperation, of)}`,
+      `${gone}; ${another("ledger_jobs", a.creditNoteJob, of)}`,
     ],
     deferred_lines_organisation_id_subscription_id_fkey: [
       line(`subscription_id = '${b.subscription}'`),
     ],
-    // A period that is not there, and one that ends on another day.
+    // A period that does not exist, and one that ends on another day.
     deferred_lines_period_fkey: [
       line("period_index = 2"),
       line("period_end = '2026-03-14', days_remaining = 13"),
@@ -99,7 +99,7 @@ export function unitsTenantFaults(a: SeededRows, b: SeededRows): Faults {
   };
 }
 
-/** What is told of one subscription and is about documents of another one of the same customer. */
+/** Rows of one subscription that refer to documents of another one of the same customer. */
 export function foreignDocumentFaults(a: SeededRows): Faults {
   const subscription = randomUUID();
   const { invoice, note, sql } = otherDocuments(a, subscription);
@@ -112,8 +112,7 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
     "",
   ].join("; ");
   const after = (sql: string) => `${foreign}${sql}`;
-  const operation = (id: string, assignments: string) =>
-    after(change("ledger_jobs", id, assignments));
+  const job = (id: string, assignments: string) => after(change("ledger_jobs", id, assignments));
   const units = (assignments: string) => after(change("unit_changes", a.unitChange, assignments));
   const move = `subscription_id = '${subscription}'`;
   const free = (table: string) =>
@@ -121,8 +120,8 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
   const moveInvoice = `SET CONSTRAINTS ALL IMMEDIATE; ${change("invoices", a.invoice, move)}`;
   const moveNote = change("credit_notes", a.creditNote, move);
   const ended = { state: "refused", finished_at: "2026-03-01", reason: "no", message: "No" };
-  // Of what is told of the document one thing is left, so that this one has to hold it; what was right up to there is
-  // judged there.
+  // One reference to the document remains, so that its constraint has to refuse. Earlier statements
+  // are checked before.
   const renewed = change(
     "unit_changes",
     a.unitChange,
@@ -131,14 +130,12 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
   const billed = change("deferred_lines", a.deferredLine, `invoice_id = '${a.invoice}'`);
   return {
     ledger_jobs_documents: [
-      operation(a.amendment, `invoice_id = '${invoice}'`),
-      operation(a.amendment, move),
-      operation(a.creditNoteOperation, `credit_note_id = '${note}'`),
-      operation(a.allocationOperation, `invoice_id = '${invoice}'`),
-      operation(a.allocationOperation, `credit_note_id = '${note}'`),
-      after(
-        another("ledger_jobs", a.allocationOperation, { subscription_id: subscription, ...ended }),
-      ),
+      job(a.amendment, `invoice_id = '${invoice}'`),
+      job(a.amendment, move),
+      job(a.creditNoteJob, `credit_note_id = '${note}'`),
+      job(a.allocationJob, `invoice_id = '${invoice}'`),
+      job(a.allocationJob, `credit_note_id = '${note}'`),
+      after(another("ledger_jobs", a.allocationJob, { subscription_id: subscription, ...ended })),
     ],
     deferred_lines_billed: [
       after(change("deferred_lines", a.deferredLine, `invoice_id = '${invoice}'`)),
@@ -164,7 +161,8 @@ export function foreignDocumentFaults(a: SeededRows): Faults {
 }
 
 /**
- * Another invoice and another credit note of a subscription, over nothing that is applied; and the SQL that makes them.
+ * Another invoice and another credit note of a subscription, without allocations, and the SQL that
+ * inserts them.
  */
 function otherDocuments(
   a: SeededRows,

@@ -1,10 +1,10 @@
-/** What the database refuses of meters, their prices, usage events and the bills that take them: each rule, broken. */
+/** Statements that break the constraints of meters, their prices, usage events and bills. */
 import type { Faults } from "./faults.ts";
 import { another, change, type SeededRows } from "./rows.ts";
 
 const nobody = "00000000-0000-0000-0000-000000000000";
 
-/** Values that may not be, and changes of what stays for ever. */
+/** Refused values, and changes of immutable columns. */
 export function usageFaults(a: SeededRows): Faults {
   const priced = (assignments: string) =>
     change("plan_meters", `plan_id = '${a.plan}'`, assignments);
@@ -100,7 +100,7 @@ function billFaults(a: SeededRows): Faults {
   };
 }
 
-/** Rows of organisation A that refer to rows of organisation B, or to what is not there. */
+/** Rows of organisation A that refer to rows of organisation B, or to no row. */
 export function usageTenantFaults(a: SeededRows, b: SeededRows): Faults {
   const price = (columns: object) =>
     another("plan_meters", `plan_id = '${a.plan}'`, { position: 1, ...columns });
@@ -122,7 +122,7 @@ export function usageTenantFaults(a: SeededRows, b: SeededRows): Faults {
       report(a, { subscription_id: b.subscription }),
       report(a, { subscription_id: nobody }),
       report(a, { meter_id: b.meter }),
-      // A meter of the organisation that the plan has not.
+      // A meter of the organisation that the plan does not have.
       `DELETE FROM plan_meters WHERE plan_id = '${a.plan}'; ${report(a, {})}`,
     ],
     usage_bills_organisation_id_subscription_id_fkey: [bill({ subscription_id: b.subscription })],

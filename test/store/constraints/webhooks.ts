@@ -1,4 +1,7 @@
-/** What the database refuses of marks, of what was told, of events, endpoints, deliveries and attempts: each rule, broken. */
+/**
+ * Statements that break the constraints of outbox entries, snapshots, events, endpoints, deliveries
+ * and attempts.
+ */
 import { randomUUID } from "node:crypto";
 import type { Faults } from "./faults.ts";
 import { another, change, type SeededRows } from "./rows.ts";
@@ -7,17 +10,18 @@ const nobody = "00000000-0000-0000-0000-000000000000";
 
 const of = (a: SeededRows) => `organisation_id = '${a.organisation}'`;
 
-/** Values that may not be, rows that are there already, and a change of what was sent. */
+/** Refused values, repeated rows, and a change of a published event. */
 export function webhookFaults(a: SeededRows): Faults {
   const mark = (columns: string) =>
-    `INSERT INTO outbox (organisation_id, object_kind, object_id, change) VALUES ('${a.organisation}', ${columns})`;
-  const told = (assignments: string) => change("published_snapshots", of(a), assignments);
+    `INSERT INTO outbox (organisation_id, object_kind, object_id, change)
+      VALUES ('${a.organisation}', ${columns})`;
+  const snapshot = (assignments: string) => change("published_snapshots", of(a), assignments);
   const event = (columns: object) => another("events", a.event, { sequence: 2, ...columns });
   return {
     outbox_kind: [mark(`'plan', '${a.plan}', 'updated'`)],
     outbox_change: [mark(`'customer', '${a.customer}', 'restored'`)],
-    published_snapshots_kind: [told("object_kind = 'plan'")],
-    published_snapshots_sequence: [told("sequence = -1")],
+    published_snapshots_kind: [snapshot("object_kind = 'plan'")],
+    published_snapshots_sequence: [snapshot("sequence = -1")],
     events_sequence: [event({ sequence: 0 })],
     events_body: [event({ body: "" })],
     events_sequence_key: [event({ sequence: 1 })],
@@ -70,7 +74,7 @@ function deliveryFaults(a: SeededRows): Faults {
   return {
     webhook_deliveries_event_id_endpoint_id_key: [another("webhook_deliveries", a.delivery)],
     webhook_deliveries_organisation_id_seq_key: [
-      `${other}${another("webhook_deliveries", a.delivery, { endpoint_id: second.id, seq: "same" })}`,
+      other + another("webhook_deliveries", a.delivery, { endpoint_id: second.id, seq: "same" }),
     ],
     webhook_deliveries_state: [delivery("state = 'odd', due_at = NULL, finished_at = now()")],
     webhook_deliveries_attempts: [delivery("attempts = -1")],
@@ -87,7 +91,7 @@ function deliveryFaults(a: SeededRows): Faults {
   };
 }
 
-/** Rows of organisation A that refer to rows of organisation B, or to what is not there. */
+/** Rows of organisation A that refer to rows of organisation B, or to no row. */
 export function webhookTenantFaults(a: SeededRows, b: SeededRows): Faults {
   const delivery = (columns: Readonly<Record<string, unknown>>) =>
     another("webhook_deliveries", a.delivery, columns);

@@ -1,4 +1,7 @@
-/** What is changed of what is shown of an object leaves a mark of it in the same transaction, and what is not shown leaves none. */
+/**
+ * A change of a shown column writes an outbox entry of its object in the same transaction. A change
+ * of another column writes none. EVENT-1.
+ */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
@@ -26,8 +29,9 @@ afterAll(async () => {
 });
 
 /**
- * A change of each column, with what the database wants changed beside it. `false`: it never changes, or with another column only. The rows
- * are never committed, so that what is judged at a transaction's end is not in the way.
+ * A change of each column, with the further columns that the database requires. `false`: it never
+ * changes, or only with another column. The rows are never committed, so that no constraint at the
+ * end of a transaction interferes.
  */
 type Changes = Readonly<Record<string, string | readonly string[] | false>>;
 
@@ -111,7 +115,8 @@ const changes: Readonly<Record<string, Changes>> = {
     ledger_invoice_id: "ledger_invoice_id = 'other'",
     sync_error: "sync_error = 'It is paid.'",
     amending_from:
-      "amending_from = jsonb_build_object('units', 2, 'description', '', 'unit_price', 1, 'amount', 1, 'billed_units', 2)",
+      "amending_from = jsonb_build_object('units', 2, 'description', '', 'unit_price', 1, " +
+      "'amount', 1, 'billed_units', 2)",
     ledger_reported_at: "ledger_reported_at = now()",
     ledger_updated_at: "ledger_updated_at = now()",
     ledger_subtotal: "ledger_subtotal = 30",
@@ -119,7 +124,7 @@ const changes: Readonly<Record<string, Changes>> = {
   invoice_lines: {
     id: never,
     organisation_id: never,
-    // Moved with its amount, which marks both invoices: test/faults/units-closed-amendments.
+    // Moved with its amount, with entries of both invoices: test/faults/units-closed-amendments.
     invoice_id: never,
     // Shown by the order of lines.
     position: withAnother,
@@ -179,7 +184,7 @@ const changes: Readonly<Record<string, Changes>> = {
     sync_status: "sync_status = 'failed'",
     ledger_allocation_id: "ledger_allocation_id = 'other'",
   },
-  // A credit note's lines stay as they were issued: what may change of them is the mapping, which nobody is shown.
+  // A credit note's lines stay as they were issued. Only their mapping changes, which is not shown.
   credit_note_lines: {
     id: never,
     organisation_id: never,
@@ -206,10 +211,13 @@ const rowOf: Readonly<Record<string, string>> = {
   allocations: a.allocation,
 };
 
-/** What a statement changed of what is shown, and what it marked, each as names of objects; it is taken back. */
+/**
+ * Runs a statement and rolls it back. Returns the objects whose retrieval it changed, and the
+ * objects with an outbox entry, each as `kind id`.
+ */
 async function attempt(
   sql: string,
-): Promise<{ readonly shown: readonly string[]; readonly marked: readonly string[] }> {
+): Promise<{ readonly shown: readonly string[]; readonly entries: readonly string[] }> {
   const before = await shownTexts(client, a.organisation);
   await client.query("BEGIN; DELETE FROM outbox");
   try {
@@ -219,10 +227,11 @@ async function attempt(
       (name) => before[name] !== after[name],
     );
     const { rows } = await client.query<{ name: string }>(
-      "SELECT DISTINCT object_kind || ' ' || object_id AS name FROM outbox WHERE organisation_id = $1",
+      `SELECT DISTINCT object_kind || ' ' || object_id AS name FROM outbox
+        WHERE organisation_id = $1`,
       [a.organisation],
     );
-    return { shown: shown.sort(), marked: rows.map(({ name }) => name).sort() };
+    return { shown: shown.sort(), entries: rows.map(({ name }) => name).sort() };
   } finally {
     await client.query("ROLLBACK");
   }
@@ -235,33 +244,34 @@ const updates = Object.entries(changes).flatMap(([table, columns]) =>
     .map((assignments) => change(table, rowOf[table] ?? "", assignments)),
 );
 
-test.each(updates)("what is marked is what is shown otherwise: %s", async (sql) => {
-  const { shown, marked } = await attempt(sql);
-  // The code of a customer stands with its subscriptions too: it never changes once there are any.
+test.each(updates)("an entry is written exactly if the retrieval changes: %s", async (sql) => {
+  const { shown, entries } = await attempt(sql);
+  // A subscription shows its customer's code, which never changes once there is a subscription.
   const own = shown.filter(
     (name) => !sql.includes("code = 'OTHER'") || name.startsWith("customer"),
   );
-  expect(marked).toEqual(own);
+  expect(entries).toEqual(own);
 });
 
-test("every column of these tables is changed above, or it is said that it never is", async () => {
+test("every column of these tables is in the list of changes", async () => {
   for (const [table, columns] of Object.entries(changes)) {
     const { rows } = await client.query<{ name: string }>(
-      "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = $1",
+      `SELECT column_name AS name FROM information_schema.columns
+        WHERE table_schema = 'public' AND table_name = $1`,
       [table],
     );
     expect(rows.map(({ name }) => name).sort(), table).toEqual(Object.keys(columns).sort());
   }
 });
 
-describe("rows that come and go", () => {
+describe("inserted and deleted rows", () => {
   const free = {
     number: "OTHER",
     ledger_invoice_id: "other",
     ledger_credit_note_id: "other",
     code: "OTHER",
   };
-  const made = (table: string, columns: object = {}) =>
+  const added = (table: string, columns: object = {}) =>
     another(table, rowOf[table] ?? "", { ...free, ...columns });
 
   test.each([
@@ -269,44 +279,44 @@ describe("rows that come and go", () => {
     "subscriptions",
     "invoices",
     "credit_notes",
-  ])("of %s are marked as new ones", async (table) => {
+  ])("of %s have entries as new objects", async (table) => {
     const contact = table === "customers" ? { ledger_contact_id: "other" } : {};
     const type = table === "invoices" ? { type: "change" } : {};
-    const { shown, marked } = await attempt(made(table, { ...contact, ...type }));
+    const { shown, entries } = await attempt(added(table, { ...contact, ...type }));
     expect(shown).toHaveLength(1);
-    expect(marked).toEqual(shown);
+    expect(entries).toEqual(shown);
   });
 
-  test("of a document are marked with the document", async () => {
+  test("of a document have entries of the document", async () => {
     const invoice = [`invoice ${a.invoice}`];
     const note = [`credit_note ${a.creditNote}`];
-    expect((await attempt(made("invoice_lines", { position: 1, kind: "usage" }))).marked).toEqual(
+    expect((await attempt(added("invoice_lines", { position: 1, kind: "usage" }))).entries).toEqual(
       invoice,
     );
-    expect((await attempt(`DELETE FROM invoice_lines WHERE id = '${a.line}'`)).marked).toEqual(
+    expect((await attempt(`DELETE FROM invoice_lines WHERE id = '${a.line}'`)).entries).toEqual(
       invoice,
     );
-    expect((await attempt(made("allocations"))).marked).toEqual(note);
-    expect((await attempt(`DELETE FROM allocations WHERE id = '${a.allocation}'`)).marked).toEqual(
+    expect((await attempt(added("allocations"))).entries).toEqual(note);
+    expect((await attempt(`DELETE FROM allocations WHERE id = '${a.allocation}'`)).entries).toEqual(
       note,
     );
   });
 
-  test("that change places are marked with the document", async () => {
-    const second = made("invoice_lines", { position: 1, kind: "usage", name: "Other" });
-    const { shown, marked } = await attempt(
+  test("that change places have entries of the document", async () => {
+    const second = added("invoice_lines", { position: 1, kind: "usage", name: "Other" });
+    const { shown, entries } = await attempt(
       `${second}; ${change("invoice_lines", a.line, "position = 2")}`,
     );
-    expect([shown, marked]).toEqual([[`invoice ${a.invoice}`], [`invoice ${a.invoice}`]]);
+    expect([shown, entries]).toEqual([[`invoice ${a.invoice}`], [`invoice ${a.invoice}`]]);
   });
 
-  test("of a customer are marked once its contact is there", async () => {
+  test("of a customer have entries once its contact exists", async () => {
     const id = a.operator;
-    const waiting = made("customers", { id, ledger_contact_id: null });
-    expect((await attempt(waiting)).marked).toEqual([]);
-    const { shown, marked } = await attempt(
+    const waiting = added("customers", { id, ledger_contact_id: null });
+    expect((await attempt(waiting)).entries).toEqual([]);
+    const { shown, entries } = await attempt(
       `${waiting}; ${change("customers", id, "ledger_contact_id = 'other'")}`,
     );
-    expect([shown, marked]).toEqual([[`customer ${id}`], [`customer ${id}`]]);
+    expect([shown, entries]).toEqual([[`customer ${id}`], [`customer ${id}`]]);
   });
 });

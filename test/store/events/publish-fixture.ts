@@ -1,80 +1,95 @@
-/** The world of the billing run with endpoints in it, for tests of telling without any process. */
+/**
+ * The fixture of the billing run with webhook endpoints, for tests that publish changes without any
+ * process.
+ */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { newId } from "../../../src/store/database/ids.ts";
 import { eventsOf, type ToldEvent, tellAll } from "../../support/telling.ts";
 import { type BillingWorld, billingWorld } from "../billing/billing-fixture.ts";
 
-/** A database in which changes are told. */
-export interface TellingWorld extends BillingWorld {
-  /** A sandbox on 1 March with an endpoint for all kinds, whose customer was told of. */
+/** A database whose changes are published. */
+export interface PublishingFixture extends BillingWorld {
+  /** A sandbox on 1 March with an endpoint for all kinds, whose customer is published. */
   listening(): Promise<string>;
-  /** An endpoint for these kinds (none: all). Its id. */
+  /** A listening sandbox with a subscription and its first invoice, both published. */
+  subscribed(): Promise<{ readonly own: string; readonly id: string; readonly invoice: string }>;
+  /** Creates an endpoint for these kinds and returns its id. No kinds means all. */
   endpoint(
     organisationId: string,
     kinds?: readonly string[],
     status?: "enabled" | "disabled",
   ): Promise<string>;
-  /** Tells, and answers the events of this time, `type sequence previous`, oldest first. */
-  news(organisationId: string): Promise<readonly string[]>;
-  /** The same, whole. */
-  newEvents(organisationId: string): Promise<readonly ToldEvent[]>;
+  /** Publishes, and returns the new events as `type sequence previous`, oldest first. */
+  publish(organisationId: string): Promise<readonly string[]>;
+  /** Publishes, and returns the new events, oldest first. */
+  publishEvents(organisationId: string): Promise<readonly ToldEvent[]>;
   /** Sets columns of a row. */
   set(table: string, id: string, assignments: string): Promise<void>;
-  /** The marks of an organisation that nobody took. */
-  marks(organisationId: string): Promise<number>;
+  /** The number of the organisation's outbox entries. */
+  entryCount(organisationId: string): Promise<number>;
 }
 
-/** A world of its own. */
-export async function tellingWorld(): Promise<TellingWorld> {
-  const world = await billingWorld();
-  const { pool } = world;
-  const newEvents: TellingWorld["newEvents"] = async (organisationId) => {
+/** Creates the fixture with its database. */
+export async function createPublishingFixture(): Promise<PublishingFixture> {
+  const billing = await billingWorld();
+  const { pool } = billing;
+  const endpoint = endpointsOf(pool);
+  const publishEvents: PublishingFixture["publishEvents"] = async (organisationId) => {
     const before = (await eventsOf(pool, organisationId)).length;
     await tellAll(pool, organisationId);
     return (await eventsOf(pool, organisationId)).slice(before);
   };
-  const endpoint: TellingWorld["endpoint"] = async (
-    organisationId,
-    kinds = [],
-    status = "enabled",
-  ) => {
-    const id = newId();
-    await pool.query(
-      `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, status, disabled_at, disabled_reason, encrypted_secret, encryption_key_id)
-        VALUES ($1, $2, 'https://hooks.example.com', $3, $4, CASE $4 WHEN 'disabled' THEN now() END,
-          CASE $4 WHEN 'disabled' THEN 'By hand' END, $5, 'key')`,
-      [id, organisationId, kinds, status, randomBytes(32)],
-    );
-    return id;
+  const listening = async () => {
+    const organisationId = await billing.sandbox("2026-03-01");
+    await endpoint(organisationId);
+    await tellAll(pool, organisationId);
+    return organisationId;
   };
   return {
-    ...world,
+    ...billing,
     endpoint,
-    newEvents,
-    listening: async () => {
-      const organisationId = await world.sandbox("2026-03-01");
-      await endpoint(organisationId);
-      await tellAll(pool, organisationId);
-      return organisationId;
+    publishEvents,
+    listening,
+    subscribed: async () => {
+      const own = await listening();
+      const id = await billing.subscribe(own);
+      const events = await publishEvents(own);
+      const invoice = events.find(({ type }) => type === "invoice.created");
+      return { own, id, invoice: invoice?.data.object.id ?? "" };
     },
-    news: async (organisationId) =>
-      (await newEvents(organisationId)).map(
+    publish: async (organisationId) =>
+      (await publishEvents(organisationId)).map(
         ({ type, sequence, data }) =>
           `${type} ${sequence} ${JSON.stringify(data.previous_attributes)}`,
       ),
     set: async (table, id, assignments) =>
       void (await pool.query(`UPDATE ${table} SET ${assignments} WHERE id = $1`, [id])),
-    marks: async (organisationId) => {
+    entryCount: async (organisationId) => {
       const text = "SELECT count(*)::int AS count FROM outbox WHERE organisation_id = $1";
       return (await pool.query<{ count: number }>(text, [organisationId])).rows[0]?.count ?? 0;
     },
   };
 }
 
-/** A pool that lets something happen before the statement with this name is sent, once. */
-export function poolBefore(pool: pg.Pool, name: string, happens: () => Promise<void>): pg.Pool {
-  let isOver = false;
+function endpointsOf(pool: pg.Pool): PublishingFixture["endpoint"] {
+  return async (organisationId, kinds = [], status = "enabled") => {
+    const id = newId();
+    await pool.query(
+      `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, status, disabled_at,
+          disabled_reason, encrypted_secret, encryption_key_id)
+        VALUES ($1, $2, 'https://hooks.example.com', $3, $4,
+          CASE $4 WHEN 'disabled' THEN now() END, CASE $4 WHEN 'disabled' THEN 'By hand' END,
+          $5, 'key')`,
+      [id, organisationId, kinds, status, randomBytes(32)],
+    );
+    return id;
+  };
+}
+
+/** Returns a pool that calls `run` once, before the first statement with this name. */
+export function poolBefore(pool: pg.Pool, name: string, run: () => Promise<void>): pg.Pool {
+  let hasRun = false;
   const connect = async () => {
     const client = await pool.connect();
     return new Proxy(client, {
@@ -83,9 +98,9 @@ export function poolBefore(pool: pg.Pool, name: string, happens: () => Promise<v
         if (typeof value !== "function") return value;
         if (member !== "query") return value.bind(target);
         return async (statement: string | pg.QueryConfig) => {
-          if (typeof statement !== "string" && statement.name === name && !isOver) {
-            isOver = true;
-            await happens();
+          if (typeof statement !== "string" && statement.name === name && !hasRun) {
+            hasRun = true;
+            await run();
           }
           return target.query(statement);
         };

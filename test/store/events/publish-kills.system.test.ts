@@ -1,4 +1,7 @@
-/** Whoever tells may be killed at each step, or find another at it: every change is told once, and no delivery is forgotten. */
+/**
+ * A publishing process is killed at each crash point, or meets another one. Every change is
+ * published once, and no delivery is lost. EVENT-1.
+ */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -7,32 +10,32 @@ import { writeObject } from "../../../src/main/render-event-object.ts";
 import { createOutboxStore } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { eventsOf, expectAllTold, untilNobodyElse } from "../../support/telling.ts";
-import { type TellingWorld, tellingWorld } from "./publish-fixture.ts";
+import { createPublishingFixture, type PublishingFixture } from "./publish-fixture.ts";
 
-let world: TellingWorld;
+let fixture: PublishingFixture;
 
 beforeAll(async () => {
-  world = await tellingWorld();
+  fixture = await createPublishingFixture();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 const program = fileURLToPath(new URL("publish-once.ts", import.meta.url));
 
-/** The signal by which a process that tells ends, having been told to die at a point. */
+/** Starts a process that ends at a crash point, and returns the signal that ended it. */
 async function killedAt(point: string, organisationId: string): Promise<string | null> {
-  const child = spawn(process.execPath, [program, world.url, organisationId], {
+  const child = spawn(process.execPath, [program, fixture.url, organisationId], {
     env: { ...process.env, BILLING_CRASH_AT: point },
     stdio: "inherit",
   });
   return new Promise((resolve) => child.once("exit", (_, signal) => resolve(signal)));
 }
 
-/** What another process does after it; the endpoints whose deliveries it starts. */
-async function tellOn(organisationId: string): Promise<readonly string[]> {
+/** Publishes as another process does, and returns the endpoints whose deliveries it starts. */
+async function publishAfter(organisationId: string): Promise<readonly string[]> {
   const started: string[] = [];
   const { publishBatch } = createPublishingActivities({
-    store: createOutboxStore(world.pool, writeObject),
+    store: createOutboxStore(fixture.pool, writeObject),
     onUnpublished: (_, { error }) => {
       throw error;
     },
@@ -40,55 +43,60 @@ async function tellOn(organisationId: string): Promise<readonly string[]> {
     startDeliveries: async ({ endpointId }) => started.push(endpointId) > 0,
   });
   const until = new Date(Date.now() + 60_000).toISOString();
-  // What the killed one held is free once the database has noticed.
+  // The killed process holds its lock until the database has noticed.
   await untilNobodyElse(() => publishBatch({ organisationId, until }));
   return started.sort();
 }
 
-/** Marks, events and deliveries of an organisation beside those of its customer, and whether the deliveries are due. */
+/**
+ * Counts entries, events and deliveries of an organisation without those of its customer, and
+ * returns whether the deliveries are due.
+ */
 async function counts(organisationId: string): Promise<object> {
-  const { rows } = await world.pool.query(
-    `SELECT (SELECT count(*)::int FROM outbox WHERE organisation_id = $1) AS marks, count(DISTINCT e.id)::int AS events,
-      count(d.id)::int AS deliveries, bool_and(d.due_at <= now()) AS due
-    FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id WHERE e.organisation_id = $1 AND e.object_kind <> 'customer'`,
+  const { rows } = await fixture.pool.query(
+    `SELECT (SELECT count(*)::int FROM outbox WHERE organisation_id = $1) AS entries,
+        count(DISTINCT e.id)::int AS events, count(d.id)::int AS deliveries,
+        bool_and(d.due_at <= now()) AS due
+      FROM events e LEFT JOIN webhook_deliveries d ON d.event_id = e.id
+      WHERE e.organisation_id = $1 AND e.object_kind <> 'customer'`,
     [organisationId],
   );
   return rows[0];
 }
 
-const told = { marks: 0, events: 4, deliveries: 4, due: true };
+const published = { entries: 0, events: 4, deliveries: 4, due: true };
 const after: Readonly<Record<(typeof publishingCrashPoints)[number], object>> = {
-  // Nothing of the chunk is there: two subscriptions with their invoices and lines, and a delivery of before.
-  publishing_loaded: { marks: 6, events: 0, deliveries: 0, due: null },
-  publishing_saved: told,
-  delivery_started: told,
+  // Nothing of the chunk is stored: two subscriptions with their invoices and lines.
+  publishing_loaded: { entries: 6, events: 0, deliveries: 0, due: null },
+  publishing_saved: published,
+  delivery_started: published,
 };
 
-test.each(publishingCrashPoints)("killed at %s", async (point) => {
-  const own = await world.listening();
-  await world.pool.query("DELETE FROM webhook_deliveries WHERE organisation_id = $1", [own]);
-  for (let count = 0; count < 2; count++) await world.subscribe(own);
+test.each(publishingCrashPoints)("a process killed at %s loses no change", async (point) => {
+  const own = await fixture.listening();
+  await fixture.pool.query("DELETE FROM webhook_deliveries WHERE organisation_id = $1", [own]);
+  for (let count = 0; count < 2; count++) await fixture.subscribe(own);
   expect(await killedAt(point, own)).toBe("SIGKILL");
   expect(await counts(own)).toEqual(after[point]);
-  const started = await tellOn(own);
-  const { rows } = await world.pool.query<{ id: string }>(
+  const started = await publishAfter(own);
+  const { rows } = await fixture.pool.query<{ id: string }>(
     "SELECT DISTINCT endpoint_id AS id FROM webhook_deliveries WHERE organisation_id = $1",
     [own],
   );
   expect(started).toEqual(rows.map(({ id }) => id));
-  // Started or not, they are due until somebody claims them.
-  expect(await counts(own)).toEqual(told);
-  await expectAllTold(world.pool, [own]);
+  // Started or not, they are due until a process claims them.
+  expect(await counts(own)).toEqual(published);
+  await expectAllTold(fixture.pool, [own]);
 });
 
-test("four at once tell each change once", async () => {
-  const own = await world.listening();
-  for (let count = 0; count < 20; count++) await world.subscribe(own);
-  await Promise.all([1, 2, 3, 4].map(() => tellOn(own)));
-  const events = await eventsOf(world.pool, own);
+test("four concurrent processes publish each change once", async () => {
+  const own = await fixture.listening();
+  for (let count = 0; count < 20; count++) await fixture.subscribe(own);
+  await Promise.all([1, 2, 3, 4].map(() => publishAfter(own)));
+  const events = await eventsOf(fixture.pool, own);
   expect(events).toHaveLength(41);
   expect(new Set(events.map(({ data }) => data.object.id)).size).toBe(41);
-  const { rows } = await world.pool.query(
+  const { rows } = await fixture.pool.query(
     "SELECT 1 FROM webhook_deliveries WHERE organisation_id = $1",
     [own],
   );

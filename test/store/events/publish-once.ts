@@ -1,12 +1,14 @@
-/** A process that tells an organisation's changes once, as a worker's activity does, and dies where BILLING_CRASH_AT says so. */
-
+/**
+ * A process that publishes an organisation's changes once, as a worker's activity does, and ends at
+ * the crash point that BILLING_CRASH_AT names.
+ */
 import { writeObject } from "../../../src/main/render-event-object.ts";
 import { createOutboxStore } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import { testPool } from "../../support/pool.ts";
 
 const [databaseUrl = "", organisationId = ""] = process.argv.slice(2);
-const pool = testPool(databaseUrl, 1, "tell-once");
+const pool = testPool(databaseUrl, 1, "publish-once");
 const { publishBatch } = createPublishingActivities({
   store: createOutboxStore(pool, writeObject),
   onUnpublished: (_, { error }) => {

@@ -1,4 +1,4 @@
-/** Signing secrets under a new key: all are encrypted with it, but what nobody can open. */
+/** Signing secrets are re-encrypted with a new key, except those of an unknown key. ADMIN-3. */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -22,19 +22,20 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test("a new key encrypts every endpoint's secrets anew, page by page, and one of an unknown key holds up no other", async () => {
+test("a new key re-encrypts all secrets, and one of an unknown key stops no other", async () => {
   const [lost, old, next] = [randomBytes(32), randomBytes(32), randomBytes(32)];
   const rows = webhookRows(pool, createEncryption(old));
   const organisationId = await rows.organisation();
-  const made = [
+  const endpoints = [
     await rows.endpoint(organisationId, "https://a.example/"),
     await rows.endpoint(organisationId, "https://b.example/"),
   ];
-  const [plain, rotated] = made;
-  if (plain === undefined || rotated === undefined) throw new Error("two endpoints were made");
+  const [plain, rotated] = endpoints;
+  if (plain === undefined || rotated === undefined) throw new Error("two endpoints were expected");
   const newest = await rows.rotate(rotated, 60);
   const encryption = createEncryption(next, [old]);
-  // A process whose key is still the old one, and that was given the next: the first step of a change on many machines.
+  // A process with the old key that also knows the next one: the first step of a rotation on many
+  // machines.
   const early = createEncryption(old, [next]);
   expect([
     await reencryptEndpoints(pool, encryption, 1),
@@ -48,7 +49,8 @@ test("a new key encrypts every endpoint's secrets anew, page by page, and one of
   await expect(openSecrets(pool, createEncryption(old), rotated.id)).rejects.toThrow(
     "encrypted with key",
   );
-  // Until the last one has changed such a process encrypts with the old key, which opens everywhere; then all is encrypted with the next.
+  // Until the last process has changed, such a process encrypts with the old key, which all of them
+  // know. Then everything is encrypted with the next key.
   expect([
     await reencryptEndpoints(pool, early, 10),
     await reencryptEndpoints(pool, encryption, 10),
@@ -67,4 +69,24 @@ test("a new key encrypts every endpoint's secrets anew, page by page, and one of
     "SELECT DISTINCT encryption_key_id FROM webhook_endpoints",
   );
   expect(keys).toHaveLength(2);
+});
+
+test("a rotation between the read and the write is not overwritten", async () => {
+  const [old, next] = [randomBytes(32), randomBytes(32)];
+  const rows = webhookRows(pool, createEncryption(old));
+  const endpoint = await rows.endpoint(await rows.organisation(), "https://d.example/");
+  const rotated: string[] = [];
+  const executor = {
+    query: async (statement: pg.QueryConfig, ...others: []) => {
+      const isWrite =
+        statement.text.startsWith("UPDATE") &&
+        JSON.stringify([statement, others]).includes(endpoint.id);
+      if (isWrite && rotated.length === 0) rotated.push(await rows.rotate(endpoint, 60));
+      return pool.query(statement, ...others);
+    },
+  } as unknown as pg.Pool;
+  const encryption = createEncryption(next, [old]);
+  await reencryptEndpoints(executor, encryption, 100).catch(() => undefined);
+  expect(rotated).toHaveLength(1);
+  expect(await openSecrets(pool, encryption, endpoint.id)).toEqual([rotated[0], endpoint.secret]);
 });

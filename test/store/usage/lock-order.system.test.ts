@@ -1,4 +1,4 @@
-/** Late usage of subscriptions that are over locks their rows: in the order in which everybody does who changes many of them. */
+/** Late usage locks the rows of finished subscriptions in the common order. INVARIANT-5. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
@@ -8,17 +8,18 @@ import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
 import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
-let world: UsedWorld;
+let fixture: UsedWorld;
 
 beforeAll(async () => {
-  world = await usedWorld();
+  fixture = await usedWorld();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 async function isWaiting(): Promise<boolean> {
-  const { rows } = await world.pool.query(
-    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  const { rows } = await fixture.pool.query(
+    `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
   );
   return rows.length > 0;
 }
@@ -36,17 +37,21 @@ function late(subscription: string) {
 }
 
 test("late usage waits for a switch of settings before it holds any subscription", async () => {
-  const organisation = await world.sandbox("2026-03-10");
-  await world.meter(organisation);
-  const ids = [await world.subscribe(organisation), await world.subscribe(organisation)].toSorted();
+  const organisation = await fixture.sandbox("2026-03-10");
+  await fixture.meter(organisation);
+  const ids = [
+    await fixture.subscribe(organisation),
+    await fixture.subscribe(organisation),
+  ].toSorted();
   const [first = "", second = ""] = ids;
-  await world.pool.query(
-    "UPDATE subscriptions SET status = 'ended', end_date = '2026-03-13', ended_at = '2026-03-13', due_at = NULL WHERE id = ANY ($1)",
+  await fixture.pool.query(
+    `UPDATE subscriptions SET status = 'ended', end_date = '2026-03-13',
+      ended_at = '2026-03-13', due_at = NULL WHERE id = ANY ($1)`,
     [ids],
   );
   const now = new Date("2026-03-14T12:00:00Z");
-  const { usage } = createStore(world.pool).tenant(organisation, now);
-  const { storing } = await inTransaction(world.pool, async (client) => {
+  const { usage } = createStore(fixture.pool).tenant(organisation, now);
+  const { storing } = await inTransaction(fixture.pool, async (client) => {
     await client.query("SELECT 1 FROM organisations WHERE id = $1 FOR NO KEY UPDATE", [
       organisation,
     ]);
@@ -58,5 +63,5 @@ test("late usage waits for a switch of settings before it holds any subscription
     return { storing };
   });
   expect(await storing).toEqual([{ status: "created" }, { status: "created" }]);
-  for (const id of ids) expect((await world.row(id)).due_at).toEqual(new Date("2026-03-15"));
+  for (const id of ids) expect((await fixture.row(id)).due_at).toEqual(new Date("2026-03-15"));
 });

@@ -1,4 +1,4 @@
-/** Closes under load: what is reported while periods are closed again and again is billed, each event once. facts-performance §3.4. */
+/** Usage that is reported while periods are closed is billed, each event once. USAGE-11. */
 import { randomInt, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ReportedUsage } from "../../../src/domain/usage/ingest.ts";
@@ -9,20 +9,20 @@ import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
 
-let world: UsedWorld;
+let fixture: UsedWorld;
 
 beforeAll(async () => {
-  world = await usedWorld();
+  fixture = await usedWorld();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 const closes = 100;
 const reporters = 3;
 const batchSize = 12;
 const dayMs = 86_400_000;
 
-/** Where the clock stands: noon of the first day of the period with this index, from 1 March 2026 on. */
+/** Noon of the first day of the period with this index, from 1 March 2026 on. */
 const instantAt = (index: number): Date => new Date(Date.UTC(2026, 2 + index, 1, 12));
 
 /** Performs what is due until nothing is, by two workers at once. */
@@ -34,7 +34,7 @@ async function bill(organisation: string): Promise<number> {
         taken,
         performed: own,
         parked,
-      } = await billChunk(world.pool, organisation, { size: 3 });
+      } = await billChunk(fixture.pool, organisation, { size: 3 });
       expect(parked).toEqual([]);
       if (taken === 0) return;
       performed += own;
@@ -44,10 +44,10 @@ async function bill(organisation: string): Promise<number> {
   return performed;
 }
 
-test(`${closes} closes while ${reporters} connections report: billed equals accepted, for each subscription, period and meter`, async () => {
-  const organisation = await world.sandbox("2026-03-01");
-  await world.meter(organisation);
-  await world.meter(organisation, {
+test(`${closes} closes, ${reporters} reporters: all accepted usage is billed`, async () => {
+  const organisation = await fixture.sandbox("2026-03-01");
+  await fixture.meter(organisation);
+  await fixture.meter(organisation, {
     code: "storage",
     type: "volume",
     tiers: [
@@ -56,15 +56,15 @@ test(`${closes} closes while ${reporters} connections report: billed equals acce
     ],
   });
   const ids: string[] = [];
-  for (let count = 0; count < 5; count += 1) ids.push(await world.subscribe(organisation));
-  const { usage } = createStore(world.pool).tenant(organisation, instantAt(0));
+  for (let count = 0; count < 5; count += 1) ids.push(await fixture.subscribe(organisation));
+  const { usage } = createStore(fixture.pool).tenant(organisation, instantAt(0));
   const accepted = new Map(ids.map((id) => [id, 0n]));
   let now = instantAt(0);
   let batches = 0;
   let isOver = false;
 
   const someEvent = (): ReportedUsage => {
-    // Mostly of now, now and then half a minute ahead, or as late as three periods.
+    // Mostly current, sometimes half a minute ahead, or as late as three periods.
     const awayMs = [0, 0, 0, 30_000, -3 * dayMs, -randomInt(1, 95) * dayMs][randomInt(6)] ?? 0;
     const quantity = readQuantity(String(randomInt(1, 50)));
     if (quantity === null) throw new Error("no quantity");
@@ -97,11 +97,11 @@ test(`${closes} closes while ${reporters} connections report: billed equals acce
 
   try {
     for (let index = 1; index <= closes; index += 1) {
-      // More than were on their way: one of them has begun since the last close.
+      // More than were on their way, so one of them began after the last close.
       const enough = batches + reporters + 1;
       await until("more is reported", async () => batches >= enough);
       const next = instantAt(index);
-      await world.setClock(organisation, next.toISOString());
+      await fixture.setClock(organisation, next.toISOString());
       now = next;
       expect(await bill(organisation)).toBe(ids.length);
     }
@@ -111,44 +111,49 @@ test(`${closes} closes while ${reporters} connections report: billed equals acce
         deleteUnsentInvoices: false,
         voidApprovedInvoices: false,
       } as const;
-      await tenantWrites(world.pool, organisation).end({ id: subscriptionId, now }, request);
+      await tenantWrites(fixture.pool, organisation).end({ id: subscriptionId, now }, request);
     }
   } finally {
     isOver = true;
   }
   await reporting;
-  await world.setClock(organisation, new Date(now.getTime() + dayMs).toISOString());
+  await fixture.setClock(organisation, new Date(now.getTime() + dayMs).toISOString());
   await bill(organisation);
 
-  const { rows: sums } = await world.pool.query(
-    `SELECT s.id, (SELECT sum(e.quantity) FROM usage_events e WHERE e.subscription_id = s.id) AS stored,
+  const { rows: sums } = await fixture.pool.query(
+    `SELECT s.id, (SELECT sum(e.quantity) FROM usage_events e
+      WHERE e.subscription_id = s.id) AS stored,
         (SELECT sum(b.quantity) FROM usage_bills b WHERE b.subscription_id = s.id) AS billed,
-        (SELECT count(DISTINCT b.bill)::int FROM usage_bills b WHERE b.subscription_id = s.id) AS bills
+        (SELECT count(DISTINCT b.bill)::int FROM usage_bills b
+          WHERE b.subscription_id = s.id) AS bills
       FROM subscriptions s WHERE s.organisation_id = $1`,
     [organisation],
   );
-  const told = sums.map(({ id, stored, billed }) => [
+  const totals = sums.map(({ id, stored, billed }) => [
     id,
     BigInt(stored.replace(".", "")),
     BigInt(billed.replace(".", "")),
   ]);
-  expect(new Map(told.map(([id, stored]) => [id, stored]))).toEqual(accepted);
-  for (const [, stored, billed] of told) expect(billed).toBe(stored);
+  expect(new Map(totals.map(([id, stored]) => [id, stored]))).toEqual(accepted);
+  for (const [, stored, billed] of totals) expect(billed).toBe(stored);
   const bills = sums.reduce((whole, one) => whole + one.bills, 0);
   expect(bills, "every close had something to bill").toBeGreaterThan(closes);
-  const { rows: faults } = await world.pool.query(
-    `SELECT * FROM (SELECT subscription_id, bill, period_index, meter_id, count(*) AS events, sum(quantity) AS quantity
+  const { rows: faults } = await fixture.pool.query(
+    `SELECT * FROM (SELECT subscription_id, bill, period_index, meter_id, count(*) AS events,
+      sum(quantity) AS quantity
         FROM usage_events WHERE organisation_id = $1 GROUP BY 1, 2, 3, 4) e
-      FULL JOIN (SELECT * FROM usage_bills WHERE organisation_id = $1) b USING (subscription_id, bill, period_index, meter_id)
+      FULL JOIN (SELECT * FROM usage_bills
+        WHERE organisation_id = $1) b USING (subscription_id, bill, period_index, meter_id)
       WHERE (e.events, e.quantity) IS DISTINCT FROM (b.events, b.quantity)`,
     [organisation],
   );
   expect(faults).toEqual([]);
-  // And every amount stands on a document: a line of an invoice, or of a credit note.
-  const { rows: amounts } = await world.pool.query(
+  // Every amount is on a document: a line of an invoice or of a credit note.
+  const { rows: amounts } = await fixture.pool.query(
     `SELECT (SELECT sum(amount) FROM usage_bills WHERE organisation_id = $1) AS billed,
       (SELECT sum(amount) FROM invoice_lines WHERE organisation_id = $1 AND kind = 'usage')
-        - (SELECT coalesce(sum(amount), 0) FROM credit_note_lines WHERE organisation_id = $1) AS documents`,
+        - (SELECT coalesce(sum(amount), 0) FROM credit_note_lines
+          WHERE organisation_id = $1) AS documents`,
     [organisation],
   );
   expect(amounts[0].documents).toBe(amounts[0].billed);

@@ -1,6 +1,6 @@
 /**
- * Deliveries to an endpoint, on a real database and with a real receiver: what is sent, what is
- * written of it, and when the next attempt is due. The workflow that has them made is in
+ * The activity of an endpoint's deliveries, with a real database and a real receiver: what is sent
+ * and recorded, and when the next attempt is due. WEBHOOK-2 to WEBHOOK-6. Its workflow is tested in
  * `test/workflows/webhook-runs.system.test.ts`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
@@ -12,20 +12,20 @@ import { createDelivery } from "../../../src/worker/activities/events/deliver-du
 import { freePort } from "../../support/ports.ts";
 import { until } from "../../support/system.ts";
 import type { MadeDelivery, MadeEndpoint } from "../../support/webhook-rows.ts";
-import { about, type DeliveryWorld, deliveryWorld, justNow } from "./delivery-fixture.ts";
+import { about, createDeliveryFixture, type DeliveryFixture, justNow } from "./delivery-fixture.ts";
 
-let world: DeliveryWorld;
+let fixture: DeliveryFixture;
 
 beforeAll(async () => {
-  world = await deliveryWorld();
+  fixture = await createDeliveryFixture();
 });
 
-afterAll(() => world?.stop());
+afterAll(() => fixture?.stop());
 
 const nothing = { delivered: 0, failed: 0, exhausted: 0, dropped: 0, nextInMs: null };
 
-test("an event is sent as the very bytes that were stored, signed now, and the delivery and its attempt say how it went", async () => {
-  const { receiver, deliver, deliveryRow, endpointRow, attemptsOf, waiting } = world;
+test("an event is sent as it was stored, signed, and its attempt is recorded", async () => {
+  const { receiver, deliver, deliveryRow, endpointRow, attemptsOf, waiting } = fixture;
   const { path, endpoint, key, delivery } = await waiting();
   receiver.answer(path, {
     status: 202,
@@ -59,8 +59,8 @@ test("an event is sent as the very bytes that were stored, signed now, and the d
   expect(receiver.received(path)).toHaveLength(1);
 });
 
-test("each attempt is signed anew over the same bytes, by two secrets while the one before a rotation counts", async () => {
-  const { receiver, attempt, attemptsOf, waiting, rows, changeEndpoint } = world;
+test("each attempt is signed again, with two secrets for a time after a rotation", async () => {
+  const { receiver, attempt, attemptsOf, waiting, rows, changeEndpoint } = fixture;
   const { path, endpoint, delivery } = await waiting();
   receiver.answer(path, { status: 500, body: "no" });
   await attempt(delivery);
@@ -92,8 +92,8 @@ test("each attempt is signed anew over the same bytes, by two secrets while the 
   ]);
 });
 
-test("what fails is due again after 0.5, 1.5, 4.5 and 13.5 minutes", async () => {
-  const { receiver, attempt, deliveryRow, attemptsOf, waiting, changeEndpoint } = world;
+test("a failed delivery is due again after 0.5, 1.5, 4.5 and 13.5 minutes", async () => {
+  const { receiver, attempt, deliveryRow, attemptsOf, waiting, changeEndpoint } = fixture;
   const { path, endpoint, delivery } = await waiting();
   receiver.answer(path, {
     status: 302,
@@ -119,7 +119,7 @@ test("what fails is due again after 0.5, 1.5, 4.5 and 13.5 minutes", async () =>
   });
   await changeEndpoint(endpoint, `url = 'http://127.0.0.1:${await freePort()}/'`);
   expect((await attempt(delivery)).nextInMs).toEqual(about(270_000));
-  // An address of our own network is refused like one that does not answer.
+  // An address of a private network is refused like one that does not answer.
   await changeEndpoint(endpoint, "url = 'http://10.0.0.1/hook'");
   expect((await attempt(delivery)).nextInMs).toEqual(about(810_000));
   const [, , , refused] = await attemptsOf(delivery);
@@ -130,8 +130,8 @@ test("what fails is due again after 0.5, 1.5, 4.5 and 13.5 minutes", async () =>
   });
 });
 
-test("a busy endpoint says when to come again, four hours at most; other answers do not", async () => {
-  const { receiver, attempt, deliveryRow, endpointRow, waiting } = world;
+test("Retry-After of 429 and 503 moves the next attempt, by four hours at most", async () => {
+  const { receiver, attempt, deliveryRow, endpointRow, waiting } = fixture;
   const { path, endpoint, delivery } = await waiting();
   const after = async (status: number, seconds: string) => {
     receiver.answer(path, { status, headers: { "retry-after": seconds } });
@@ -145,9 +145,9 @@ test("a busy endpoint says when to come again, four hours at most; other answers
   expect(await endpointRow(endpoint)).toMatchObject({ failures: 4 });
 });
 
-test("410 Gone disables the endpoint, and ends this delivery and what waits for it without a request", async () => {
-  const { receiver, deliver, deliveryRow, endpointRow, waiting, told, changeEndpoint, record } =
-    world;
+test("410 Gone disables the endpoint and ends its deliveries without a request", async () => {
+  const { receiver, deliver, deliveryRow, endpointRow, waiting, reports, changeEndpoint, record } =
+    fixture;
   const { path, endpoint, key, deliveries } = await waiting(20);
   const [, other] = deliveries as [MadeDelivery, MadeDelivery];
   receiver.answer(path, { status: 410 });
@@ -156,8 +156,8 @@ test("410 Gone disables the endpoint, and ends this delivery and what waits for 
     status: "disabled",
     disabled_reason: "410 Gone",
   });
-  expect(told).toContain(`${endpoint.id} is disabled: 410 Gone`);
-  // What was under way at once, and nothing after it.
+  expect(reports).toContain(`${endpoint.id} is disabled: 410 Gone`);
+  // The concurrent requests were sent, and nothing after them.
   const sent = receiver.received(path).length;
   expect(sent).toBeLessThanOrEqual(5);
   const states = await Promise.all(deliveries.map((each) => deliveryRow(each)));
@@ -167,7 +167,7 @@ test("410 Gone disables the endpoint, and ends this delivery and what waits for 
   expect(
     states.filter(({ attempts, last_status: status }) => attempts === 1 && status === 410),
   ).toHaveLength(sent);
-  // A second one that was under way changes neither reason nor time.
+  // A second answer of a concurrent request changes neither reason nor time.
   const before = await endpointRow(endpoint);
   await changeEndpoint(endpoint, "disabled_reason = 'By hand'");
   const saved = await record(other, { status: 410, error: "410 Gone", verdict: "gone" });
@@ -177,19 +177,19 @@ test("410 Gone disables the endpoint, and ends this delivery and what waits for 
 });
 
 describe("an endpoint's breaker", () => {
-  test("opens with five failures in a row: then nothing is sent, and one attempt goes first once its time is over", async () => {
-    const { receiver, deliver, deliveryRow, endpointRow, waiting, changeEndpoint } = world;
+  test("opens after five consecutive failures, and a probe goes first after its time", async () => {
+    const { receiver, deliver, deliveryRow, endpointRow, waiting, changeEndpoint } = fixture;
     const { path, endpoint, key, deliveries } = await waiting(30);
     receiver.answer(path, { status: 500 });
     expect((await deliver.deliverDue(key)).nextInMs).toEqual(about(60_000));
     expect(await endpointRow(endpoint)).toMatchObject({ failures: 5, in_ms: about(60_000) });
-    // Four more were on their way as the fifth failed, at the most.
+    // At most four more were on their way when the fifth failed.
     const sent = receiver.received(path).length;
     expect(sent).toBeLessThanOrEqual(9);
     expect(await deliver.deliverDue(key)).toMatchObject({ failed: 0, nextInMs: about(60_000) });
     expect(receiver.received(path)).toHaveLength(sent);
     const states = await Promise.all(deliveries.map((each) => deliveryRow(each)));
-    // They stay due, so that they go out as soon as it closes.
+    // They stay due, so that they are sent as soon as the breaker closes.
     expect(
       states.filter(({ attempts, in_ms: ms }) => attempts === 0 && Number(ms) <= 0),
     ).toHaveLength(30 - sent);
@@ -211,8 +211,8 @@ describe("an endpoint's breaker", () => {
     });
   });
 
-  test("that a delivery of ten hours meets holds it no longer than until it closes", async () => {
-    const { receiver, deliver, waiting, deliveryRow, changeDelivery, changeEndpoint } = world;
+  test("delays a delivery of ten hours only until it closes", async () => {
+    const { receiver, deliver, waiting, deliveryRow, changeDelivery, changeEndpoint } = fixture;
     const { path, endpoint, key, delivery } = await waiting();
     await changeDelivery(delivery, "began_at = now() - interval '10 hours'");
     await changeEndpoint(
@@ -226,13 +226,13 @@ describe("an endpoint's breaker", () => {
     expect(receiver.received(path)).toHaveLength(1);
   });
 
-  test("is passed by one attempt of several processes at once", async () => {
-    const { receiver, waiting, parts, changeEndpoint } = world;
+  test("is passed by one probe of several concurrent processes", async () => {
+    const { receiver, waiting, parts, changeEndpoint } = fixture;
     const { path, endpoint, key } = await waiting(8);
     receiver.answer(path, { status: 500, onceCame: 2 });
     await changeEndpoint(endpoint, "failures = 5, failing_since = now(), open_until = now()");
     const both = [1, 2].map(() => createDelivery(parts()).deliverDue(key));
-    // The other one ends while the first waits for its answer, or before the first is sent.
+    // The other process ends while the first waits for its answer, or before the first is sent.
     await Promise.race(both);
     await expect.poll(() => receiver.received(path)).toHaveLength(1);
     receiver.release(path);
@@ -240,32 +240,32 @@ describe("an endpoint's breaker", () => {
     expect(receiver.received(path)).toHaveLength(1);
   });
 
-  test("counts no attempt that was under way as it opened, and is closed by one that was taken", async () => {
-    const { receiver, deliver, endpointRow, attemptsOf, waiting, parts, record } = world;
+  test("counts no concurrent attempt after it opened, and is closed by a success", async () => {
+    const { receiver, deliver, endpointRow, attemptsOf, waiting, parts, record } = fixture;
     const { path, endpoint, key, deliveries } = await waiting(10);
-    // Two processes, five attempts each at once: ten failures are on their way before the first is
-    // written.
+    // Two processes send five requests each: ten failures are on their way before the first is
+    // recorded.
     receiver.answer(path, { status: 500, onceCame: 10 });
     await Promise.all([deliver.deliverDue(key), createDelivery(parts()).deliverDue(key)]);
     expect(receiver.received(path)).toHaveLength(10);
     expect(await endpointRow(endpoint)).toMatchObject({ failures: 5, in_ms: about(60_000) });
     for (const each of deliveries) expect(await attemptsOf(each)).toHaveLength(1);
-    // Taken while it is open: it was sent before.
+    // It succeeds while the breaker is open, because it was sent before.
     expect(await record(deliveries[0] as MadeDelivery, {})).toMatchObject({ delivered: 1 });
     expect(await endpointRow(endpoint)).toMatchObject({ failures: 0, open_until: null });
   });
 });
 
-test("an endpoint is sent five at once", async () => {
-  const { receiver, deliver, waiting } = world;
+test("an endpoint gets at most five concurrent requests", async () => {
+  const { receiver, deliver, waiting } = fixture;
   const { path, key } = await waiting(60);
   receiver.answer(path, { onceCame: 5 });
   expect(await deliver.deliverDue(key)).toEqual({ ...nothing, delivered: 60 });
   expect(receiver.mostAtOnce(path)).toBe(5);
 });
 
-test("an answer that is long in coming holds up one of five requests, and none of the others' records", async () => {
-  const { receiver, deliver, deliveryRow, waiting } = world;
+test("a slow answer delays one of five requests, and no record of the others", async () => {
+  const { receiver, deliver, deliveryRow, waiting } = fixture;
   const { path, key, deliveries } = await waiting(200);
   const slow = { onceCame: Number.MAX_SAFE_INTEGER };
   receiver.answer(path, (nth) => (nth === 3 ? slow : {}));
@@ -279,8 +279,8 @@ test("an answer that is long in coming holds up one of five requests, and none o
   expect(await done).toEqual({ ...nothing, delivered: 200 });
 });
 
-test("a process that is to end sends nothing further, and leaves what it claimed due as before", async () => {
-  const { receiver, waiting, parts, deliveryRow } = world;
+test("a stopping process sends nothing further and releases its claims", async () => {
+  const { receiver, waiting, parts, deliveryRow } = fixture;
   const { path, key, deliveries } = await waiting(40);
   const stopping = new AbortController();
   receiver.answer(path, (nth) => (nth < 30 ? {} : { onceCame: Number.MAX_SAFE_INTEGER }));
@@ -296,12 +296,12 @@ test("a process that is to end sends nothing further, and leaves what it claimed
   expect(rest.every(({ in_ms: ms, attempts }) => Number(ms) <= 0 && attempts === 0)).toBe(true);
 });
 
-test("of a hundred events to ten endpoints, a thousand deliveries, two dead endpoints hold up none to the others", async () => {
-  const { receiver, rows, organisationId, parts, pool } = world;
+test("two dead endpoints of ten delay no delivery to the others", async () => {
+  const { receiver, rows, organisationId, parts, pool } = fixture;
   const paths = Array.from({ length: 10 }, () => `/${randomUUID()}`);
   const [failing, hanging] = paths as [string, string];
   receiver.answer(failing, { status: 500 });
-  // It has answered nothing when all others have long been done.
+  // It answers nothing until all others are done.
   receiver.answer(hanging, { onceCame: 6 });
   const endpoints = await Promise.all(
     paths.map((path) => rows.endpoint(organisationId, receiver.url(path))),
@@ -315,16 +315,17 @@ test("of a hundred events to ten endpoints, a thousand deliveries, two dead endp
   });
   await Promise.all(done.filter((_, index) => index !== 1));
   expect(receiver.received(hanging).length).toBeLessThanOrEqual(5);
-  // Four more were on their way as the breaker opened, at the most; one goes first each minute.
+  // At most four more were on their way when the breaker opened. Each minute one probe follows.
   expect(receiver.received(failing).length).toBeLessThan(15);
-  const wanted = new Set(deliveries.map(({ eventId }) => eventId));
+  const expected = new Set(deliveries.map(({ eventId }) => eventId));
   for (const path of paths.slice(2)) {
     expect(receiver.mostAtOnce(path)).toBeLessThanOrEqual(5);
     const ids = receiver.received(path).map(({ body }) => JSON.parse(body).id);
     expect(ids).toHaveLength(100);
-    expect(new Set(ids)).toEqual(wanted);
+    expect(new Set(ids)).toEqual(expected);
   }
-  const text = `SELECT state, count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = ANY ($1) GROUP BY state ORDER BY state`;
+  const text = `SELECT state, count(*)::int AS count FROM webhook_deliveries
+    WHERE endpoint_id = ANY ($1) GROUP BY state ORDER BY state`;
   const { rows: counts } = await pool.query(text, [endpoints.map(({ id }) => id)]);
   expect(counts).toEqual([
     { state: "delivered", count: 800 },
@@ -336,13 +337,13 @@ test("of a hundred events to ten endpoints, a thousand deliveries, two dead endp
   await poster.close();
 });
 
-test("what cannot be signed is not sent, and waits for the worker's key", async () => {
-  const { receiver, attempt, deliveryRow, endpointRow, waiting, parts, told, pool } = world;
+test("a delivery that cannot be signed is not sent, and waits for the worker's key", async () => {
+  const { receiver, attempt, deliveryRow, endpointRow, waiting, parts, reports, pool } = fixture;
   const { path, endpoint, delivery } = await waiting();
   const elsewhere = createDelivery(parts(createEncryption(randomBytes(32))));
   // With twice its age.
   expect(await attempt(delivery, elsewhere)).toEqual({ ...nothing, nextInMs: about(60_000) });
-  expect(told).toContain(`${endpoint.id} is encrypted`);
+  expect(reports).toContain(`${endpoint.id} is undecryptable`);
   expect(receiver.received(path)).toEqual([]);
   const reason = "the endpoint's signing secret cannot be opened";
   expect(await deliveryRow(delivery)).toMatchObject({
@@ -351,18 +352,19 @@ test("what cannot be signed is not sent, and waits for the worker's key", async 
     in_ms: about(60_000),
   });
   expect(await endpointRow(endpoint)).toMatchObject({ failures: 0 });
-  // Another endpoint's secret is none of this one's.
+  // Another endpoint's secret cannot be decrypted for this one.
   const other = await waiting();
   await pool.query(
-    "UPDATE webhook_endpoints SET encrypted_secret = (SELECT encrypted_secret FROM webhook_endpoints WHERE id = $1) WHERE id = $2",
+    `UPDATE webhook_endpoints SET encrypted_secret =
+      (SELECT encrypted_secret FROM webhook_endpoints WHERE id = $1) WHERE id = $2`,
     [other.endpoint.id, endpoint.id],
   );
   await attempt(delivery);
   expect(receiver.received(path)).toEqual([]);
 });
 
-test("what is another organisation's, or is no longer there, is sent to nobody", async () => {
-  const { receiver, deliver, deliveryRow, waiting, rows } = world;
+test("an endpoint that is deleted or another organisation's gets no request", async () => {
+  const { receiver, deliver, deliveryRow, waiting, rows } = fixture;
   const { path, key, delivery } = await waiting();
   const stranger = await rows.organisation();
   expect(await deliver.deliverDue({ ...key, organisationId: stranger })).toEqual(nothing);
@@ -371,8 +373,8 @@ test("what is another organisation's, or is no longer there, is sent to nobody",
   expect(await deliveryRow(delivery)).toMatchObject({ state: "pending", attempts: 0 });
 });
 
-test("where the database cannot be asked the activity fails, and what was sent is recorded once it can be", async () => {
-  const { receiver, parts, waiting, deliver } = world;
+test("if the database fails, sent deliveries are recorded by a later statement", async () => {
+  const { receiver, parts, waiting, deliver } = fixture;
   const { path, key } = await waiting();
   const { store } = parts();
   const away = { ...store, load: () => Promise.reject(new Error("it is away")) };

@@ -1,4 +1,7 @@
-/** Deliveries of events without an engine: a database, a receiver, and attempts whose pauses chance takes nothing off. */
+/**
+ * The fixture of deliveries without Temporal: a database, a receiver, and attempts whose pauses are
+ * not shortened at random.
+ */
 import { randomBytes, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { defaultFirstPauseMs, wholeTimeMs } from "../../../src/domain/events/retry-schedule.ts";
@@ -24,7 +27,7 @@ import {
   webhookRows,
 } from "../../support/webhook-rows.ts";
 
-/** An endpoint at a path of its own, and deliveries to it; `delivery` is the first. */
+/** An endpoint with its path, and deliveries to it. `delivery` is the first. */
 export interface Waiting {
   readonly path: string;
   readonly endpoint: MadeEndpoint;
@@ -33,24 +36,27 @@ export interface Waiting {
   readonly delivery: MadeDelivery;
 }
 
-/** A row of `webhook_deliveries` or `webhook_endpoints`; `in_ms` is how far off its `due_at` or `open_until` is. */
+/**
+ * A row of `webhook_deliveries` or `webhook_endpoints`. `in_ms` is the time until its `due_at` or
+ * `open_until`.
+ */
 export type WebhookRow = Readonly<Record<string, unknown>>;
 
-/** The world of these tests. */
-export interface DeliveryWorld {
+/** Deliveries over one database and one receiver. */
+export interface DeliveryFixture {
   readonly pool: pg.Pool;
   readonly rows: WebhookRows;
   readonly receiver: WebhookReceiver;
   readonly organisationId: string;
   readonly deliver: DeliveryActivities;
-  /** What was told of endpoints: `ID is disabled: REASON`, `ID is encrypted`. */
-  readonly told: readonly string[];
-  /** A process of its own, with permits of its own. */
+  /** The reports on endpoints: `ID is disabled: REASON`, `ID is undecryptable`. */
+  readonly reports: readonly string[];
+  /** The dependencies of another process, with its permits. */
   parts(encryption?: Encryption): DeliverParts;
   waiting(count?: number): Promise<Waiting>;
-  /** Has a delivery due now, and delivers what is due to its endpoint. */
+  /** Makes a delivery due now, and delivers what is due to its endpoint. */
   attempt(delivery: MadeDelivery, by?: DeliveryActivities): Promise<DeliveryBatches>;
-  /** An attempt that was under way and is recorded now; it was sent to where the endpoint is. */
+  /** Records an attempt that was under way, by default at the endpoint's URL. */
   record(
     delivery: MadeDelivery,
     attempt: Partial<Attempt & { readonly url: string }>,
@@ -63,35 +69,35 @@ export interface DeliveryWorld {
   stop(): Promise<void>;
 }
 
-/** A number of milliseconds that may be somewhat less by now. */
+/** Matches a number of milliseconds that may have decreased since. */
 export const about = (ms: number) => ({
   asymmetricMatch: (value: number) => value <= ms && value > ms - 60_000,
 });
 
-/** An instant of this last minute, as a row has it. */
+/** Matches an instant of the last minute, as a row has it. */
 export const justNow = {
   asymmetricMatch: (value: unknown) =>
     value instanceof Date && Date.now() - value.getTime() < 60_000,
 };
 
-/** Starts it. */
-export async function deliveryWorld(): Promise<DeliveryWorld> {
+/** Creates the fixture. */
+export async function createDeliveryFixture(): Promise<DeliveryFixture> {
   const database = await freshDatabase();
   const pool = testPool(database.url, 8);
   const ownEncryption = createEncryption(randomBytes(32));
   const rows = webhookRows(pool, ownEncryption);
   const receiver = await startReceiver();
-  // What is said of answers holds also where this machine stands still for a second.
+  // A machine that stands still for a second does not change the result.
   const poster = createPoster({ mode: "development", restMs: 15_000 });
   const organisationId = await rows.organisation();
-  const told: string[] = [];
+  const reports: string[] = [];
   const parts = (encryption = ownEncryption): DeliverParts => ({
     store: createDeliveryStore(pool, encryption),
     poster,
     permits: createRequestPermits(),
     firstPauseMs: defaultFirstPauseMs,
-    onDisabled: ({ endpointId }, reason) => told.push(`${endpointId} is disabled: ${reason}`),
-    onUndecryptable: ({ endpointId }) => told.push(`${endpointId} is encrypted`),
+    onDisabled: ({ endpointId }, reason) => reports.push(`${endpointId} is disabled: ${reason}`),
+    onUndecryptable: ({ endpointId }) => reports.push(`${endpointId} is undecryptable`),
     random: () => 0,
   });
   const deliver = createDelivery(parts());
@@ -103,7 +109,7 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
     receiver,
     organisationId,
     deliver,
-    told,
+    reports,
     parts,
     waiting: async (count = 1) => {
       const path = `/${randomUUID()}`;
@@ -149,8 +155,8 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
     deliveryRow: ({ deliveryId }) => rowOf(pool, "webhook_deliveries", "due_at", deliveryId),
     endpointRow: ({ id }) => rowOf(pool, "webhook_endpoints", "open_until", id),
     attemptsOf: async ({ deliveryId }) => {
-      const text =
-        "SELECT number, status, error, answer, latency_ms, at FROM webhook_attempts WHERE delivery_id = $1 ORDER BY number";
+      const text = `SELECT number, status, error, answer, latency_ms, at FROM webhook_attempts
+        WHERE delivery_id = $1 ORDER BY number`;
       return (await pool.query(text, [deliveryId])).rows;
     },
     changeDelivery,
@@ -172,6 +178,7 @@ async function rowOf(
   id: string,
 ): Promise<WebhookRow> {
   const began = table === "webhook_deliveries" ? ", began_at::text AS began_text" : "";
-  const text = `SELECT *, (1000 * extract(epoch FROM ${column} - now()))::int AS in_ms${began} FROM ${table} WHERE id = $1`;
+  const text = `SELECT *, (1000 * extract(epoch FROM ${column} - now()))::int AS in_ms${began}
+    FROM ${table} WHERE id = $1`;
   return (await pool.query(text, [id])).rows[0];
 }

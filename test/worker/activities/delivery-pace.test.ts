@@ -1,4 +1,6 @@
-/** The pace of deliveries: no pause in a process that has time, and longer ones while it has none. */
+/**
+ * The pace of deliveries: no pause in a process that has time, and longer ones while it has none.
+ */
 import { expect, test } from "vitest";
 import { createDeliveryPace } from "../../../src/worker/activities/events/delivery-pace.ts";
 
@@ -27,7 +29,7 @@ test("a process that has time sends without a pause", async () => {
   expect(await windows(20, 0.5)).toEqual([]);
 });
 
-test("pauses grow up to a tenth of a second while the process is busy, and go once it has time again", async () => {
+test("pauses grow up to 100 ms while the process is busy, and end with its free time", async () => {
   const { windows } = paced();
   const growing = await windows(20, 0.9);
   expect(growing.slice(0, 3)).toEqual([1, 1.5, 2.25]);

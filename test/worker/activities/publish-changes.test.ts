@@ -1,4 +1,7 @@
-/** Rounds of telling stay short, pages follow each other, and nothing is started more than some at once; doubles stand for store and engine. */
+/**
+ * Batches of publishing stay short, pages follow each other, and the number of concurrent starts is
+ * limited. Doubles replace store and engine.
+ */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { OutboxStore } from "../../../src/store/events/outbox.ts";
 import {
@@ -26,7 +29,7 @@ function activities(store: Partial<OutboxStore>, parts: Partial<PublishingDepend
     store: { ...quiet, ...store },
     startEvents,
     startDeliveries,
-    onUnpublished: () => expect.unreachable("all can be told"),
+    onUnpublished: () => expect.unreachable("all can be published"),
     ...parts,
   });
 }
@@ -37,7 +40,7 @@ const objects = (count: number) => ids(count).map((id) => ({ kind: "customer" as
 const endpoints = (count: number, of = "p") =>
   ids(count, of).map((endpointId) => ({ organisationId: "o", endpointId }));
 
-test("organisations are started in pages, up to the database's instant, those that Temporal does not take not counted", async () => {
+test("organisations are started in pages, without the ones that Temporal refuses", async () => {
   const started: unknown[] = [];
   let [atOnce, most] = [0, 0];
   const { startChanged } = activities(
@@ -66,7 +69,7 @@ test("organisations are started in pages, up to the database's instant, those th
   expect(await startChanged({ after: "o499" })).toEqual({ found: 3, started: 2, next: null });
 });
 
-test("a round tells in chunks of 200, and breaks off after two seconds with the rest left to the next one; what is told goes out meanwhile", async () => {
+test("a batch publishes chunks of 200 and stops after two seconds", async () => {
   const chunks: number[] = [];
   const store: Partial<OutboxStore> = {
     findChangedObjects: async (organisationId, upTo, limit) => {
@@ -89,36 +92,36 @@ test("a round tells in chunks of 200, and breaks off after two seconds with the 
   expect(chunks).toEqual([200, 200]);
 });
 
-test("a round looks until nothing is left", async () => {
-  const looks = [objects(5_000), objects(7), []];
+test("a batch loads changed objects until none is left", async () => {
+  const pages = [objects(5_000), objects(7), []];
   const { publishBatch } = activities({
-    findChangedObjects: async () => looks.shift() ?? expect.unreachable("nothing was left"),
+    findChangedObjects: async () => pages.shift() ?? expect.unreachable("nothing was left"),
   });
   expect(await publishBatch({ organisationId: "o", until })).toMatchObject({ isMore: false });
-  expect(looks).toEqual([]);
+  expect(pages).toEqual([]);
 });
 
-test("what cannot be told is told of, and the rest is told", async () => {
-  const untold: unknown[] = [];
+test("an object that cannot be published is reported, and the others are published", async () => {
+  const unpublished: unknown[] = [];
   const [first, second] = [objects(1), objects(2)];
-  const looks = [[...first, ...second], []];
-  const one = { kind: "customer" as const, id: "o0", error: new Error("no word for it") };
+  const pages = [[...first, ...second], []];
+  const one = { kind: "customer" as const, id: "o0", error: new Error("not writable") };
   const { publishBatch } = activities(
     {
-      findChangedObjects: async () => looks.shift() ?? [],
+      findChangedObjects: async () => pages.shift() ?? [],
       publish: async () => ({ events: 2, deliveries: 0, unpublished: [one] }),
     },
-    { onUnpublished: (organisationId, what) => void untold.push(organisationId, what) },
+    { onUnpublished: (organisationId, object) => void unpublished.push(organisationId, object) },
   );
   expect(await publishBatch({ organisationId: "o", until })).toEqual({
     published: 2,
     started: 0,
     isMore: false,
   });
-  expect(untold).toEqual(["o", one]);
+  expect(unpublished).toEqual(["o", one]);
 });
 
-test("endpoints with something due are started in pages, several at once, those that Temporal does not take not counted", async () => {
+test("endpoints are started in pages, without the ones that Temporal refuses", async () => {
   const started: string[] = [];
   let [atOnce, most] = [0, 0];
   const { startDeliveriesDue } = activities(
@@ -143,7 +146,7 @@ test("endpoints with something due are started in pages, several at once, those 
   expect(await startDeliveriesDue({ after: "p499" })).toEqual({ found: 3, started: 2, next: null });
 });
 
-test("a round starts the deliveries to each endpoint of its organisation that has some due, once", async () => {
+test("a batch starts the deliveries to each due endpoint of its organisation once", async () => {
   const { publishBatch } = activities(
     { findDueEndpoints: async (organisationId) => (organisationId === "o" ? endpoints(20) : []) },
     { startDeliveries: async ({ endpointId }) => endpointId !== "p7" },

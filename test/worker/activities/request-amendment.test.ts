@@ -1,6 +1,6 @@
 /**
- * Which lines of the ledger answer for an amendment that it may have taken already: none is billed twice, none is
- * forgotten.
+ * Which lines of the ledger answer for an amendment that it may have taken already: none is billed
+ * twice, none is forgotten.
  */
 import { expect, test } from "vitest";
 import { unknownReferenceData } from "../../../src/domain/billing/ledger-validation.ts";

@@ -8,7 +8,7 @@ import {
   organisationRequestsAtOnce,
 } from "../../../src/worker/activities/events/request-permits.ts";
 
-test("an organisation has twenty permits, and the first request of an endpoint needs none that is free", () => {
+test("an organisation has twenty permits, and an endpoint's first request needs none", () => {
   const permits = createRequestPermits();
   const taken = Array.from({ length: 20 }, () => permits.take("own", false));
   expect(organisationRequestsAtOnce).toBe(20);

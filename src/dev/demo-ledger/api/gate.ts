@@ -3,7 +3,7 @@
  * tenant, limits and faults.
  */
 import type pg from "pg";
-import { type AdminParts, answerAdmin } from "../admin.ts";
+import { type AdminDependencies, answerAdmin } from "../admin.ts";
 import { answerOfFault, type Fault, type FaultBook } from "../faults.ts";
 import type { AppBook, DemoApp } from "../oauth/apps.ts";
 import { consentAnswer } from "../oauth/consent.ts";
@@ -112,7 +112,7 @@ async function connections(
   );
 }
 
-function admin(parts: AdminParts, request: DemoRequest): Promise<DemoAnswer> {
+function admin(parts: AdminDependencies, request: DemoRequest): Promise<DemoAnswer> {
   return answerAdmin(parts, {
     method: request.method,
     segments: segmentsOf(request.url.pathname, "/demo/"),

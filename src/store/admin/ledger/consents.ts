@@ -10,7 +10,7 @@ import type { Pool } from "../../database/pool.ts";
 import type { Actor, Changes } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */
-export interface ConsentToAsk {
+export interface NewConsent {
   readonly operatorId: string;
   readonly tokenId: string;
   readonly stateHash: Uint8Array;
@@ -20,7 +20,7 @@ export interface ConsentToAsk {
 }
 
 /** A request that is being answered, and the operator who started it. */
-export interface AskedConsent {
+export interface UsedConsent {
   readonly organisationId: string;
   readonly operatorId: string;
   readonly operatorName: string;
@@ -58,17 +58,17 @@ export interface ConsentStore {
   /**
    * Starts a request and invalidates any earlier one. Returns the instant until which it is valid.
    */
-  begin(actor: Actor, organisationId: string, consent: ConsentToAsk): Promise<Date>;
+  begin(actor: Actor, organisationId: string, consent: NewConsent): Promise<Date>;
   /**
    * Uses up the state. Null if it is unknown, used or too old. Null also if its operator may no
    * longer connect ledgers, or the operator's token of that time is no longer valid. Rejects if the
    * secret cannot be decrypted, and records that as the failure.
    */
-  use(stateHash: Uint8Array): Promise<AskedConsent | null>;
+  use(stateHash: Uint8Array): Promise<UsedConsent | null>;
   /** Records that the request failed. */
   fail(organisationId: string, failure: string): Promise<void>;
   /** Stores the tokens until one of the tenants is chosen. */
-  keepChoice(
+  saveChoice(
     organisationId: string,
     tokens: ConsentTokens,
     tenants: readonly ConsentTenant[],
@@ -201,7 +201,7 @@ export function createConsentStore(
       }
     },
     fail,
-    keepChoice: async (organisationId, tokens, tenants, lifeMs) => {
+    saveChoice: async (organisationId, tokens, tenants, lifeMs) => {
       const kept = { ...tokens, freshUntil: Date.now() + tokens.freshMs };
       const { keyId, bytes } = encryption.encrypt(
         JSON.stringify(kept),
