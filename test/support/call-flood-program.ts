@@ -1,10 +1,11 @@
 /**
- * The process of `floodOfCalls`: keeps calls of a gRPC method open, and tells its parent how they
- * were answered.
+ * The process of `floodOfCalls`: opens calls of a gRPC method, `again` for each that has ended, and
+ * reports to its parent how they were answered.
  */
 import { connect } from "node:http2";
 
-const [baseUrl = "", path = "", connections = "1", open = "1", body = ""] = process.argv.slice(2);
+const [baseUrl = "", path = "", connections = "1", open = "1", body = "", again = ""] =
+  process.argv.slice(2);
 const headers = {
   ":method": "POST",
   ":path": path,
@@ -13,6 +14,9 @@ const headers = {
 };
 const bytes = Buffer.from(body, "base64");
 const statuses: Record<string, number> = {};
+/** Calls that have begun to be answered and are open, and calls that have not. */
+let held = 0;
+let waiting = 0;
 
 function note(fields: Record<string, unknown>): void {
   const status = fields["grpc-status"];
@@ -25,17 +29,26 @@ for (let index = 0; index < Number(connections); index += 1) {
   const call = () => {
     if (session.destroyed || session.closed) return;
     const stream = session.request(headers);
+    let isHeld = false;
+    waiting += 1;
+    stream.once("response", () => {
+      isHeld = true;
+      waiting -= 1;
+      held += 1;
+    });
     stream.on("response", note).on("trailers", note);
     stream.on("error", () => undefined).resume();
     stream.once("close", () => {
+      if (isHeld) held -= 1;
+      else waiting -= 1;
       // A stream over the bounds is reset without an answer.
       if (stream.rstCode !== 0) statuses.reset = (statuses.reset ?? 0) + 1;
-      setImmediate(call);
+      if (again === "again") setImmediate(call);
     });
     stream.end(bytes);
   };
   for (let opened = 0; opened < Number(open); opened += 1) call();
 }
 
-setInterval(() => process.send?.(statuses), 100);
+setInterval(() => process.send?.({ statuses, held, waiting }), 100);
 process.once("disconnect", () => process.exit());

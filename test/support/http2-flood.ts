@@ -80,12 +80,21 @@ export function floodOfResets(
 export interface CallFlood {
   /** Calls answered so far, by `grpc-status`. */
   readonly statuses: () => Readonly<Record<string, number>>;
+  /** Calls that are open: those that have begun to be answered, and those that have not. */
+  readonly open: () => { readonly held: number; readonly waiting: number };
   readonly end: () => void;
 }
 
+interface FloodReport {
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly held: number;
+  readonly waiting: number;
+}
+
 /**
- * A process of its own with connections on each of which `open` calls of a gRPC method are open at any
- * time, each with this body: an empty message if left out.
+ * A process of its own with connections on each of which `open` calls of a gRPC method are open, each
+ * with this body: an empty message if left out. A call that has ended is followed by another one,
+ * unless `again` is false.
  */
 export function floodOfCalls(
   baseUrl: string,
@@ -94,18 +103,24 @@ export function floodOfCalls(
     connections,
     open,
     body = frameOfMessage(Buffer.alloc(0)),
-  }: { connections: number; open: number; body?: Buffer },
+    again = true,
+  }: { connections: number; open: number; body?: Buffer; again?: boolean },
 ): CallFlood {
   const program = fileURLToPath(new URL("call-flood-program.ts", import.meta.url));
   const settings = [baseUrl, path, String(connections), String(open), body.toString("base64")];
+  if (again) settings.push("again");
   const child = spawn(process.execPath, [program, ...settings], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  let last: Record<string, number> = {};
-  child.on("message", (statuses: Record<string, number>) => {
-    last = statuses;
+  let last: FloodReport = { statuses: {}, held: 0, waiting: 0 };
+  child.on("message", (report: FloodReport) => {
+    last = report;
   });
-  return { statuses: () => last, end: () => void child.kill("SIGKILL") };
+  return {
+    statuses: () => last.statuses,
+    open: () => last,
+    end: () => void child.kill("SIGKILL"),
+  };
 }
 
 /** gRPC's frame of a message that is not packed. */

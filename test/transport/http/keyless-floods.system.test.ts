@@ -5,6 +5,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { ServerReflectionRequestSchema } from "../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { defaultLimits } from "../../../src/transport/http/limits.ts";
 import { floodOfCalls, floodOfResets, frameOfMessage } from "../../support/http2-flood.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";
 
@@ -89,6 +90,27 @@ test.each([
   // It did not stop meanwhile.
   const before = sum(statuses());
   await until("the flood goes on", async () => sum(statuses()) > before);
+});
+
+test("10,000 health watches leave a key its answers, and the process holds few of them", async () => {
+  const watches = flood(
+    floodOfCalls(system.baseUrl, "/grpc.health.v1.Health/Watch", {
+      connections: 100,
+      open: 100,
+      again: false,
+    }),
+  );
+  await until("the flood runs", async () => sum(watches.statuses()) > 0);
+  expect(await keyedStatuses(20)).toEqual({ 200: 20 });
+  // Once each watch is held or closed, the client's count is that of the server.
+  await until("every watch is decided", async () => {
+    const { held, waiting } = watches.open();
+    return held > 0 && waiting === 0;
+  });
+  // No limit by address applies to this machine, a trusted proxy by default.
+  const { total } = defaultLimits.withoutCredentials;
+  expect(watches.open().held).toBeLessThanOrEqual(total.count);
+  expect(await keyedStatuses(1)).toEqual({ 200: 1 });
 });
 
 function sum(counts: Readonly<Record<string, number>>): number {
