@@ -6,7 +6,7 @@ import { proxyActivities } from "@temporalio/workflow";
 import type { CreditAllocationActivities } from "../src/worker/activities/posting/allocate-credit.ts";
 import type { CreditAllocationInput } from "./contract.ts";
 import { ledgerBatch } from "./policies.ts";
-import { workInBatches } from "./rounds.ts";
+import { workInBatches } from "./work-batches.ts";
 
 const { allocateBatch } = proxyActivities<CreditAllocationActivities>({
   ...ledgerBatch,

@@ -114,7 +114,7 @@ describe.concurrent("the billing of an organisation", () => {
     await expectReplayable(
       runs.client,
       billingWorkflowId(organisationId),
-      "billing-set-aside",
+      "billing-parked",
       runId,
     );
     expect(details).toBe("28 of about 30 renewed, 2 parked");

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { ledgerWorkflowId, wakeSignal } from "../../workflows/contract.ts";
 import { longestWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
-import { nothing, type SettlementForTest, settlementForTest } from "./settlement-for-test.ts";
+import { nothing, type SettlementForTest, settlementForTest } from "./posting-fixture.ts";
 
 let settlement: SettlementForTest;
 

@@ -7,7 +7,7 @@ import { proxyActivities, setCurrentDetails } from "@temporalio/workflow";
 import type { LedgerSyncActivities } from "../src/worker/activities/sync/ledger-sync.ts";
 import type { DuePageInput, LedgerSyncInput } from "./contract.ts";
 import { databaseBatch, ledgerBatch } from "./policies.ts";
-import { workInBatches } from "./rounds.ts";
+import { workInBatches } from "./work-batches.ts";
 import { endAs } from "./run-end.ts";
 
 const { startMirrors } = proxyActivities<LedgerSyncActivities>({
