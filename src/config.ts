@@ -74,7 +74,7 @@ export interface Config {
      */
     readonly addresses: Addresses;
     /**
-     * LEDGER_SWEEP_MINUTES, default 15: the interval of the incremental sync of an organisation's
+     * LEDGER_SYNC_MINUTES, default 15: the interval of the incremental sync of an organisation's
      * ledger, with or without webhooks (LEDGER-4).
      */
     readonly syncIntervalMs: number;
@@ -168,7 +168,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ledger: {
       callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 20) * 1000,
       addresses: choice(env, "LEDGER_ADDRESSES", addresses, "public"),
-      syncIntervalMs: whole(env, "LEDGER_SWEEP_MINUTES", 15, 1, 1_440) * 60_000,
+      syncIntervalMs: whole(env, "LEDGER_SYNC_MINUTES", 15, 1, 1_440) * 60_000,
       xeroWebhookKey: text(env, "XERO_WEBHOOK_KEY", "") || null,
       publicUrl: publicUrl(env),
       xeroApp: xeroAppOf(env),

@@ -10,7 +10,7 @@ import { workInBatches } from "./work-batches.ts";
 
 const { allocateBatch } = proxyActivities<CreditAllocationActivities>({
   ...ledgerBatch,
-  summary: "put held credit on an invoice",
+  summary: "apply held credit to an invoice",
 });
 
 /**

@@ -58,7 +58,7 @@ test("the page gives the defaults of whole numbers as the code has them", () => 
     DATABASE_POOL_SIZE: config.database.poolSize,
     DRAIN_SECONDS: config.api.drainMs / 1000,
     LEDGER_CALL_SECONDS: config.ledger.callDeadlineMs / 1000,
-    LEDGER_SWEEP_MINUTES: config.ledger.syncIntervalMs / 60_000,
+    LEDGER_SYNC_MINUTES: config.ledger.syncIntervalMs / 60_000,
     RATE_LIMIT_PER_MINUTE: config.api.rateLimitPerMinute,
     SHUTDOWN_SECONDS: config.api.shutdownMs / 1000,
     WEBHOOK_RETRY_MILLISECONDS: config.webhooks.firstPauseMs,

@@ -100,7 +100,7 @@ async function rest({ organisationId }: Pick<CreditParty, "organisationId">): Pr
   await until("nothing is left to be looked at", async () => {
     const round = await mirror.syncBatch({ organisationId });
     expect(round.detail).toMatch(/^looked at \d+ in the ledger, \d+ changed here/);
-    return round.state === "settled";
+    return round.state === "done";
   });
 }
 
@@ -460,13 +460,13 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
     detail: "paused: day limit",
     nextInMs: 7_200_000,
   });
-  expect(await mirror.startMirrors({ after: null })).toMatchObject({ next: null });
+  expect(await mirror.startDueSyncs({ after: null })).toMatchObject({ next: null });
   expect(woken).not.toContain(organisationId);
   await world.pool.query(
     "UPDATE ledger_connections SET paused_until = NULL WHERE organisation_id = $1",
     [organisationId],
   );
-  await mirror.startMirrors({ after: null });
+  await mirror.startDueSyncs({ after: null });
   expect(woken).toContain(organisationId);
   await rest(party);
   expect(await invoices(party)).toEqual(["INV-0001 paid 0.00"]);

@@ -49,7 +49,7 @@ export interface LedgerSyncDependencies {
 
 /** The activities of the sync workflows. */
 export interface LedgerSyncActivities {
-  startMirrors(input: DuePageInput): Promise<DuePage>;
+  startDueSyncs(input: DuePageInput): Promise<DuePage>;
   syncBatch(input: LedgerSyncInput): Promise<WorkBatch>;
 }
 
@@ -77,12 +77,12 @@ const batchMs = 1_000;
  */
 export function createLedgerSyncActivities(parts: LedgerSyncDependencies): LedgerSyncActivities {
   return {
-    startMirrors: ({ after }) => startMirrors(parts, after),
+    startDueSyncs: ({ after }) => startDueSyncs(parts, after),
     syncBatch: ({ organisationId }) => syncBatch(parts, organisationId),
   };
 }
 
-async function startMirrors(
+async function startDueSyncs(
   { mirroring, startLedgerSync }: LedgerSyncDependencies,
   after: string | null,
 ): Promise<DuePage> {
@@ -279,7 +279,7 @@ function described({ looked, changed, unfollowed }: Counts): string {
 }
 
 function settled(detail: string): WorkBatch {
-  return { state: "settled", outcome: "done", detail, nextInMs: null };
+  return { state: "done", outcome: "done", detail, nextInMs: null };
 }
 
 function waiting(detail: string, nextInMs: number): WorkBatch {
