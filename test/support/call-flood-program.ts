@@ -1,11 +1,10 @@
 /**
- * The process of `floodOfCalls`: opens calls of a gRPC method, `again` for each that has ended, and
- * reports to its parent how they were answered.
+ * The process of `floodOfCalls`: keeps calls of a gRPC method open, and reports to its parent how they
+ * were answered.
  */
 import { connect } from "node:http2";
 
-const [baseUrl = "", path = "", connections = "1", open = "1", body = "", again = ""] =
-  process.argv.slice(2);
+const [baseUrl = "", path = "", connections = "1", open = "1", body = ""] = process.argv.slice(2);
 const headers = {
   ":method": "POST",
   ":path": path,
@@ -43,7 +42,7 @@ for (let index = 0; index < Number(connections); index += 1) {
       else waiting -= 1;
       // A stream over the bounds is reset without an answer.
       if (stream.rstCode !== 0) statuses.reset = (statuses.reset ?? 0) + 1;
-      if (again === "again") setImmediate(call);
+      setImmediate(call);
     });
     stream.end(bytes);
   };

@@ -93,8 +93,7 @@ interface FloodReport {
 
 /**
  * A process of its own with connections on each of which `open` calls of a gRPC method are open, each
- * with this body: an empty message if left out. A call that has ended is followed by another one,
- * unless `again` is false.
+ * with this body: an empty message if left out. A call that has ended is followed by another one.
  */
 export function floodOfCalls(
   baseUrl: string,
@@ -103,12 +102,10 @@ export function floodOfCalls(
     connections,
     open,
     body = frameOfMessage(Buffer.alloc(0)),
-    again = true,
-  }: { connections: number; open: number; body?: Buffer; again?: boolean },
+  }: { connections: number; open: number; body?: Buffer },
 ): CallFlood {
   const program = fileURLToPath(new URL("call-flood-program.ts", import.meta.url));
   const settings = [baseUrl, path, String(connections), String(open), body.toString("base64")];
-  if (again) settings.push("again");
   const child = spawn(process.execPath, [program, ...settings], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
