@@ -38,14 +38,14 @@ export async function billingRun(): Promise<void> {
   let started = 0;
   let input: DuePageInput = { after: null };
   for (;;) {
-    const round = await startDue(input);
-    found += round.found;
-    started += round.started;
+    const page = await startDue(input);
+    found += page.found;
+    started += page.started;
     setCurrentDetails(
       `${counted(found)} organisations have something due, billing of ${counted(started)} is started`,
     );
-    if (round.next === null) return endAs("done");
-    input = { after: round.next };
+    if (page.next === null) return endAs("done");
+    input = { after: page.next };
   }
 }
 
@@ -76,11 +76,11 @@ export async function organisationBilling({
   };
   for (;;) {
     isWoken = false;
-    const round = await billBatch(order);
-    done += round.done;
-    parked += round.parked;
+    const batch = await billBatch(order);
+    done += batch.done;
+    parked += batch.parked;
     setCurrentDetails(describe({ done, parked, total }));
-    if (!round.isMore && !isWoken) break;
+    if (!batch.isMore && !isWoken) break;
     if (isLongRun()) {
       await continueAsNew<typeof organisationBilling>({
         organisationId,

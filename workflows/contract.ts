@@ -12,7 +12,7 @@ export interface LedgerPostingInput {
 /** The result of one posting batch, and what is left. */
 export interface PostingBatch {
   /** Documents that the ledger accepted in this batch. */
-  readonly settled: number;
+  readonly posted: number;
   /** Documents that the ledger refused in this batch. */
   readonly refused: number;
   /** Documents still waiting. */
@@ -60,8 +60,8 @@ export interface EndSubscriptionInput {
 
 /** The result of one batch of work that has its own workflow. */
 export interface WorkBatch {
-  /** `settled`: nothing is left to do. `waiting`: to be tried again. */
-  readonly state: "settled" | "waiting";
+  /** `done`: nothing is left to do. `waiting`: to be tried again. */
+  readonly state: "done" | "waiting";
   /**
    * The outcome in the search attribute `Outcome`: `done`, `refused`, … Null while work waits.
    * `refused` if a part was refused: the whole then ends with it.
@@ -201,14 +201,14 @@ export const ledgerSyncType = "ledgerSync";
 
 /** Returns the id of an organisation's ledger sync. One runs, or none if nothing is to be read. */
 export function ledgerSyncWorkflowId(organisationId: string): string {
-  return `mirror/${organisationId}`;
+  return `ledger-sync/${organisationId}`;
 }
 
 /** The type of the workflow that finds, each minute, the organisations with something to sync. */
 export const ledgerSyncStartsType = "ledgerSyncStarts";
 
 /** The id of the schedule that starts `ledgerSyncStarts`. */
-export const ledgerSyncScheduleId = "ledger-sweep";
+export const ledgerSyncScheduleId = "ledger-sync";
 
 /**
  * The input of `organisationEvents`. Outbox entries up to then (ISO 8601, database time) are
@@ -233,10 +233,10 @@ export interface PublishingBatch {
 }
 
 /** The type of the relay: it finds, each minute, the organisations with changes to publish. */
-export const changeScanType = "changeScan";
+export const outboxRelayType = "outboxRelay";
 
 /** The id of the schedule that starts the relay. */
-export const changeScheduleId = "change-scan";
+export const outboxScheduleId = "outbox-relay";
 
 /** The type of the workflow that publishes an organisation's changes. */
 export const organisationEventsType = "organisationEvents";

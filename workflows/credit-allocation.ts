@@ -6,11 +6,11 @@ import { proxyActivities } from "@temporalio/workflow";
 import type { CreditAllocationActivities } from "../src/worker/activities/posting/allocate-credit.ts";
 import type { CreditAllocationInput } from "./contract.ts";
 import { ledgerBatch } from "./policies.ts";
-import { workInBatches } from "./rounds.ts";
+import { workInBatches } from "./work-batches.ts";
 
 const { allocateBatch } = proxyActivities<CreditAllocationActivities>({
   ...ledgerBatch,
-  summary: "put held credit on an invoice",
+  summary: "apply held credit to an invoice",
 });
 
 /**

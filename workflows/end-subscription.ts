@@ -5,7 +5,7 @@
 import { proxyActivities } from "@temporalio/workflow";
 import type { EndSubscriptionInput, WorkBatch } from "./contract.ts";
 import { ledgerBatch } from "./policies.ts";
-import { workInBatches } from "./rounds.ts";
+import { workInBatches } from "./work-batches.ts";
 
 const { endBatch } = proxyActivities<{ endBatch(input: EndSubscriptionInput): Promise<WorkBatch> }>(
   {

@@ -6,7 +6,7 @@ import { proxyActivities } from "@temporalio/workflow";
 import type { AmendmentActivities } from "../src/worker/activities/posting/amend-invoice.ts";
 import type { InvoiceAmendmentInput } from "./contract.ts";
 import { ledgerBatch } from "./policies.ts";
-import { workInBatches } from "./rounds.ts";
+import { workInBatches } from "./work-batches.ts";
 
 const { amendBatch } = proxyActivities<AmendmentActivities>({
   ...ledgerBatch,

@@ -35,18 +35,18 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
     summary: "move the clock on and perform what is due",
   });
   let progress = known;
-  let isAsked = true;
+  let isRequested = true;
   setHandler(advance, () => {
-    isAsked = true;
+    isRequested = true;
   });
   setHandler(progressQuery, () => progress);
-  while (isAsked) {
-    isAsked = false;
+  while (isRequested) {
+    isRequested = false;
     for (;;) {
-      const round = await advanceBatch(order);
-      progress = round.progress ?? progress;
+      const batch = await advanceBatch(order);
+      progress = batch.progress ?? progress;
       if (progress !== null) setCurrentDetails(describe(progress));
-      if (round.isThere) break;
+      if (batch.isThere) break;
       if (isLongRun()) await continueAsNew<typeof testClock>({ ...order, progress });
     }
   }

@@ -136,9 +136,8 @@ const overConnect: Send = async (name, request) => {
   return shown(answer.status, answer.headers, await answer.text());
 };
 
-/** Every field of every built method that can name an object: by an id, or by a code. */
+/** Every field of every method that can name an object: by an id, or by a code. */
 const fields = [...operations.values()]
-  .filter(({ planned }) => !planned)
   .flatMap(({ method }) =>
     method.input.fields.map((field) => ({
       name: method.name,

@@ -80,12 +80,20 @@ export function floodOfResets(
 export interface CallFlood {
   /** Calls answered so far, by `grpc-status`. */
   readonly statuses: () => Readonly<Record<string, number>>;
+  /** Calls that are open: those that have begun to be answered, and those that have not. */
+  readonly open: () => { readonly held: number; readonly waiting: number };
   readonly end: () => void;
 }
 
+interface FloodReport {
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly held: number;
+  readonly waiting: number;
+}
+
 /**
- * A separate process with connections on each of which `open` calls of a gRPC method are open at
- * any time, each with this body: an empty message if left out.
+ * A process of its own with connections on each of which `open` calls of a gRPC method are open, each
+ * with this body: an empty message if left out. A call that has ended is followed by another one.
  */
 export function floodOfCalls(
   baseUrl: string,
@@ -101,11 +109,15 @@ export function floodOfCalls(
   const child = spawn(process.execPath, [program, ...settings], {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  let last: Record<string, number> = {};
-  child.on("message", (statuses: Record<string, number>) => {
-    last = statuses;
+  let last: FloodReport = { statuses: {}, held: 0, waiting: 0 };
+  child.on("message", (report: FloodReport) => {
+    last = report;
   });
-  return { statuses: () => last, end: () => void child.kill("SIGKILL") };
+  return {
+    statuses: () => last.statuses,
+    open: () => last,
+    end: () => void child.kill("SIGKILL"),
+  };
 }
 
 /** gRPC's frame of a message that is not packed. */

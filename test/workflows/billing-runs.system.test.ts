@@ -116,12 +116,7 @@ describe.concurrent("the billing of an organisation", () => {
     const organisationId = await withDue(30, 2);
     await runs.untilDone(organisationId);
     const { runId, details, attributes } = await firstRun(organisationId);
-    await expectReplayable(
-      runs.client,
-      billingWorkflowId(organisationId),
-      "billing-set-aside",
-      runId,
-    );
+    await expectReplayable(runs.client, billingWorkflowId(organisationId), "billing-parked", runId);
     expect(details).toBe("28 of about 30 renewed, 2 parked");
     expect(attributes).toMatchObject({ Outcome: ["parked"] });
     await until("it is logged", async () =>

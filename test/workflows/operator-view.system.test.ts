@@ -12,7 +12,6 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import {
   amendmentWorkflowId,
   billingWorkflowId,
-  changeScheduleId,
   clockWorkflowId,
   creditWorkflowId,
   deliveriesWorkflowId,
@@ -20,6 +19,7 @@ import {
   ledgerSyncScheduleId,
   ledgerSyncWorkflowId,
   ledgerWorkflowId,
+  outboxScheduleId,
   terminationWorkflowId,
 } from "../../workflows/contract.ts";
 import { endPost, endsForTest } from "../faults/ends.ts";
@@ -76,10 +76,10 @@ async function amend(): Promise<void> {
   found['SubscriptionId = "…"'] = { id, ...told };
   found['InvoiceId = "…"'] = { id: invoice.id, ...told };
   found['JobId = "…"'] = { id: jobId, ...told };
-  found['OrganisationId = "…" AND JobKind = "record_documents"'] = {
+  found['OrganisationId = "…" AND JobKind = "post_documents"'] = {
     id: own.organisationId,
     workflowId: ledgerWorkflowId(own.organisationId),
-    details: /^0 waiting, 1 settled, 0 refused$/,
+    details: /^0 waiting, 1 posted, 0 refused$/,
     outcome: "done",
   };
 }
@@ -172,7 +172,7 @@ async function followLedger(): Promise<void> {
         () => false,
       );
   });
-  found['JobKind = "ledger_sweep"'] = {
+  found['JobKind = "ledger_sync_starts"'] = {
     workflowId: `${ledgerSyncScheduleId}-`,
     details: /^the ledgers of \d+ organisations are to be looked at, \d+ mirrors are started$/,
     outcome: "done",
@@ -196,9 +196,9 @@ async function tellChanges(): Promise<void> {
   await system.pool.query("UPDATE customers SET first_name = 'Ada' WHERE organisation_id = $1", [
     organisationId,
   ]);
-  await client.schedule.getHandle(changeScheduleId).trigger();
-  found['JobKind = "change_scan"'] = {
-    workflowId: `${changeScheduleId}-`,
+  await client.schedule.getHandle(outboxScheduleId).trigger();
+  found['JobKind = "outbox_relay"'] = {
+    workflowId: `${outboxScheduleId}-`,
     details: /^\d+ organisations have something to be told, telling of \d+ is started$/,
     outcome: "done",
   };
@@ -231,10 +231,10 @@ async function reschedule(): Promise<void> {
     idempotencyKey: "put-off",
     body,
   });
-  found['Outcome = "put_off"'] = {
+  found['Outcome = "rescheduled"'] = {
     workflowId: ledgerWorkflowId(own.organisationId),
-    details: /^1 waiting, 0 settled, 0 refused, paused until \d\d:\d\d:\d\d UTC: day limit$/,
-    outcome: "put_off",
+    details: /^1 waiting, 0 posted, 0 refused, paused until \d\d:\d\d:\d\d UTC: day limit$/,
+    outcome: "rescheduled",
   };
 }
 

@@ -1,6 +1,7 @@
 /**
- * Histories of earlier runs replay with today's workflows: what runs in a production cluster goes on after a deployment.
- * `RECORD_HISTORIES=1 npx vitest run test/workflows/{settlement,amendment,end,billing,clock,mirror,telling,webhook}-runs` records new ones.
+ * Histories of earlier runs replay with today's workflows, so that a run in a production cluster
+ * continues after a deployment.
+ * `RECORD_HISTORIES=1 npx vitest run test/workflows/{posting,amendment,end,billing,clock,ledger-sync,publishing,webhook}-runs` records new ones.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -14,19 +15,19 @@ function historyOf(name: string): unknown {
   return JSON.parse(readFileSync(new URL(name, folder), "utf8"));
 }
 
-/** The round that each type of workflow begins with, as the bundle has it. */
-const firstRounds: Readonly<Record<string, string>> = {
-  ledgerPosting: "const round = await postBatch(input);",
-  invoiceAmendment: "const round = await work(input);",
-  creditAllocation: "const round = await work(input);",
-  endSubscription: "const round = await work(input);",
-  billingRun: "const round = await startDue(input);",
-  organisationBilling: "const round = await billBatch(order);",
-  ledgerSyncStarts: "const round = await startDueSyncs(input);",
-  ledgerSync: "const round = await work(input);",
-  testClock: "const round = await advanceBatch(order);",
-  changeScan: "const round = await startChanged(input);",
-  organisationEvents: "const round = await publishBatch(input);",
+/** The first activity of each type of workflow, as the bundle has it. */
+const firstBatches: Readonly<Record<string, string>> = {
+  ledgerPosting: "const batch = await postBatch(input);",
+  invoiceAmendment: "const batch = await work(input);",
+  creditAllocation: "const batch = await work(input);",
+  endSubscription: "const batch = await work(input);",
+  billingRun: "const page = await startDue(input);",
+  organisationBilling: "const batch = await billBatch(order);",
+  ledgerSyncStarts: "const page = await startDueSyncs(input);",
+  ledgerSync: "const batch = await work(input);",
+  testClock: "const batch = await advanceBatch(order);",
+  outboxRelay: "const page = await startChanged(input);",
+  organisationEvents: "const batch = await publishBatch(input);",
   endpointDeliveries: "const batches = await deliverDue(endpoint);",
 };
 
@@ -39,7 +40,7 @@ function typeOf(name: string): string {
   return started?.workflowExecutionStartedEventAttributes.workflowType.name ?? "";
 }
 
-test("of every workflow type there is a history", () => {
+test("every workflow type has a recorded history", () => {
   const index = readFileSync(new URL("../../workflows/index.ts", import.meta.url), "utf8");
   const types = [...index.matchAll(/^export \{ ([^}]+) \} from/gm)].flatMap(([, list = ""]) =>
     list.split(", "),
@@ -48,9 +49,9 @@ test("of every workflow type there is a history", () => {
   expect([...new Set(names.map(typeOf))].sort()).toEqual(types.sort());
 });
 
-test("of each workflow a plain run is kept, of those that ask for documents also a refusal or a pause", () => {
-  const kept = [
-    "settlement.json",
+test("each workflow has a recorded plain run, and those that post documents a refusal or a pause", () => {
+  const recorded = [
+    "posting.json",
     "refusal.json",
     "pause.json",
     "high-volume.json",
@@ -62,17 +63,17 @@ test("of each workflow a plain run is kept, of those that ask for documents also
     "end-pause.json",
     "billing-run.json",
     "billing.json",
-    "billing-set-aside.json",
+    "billing-parked.json",
     "clock.json",
-    "ledger-sweep.json",
-    "mirror.json",
-    "mirror-waits.json",
-    "change-scan.json",
-    "telling.json",
+    "ledger-sync-starts.json",
+    "ledger-sync.json",
+    "ledger-sync-waits.json",
+    "outbox-relay.json",
+    "publishing.json",
     "deliveries.json",
     "deliveries-exhausted.json",
   ];
-  expect(names).toEqual(expect.arrayContaining(kept));
+  expect(names).toEqual(expect.arrayContaining(recorded));
 });
 
 test.each(names)("%s replays", async (name) => {
@@ -80,12 +81,12 @@ test.each(names)("%s replays", async (name) => {
 });
 
 test.each(names)("%s does not replay with a workflow that was changed", async (name) => {
-  const round = firstRounds[typeOf(name)] ?? "";
-  expect(round).not.toBe("");
-  expect(bundle).toContain(round);
+  const first = firstBatches[typeOf(name)] ?? "";
+  expect(first).not.toBe("");
+  expect(bundle).toContain(first);
   const changed = bundle.replace(
-    round,
-    round.replace(/^.*await (.+);$/, "void $1.catch(() => 0);").concat(round),
+    first,
+    first.replace(/^.*await (.+);$/, "void $1.catch(() => 0);").concat(first),
   );
   expect(await replayFailure(changed, historyOf(name))).toMatch(
     /DeterminismViolation|Nondeterminism/i,

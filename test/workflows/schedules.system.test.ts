@@ -8,8 +8,8 @@ import { lookAtSchedules } from "../../src/worker/temporal/schedule-watch.ts";
 import { ensureSchedules, OtherQueue, scheduleIds } from "../../src/worker/temporal/schedules.ts";
 import {
   billingScheduleId,
-  changeScheduleId,
   ledgerSyncScheduleId,
+  outboxScheduleId,
 } from "../../workflows/contract.ts";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -112,7 +112,7 @@ test("a paused schedule is logged, counted and stays paused", async () => {
     `billing_schedule_trouble{schedule="${ledgerSyncScheduleId}",reason="${reason}"} ${value}`;
   await until("it is shown", async () => (await metrics()).includes(sample("paused", 1)));
   expect(await metrics()).toContain(sample("missing", 0));
-  expect(system.worker.output()).toContain("the schedule ledger-sweep is paused (while we look)");
+  expect(system.worker.output()).toContain("the schedule ledger-sync is paused (while we look)");
   expect((await client.schedule.getHandle(ledgerSyncScheduleId).describe()).state.paused).toBe(
     true,
   );
@@ -133,7 +133,7 @@ test("lookAtSchedules finds missing, paused, late and foreign schedules and noth
     );
     await own.schedule.getHandle(billingScheduleId).pause();
     await own.schedule.getHandle(ledgerSyncScheduleId).delete();
-    const changes = own.schedule.getHandle(changeScheduleId);
+    const changes = own.schedule.getHandle(outboxScheduleId);
     await changes.update(
       (before) => ({ ...before, action: { ...before.action, taskQueue: "theirs" } }) as never,
     );
@@ -144,7 +144,7 @@ test("lookAtSchedules finds missing, paused, late and foreign schedules and noth
     const reasons = Object.fromEntries(found.map(({ schedule, reason }) => [schedule, reason]));
     expect(reasons).toEqual({
       [billingScheduleId]: "paused",
-      [changeScheduleId]: "other_queue",
+      [outboxScheduleId]: "other_queue",
       [ledgerSyncScheduleId]: "missing",
     });
     // One foreign schedule is enough: the missing one is not created on this queue either.

@@ -13,9 +13,9 @@ import { createEncryption } from "../../src/store/database/encryption.ts";
 import { verifyWebhook } from "../../src/webhooks/verify.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import {
-  changeScheduleId,
   defaultTaskQueue,
   deliveriesWorkflowId,
+  outboxScheduleId,
   webhookQueue,
 } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -206,7 +206,7 @@ test("a delivery whose run was lost is started again by the next scan", async ()
   await system.pool.query("UPDATE webhook_deliveries SET due_at = now() WHERE id = $1", [
     lost.delivery.deliveryId,
   ]);
-  await client.schedule.getHandle(changeScheduleId).trigger();
+  await client.schedule.getHandle(outboxScheduleId).trigger();
   await settled(lost, "delivered");
 });
 

@@ -74,9 +74,7 @@ function builtOperations(registry: Registry): BuiltOperation[] {
     .flatMap((service) =>
       service.methods.map((method) => ({ service, operation: describedOperation(method) })),
     )
-    .flatMap(({ service, operation }) =>
-      operation === null || operation.planned ? [] : [{ service, operation }],
-    );
+    .flatMap(({ service, operation }) => (operation === null ? [] : [{ service, operation }]));
 }
 
 /** Returns one tag for each service with a built operation. */

@@ -46,7 +46,7 @@ export function compileRoutes(operations: readonly Operation[]): FindRoute {
   const root = newSegment();
   for (const operation of operations) {
     const http = httpRoute(operation.method);
-    if (http === null || operation.planned) continue;
+    if (http === null) continue;
     const leaf = http.path.split("/").reduce(childFor, root);
     assert(!leaf.byVerb.has(http.verb), `${http.verb} ${http.path} is the path of two operations`);
     leaf.byVerb.set(http.verb, compileRoute(operation));

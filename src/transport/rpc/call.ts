@@ -9,7 +9,7 @@ import { isDatabaseUnreachable } from "../../store/access/api-keys.ts";
 import type { Caller, Principal } from "./caller.ts";
 import type { Pass } from "./gate.ts";
 import type { Idempotency } from "./idempotency.ts";
-import { type MethodImplementation, planned, type ServiceBinding } from "./implementation.ts";
+import type { MethodImplementation, ServiceBinding } from "./implementation.ts";
 import type { ObserveCall } from "./observe.ts";
 import { operationOf } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
@@ -51,7 +51,7 @@ export interface CallParts<C extends Principal = Caller> {
   readonly formats: TextFormats;
 }
 
-/** Creates `call`. Throws if a method's implementation and its option `planned` disagree. */
+/** Creates `call`. Throws if a method has no implementation. */
 export function createCall<C extends Principal = Caller>({
   idempotency,
   observe,
@@ -111,15 +111,11 @@ function collectMethods<C extends Principal>(
   for (const { service, implementation } of bindings) {
     for (const method of service.methods) {
       const operation = operationOf(method);
-      const own = (
-        implementation as Record<string, MethodImplementation<DescMethodUnary, C> | typeof planned>
-      )[method.localName];
+      const own = (implementation as Record<string, MethodImplementation<DescMethodUnary, C>>)[
+        method.localName
+      ];
       assert(own !== undefined, `${operation.name} has no implementation`);
-      assert(
-        operation.planned === (own === planned),
-        `${operation.name}: its option planned and its implementation disagree`,
-      );
-      if (own !== planned) methods.set(operation.method, own);
+      methods.set(operation.method, own);
     }
   }
   return methods;

@@ -43,9 +43,8 @@ export interface Pass<C extends Principal = Caller> {
  */
 export interface Gate<C extends Principal = Caller> {
   /**
-   * Admits a request or throws the first of: `unknown_endpoint` (the operation is only planned),
-   * `invalid_api_key`, `temporarily_unavailable` (the database cannot be reached), `rate_limited`,
-   * `insufficient_scope`, `idempotency_key_required`, `invalid_parameter`. From the rate check on,
+   * Admits a request or throws the first of: `invalid_api_key`, `temporarily_unavailable` (the
+   * database cannot be reached), `rate_limited`, `insufficient_scope`, `idempotency_key_required`, `invalid_parameter`. From the rate check on,
    * the response has the `RateLimit-*` headers (ACCESS-6).
    */
   readonly pass: (
@@ -70,8 +69,6 @@ export interface GateParts {
 export function createGate({ access, permits }: GateParts): Gate {
   return {
     pass: async (operation, headers, requestId, setHeader) => {
-      if (operation.planned)
-        throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
       const caller = await admit(access, headers.authorization, setHeader);
       if (operation.scope !== null && !caller.scopes.has(operation.scope)) {
         throw new Refusal("insufficient_scope", `The API key lacks the scope ${operation.scope}`);

@@ -19,15 +19,10 @@ export type MethodImplementation<M extends DescMethodUnary, C extends Principal 
   call: Call<C>,
 ) => Promise<MessageInitShape<M["output"]>>;
 
-/**
- * Marks a method of the contract without an implementation. Connect and gRPC answer Unimplemented.
- */
-export const planned = "planned";
-
-/** A function, or the mark `planned`, for each method of a service, by its local name. */
+/** A function for each method of a service, by its local name. */
 export type Implementation<S extends DescService, C extends Principal = Caller> = {
   [P in keyof S["method"]]: S["method"][P] extends DescMethodUnary
-    ? MethodImplementation<S["method"][P], C> | typeof planned
+    ? MethodImplementation<S["method"][P], C>
     : never;
 };
 

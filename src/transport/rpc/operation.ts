@@ -26,8 +26,6 @@ export interface Operation {
   readonly partialStatus: number | null;
   /** Whether an absent body is read as `{}`. */
   readonly bodyOptional: boolean;
-  /** No implementation yet: Connect answers Unimplemented, and REST has no such path. */
-  readonly planned: boolean;
 }
 
 function keyRule(rule: IdempotencyKeyRule): Operation["idempotencyKey"] {
@@ -57,7 +55,6 @@ export function operationOf(method: DescMethod): Operation {
     successStatus: option.successStatus === 0 ? 200 : option.successStatus,
     partialStatus: option.partialStatus === 0 ? null : option.partialStatus,
     bodyOptional: option.bodyOptional,
-    planned: option.planned,
   };
 }
 

@@ -14,15 +14,13 @@ import type { Operation } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
 
 /**
- * Creates the gate of operators. It refuses, in this order: `unknown_endpoint` (the operation is
- * only planned), `invalid_operator_token`, `temporarily_unavailable` (the database cannot be
- * reached), `insufficient_role`, `idempotency_key_required`, `invalid_parameter`.
+ * Creates the gate of operators. It refuses, in this order: `invalid_operator_token`,
+ * `temporarily_unavailable` (the database cannot be reached), `insufficient_role`,
+ * `idempotency_key_required`, `invalid_parameter`.
  */
 export function createOperatorGate(access: OperatorAccess): Gate<OperatorCaller> {
   return {
     pass: async (operation, headers, requestId, setHeader) => {
-      if (operation.planned)
-        throw new Refusal("unknown_endpoint", `${operation.name} is not available yet`);
       const caller = await admit(access, headers.authorization, setHeader);
       requireRole(operation, caller);
       const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);

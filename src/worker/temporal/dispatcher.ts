@@ -22,13 +22,13 @@ export interface Dispatcher {
 }
 
 /** The interval of searches. A missed start waits at most this long and the grace time. */
-const lookEveryMs = 2_000;
+const searchEveryMs = 2_000;
 
 /**
  * A started workflow that still has its work is running, or its activity is being retried. It is
  * not started again sooner.
  */
-const startAgainMs = 20_000;
+const restartMs = 20_000;
 
 /** Work that has been due for a shorter time is left to the process that wrote it. */
 const graceMs = 3_000;
@@ -42,19 +42,19 @@ export function startDispatcher(
   let stopped = false;
   let wakeUp: () => void = () => undefined;
   const startedAt = new Map<string, number>();
-  const start = async (workflowId: string, neglected: StaleJobs): Promise<void> => {
+  const start = async (workflowId: string, stale: StaleJobs): Promise<void> => {
     const now = performance.now();
-    if (now - (startedAt.get(workflowId) ?? Number.NEGATIVE_INFINITY) < startAgainMs) return;
-    if (await startStaleJobs(work, neglected)) startedAt.set(workflowId, now);
+    if (now - (startedAt.get(workflowId) ?? Number.NEGATIVE_INFINITY) < restartMs) return;
+    if (await startStaleJobs(work, stale)) startedAt.set(workflowId, now);
   };
-  const look = async (): Promise<void> => {
+  const search = async (): Promise<void> => {
     while (!stopped) {
       try {
         const found = await findStaleJobs(graceMs);
-        const neglected = new Map(found.map((one) => [workflowIdOf(one), one]));
+        const stale = new Map(found.map((one) => [workflowIdOf(one), one]));
         for (const workflowId of startedAt.keys())
-          if (!neglected.has(workflowId)) startedAt.delete(workflowId);
-        for (const [workflowId, one] of neglected) {
+          if (!stale.has(workflowId)) startedAt.delete(workflowId);
+        for (const [workflowId, one] of stale) {
           // With Temporal down each start takes seconds, and a stop must not wait for all of them.
           if (stopped) return;
           await start(workflowId, one);
@@ -63,7 +63,7 @@ export function startDispatcher(
         onError(error);
       }
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, lookEveryMs);
+        const timer = setTimeout(resolve, searchEveryMs);
         wakeUp = () => {
           clearTimeout(timer);
           resolve();
@@ -71,12 +71,12 @@ export function startDispatcher(
       });
     }
   };
-  const looking = look();
+  const searching = search();
   return {
     stop: async () => {
       stopped = true;
       wakeUp();
-      await looking;
+      await searching;
     },
   };
 }
@@ -96,17 +96,17 @@ function workflowIdOf(work: StaleJobs): string {
   }
 }
 
-function startStaleJobs(work: LedgerWork & StartWork, neglected: StaleJobs): Promise<boolean> {
-  switch (neglected.kind) {
+function startStaleJobs(work: LedgerWork & StartWork, stale: StaleJobs): Promise<boolean> {
+  switch (stale.kind) {
     case "settlement":
-      return work.wake(neglected.organisationId);
+      return work.wake(stale.organisationId);
     case "amendment":
-      return work.startAmendment(neglected);
+      return work.startAmendment(stale);
     case "allocation":
-      return work.startAllocation(neglected);
+      return work.startAllocation(stale);
     case "ending":
-      return work.startTermination(neglected);
+      return work.startTermination(stale);
     case "clock":
-      return work.startClock(neglected.organisationId);
+      return work.startClock(stale.organisationId);
   }
 }

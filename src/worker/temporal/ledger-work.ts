@@ -72,10 +72,10 @@ export function createLedgerWork(
           workflowRunTimeout: longestRun,
           signal: wakeSignal,
           signalArgs: [],
-          staticSummary: "settles the organisation's waiting documents in its ledger",
+          staticSummary: "posts the organisation's waiting documents to its ledger",
           typedSearchAttributes: typedAttributes({
             OrganisationId: organisationId,
-            JobKind: "record_documents",
+            JobKind: "post_documents",
           }),
         }),
       );

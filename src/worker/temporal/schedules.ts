@@ -16,10 +16,10 @@ import type { Workflow } from "@temporalio/common";
 import {
   billingRunType,
   billingScheduleId,
-  changeScanType,
-  changeScheduleId,
   ledgerSyncScheduleId,
   ledgerSyncStartsType,
+  outboxRelayType,
+  outboxScheduleId,
 } from "../../../workflows/contract.ts";
 import type { WorkerLog } from "./run-worker.ts";
 import { typedAttributes } from "./search-attributes.ts";
@@ -37,7 +37,7 @@ const catchupWindow = "1 minute";
 const runTimeout = "10 minutes";
 
 /** The pause before a failed creation of a schedule is retried. */
-const againMs = 10_000;
+const retryMs = 10_000;
 
 /** gRPC's code for a method that the server does not have. */
 const unimplemented = 12;
@@ -47,12 +47,12 @@ const unimplemented = 12;
  * would get no more runs, and billing would stop once this worker is gone.
  */
 export class OtherQueue extends Error {
-  constructor(theirs: string, ours: string) {
+  constructor(used: string, own: string) {
     super(
-      `The schedules of this Temporal namespace use the task queue ${theirs}, this worker ${ours}. ` +
-        `Set TASK_QUEUE=${theirs}, or give this installation its own TEMPORAL_NAMESPACE. ` +
-        `To move the schedules for good, stop the workers of ${theirs} and run ` +
-        `TASK_QUEUE=${ours} npm run schedules:move.`,
+      `The schedules of this Temporal namespace use the task queue ${used}, this worker ${own}. ` +
+        `Set TASK_QUEUE=${used}, or give this installation its own TEMPORAL_NAMESPACE. ` +
+        `To move the schedules for good, stop the workers of ${used} and run ` +
+        `TASK_QUEUE=${own} npm run schedules:move.`,
     );
   }
 }
@@ -70,18 +70,18 @@ const schedules = [
     kind: "billing_run",
   },
   {
-    id: changeScheduleId,
-    type: changeScanType,
+    id: outboxScheduleId,
+    type: outboxRelayType,
     offset: "15 seconds",
-    summary: "starts the telling of organisations where something changed",
-    kind: "change_scan",
+    summary: "starts the publishing of organisations with outbox entries",
+    kind: "outbox_relay",
   },
   {
     id: ledgerSyncScheduleId,
     type: ledgerSyncStartsType,
     offset: "30 seconds",
-    summary: "starts the mirrors of organisations whose ledger is to be looked at",
-    kind: "ledger_sweep",
+    summary: "starts the ledger sync of organisations with something to read",
+    kind: "ledger_sync_starts",
   },
 ] as const;
 
@@ -135,8 +135,8 @@ async function endRun(
 ): Promise<void> {
   const run = client.workflow.getHandle(workflowId);
   try {
-    const { taskQueue: itsQueue } = await run.describe();
-    if (itsQueue !== taskQueue)
+    const { taskQueue: queue } = await run.describe();
+    if (queue !== taskQueue)
       await run.terminate(`the schedules were moved to the task queue ${taskQueue}`);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
@@ -149,7 +149,7 @@ async function ensureSchedule(
   { id, type, offset, summary, kind }: (typeof schedules)[number],
   mayMove: boolean,
 ): Promise<void> {
-  const wanted: Omit<
+  const options: Omit<
     ScheduleOptions<ScheduleOptionsStartWorkflowAction<Workflow>>,
     "scheduleId" | "state"
   > = {
@@ -167,13 +167,13 @@ async function ensureSchedule(
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow },
   };
   try {
-    await schedule.create({ scheduleId: id, ...wanted });
+    await schedule.create({ scheduleId: id, ...options });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
     await schedule.getHandle(id).update(({ state, action }) => {
       if (!mayMove && action.taskQueue !== taskQueue)
         throw new OtherQueue(action.taskQueue, taskQueue);
-      return { ...wanted, state };
+      return { ...options, state };
     });
   }
 }
@@ -202,8 +202,8 @@ export async function startScheduling(
     } catch (err) {
       if (err instanceof OtherQueue) throw err;
       const isLacking = isUnimplemented(err);
-      log.warn({ err }, `a schedule could not be made${isLacking ? "" : "; trying again"}`);
-      if (!isLacking && !stopped) timer = setTimeout(() => ensure().catch(refused.reject), againMs);
+      log.warn({ err }, `a schedule could not be created${isLacking ? "" : "; trying again"}`);
+      if (!isLacking && !stopped) timer = setTimeout(() => ensure().catch(refused.reject), retryMs);
     }
   };
   await ensure();

@@ -137,7 +137,7 @@ function documentStarts(
         workflowId: creditWorkflowId(subscriptionId),
         input: { organisationId, subscriptionId } satisfies CreditAllocationInput,
         signal: wakeSignal,
-        summary: "puts the credit that a subscription holds on its invoices",
+        summary: "applies the credit that a subscription holds to its invoices",
         attributes: {
           OrganisationId: organisationId,
           SubscriptionId: subscriptionId,
@@ -178,7 +178,7 @@ function webhookStarts(
         type: organisationEventsType,
         workflowId: eventsWorkflowId(input.organisationId),
         input,
-        summary: "tells what changed for the organisation",
+        summary: "publishes the organisation's changes",
         attributes: { OrganisationId: input.organisationId, JobKind: "publish_changes" },
       }),
     startDeliveries: ({ organisationId, endpointId }) =>
@@ -218,7 +218,7 @@ function organisationStarts(
         workflowId: ledgerSyncWorkflowId(organisationId),
         input: { organisationId } satisfies LedgerSyncInput,
         signal: wakeSignal,
-        summary: "looks at what people changed in the organisation's ledger",
+        summary: "reads the changes in the organisation's ledger",
         attributes: { OrganisationId: organisationId, JobKind: "sync_ledger" },
       }),
     startClock: (organisationId) =>

@@ -5,6 +5,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { ServerReflectionRequestSchema } from "../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { defaultLimits } from "../../../src/transport/http/limits.ts";
 import { floodOfCalls, floodOfResets, frameOfMessage } from "../../support/http2-flood.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";
 
@@ -89,6 +90,20 @@ test.each([
   // It did not stop meanwhile.
   const before = sum(statuses());
   await until("the flood goes on", async () => sum(statuses()) > before);
+});
+
+test("10,000 health watches leave a key its answers, and the process holds few of them", async () => {
+  const connections = 10;
+  const flow = { connections, open: 100 };
+  const watches = flood(floodOfCalls(system.baseUrl, "/grpc.health.v1.Health/Watch", flow));
+  const most = connections * defaultLimits.withoutCredentials.perConnection.count;
+  await until("watches are held", async () => watches.open().held > 0);
+  expect(await keyedStatuses(20)).toEqual({ 200: 20 });
+  await until("10,000 were opened", async () => {
+    expect(watches.open().held).toBeLessThanOrEqual(most);
+    return sum(watches.statuses()) > 10_000;
+  });
+  expect(await keyedStatuses(1)).toEqual({ 200: 1 });
 });
 
 function sum(counts: Readonly<Record<string, number>>): number {

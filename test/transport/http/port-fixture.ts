@@ -32,11 +32,8 @@ export const services: readonly DescService[] = [
   UsageService,
 ];
 
-/** Every operation, also those still planned: the gateway serves what is not marked as planned. */
-export const operations: readonly Operation[] = jobsOf(services).map((operation) => ({
-  ...operation,
-  planned: false,
-}));
+/** Every operation. */
+export const operations: readonly Operation[] = jobsOf(services);
 
 /** How an error is told, by the domain's own table. */
 export const tell = createReportError(() => {});

@@ -10,7 +10,7 @@ import { restHandler } from "../../../src/transport/rest/handler.ts";
 import { generateApiKey } from "../../../src/transport/rpc/api-key.ts";
 import { createCall } from "../../../src/transport/rpc/call.ts";
 import { createGate } from "../../../src/transport/rpc/gate.ts";
-import { bind, type Implementation, planned } from "../../../src/transport/rpc/implementation.ts";
+import { bind, type Implementation } from "../../../src/transport/rpc/implementation.ts";
 import { observeCall } from "../../../src/transport/rpc/observe.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { connectRoutes, type OpenRoutes } from "../../../src/transport/rpc/routes.ts";
@@ -69,7 +69,7 @@ function bindAll(service: DescService, requests: Message[], answer: () => object
       requests.push(request);
       return answer();
     };
-    return [method.localName, operationOf(method).planned ? planned : take];
+    return [method.localName, take];
   });
   return bind(service, Object.fromEntries(methods) as Implementation<DescService>);
 }

@@ -1,9 +1,7 @@
 /** Exact paths lead to their operation, and nothing else does. decisions §1. */
 import { describe, expect, test } from "vitest";
 import { compileRoutes } from "../../../src/transport/rest/routes.ts";
-import { jobsOf } from "../../../src/transport/rpc/operation.ts";
-import { operations, services } from "../http/port-fixture.ts";
-import { plannedUsageService } from "../rpc/planned-usage.ts";
+import { operations } from "../http/port-fixture.ts";
 
 const find = compileRoutes(operations);
 const id = "6f1ed002-ab59-5d6e-9e0f-1c7a3f0d9b11";
@@ -70,15 +68,6 @@ test("a parameter is percent-decoded once; what cannot be decoded stays as it wa
   expect(parameterOf("a%2Fb%2525")).toBe("a/b%25");
   expect(parameterOf("%zz")).toBe("%zz");
   expect(parameterOf("%00")).toBe("%00");
-});
-
-test("planned operations have no path", () => {
-  const real = compileRoutes(jobsOf(services));
-  const planned = compileRoutes(jobsOf([plannedUsageService]));
-  expect([real, planned].map((findIn) => findIn("POST", "/v1/usage_events") === null)).toEqual([
-    false,
-    true,
-  ]);
 });
 
 test("two operations on one path are refused at the start", () => {

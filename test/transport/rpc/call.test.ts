@@ -14,22 +14,16 @@ import type { Idempotency } from "../../../src/transport/rpc/idempotency.ts";
 import {
   bind,
   type Implementation,
-  planned,
   type ServiceBinding,
 } from "../../../src/transport/rpc/implementation.ts";
 import { observeCall } from "../../../src/transport/rpc/observe.ts";
-import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { createSubscription, listSubscriptions, passOf } from "./admission-fixture.ts";
-import { plannedUsageService } from "./planned-usage.ts";
 
 type Methods = Implementation<typeof SubscriptionService>;
 
-const notPlanned = Object.fromEntries(
-  SubscriptionService.methods.map((method) => [
-    method.localName,
-    operationOf(method).planned ? planned : async () => ({}),
-  ]),
-) as Methods;
+const empty = Object.fromEntries(
+  SubscriptionService.methods.map((method) => [method.localName, async () => ({})]),
+) as unknown as Methods;
 
 const { signal } = new AbortController();
 const request = create(CreateSubscriptionRequestSchema, { customerCode: "acme", planCode: "pro" });
@@ -44,7 +38,7 @@ function callWith(
     formats: textFormats,
     idempotency,
     observe: observeCall,
-    implementations: [bind(SubscriptionService, { ...notPlanned, ...methods }), ...others],
+    implementations: [bind(SubscriptionService, { ...empty, ...methods }), ...others],
   });
 }
 
@@ -126,23 +120,9 @@ describe("a call", () => {
       refusal,
     );
   });
-
-  test("of a method that is only planned is an unknown endpoint", async () => {
-    const [method] = plannedUsageService.methods;
-    if (method === undefined) throw new Error("the service has a method");
-    const reportUsage = operationOf(method);
-    const call = callWith({}, recording(), [
-      bind(plannedUsageService, { reportUsage: planned } as never),
-    ]);
-    const message = create(reportUsage.method.input, {});
-    await expect(call(passOf(reportUsage), message, { signal })).rejects.toMatchObject({
-      code: "unknown_endpoint",
-    });
-  });
 });
 
-test("an implementation that disagrees with the option planned stops the start", () => {
-  expect(() => callWith({ createSubscription: planned }, recording())).toThrow(/planned/);
+test("a method without an implementation stops the start", () => {
   expect(() =>
     createCall({
       formats: textFormats,

@@ -9,7 +9,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
 import { SubscriptionService } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { UsageService } from "../../../src/gen/proto/billing/v1/usage_pb.ts";
 import type { Admission } from "../../../src/store/access/api-keys.ts";
 import { generateApiKey } from "../../../src/transport/rpc/api-key.ts";
 import { admitted, organisationId } from "./admission-fixture.ts";
@@ -158,14 +157,6 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(detail?.code).toBe("internal_error");
     expect(JSON.stringify(error)).not.toContain("hunter2");
     expect(server.failures).toEqual([bug]);
-  });
-
-  test("a method that is only planned is Unimplemented, without a key and not counted", async () => {
-    const client = createClient(UsageService, transports[protocol] as Transport);
-    const error = await client.reportUsage({}).then(() => null, ConnectError.from);
-    expect(error?.code).toBe(Code.Unimplemented);
-    expect(error?.findDetails(ErrorDetailSchema)[0]?.code).toBe("unknown_endpoint");
-    expect(error?.metadata.get("RateLimit-Limit")).toBeNull();
   });
 });
 

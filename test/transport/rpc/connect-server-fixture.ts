@@ -2,11 +2,11 @@
 import { createServer } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
-import type { DescService } from "@bufbuild/protobuf";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { InvoiceService } from "../../../src/gen/proto/billing/v1/invoices_pb.ts";
 import { SubscriptionService } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { UsageService } from "../../../src/gen/proto/billing/v1/usage_pb.ts";
 import { textFormats } from "../../../src/services/text-formats.ts";
 import type { Admission } from "../../../src/store/access/api-keys.ts";
 import { credentialsOf } from "../../../src/transport/http/credentials.ts";
@@ -19,14 +19,12 @@ import { createCall } from "../../../src/transport/rpc/call.ts";
 import { createGate } from "../../../src/transport/rpc/gate.ts";
 import { healthRoutes, type WatchLimits } from "../../../src/transport/rpc/health.ts";
 import type { Idempotency } from "../../../src/transport/rpc/idempotency.ts";
-import { bind, type Implementation, planned } from "../../../src/transport/rpc/implementation.ts";
+import { bind, type Implementation } from "../../../src/transport/rpc/implementation.ts";
 import { observeCall } from "../../../src/transport/rpc/observe.ts";
-import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { type ReflectionLimits, reflectionRoutes } from "../../../src/transport/rpc/reflection.ts";
 import { createReportError } from "../../../src/transport/rpc/refusals.ts";
 import { connectRoutes, type RequestRecord } from "../../../src/transport/rpc/routes.ts";
 import { accessOf } from "./admission-fixture.ts";
-import { plannedUsageService } from "./planned-usage.ts";
 
 type SubscriptionMethods = Implementation<typeof SubscriptionService>;
 
@@ -64,22 +62,22 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
   const records: RequestRecord[] = [];
   const recordByRequest = new WeakMap<object, RequestRecord>();
   const invoices = Object.fromEntries(
-    InvoiceService.methods.map((method) => [method.localName, answerEmpty(method)]),
+    InvoiceService.methods.map((method) => [method.localName, answerEmpty]),
   );
   const usage = Object.fromEntries(
-    plannedUsageService.methods.map((method) => [method.localName, answerEmpty(method)]),
+    UsageService.methods.map((method) => [method.localName, answerEmpty]),
   );
   const subscriptions = {
     ...Object.fromEntries(
-      SubscriptionService.methods.map((method) => [method.localName, answerEmpty(method)]),
+      SubscriptionService.methods.map((method) => [method.localName, answerEmpty]),
     ),
     createSubscription: settings.create ?? (async () => ({})),
     listSubscriptions: settings.list ?? (async () => ({})),
   };
   const bindings = [
     bind(SubscriptionService, subscriptions as SubscriptionMethods),
-    bind(InvoiceService, invoices as Implementation<typeof InvoiceService>),
-    bind(plannedUsageService, usage as Implementation<DescService>),
+    bind(InvoiceService, invoices as unknown as Implementation<typeof InvoiceService>),
+    bind(UsageService, usage as unknown as Implementation<typeof UsageService>),
   ];
   const services = bindings.map(({ service }) => service);
   const stopping = new AbortController();
@@ -160,6 +158,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
   };
 }
 
-function answerEmpty(method: Parameters<typeof operationOf>[0]) {
-  return operationOf(method).planned ? planned : async () => ({});
+/** Answers a method with an empty message. */
+async function answerEmpty(): Promise<object> {
+  return {};
 }

@@ -57,10 +57,6 @@ const rateNames = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
 
 /** Each fault alone, in the order in which they are judged. */
 const faults: readonly [code: string, fault: Case][] = [
-  [
-    "unknown_endpoint",
-    { operation: operationWith(SubscriptionService.method.createSubscription, { planned: true }) },
-  ],
   ["invalid_api_key", { admission: { kind: "unknown" } }],
   ["rate_limited", { admission: admitted(scopes, "limited") }],
   ["insufficient_scope", { admission: admitted(["invoices:read"]) }],

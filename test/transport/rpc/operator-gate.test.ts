@@ -46,7 +46,6 @@ async function judge({ operation = createPlan, role = "admin", headers = good }:
 
 /** Each fault alone, in the order in which they are judged. */
 const faults: readonly [code: string, fault: Case][] = [
-  ["unknown_endpoint", { operation: { ...createPlan, planned: true } }],
   ["invalid_operator_token", { role: null }],
   ["insufficient_role", { role: "read-only" }],
   ["invalid_parameter", { headers: { ...good, idempotencyKey: "a b" } }],

@@ -33,7 +33,7 @@ describe.concurrent("held credit", () => {
   test("goes to later invoices only, oldest note and oldest invoice first, until nothing is left", async () => {
     const party = await world.party();
     await raise(party, "5", "-10", "-20", "8", "15", "30");
-    expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "done" });
+    expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "done" });
     const books = await expectSameCredit(world.pool, party);
     // With 20 % tax: credit of 12 and 24, invoices of 6 (before both), 9.60, 18 and 36.
     expect(books.notes).toEqual([
@@ -115,7 +115,7 @@ describe.concurrent("held credit", () => {
   test("stays held while no invoice can take it", async () => {
     const party = await world.party();
     await raise(party, "7", "-10");
-    expect(await world.round(party)).toMatchObject({ state: "settled", outcome: "done" });
+    expect(await world.round(party)).toMatchObject({ state: "done", outcome: "done" });
     expect(await jobsOf(party)).toEqual([]);
     const { notes: held } = await expectSameCredit(world.pool, party);
     expect(held).toMatchObject([{ status: "AUTHORISED", remaining: "12.00", allocations: [] }]);
@@ -297,7 +297,7 @@ describe.concurrent("a payment that arrives between plan and allocation", () => 
     const party = await world.party();
     await raise(party, "-10", "10", "20");
     await world.pay(party, "INV-0001", "12");
-    expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+    expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
     const books = await expectSameCredit(world.pool, party);
     expect(books.notes).toMatchObject([
       { status: "PAID", allocations: [{ invoice: "INV-0002", amount: "12.00" }] },
@@ -348,7 +348,7 @@ describe.concurrent("credit that somebody else used in the ledger", () => {
       "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1",
       [party.tenantId],
     );
-    expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+    expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
     const { rows } = await world.pool.query(
       "SELECT status FROM credit_notes WHERE organisation_id = $1",
       [party.organisationId],
@@ -364,10 +364,10 @@ test("an allocation that the ledger refuses is told with its words, once, and tr
   const party = await world.party();
   await raise(party, "-10", "20");
   await world.fault(party, { kind: "refuse", match: allocations, messages: ["Not today."] });
-  expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+  expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
   // As often as it is asked, nothing is planned for the same two.
   for (let time = 0; time < 3; time += 1)
-    expect(await world.round(party)).toMatchObject({ state: "settled" });
+    expect(await world.round(party)).toMatchObject({ state: "done" });
   expect(await jobsOf(party)).toMatchObject([
     { state: "refused", amount: "12.00", message: "Not today." },
   ]);
@@ -395,7 +395,7 @@ test("two rounds at once put the credit on its invoice once", async () => {
   await raise(party, "-10", "-10", "-10", "60");
   const rounds = await Promise.all(Array.from({ length: 4 }, () => world.round(party)));
   // Where the machine is slow, none comes to the end in the time of its calls.
-  for (const { state } of rounds) expect(state).toMatch(/^(settled|waiting)$/);
+  for (const { state } of rounds) expect(state).toMatch(/^(done|waiting)$/);
   await world.allocate(party);
   const books = await expectSameCredit(world.pool, party);
   expect(books.notes.map(({ allocations: own }) => own)).toEqual(

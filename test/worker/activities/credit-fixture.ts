@@ -176,7 +176,7 @@ export async function startCreditWorld(
         isRefused ||= done.outcome === "refused";
         if (done.nextInMs !== null) await wait(done.nextInMs);
         return (
-          done.state === "settled" && { ...done, outcome: isRefused ? "refused" : done.outcome }
+          done.state === "done" && { ...done, outcome: isRefused ? "refused" : done.outcome }
         );
       });
     },

@@ -100,7 +100,7 @@ async function rest({ organisationId }: Pick<CreditParty, "organisationId">): Pr
   await until("nothing is left to be looked at", async () => {
     const round = await mirror.syncBatch({ organisationId });
     expect(round.detail).toMatch(/^looked at \d+ in the ledger, \d+ changed here/);
-    return round.state === "settled";
+    return round.state === "done";
   });
 }
 

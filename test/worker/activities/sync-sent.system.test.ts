@@ -32,7 +32,7 @@ async function sweep({ organisationId, tenantId }: CreditParty): Promise<void> {
       ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(), not_before = NULL`,
     [organisationId, tenantId],
   );
-  const isSettled = async () => (await mirror.syncBatch({ organisationId })).state === "settled";
+  const isSettled = async () => (await mirror.syncBatch({ organisationId })).state === "done";
   await until("nothing is left to be looked at", isSettled);
 }
 

@@ -74,7 +74,7 @@ describe.concurrent("credit that was used on an invoice that we do not have", ()
   test("is not left where it was all of it", async () => {
     const party = await usedElsewhere("12");
     await world.raise(party, "20");
-    expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+    expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
     expect(await ourCredit(world.pool, party)).toMatchObject([
       { status: "PAID", remaining: "0.00", allocations: [] },
     ]);
@@ -93,9 +93,9 @@ describe.concurrent("credit that was used on an invoice that we do not have", ()
       times: 2,
     });
     await world.raise(party, "20");
-    expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+    expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
     for (let time = 0; time < 3; time += 1)
-      expect(await world.round(party)).toMatchObject({ state: "settled" });
+      expect(await world.round(party)).toMatchObject({ state: "done" });
     const message = "The lock date has passed.";
     expect(await plannedCredit(world.pool, party)).toMatchObject([
       { state: "refused", amount: "8.00", message },

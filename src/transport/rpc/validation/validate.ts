@@ -9,7 +9,6 @@ import { Refusal } from "../../../domain/refusal.ts";
 import { sayPattern } from "./describe-pattern.ts";
 import { enumWords } from "./enum-words.ts";
 import { compileTextRules, type TextFormats } from "./string-rules.ts";
-import { compilePlainRules } from "./validation-fast-path.ts";
 
 /**
  * Throws `invalid_parameter` at the first fault, with the field's path as `param`:
@@ -23,14 +22,12 @@ export type Validate = (schema: DescMessage, message: Message) => void;
  */
 export function createValidate(schemas: readonly DescMessage[], formats: TextFormats): Validate {
   const textRules = new Map(schemas.map((schema) => [schema, compileTextRules(schema, formats)]));
-  const plainRules = new Map(schemas.map((schema) => [schema, compilePlainRules(schema)]));
   for (const schema of schemas) {
     const result = validator.validate(schema, create(schema));
     if (result.kind === "error") throw result.error;
   }
   return (schema, message) => {
     textRules.get(schema)?.(message);
-    if (plainRules.get(schema)?.(message) === true) return;
     const result = validator.validate(schema, message);
     if (result.kind === "valid") return;
     if (result.kind === "error") throw result.error;

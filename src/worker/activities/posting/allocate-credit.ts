@@ -85,7 +85,7 @@ async function allocateBatch(
       return { state: "waiting", outcome: refused, detail: step.detail, nextInMs: step.nextInMs };
     }
     if (step.kind === "nothing")
-      return { state: "settled", outcome: refused ?? "done", detail, nextInMs: null };
+      return { state: "done", outcome: refused ?? "done", detail, nextInMs: null };
     if (step.kind === "over") {
       if (step.outcome === "refused") refused = step.outcome;
       detail = step.detail;

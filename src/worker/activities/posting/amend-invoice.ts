@@ -82,7 +82,7 @@ async function describeBatch(scope: AmendmentStore, jobId: string): Promise<Work
   const state = await scope.look(jobId);
   if (state === null) {
     return {
-      state: "settled",
+      state: "done",
       outcome: "unknown",
       detail: "there is no such amendment",
       nextInMs: null,
@@ -91,7 +91,7 @@ async function describeBatch(scope: AmendmentStore, jobId: string): Promise<Work
   const { number, attempts, outcome, reason, nextInMs } = state;
   const why = reason === null || reason === outcome ? "" : `: ${reason}`;
   if (outcome !== null)
-    return { state: "settled", outcome, detail: `${number} ${outcome}${why}`, nextInMs: null };
+    return { state: "done", outcome, detail: `${number} ${outcome}${why}`, nextInMs: null };
   // An attempt that the ledger did not evaluate is not counted.
   const attempt = attempts === 0 ? "" : `, attempt ${attempts}`;
   return { state: "waiting", outcome, detail: `amending ${number}${attempt}${why}`, nextInMs };

@@ -92,7 +92,7 @@ async function postBatch(
   organisationId: string,
 ): Promise<PostingBatch> {
   const endMs = performance.now() + batchMs;
-  let settled = 0;
+  let posted = 0;
   let refused = 0;
   for (;;) {
     const gathered = await gather(organisationId);
@@ -102,11 +102,11 @@ async function postBatch(
       gathered();
     };
     const group = await postGroup(parts, organisationId, onPermit).finally(gathered);
-    settled += group.settled;
+    posted += group.posted;
     refused += group.refused;
     const atOnce = Math.min(mostAtOnce, 1 + Math.floor((performance.now() - sentMs) / callGapMs));
-    const isMore = group.nextInMs === 0 && group.settled + group.refused > 0;
-    if (!isMore || performance.now() >= endMs) return { ...group, settled, refused, atOnce };
+    const isMore = group.nextInMs === 0 && group.posted + group.refused > 0;
+    if (!isMore || performance.now() >= endMs) return { ...group, posted, refused, atOnce };
   }
 }
 
@@ -181,23 +181,23 @@ async function postGroup(
       postCreditNotes(ledger, creditNotes, settings).then(save),
     ]),
   );
-  const settled = settlements.filter(({ kind }) => kind.endsWith("_done")).length;
+  const posted = settlements.filter(({ kind }) => kind.endsWith("_done")).length;
   const refused = settlements.filter(({ kind }) => kind === "refused").length;
   const pause = connectionPause(failures);
   if (pause === null) {
     const { waiting, nextInMs } = await scope.waiting();
     // If the budget allowed no call, it allows none for the other ready jobs either. The next batch
     // waits until it does.
-    const spentMs = settled + refused > 0 ? 0 : spentBudgetMs(failures);
+    const spentMs = posted + refused > 0 ? 0 : spentBudgetMs(failures);
     return {
-      settled,
+      posted,
       refused,
       waiting,
       nextInMs: nextInMs === null ? null : Math.max(nextInMs, spentMs),
       paused: spentMs > 0 ? "our calls to the ledger are used up" : null,
     };
   }
-  return { ...(await reschedule(scope, pause.pauseMs, pause.reason)), settled, refused };
+  return { ...(await reschedule(scope, pause.pauseMs, pause.reason)), posted, refused };
 }
 
 /**
@@ -229,7 +229,7 @@ async function reschedule(
   await scope.reschedule(pauseMs, reason);
   const { waiting, nextInMs } = await scope.waiting();
   return {
-    settled: 0,
+    posted: 0,
     refused: 0,
     waiting,
     nextInMs: nextInMs === null ? null : Math.max(nextInMs, pauseMs),

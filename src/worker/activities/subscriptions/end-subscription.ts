@@ -202,13 +202,13 @@ async function lookLater(scope: TerminationStore, task: HeldRemoval): Promise<fa
 async function describeBatch(scope: TerminationStore, terminationId: string): Promise<WorkBatch> {
   const state = await scope.look(terminationId);
   if (state === null)
-    return { state: "settled", outcome: "unknown", detail: "there is no such end", nextInMs: null };
+    return { state: "done", outcome: "unknown", detail: "there is no such end", nextInMs: null };
   const { outcome, reason, nextInMs, current, removals, removed, left } = state;
   const why = reason === null ? "" : `: ${reason}`;
   if (outcome !== null) {
     const at = current === null ? "" : ` at ${current}`;
     return {
-      state: "settled",
+      state: "done",
       outcome,
       detail: `${outcome}${at}, ${removed} of ${removals} removed${why}`,
       nextInMs: null,

@@ -279,7 +279,7 @@ function described({ looked, changed, unfollowed }: Counts): string {
 }
 
 function settled(detail: string): WorkBatch {
-  return { state: "settled", outcome: "done", detail, nextInMs: null };
+  return { state: "done", outcome: "done", detail, nextInMs: null };
 }
 
 function waiting(detail: string, nextInMs: number): WorkBatch {

@@ -7,17 +7,17 @@ import { proxyActivities, setCurrentDetails } from "@temporalio/workflow";
 import type { LedgerSyncActivities } from "../src/worker/activities/sync/ledger-sync.ts";
 import type { DuePageInput, LedgerSyncInput } from "./contract.ts";
 import { databaseBatch, ledgerBatch } from "./policies.ts";
-import { workInBatches } from "./rounds.ts";
 import { endAs } from "./run-end.ts";
+import { workInBatches } from "./work-batches.ts";
 
 const { startDueSyncs } = proxyActivities<LedgerSyncActivities>({
   ...databaseBatch,
-  summary: "start the mirrors of organisations whose ledger is to be looked at",
+  summary: "start the ledger sync of organisations with something to read",
 });
 
 const { syncBatch } = proxyActivities<LedgerSyncActivities>({
   ...ledgerBatch,
-  summary: "look at what people changed",
+  summary: "read the ledger's changes",
 });
 
 /** Starts the sync of every organisation with something to read. It waits for no organisation. */
@@ -26,14 +26,14 @@ export async function ledgerSyncStarts(): Promise<void> {
   let started = 0;
   let input: DuePageInput = { after: null };
   for (;;) {
-    const round = await startDueSyncs(input);
-    found += round.found;
-    started += round.started;
+    const page = await startDueSyncs(input);
+    found += page.found;
+    started += page.started;
     setCurrentDetails(
-      `the ledgers of ${found} organisations are to be looked at, ${started} mirrors are started`,
+      `${found} organisations have something to read, the ledger sync of ${started} is started`,
     );
-    if (round.next === null) return endAs("done");
-    input = { after: round.next };
+    if (page.next === null) return endAs("done");
+    input = { after: page.next };
   }
 }
 

@@ -26,28 +26,28 @@ const { startDeliveriesDue } = proxyActivities<PublishingActivities>({
 
 const { startChanged } = proxyActivities<PublishingActivities>({
   ...databaseBatch,
-  summary: "start the telling of organisations where something changed",
+  summary: "start the publishing of organisations with outbox entries",
 });
 
 /** Starts publishing and deliveries. It waits for no organisation. */
-export async function changeScan(): Promise<void> {
+export async function outboxRelay(): Promise<void> {
   let found = 0;
   let started = 0;
   let input: DuePageInput = { after: null };
   for (;;) {
-    const round = await startChanged(input);
-    found += round.found;
-    started += round.started;
+    const page = await startChanged(input);
+    found += page.found;
+    started += page.started;
     setCurrentDetails(
-      `${counted(found)} organisations have something to be told, telling of ${counted(started)} is started`,
+      `${counted(found)} organisations have outbox entries, publishing of ${counted(started)} is started`,
     );
-    if (round.next === null) break;
-    input = { after: round.next };
+    if (page.next === null) break;
+    input = { after: page.next };
   }
   // Retries whose pause is over, and missed starts. Publishing starts its own deliveries.
-  for (let page: DuePageInput | null = { after: null }; page !== null; ) {
-    const { next }: DuePage = await startDeliveriesDue(page);
-    page = next === null ? null : { after: next };
+  for (let due: DuePageInput | null = { after: null }; due !== null; ) {
+    const { next }: DuePage = await startDeliveriesDue(due);
+    due = next === null ? null : { after: next };
   }
   endAs("done");
 }
@@ -63,15 +63,14 @@ export async function organisationEvents(input: OrganisationEventsInput): Promis
   });
   let { published = 0, started = 0 } = input;
   for (;;) {
-    const round = await publishBatch(input);
-    published += round.published;
-    started = Math.max(started, round.started);
+    const batch = await publishBatch(input);
+    published += batch.published;
+    started = Math.max(started, batch.started);
     setCurrentDetails(
-      `told ${counted(published)} events, started deliveries to ${counted(started)} endpoints`,
+      `published ${counted(published)} events, started deliveries to ${counted(started)} endpoints`,
     );
-    if (!round.isMore) return endAs("done");
-    if (isLongRun())
-      await continueAsNew<typeof organisationEvents>({ ...input, published, started });
+    if (!batch.isMore) return endAs("done");
+    if (isLongRun()) await continueAsNew<typeof organisationEvents>({ ...input, published, started });
   }
 }
 

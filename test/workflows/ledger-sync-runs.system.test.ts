@@ -90,7 +90,7 @@ test("a payment in the ledger is told by its webhook, and the invoice is paid he
     headers: { "x-xero-signature": "bm9ib2R5" },
   });
   expect([forged.status, forged.text]).toEqual([401, ""]);
-  await expectReplayable(client, workflowId, "mirror");
+  await expectReplayable(client, workflowId, "ledger-sync");
   expect(await detailsOf(workflowId)).toMatch(/^looked at \d+ in the ledger, \d+ changed here$/);
   expect((await client.workflow.getHandle(workflowId).describe()).searchAttributes).toMatchObject({
     OrganisationId: [made.organisationId],
@@ -150,7 +150,7 @@ test("what a webhook did not tell is found when an operator has the ledger read 
     }
     return null;
   });
-  await expectReplayable(client, run, "ledger-sweep");
+  await expectReplayable(client, run, "ledger-sync-starts");
 });
 
 test("where too little of the ledger's day is left, the mirror waits and says so", async () => {
@@ -179,9 +179,9 @@ test("where too little of the ledger's day is left, the mirror waits and says so
   );
   expect(await system.ledgerCalls(made.tenantId)).toEqual(calls);
   const workflowId = ledgerSyncWorkflowId(made.organisationId);
-  await expectReplayable(client, workflowId, "mirror-waits");
+  await expectReplayable(client, workflowId, "ledger-sync-waits");
   expect(await detailsOf(workflowId)).toBe("waits: our calls to the ledger are used up: day");
   expect((await client.workflow.getHandle(workflowId).describe()).searchAttributes).toMatchObject({
-    Outcome: ["put_off"],
+    Outcome: ["rescheduled"],
   });
 });

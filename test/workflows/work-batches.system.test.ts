@@ -38,7 +38,7 @@ const held = new Map<string, Promise<void>>();
 const begun = new Map<string, number[]>();
 
 const settled: WorkBatch = {
-  state: "settled",
+  state: "done",
   outcome: "done",
   detail: "INV-0001 done",
   nextInMs: null,
@@ -139,7 +139,7 @@ describe.concurrent("work in rounds", () => {
     const workflowId = amendmentWorkflowId(input.jobId);
     await startAmendment(input);
     const first = await ended(workflowId);
-    expect(first.searchAttributes).toMatchObject({ Outcome: ["put_off"] });
+    expect(first.searchAttributes).toMatchObject({ Outcome: ["rescheduled"] });
     await again(() => work.startAmendment(input));
     const second = await ended(workflowId);
     expect(second.runId).not.toBe(first.runId);

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { changeScanType, changeScheduleId, eventsWorkflowId } from "../../workflows/contract.ts";
+import { eventsWorkflowId, outboxRelayType, outboxScheduleId } from "../../workflows/contract.ts";
 import { at, closed, document, schemaFaults } from "../contract/answer-check.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
@@ -25,7 +25,7 @@ let receiver: Server;
 /** The events that the receiver got, by id. */
 const received = new Map<string, ToldEvent>();
 
-const schedule = () => client.schedule.getHandle(changeScheduleId);
+const schedule = () => client.schedule.getHandle(outboxScheduleId);
 
 beforeAll(async () => {
   receiver = createServer((request, response) => {
@@ -66,7 +66,7 @@ let scans = 0;
 /** A run of the scan, as the schedule starts it; returns once it has ended. The schedule's own could begin in the next window. */
 async function scan(): Promise<void> {
   scans += 1;
-  await client.workflow.execute(changeScanType, {
+  await client.workflow.execute(outboxRelayType, {
     workflowId: `scan-${scans}`,
     taskQueue: "billing",
   });
@@ -290,15 +290,15 @@ test("a change is brought to its endpoint; the runs say how far they are, are fo
     JobKind: ["publish_changes"],
     Outcome: ["done"],
   });
-  await expectReplayable(client, told.workflowId, "telling", told.runId);
+  await expectReplayable(client, told.workflowId, "publishing", told.runId);
   const details = /^(\d+) organisations have something to be told, telling of \1 is started$/;
   await schedule().trigger();
   const found = await run(
-    `WorkflowType = '${changeScanType}' AND JobKind = 'change_scan'`,
+    `WorkflowType = '${outboxRelayType}' AND JobKind = 'outbox_relay'`,
     details,
   );
   expect(found.attributes).toMatchObject({ Outcome: ["done"] });
-  await expectReplayable(client, found.workflowId, "change-scan", found.runId);
+  await expectReplayable(client, found.workflowId, "outbox-relay", found.runId);
 });
 
 /** A run that has ended, by a query and by what its current details say. */

@@ -1,6 +1,6 @@
 /** The housekeeping's loop: what it deletes, when, and what stops it. The deletion itself is tested with the store. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { startCleanup } from "../../src/worker/temporal/cleanup.ts";
+import { startCleanup } from "../../../src/worker/temporal/cleanup.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

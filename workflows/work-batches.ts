@@ -32,13 +32,13 @@ export async function workInBatches<Input>(
   setCurrentDetails("the first attempt is under way");
   for (;;) {
     isWoken = false;
-    const round = await work(input);
-    setCurrentDetails(round.detail);
-    isRefused ||= round.outcome === "refused";
+    const batch = await work(input);
+    setCurrentDetails(batch.detail);
+    isRefused ||= batch.outcome === "refused";
     if (!isWoken) {
-      if (round.state === "settled") return endAs(isRefused ? "refused" : round.outcome);
-      const waitMs = round.nextInMs ?? 0;
-      if (waitMs > longestWaitMs) return endAs("put_off");
+      if (batch.state === "done") return endAs(isRefused ? "refused" : batch.outcome);
+      const waitMs = batch.nextInMs ?? 0;
+      if (waitMs > longestWaitMs) return endAs("rescheduled");
       await condition(() => isWoken, Math.max(waitMs, idleBatchMs));
     }
     if (isLongRun()) await continueAsNew<(again: Input) => Promise<void>>(input);

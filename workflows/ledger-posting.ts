@@ -19,7 +19,7 @@ import { endAs, isLongRun } from "./run-end.ts";
 
 const { postBatch } = proxyActivities<PostingActivities>({
   ...ledgerBatch,
-  summary: "settle what waits",
+  summary: "post waiting documents",
 });
 
 const wake = defineSignal(wakeSignal);
@@ -27,33 +27,33 @@ const wake = defineSignal(wakeSignal);
 /** Ends when no document waits, or when every waiting one is further off than `longestWaitMs`. */
 export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
   let dirty = true;
-  let settled = 0;
+  let posted = 0;
   let refused = 0;
   setHandler(wake, () => {
     dirty = true;
   });
-  const settle = async (): Promise<PostingBatch> => {
-    const round = await postBatch(input);
-    settled += round.settled;
-    refused += round.refused;
-    setCurrentDetails(describe(round, settled, refused));
-    return round;
+  const post = async (): Promise<PostingBatch> => {
+    const batch = await postBatch(input);
+    posted += batch.posted;
+    refused += batch.refused;
+    setCurrentDetails(describe(batch, posted, refused));
+    return batch;
   };
   const postHighVolume = async (): Promise<void> => {
-    while (isHighVolume(await settle()) && !isLongRun());
+    while (isHighVolume(await post()) && !isLongRun());
   };
   for (;;) {
     while (dirty) {
       dirty = false;
-      const round = await settle();
-      if (isHighVolume(round)) {
-        await Promise.all(Array.from({ length: round.atOnce ?? 1 }, postHighVolume));
+      const batch = await post();
+      if (isHighVolume(batch)) {
+        await Promise.all(Array.from({ length: batch.atOnce ?? 1 }, postHighVolume));
         dirty = true;
-      } else if (round.nextInMs !== null && !dirty) {
-        if (round.nextInMs > longestWaitMs) return endAs("put_off");
-        const isProgress = round.settled + round.refused > 0;
-        if (!isProgress || round.nextInMs > 0) {
-          await condition(() => dirty, Math.max(round.nextInMs, isProgress ? 1 : idleBatchMs));
+      } else if (batch.nextInMs !== null && !dirty) {
+        if (batch.nextInMs > longestWaitMs) return endAs("rescheduled");
+        const isProgress = batch.posted + batch.refused > 0;
+        if (!isProgress || batch.nextInMs > 0) {
+          await condition(() => dirty, Math.max(batch.nextInMs, isProgress ? 1 : idleBatchMs));
         }
         dirty = true;
       }
@@ -64,17 +64,17 @@ export async function ledgerPosting(input: LedgerPostingInput): Promise<void> {
 }
 
 /** Whether many documents can be sent now and the ledger is too slow for sequential batches. */
-function isHighVolume({ settled, waiting, nextInMs, atOnce = 1 }: PostingBatch): boolean {
-  return atOnce > 1 && settled > 0 && nextInMs === 0 && waiting >= highVolume;
+function isHighVolume({ posted, waiting, nextInMs, atOnce = 1 }: PostingBatch): boolean {
+  return atOnce > 1 && posted > 0 && nextInMs === 0 && waiting >= highVolume;
 }
 
-/** `12 waiting, 340 settled, 1 refused, paused until 10:32:05 UTC: minute limit`. */
+/** `12 waiting, 340 posted, 1 refused, paused until 10:32:05 UTC: minute limit`. */
 function describe(
   { waiting, paused, nextInMs }: PostingBatch,
-  settled: number,
+  posted: number,
   refused: number,
 ): string {
-  const state = `${waiting} waiting, ${settled} settled, ${refused} refused`;
+  const state = `${waiting} waiting, ${posted} posted, ${refused} refused`;
   if (paused === null) return state;
   const until = new Date(Date.now() + (nextInMs ?? 0))
     .toISOString()

@@ -11,7 +11,7 @@ import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 
 /** A worker in this process, and what its workflows are asked and told. */
-export interface SettlementForTest {
+export interface PostingFixture {
   readonly client: Client;
   /** Adds one to what waits of the organisation, and wakes its workflow; how often it had to be asked for that. */
   add(organisationId: string): Promise<number>;
@@ -25,7 +25,7 @@ export interface SettlementForTest {
 
 /** A round that found nothing, as a base for others. */
 export const nothing: PostingBatch = {
-  settled: 0,
+  posted: 0,
   refused: 0,
   waiting: 0,
   nextInMs: null,
@@ -33,7 +33,7 @@ export const nothing: PostingBatch = {
 };
 
 /** Starts the worker in a namespace of its own. */
-export async function settlementForTest(): Promise<SettlementForTest> {
+export async function startPostingFixture(): Promise<PostingFixture> {
   quietRuntime();
   const { address, namespace } = await temporalForTest();
   const [connection, native] = await Promise.all([
@@ -48,9 +48,9 @@ export async function settlementForTest(): Promise<SettlementForTest> {
     begun.set(organisationId, [...(begun.get(organisationId) ?? []), performance.now()]);
     const decision = decisions.get(organisationId);
     if (decision !== undefined) return decision();
-    const settled = waiting.get(organisationId) ?? 0;
+    const posted = waiting.get(organisationId) ?? 0;
     waiting.set(organisationId, 0);
-    return { ...nothing, settled };
+    return { ...nothing, posted };
   };
   const taskQueue = "billing";
   const worker = await Worker.create({

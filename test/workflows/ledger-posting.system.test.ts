@@ -5,21 +5,21 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { ledgerWorkflowId, wakeSignal } from "../../workflows/contract.ts";
 import { longestWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
-import { nothing, type SettlementForTest, settlementForTest } from "./settlement-for-test.ts";
+import { nothing, type PostingFixture, startPostingFixture } from "./posting-fixture.ts";
 
-let settlement: SettlementForTest;
+let fixture: PostingFixture;
 
 beforeAll(async () => {
-  settlement = await settlementForTest();
+  fixture = await startPostingFixture();
 });
 
-afterAll(() => settlement?.stop());
+afterAll(() => fixture?.stop());
 
 /** `lingerTime` of the policies. */
 const lingerMs = 10_000;
 
 async function statusOf(organisationId: string): Promise<string> {
-  const { status } = await settlement.client.workflow
+  const { status } = await fixture.client.workflow
     .getHandle(ledgerWorkflowId(organisationId))
     .describe();
   return status.name;
@@ -33,16 +33,16 @@ describe.concurrent("the ledger workflow", () => {
     const isNewRun = await Promise.all(
       offsets.map(async (offset) => {
         const organisationId = randomUUID();
-        const handle = settlement.client.workflow.getHandle(ledgerWorkflowId(organisationId));
-        await settlement.add(organisationId);
-        await until("it is settled", async () => settlement.waiting(organisationId) === 0);
+        const handle = fixture.client.workflow.getHandle(ledgerWorkflowId(organisationId));
+        await fixture.add(organisationId);
+        await until("it is posted", async () => fixture.waiting(organisationId) === 0);
         const { runId } = await handle.describe();
-        const [begun = 0] = settlement.rounds(organisationId);
+        const [begun = 0] = fixture.rounds(organisationId);
         await wait(begun + lingerMs + offset - performance.now());
-        await settlement.add(organisationId);
+        await fixture.add(organisationId);
         await until(
-          "what came last is settled",
-          async () => settlement.waiting(organisationId) === 0,
+          "what came last is posted",
+          async () => fixture.waiting(organisationId) === 0,
         );
         return (await handle.describe()).runId !== runId;
       }),
@@ -53,9 +53,9 @@ describe.concurrent("the ledger workflow", () => {
 
   test("ends after ten seconds without work, having asked once", async () => {
     const organisationId = randomUUID();
-    const asked = await settlement.add(organisationId);
+    const asked = await fixture.add(organisationId);
     await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
-    const begun = settlement.rounds(organisationId);
+    const begun = fixture.rounds(organisationId);
     expect(begun.length).toBeLessThanOrEqual(asked);
     expect(performance.now() - (begun.at(-1) ?? 0)).toBeGreaterThan(lingerMs - 100);
   });
@@ -65,20 +65,20 @@ describe.concurrent("the ledger workflow", () => {
     const pauseMs = 4_000;
     const began = Promise.withResolvers<number>();
     const ended = Promise.withResolvers<number>();
-    settlement.decide(organisationId, async () => {
+    fixture.decide(organisationId, async () => {
       const now = performance.now();
       began.resolve(now);
       const nextInMs = (await began.promise) + pauseMs - now;
       if (nextInMs > 0) return { ...nothing, waiting: 1, nextInMs, paused: "minute limit" };
       ended.resolve(now);
-      return { ...nothing, settled: 1 };
+      return { ...nothing, posted: 1 };
     });
-    const first = await settlement.add(organisationId);
+    const first = await fixture.add(organisationId);
     await began.promise;
-    const asked = first + (await settlement.add(organisationId));
+    const asked = first + (await fixture.add(organisationId));
     expect((await ended.promise) - (await began.promise)).toBeGreaterThan(pauseMs - 50);
     // The first, the one that was asked for, and the one after the pause, which a timer a little early asks for twice.
-    expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(2 + asked);
+    expect(fixture.rounds(organisationId).length).toBeLessThanOrEqual(2 + asked);
   });
 
   test("goes on in as many rounds beside each other as a slow ledger needs, until few wait", async () => {
@@ -87,7 +87,7 @@ describe.concurrent("the ledger workflow", () => {
     let running = 0;
     let most = 0;
     const three = Promise.withResolvers<void>();
-    settlement.decide(organisationId, async () => {
+    fixture.decide(organisationId, async () => {
       const isFirst = waiting === 1_000 && running === 0;
       running += 1;
       most = Math.max(most, running);
@@ -96,50 +96,50 @@ describe.concurrent("the ledger workflow", () => {
       if (!isFirst) await three.promise;
       await wait(50);
       running -= 1;
-      const settled = Math.min(50, waiting);
-      waiting -= settled;
-      return { ...nothing, settled, waiting, nextInMs: waiting === 0 ? null : 0, atOnce: 3 };
+      const posted = Math.min(50, waiting);
+      waiting -= posted;
+      return { ...nothing, posted, waiting, nextInMs: waiting === 0 ? null : 0, atOnce: 3 };
     });
-    const asked = await settlement.add(organisationId);
+    const asked = await fixture.add(organisationId);
     await until("nothing waits", async () => waiting === 0);
     expect(most).toBe(3);
-    expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(20 + 2 + asked);
+    expect(fixture.rounds(organisationId).length).toBeLessThanOrEqual(20 + 2 + asked);
   });
 
   test("ends at a pause that is longer than it waits: the dispatcher starts it when it is over", async () => {
     const organisationId = randomUUID();
-    settlement.decide(organisationId, async () => ({
+    fixture.decide(organisationId, async () => ({
       ...nothing,
       waiting: 1,
       nextInMs: longestWaitMs + 1,
     }));
-    const asked = await settlement.add(organisationId);
+    const asked = await fixture.add(organisationId);
     await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
-    expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(asked);
+    expect(fixture.rounds(organisationId).length).toBeLessThanOrEqual(asked);
   });
 
   test("goes on once the database is back", async () => {
     const organisationId = randomUUID();
     let failures = 3;
-    settlement.decide(organisationId, async () => {
+    fixture.decide(organisationId, async () => {
       failures -= 1;
       if (failures >= 0) throw new Error("the database is away");
-      return { ...nothing, settled: 1 };
+      return { ...nothing, posted: 1 };
     });
-    await settlement.add(organisationId);
-    await until("the fourth try", async () => settlement.rounds(organisationId).length === 4);
+    await fixture.add(organisationId);
+    await until("the fourth try", async () => fixture.rounds(organisationId).length === 4);
   });
 });
 
 test("the ledger workflow goes on in a new run when its history has become long", async () => {
   const organisationId = randomUUID();
   const held = Promise.withResolvers<void>();
-  settlement.decide(organisationId, async () => {
+  fixture.decide(organisationId, async () => {
     await held.promise;
-    return { ...nothing, settled: 1 };
+    return { ...nothing, posted: 1 };
   });
-  await settlement.add(organisationId);
-  const handle = settlement.client.workflow.getHandle(ledgerWorkflowId(organisationId));
+  await fixture.add(organisationId);
+  const handle = fixture.client.workflow.getHandle(ledgerWorkflowId(organisationId));
   const first = await handle.describe();
   while ((await handle.describe()).historyLength <= inject("longHistory")) {
     await Promise.all(Array.from({ length: 250 }, () => handle.signal(wakeSignal)));
@@ -150,11 +150,11 @@ test("the ledger workflow goes on in a new run when its history has become long"
     return (
       runId !== first.runId &&
       status.name === "RUNNING" &&
-      settlement.rounds(organisationId).length > 1
+      fixture.rounds(organisationId).length > 1
     );
   });
   // A wake-up of the new run is heard like any other.
-  const before = settlement.rounds(organisationId).length;
-  await settlement.add(organisationId);
-  await until("it is heard", async () => settlement.rounds(organisationId).length > before);
+  const before = fixture.rounds(organisationId).length;
+  await fixture.add(organisationId);
+  await until("it is heard", async () => fixture.rounds(organisationId).length > before);
 });

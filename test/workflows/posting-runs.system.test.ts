@@ -68,7 +68,7 @@ describe.concurrent("the organisation's workflow", () => {
       const created = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name));
       expect(created.json.invoice).toMatchObject(synced);
     }
-    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "settlement");
+    await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "posting");
   });
 
   test("goes on after a refusal, and its history replays", async () => {

@@ -1,0 +1,222 @@
+/**
+ * The settings of the API and the worker: names, defaults, allowed values and meaning. `config.ts`
+ * reads them by this table, and `npm run docs:config` writes it to `docs/configuration.md`.
+ */
+
+import { defaultTrustedProxies } from "../../transport/http/trusted-proxies.ts";
+
+/** A whole number with its default and its bounds, both included. */
+export interface WholeNumber {
+  readonly fallback: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** The settings that are whole numbers. */
+export const wholeNumbers = {
+  API_PORT: { fallback: 8080, least: 0, most: 65_535 },
+  ADMIN_PORT: { fallback: 8081, least: 0, most: 65_535 },
+  RATE_LIMIT_PER_MINUTE: { fallback: 120, least: 1, most: 1_000_000 },
+  SHUTDOWN_SECONDS: { fallback: 20, least: 0, most: 3_600 },
+  DRAIN_SECONDS: { fallback: 0, least: 0, most: 300 },
+  DATABASE_POOL_SIZE: { fallback: 10, least: 1, most: 1_000 },
+  LEDGER_CALL_SECONDS: { fallback: 10, least: 1, most: 20 },
+  LEDGER_SYNC_MINUTES: { fallback: 15, least: 1, most: 1_440 },
+  WEBHOOK_RETRY_MILLISECONDS: { fallback: 30_000, least: 1, most: 30_000 },
+  WORKER_METRICS_PORT: { fallback: 0, least: 0, most: 65_535 },
+} as const satisfies Readonly<Record<string, WholeNumber>>;
+
+/** A word out of a few, with its default. */
+export interface Choice {
+  readonly fallback: string;
+  readonly words: readonly string[];
+}
+
+const addresses = ["public", "development"] as const;
+
+/** The settings with a few allowed words. */
+export const choices = {
+  GRPC_REFLECTION: { fallback: "on", words: ["on", "off"] },
+  LEDGER_ADDRESSES: { fallback: "public", words: addresses },
+  WEBHOOK_ADDRESSES: { fallback: "public", words: addresses },
+  LOG_LEVEL: {
+    fallback: "info",
+    words: ["fatal", "error", "warn", "info", "debug", "trace", "silent"],
+  },
+} as const satisfies Readonly<Record<string, Choice>>;
+
+/** The settings that are texts with a default. */
+export const texts = {
+  API_HOST: "127.0.0.1",
+  ADMIN_HOST: "127.0.0.1",
+  WORKER_METRICS_HOST: "127.0.0.1",
+  TASK_QUEUE: "billing",
+  TRUSTED_PROXIES: defaultTrustedProxies,
+} as const satisfies Readonly<Record<string, string>>;
+
+/** The addresses that webhook endpoints and ledgers may have. */
+export type Addresses = (typeof addresses)[number];
+
+/** The levels of the log, the most severe first. */
+export type LogLevel = (typeof choices)["LOG_LEVEL"]["words"][number];
+
+/** One row of the page: settings that are set together. Texts are Markdown. */
+export interface DescribedSetting {
+  readonly names: readonly string[];
+  /** The default, if no table above has it. */
+  readonly fallback?: string;
+  /** What `npm start` sets instead. */
+  readonly underNpmStart?: string;
+  readonly meaning: string;
+}
+
+/** One table of the page. */
+export interface SettingSection {
+  readonly title: string;
+  readonly settings: readonly DescribedSetting[];
+}
+
+/** The tables of the page, in order. */
+export const settingSections: readonly SettingSection[] = [
+  {
+    title: "Database, Temporal and keys",
+    settings: [
+      {
+        names: ["DATABASE_URL"],
+        fallback: "none",
+        underNpmStart: "embedded",
+        meaning: "PostgreSQL 15 or newer, `postgresql://user:password@host:5432/database`",
+      },
+      { names: ["DATABASE_POOL_SIZE"], meaning: "connections of one process" },
+      {
+        names: ["TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_API_KEY", "TEMPORAL_TLS…"],
+        fallback: "`localhost:7233`, `default`",
+        underNpmStart: "embedded",
+        meaning: "the settings of @temporalio/envconfig, profile files too",
+      },
+      {
+        names: ["TASK_QUEUE"],
+        meaning:
+          "Temporal task queue, one for all processes of an installation, which has its own " +
+          "namespace: see [workflows](workflows.md#task-queues)",
+      },
+      {
+        names: ["SECRET_KEY"],
+        fallback: "none",
+        underNpmStart: "generated in `.data`",
+        meaning:
+          "32 bytes in base64. It encrypts ledger credentials and webhook secrets. The same for " +
+          "every process, except during a [change](operations.md#a-new-secret-key)",
+      },
+      {
+        names: ["SECRET_KEYS_BEFORE"],
+        fallback: "none",
+        meaning:
+          "other values of `SECRET_KEY`, separated by commas: previous ones, and one to come. " +
+          "They decrypt and never encrypt",
+      },
+    ],
+  },
+  {
+    title: "Ports and the network",
+    settings: [
+      { names: ["API_HOST", "API_PORT"], meaning: "where the public API listens" },
+      {
+        names: ["ADMIN_HOST", "ADMIN_PORT"],
+        meaning: "where the admin API listens: for operators, not for the network",
+      },
+      {
+        names: ["TLS_CERT_FILE", "TLS_KEY_FILE"],
+        fallback: "none",
+        meaning:
+          "PEM files, both or none. Without them cleartext, HTTP/1.1 and HTTP/2 on the same port",
+      },
+      {
+        names: ["TRUSTED_PROXIES"],
+        meaning:
+          "addresses and networks of proxies and load balancers, separated by commas: see " +
+          "[limits by address](operations.md#limits-by-address)",
+      },
+      {
+        names: ["PUBLIC_URL"],
+        fallback: "none",
+        meaning: "the API's public address. Documents in the ledger then link back to it",
+      },
+      {
+        names: ["GRPC_REFLECTION"],
+        meaning: "`off` hides the descriptions of the services from gRPC clients",
+      },
+      {
+        names: ["RATE_LIMIT_PER_MINUTE"],
+        meaning:
+          "requests of one key in any 60 seconds. Other values are for measurements: the contract " +
+          "promises 120",
+      },
+      {
+        names: ["DRAIN_SECONDS"],
+        meaning:
+          "how long the ports stay open after SIGTERM, not ready, until balancers have noticed",
+      },
+      {
+        names: ["SHUTDOWN_SECONDS"],
+        meaning: "how long open requests may take after the ports are closed",
+      },
+    ],
+  },
+  {
+    title: "Logs and metrics",
+    settings: [
+      {
+        names: ["LOG_LEVEL"],
+        meaning: "the least severe level. One JSON line a request on standard output",
+      },
+      {
+        names: ["WORKER_METRICS_PORT", "WORKER_METRICS_HOST"],
+        fallback: "off, `127.0.0.1`",
+        underNpmStart: "8082",
+        meaning: "where a worker serves `/metrics`",
+      },
+      {
+        names: ["OTEL_EXPORTER_OTLP_ENDPOINT"],
+        fallback: "off",
+        meaning: "starts OpenTelemetry, which reads its other standard variables too",
+      },
+    ],
+  },
+  {
+    title: "Ledger",
+    settings: [
+      {
+        names: ["LEDGER_ADDRESSES"],
+        underNpmStart: "`development`",
+        meaning:
+          "`public`: ledgers have https addresses of the public network. `development`: also " +
+          "`http` and this machine, for the demo ledger",
+      },
+      {
+        names: ["LEDGER_CALL_SECONDS"],
+        meaning: "how long a ledger call may take before its answer counts as lost",
+      },
+      {
+        names: ["LEDGER_SYNC_MINUTES"],
+        meaning: "interval of the incremental ledger sync, with or without webhooks",
+      },
+    ],
+  },
+  {
+    title: "Webhooks to platforms",
+    settings: [
+      {
+        names: ["WEBHOOK_ADDRESSES"],
+        underNpmStart: "`development`",
+        meaning: "`development`: endpoints may also be `http` and on this machine",
+      },
+      {
+        names: ["WEBHOOK_RETRY_MILLISECONDS"],
+        meaning:
+          "the pause after a first attempt. Later pauses are multiples of it, so that a trial can " +
+          "shorten the 20 hours",
+      },
+    ],
+  },
+];
