@@ -1,4 +1,4 @@
-/** The contract of the application's side: every method has a role, reads need the least, and secrets are marked. decisions §8. */
+/** The admin contract: every method has a role, reads need the lowest, and secrets are marked. */
 import { getOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { field as fieldOption } from "../../src/gen/proto/billing/options/v1/options_pb.ts";

@@ -1,6 +1,7 @@
 /**
- * Holds an answer of the API against the OpenAPI document: status, headers and body. A member that the document does not
- * know is a fault here, although the published schemas are open for members to come.
+ * Holds an answer of the API against the OpenAPI document: status, headers and body. A member that
+ * the document does not know is a fault here, although the published schemas are open for members
+ * to come.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,8 +25,8 @@ export interface Answer {
 }
 
 /**
- * What is wrong with an answer of the operation at `verb` and `path` (its template, `/v1/plans/{id}`), one line for each
- * fault; empty where the document says exactly what came.
+ * What is wrong with an answer of the operation at `verb` and `path` (its template,
+ * `/v1/plans/{id}`), one line for each fault; empty where the document says exactly what came.
  */
 export function answerFaults(verb: string, path: string, answer: Answer): string[] {
   const operation = at(document, "paths", path, verb.toLowerCase());
@@ -80,7 +81,10 @@ function bodyFaults(response: Json, body: unknown): string[] {
 
 const closedSchemas = new WeakMap<Json, Json>();
 
-/** Every answer of an operation is held against the same object, which is closed, and compiled, once. */
+/**
+ * Every answer of an operation is held against the same object, which is closed, and compiled,
+ * once.
+ */
 function closedOnce(schema: Json): Json {
   const known = closedSchemas.get(schema) ?? closed(schema);
   closedSchemas.set(schema, known);
@@ -116,7 +120,10 @@ function compile(schema: Json): ValidateFunction {
   return validate;
 }
 
-/** The schema with every reference resolved and every object closed. No message of the contract holds itself. */
+/**
+ * The schema with every reference resolved and every object closed. No message of the contract
+ * holds itself.
+ */
 export function closed(schema: Json): Json {
   if (typeof schema.$ref === "string") return closed(resolve(schema.$ref));
   if (Array.isArray(schema.anyOf))
@@ -130,7 +137,10 @@ export function closed(schema: Json): Json {
   return { ...schema, properties: Object.fromEntries(properties), additionalProperties: false };
 }
 
-/** The object that a reference into the document (`#/components/schemas/Plan`) names. Throws where there is none. */
+/**
+ * The object that a reference into the document (`#/components/schemas/Plan`) names. Throws where
+ * there is none.
+ */
 export function resolve(reference: string): Json {
   const found = at(document, ...reference.slice("#/".length).split("/"));
   if (found === undefined) throw new Error(`${reference} names nothing`);

@@ -1,4 +1,7 @@
-/** The manual's example of creating a subscription is one that the service would take, and its answer the one it would give. */
+/**
+ * The manual's example of creating a subscription is one that the service would take, and its
+ * answer the one it would give.
+ */
 import { expect, test } from "vitest";
 import { demoCharges, demoPlans } from "../../src/dev/local-stack/demo-catalogue.ts";
 import { type CivilDate, civilDate, todayIn } from "../../src/domain/calendar/civil-date.ts";
@@ -13,7 +16,10 @@ const response = at(operation, "responses", "201", "content", "application/json"
 const invoice = at(response, "invoice") ?? {};
 const lines = invoice.lines as readonly Json[];
 
-/** What the service decides on the example request, at the instant of the example answer, with the first data's catalogue. */
+/**
+ * What the service decides on the example request, at the instant of the example answer, with the
+ * first data's catalogue.
+ */
 function decided(): CreationDecision {
   const now = new Date(String(response.created));
   const currency = String(response.currency);

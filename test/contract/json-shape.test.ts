@@ -1,4 +1,7 @@
-/** What the descriptors say about JSON: names, words of enums, nullability, and the HTTP side of a method. */
+/**
+ * What the descriptors say about JSON: names, words of enums, nullability, and the HTTP side of a
+ * method.
+ */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { PlanType, PlanTypeSchema } from "../../src/gen/proto/billing/v1/catalogue_pb.ts";

@@ -1,4 +1,6 @@
-/** The OpenAPI document is valid by an independent judge, complete, and true to its own examples. */
+/**
+ * The OpenAPI document is valid by an independent judge, complete, and true to its own examples.
+ */
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";

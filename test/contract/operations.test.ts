@@ -1,4 +1,7 @@
-/** The contract has the operations of the specification, with its paths, scopes and idempotency rules. */
+/**
+ * The contract has the operations of the specification, with its paths, scopes and idempotency
+ * rules.
+ */
 import { join } from "node:path";
 import type { AnyDesc, DescFile } from "@bufbuild/protobuf";
 import { getComments } from "@bufbuild/protoplugin";
@@ -8,7 +11,7 @@ import { contractRegistry } from "../../tools/openapi/write.ts";
 import { at, document } from "./answer-check.ts";
 import { methods } from "./methods.ts";
 
-/** Spec: Endpoints, Summary; the retrieve paths beside it: decisions, section 3. `null`: any valid key. */
+/** The scope of each operation. `null`: any valid key. */
 const specified: Readonly<Record<string, string | null>> = {
   "GET /v1/organisation": null,
   "GET /v1/customers": "customers:read",

@@ -1,4 +1,4 @@
-/** The table of refusals says what the specification and the decisions say, and nothing else. */
+/** The table of refusals has the codes, statuses and types of the rules, and no others. */
 import { getOption } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { refusals } from "../../src/domain/refusal.ts";
@@ -10,7 +10,7 @@ import { adminMethods, methods } from "./methods.ts";
 
 type Row = readonly [status: number, type: string, codes: readonly string[]];
 
-/** Spec: Errors. */
+/** The statuses and types of the codes. */
 const specified: readonly Row[] = [
   [401, "authentication_error", ["invalid_api_key"]],
   [403, "permission_error", ["insufficient_scope"]],
@@ -95,14 +95,17 @@ const administrative: readonly Row[] = [
   [422, "invalid_request_error", ["ledger_refused"]],
 ];
 
-/** What is answered of a meter on the application's side, and told of one usage event publicly. Decisions: section 8. */
+/**
+ * What is answered of a meter on the application's side, and told of one usage event publicly.
+ * Decisions: section 8.
+ */
 const ofMeters: readonly Row[] = [
   [404, "not_found", ["meter_not_found"]],
   [422, "invalid_request_error", ["meter_inactive"]],
 ];
 
 describe("the table of refusals", () => {
-  test("has every code of the specification and the decisions with its status and type, and no other", () => {
+  test("has every code of the rules with its status and type, and no other", () => {
     const expected = [...specified, ...decided, ...administrative, ...ofMeters].flatMap(
       ([status, type, codes]) => codes.map((code) => [code, { status, type }] as const),
     );
@@ -113,7 +116,7 @@ describe("the table of refusals", () => {
     expect(actual).toHaveLength(expected.length);
   });
 
-  test("has the Connect code of each status that the decisions name", () => {
+  test("has the Connect code of each status", () => {
     const connect: Readonly<Record<number, readonly string[]>> = {
       401: ["unauthenticated"],
       403: ["permission_denied"],

@@ -12,14 +12,22 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 
 const makesIt = /^npm run --silent gen && /;
 
-/** What reads generated code or the third-party protos without a program of ours that imports them. */
+/**
+ * What reads generated code or the third-party protos without a program of ours that imports them.
+ */
 const readers = /(^|&& )(tsc|vitest|buf lint)\b|proto-breaking/;
 
-/** A module that is imported for more than its types, at the start or on the way, or a file that is read. */
+/**
+ * A module that is imported for more than its types, at the start or on the way, or a file that is
+ * read.
+ */
 const imported =
   /^(?!import type)(?:import|export|} from)[^;]*?"(\.[^"]+)";|(?:import|new URL)\("(\.[^"]+)"(?:, import\.meta\.url)?\)/gm;
 
-/** Every file of ours that `path` imports, directly or not, as it is written: generated files are told by their path. */
+/**
+ * Every file of ours that `path` imports, directly or not, as it is written: generated files are
+ * told by their path.
+ */
 function importsOf(path: string, seen = new Set<string>()): Set<string> {
   if (seen.has(path)) return seen;
   seen.add(path);

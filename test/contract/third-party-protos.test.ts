@@ -9,7 +9,10 @@ import { contractRegistry } from "../../tools/openapi/write.ts";
 
 const registry = contractRegistry(join(import.meta.dirname, "../.."));
 
-/** What decides how fields are read from the wire and named in options, by number: their order means nothing. */
+/**
+ * What decides how fields are read from the wire and named in options, by number: their order means
+ * nothing.
+ */
 function wire(fields: readonly DescField[]): unknown[] {
   return fields
     .toSorted((left, right) => left.number - right.number)

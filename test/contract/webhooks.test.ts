@@ -1,4 +1,7 @@
-/** The document describes what endpoints are sent: every kind of event, with the object's own schema, true to what is sent. */
+/**
+ * The document describes what endpoints are sent: every kind of event, with the object's own
+ * schema, true to what is sent.
+ */
 import { describe, expect, test } from "vitest";
 import {
   type EventType,

@@ -53,7 +53,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
       expect(page.map((document) => document.id)).toEqual(ids.slice(index, index + 1));
     }
     await map(made, "260");
-    // Two operators at once: it is asked for once.
+    // Two concurrent retries are one.
     const note = { organisation: made.organisationId, id: change.credit_note };
     await Promise.all([1, 2].map(() => admin.ask("DocumentService/RetryDocument", note)));
     const operations =
@@ -68,7 +68,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
     expect((await system.pool.query(lines, [change.credit_note])).rows).toEqual([
       { revenue_account: "260" },
     ]);
-    // One that is settled by now is a place in the list like any other.
+    // `starting_after` may name a document that has been synced since.
     expect(
       (await list(made, { startingAfter: change.credit_note })).map((document) => document.id),
     ).toEqual([ids[2]]);
@@ -127,7 +127,10 @@ async function addCredit(
   return { id, note: change.credit_note };
 }
 
-/** A charge of 4.80 that the credit is for, which the ledger refuses so many times; the id of its invoice. */
+/**
+ * A charge of 4.80 that the credit is for, which the ledger refuses so many times; the id of its
+ * invoice.
+ */
 async function addRefusedCharge(made: MadeOrganisation, id: string, times = 1): Promise<string> {
   const messages = ["Not today."];
   await system.fault({

@@ -15,8 +15,8 @@ describe("customers import", () => {
   const contacts = Array.from({ length: 130 }, (_, index) => `contact-${index}`);
 
   /**
-   * Answers with pages of all contacts, or with the named ones. The contacts `rejected` are rejected
-   * with `code`. Pages after `lastPage` are refused.
+   * Answers with pages of all contacts, or with the named ones. The contacts `rejected` are
+   * rejected with `code`. Pages after `lastPage` are refused.
    */
   function answerContacts(
     rejected: readonly string[],
