@@ -15,7 +15,7 @@ beforeAll(async () => {
   admin = askWith(system, await system.operator("owner", "Olga"));
 });
 
-test("a new organisation issues its first invoice, and a document without account is corrected", async () => {
+test("a new organisation issues its first invoice in one day", async () => {
   const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
     name: "First Ltd",
     timezone: "Pacific/Auckland",

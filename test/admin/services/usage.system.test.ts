@@ -140,7 +140,7 @@ async function eventsOf(
   return data.map(({ id }: Json) => id);
 }
 
-test("usage is open until it is billed, then names its document, and later usage is late", async () => {
+test("usage is open until it is billed, and then names its document", async () => {
   const organisation = await sandbox();
   const id = await world.subscribe(organisation, inApril);
   const events: readonly Event[] = [

@@ -18,7 +18,7 @@ beforeAll(async () => {
 const plan = { name: "Plan", type: "PLAN_TYPE_FLAT_FEE", price: "1" };
 const charge = { name: "Charge", price: "1" };
 
-test("a plan and a charge in a currency of three places are refused by a ledger with two", async () => {
+test("a currency of three places is refused with a ledger of two places", async () => {
   const { organisationId: organisation } = await system.organisation();
   for (const [index, currency] of ["KWD", "BHD", "CLF"].entries()) {
     const own = { organisation, code: `unfit-${index}`, currency };
@@ -59,7 +59,7 @@ test("a plan without a currency is validated by the organisation's currency", as
   );
 });
 
-test("without a connection every currency is accepted, and connecting warns of those that do not fit", async () => {
+test("a connection warns of currencies that were accepted without one", async () => {
   const made = await admin.done("OrganisationService/CreateOrganisation", {
     name: "New",
     timezone: "Asia/Kuwait",

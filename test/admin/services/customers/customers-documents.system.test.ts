@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 describe("customers", () => {
-  test("are imported from the ledger's contacts, each validated separately, and once", async () => {
+  test("are imported once, and each contact is validated separately", async () => {
     const { connection } = await admin.done("LedgerConnectionService/GetLedgerConnection", own);
     const tenant = await createTenant(system);
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
@@ -89,7 +89,7 @@ describe("customers", () => {
     ).toHaveLength(1);
   });
 
-  test("are all imported by one call to the ledger, once, with a result for each rejected contact", async () => {
+  test("are all imported by one call, with each rejected contact", async () => {
     const tenant = await createTenant(system);
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
       name: "All of them",
@@ -207,7 +207,7 @@ describe("customers", () => {
   });
 });
 
-test("a failed document is not retried in Setup Mode, and stays at its place in the list", async () => {
+test("a failed document is not retried in Setup Mode", async () => {
   const { organisationId, apiKey } = await system.organisation({}, { revenue_account: null });
   const here = { organisation: organisationId };
   const ids: string[] = [];

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 describe.concurrent("a credit note that the ledger refused", () => {
-  test("is listed with the invoices, newest first, in pages, and takes the current mapping", async () => {
+  test("is listed with the invoices, and a retry takes the current mapping", async () => {
     const made = await sandbox({ first_invoice_status: "approved" });
     await map(made, "999");
     const { id, invoice } = await world.subscribe(made, { ...april, plan_code: "bands" });
@@ -145,7 +145,7 @@ async function addRefusedCharge(made: MadeOrganisation, id: string, times = 1): 
   return change.invoice.id;
 }
 
-test("an allocation that the ledger refused is listed with its credit note, and planned again", async () => {
+test("a refused allocation is listed with its credit note and planned again", async () => {
   const made = await sandbox({ first_invoice_status: "approved" });
   const { id, note } = await addCredit(made);
   const invoice = await addRefusedCharge(made, id);
@@ -176,7 +176,7 @@ test("an allocation that the ledger refused is listed with its credit note, and 
   await world.expectEqualBooks(made);
 });
 
-test("an allocation that the ledger refused five times is listed once, and planned again", async () => {
+test("an allocation that was refused five times is planned again", async () => {
   const made = await sandbox({ first_invoice_status: "approved" });
   const { id, note } = await addCredit(made);
   const invoice = await addRefusedCharge(made, id);
@@ -202,7 +202,7 @@ test("an allocation that the ledger refused five times is listed once, and plann
   expect(await list(made)).toEqual([]);
 });
 
-test("an allocation of the credit that a person left over is listed if it was refused", async () => {
+test("a refused allocation of remaining credit is listed", async () => {
   const made = await sandbox({ first_invoice_status: "approved" });
   const { id, note } = await addCredit(made);
   await bookInvoice(system.pool, made, "HAND-1");
