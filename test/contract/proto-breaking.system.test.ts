@@ -147,7 +147,7 @@ test.concurrent("a break in any commit fails, compared with the fork point", asy
   expect(output).toContain('with name "label"');
 });
 
-test.concurrent("a break of the admin contract fails unless it is recorded as intended", async () => {
+test.concurrent("a break of the admin contract fails unless it is recorded", async () => {
   const folder = repository();
   edit(folder, "string operator_name = 4;", "string by = 4;", adminContract);
   const unrecorded = await check(folder);
@@ -159,7 +159,7 @@ test.concurrent("a break of the admin contract fails unless it is recorded as in
   expect(output).toMatch(/intended: .*changed name from "operator_name" to "by"/);
 });
 
-test.concurrent("a break of the public contract fails although it is recorded as intended", async () => {
+test.concurrent("a break of the public contract fails although it is recorded", async () => {
   const folder = repository();
   edit(folder, label, "");
   record(folder, (await check(folder)).output);

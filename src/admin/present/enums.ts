@@ -47,10 +47,12 @@ export const documentJobs = byWord(DocumentJob);
 export const meterStatuses = byWord(MeterStatus);
 export const usageStates = byWord(UsageState);
 
-/** Enum values of webhook endpoints and their deliveries. */
+/** Enum values of the deliveries of a webhook endpoint. */
+export const deliveryStates = byWord(WebhookDeliveryState);
+
+/** Enum values of webhook endpoints. A stored status may be newer than this code. */
 export const endpointStatuses: Readonly<Record<string, WebhookEndpointStatus>> =
   byWord(WebhookEndpointStatus);
-export const deliveryStates = byWord(WebhookDeliveryState);
 
 /** Whether a key or token is active, expired or revoked at `now`. */
 export function credentialStatus(

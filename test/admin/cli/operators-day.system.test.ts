@@ -1,7 +1,6 @@
 /**
- * An operator's day with nothing but the command line: a new organisation to its first invoice, a failed document found,
- * understood, mended and retried, a leaked key revoked, a sandbox in which months go by, and a webhook endpoint that fails and is mended. The
- * platform's own part is one public call a time, and a receiver.
+ * An operator's day on the command line: first invoice, failed document, leaked key, test clock and
+ * a failing webhook endpoint. The platform makes single public calls, and runs a receiver.
  */
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
@@ -44,7 +43,7 @@ interface Ended {
   readonly err: string;
 }
 
-/** One call as a process of its own; `input` is its standard input. */
+/** Runs one call as a process. `input` is its standard input. */
 async function billing(words: readonly string[], input = ""): Promise<Ended> {
   const child = spawn(process.execPath, [main, ...words], { env, stdio: "pipe" });
   const gone = new Promise<number | null>((resolve) => child.once("close", resolve));
@@ -71,7 +70,7 @@ async function subscribe(key: string, order: string, units: number) {
   return system.ask("POST", "/v1/subscriptions", { key, idempotencyKey: order, body });
 }
 
-test("an operator takes an organisation to its first invoice, mends a failed document, and revokes a leaked key", async () => {
+test("an operator sets up an organisation and corrects a failed document", async () => {
   const tenant = await createTenant(system);
   const contacts = Array.from({ length: 4 }, (_, index) => ({
     name: `Contact ${index}`,
@@ -171,7 +170,7 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   expect(first.status, first.text).toBe(201);
   expect(first.json.invoice).toMatchObject({ number: "INV-0001", status: "draft" });
 
-  // A plan is mapped onto an account that is none: its next invoice is refused, seen, understood, mended and sent again.
+  // A plan is mapped onto an unknown account. Its next invoice is refused, found and corrected.
   await done(["mapping", "set", "--plan", "growth", "--revenue-account", "999", "--skip-check"]);
   const second = await subscribe(key, "order-2", 3);
   expect(second.json.invoice).toMatchObject({ status: "not_in_external" });
@@ -213,7 +212,7 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   const whole = await done(["audit", "list", "--all", "--json"]);
   for (const secret of [tenant.clientSecret, key]) expect(whole).not.toContain(secret);
 
-  // A role that may only look, and a token of its own.
+  // A read-only operator with a token.
   const looker = await json(["operators", "create", "--name", "Rita", "--role", "read-only"]);
   const token = await done([
     "operator-tokens",
@@ -233,7 +232,7 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   ]);
 });
 
-test("an operator has months go by in a sandbox, and sees its renewals", async () => {
+test("an operator advances a sandbox's clock by months, and sees its renewals", async () => {
   const sandbox = await system.organisation({ livemode: false });
   const words = ["--organisation", sandbox.organisationId];
   expect(await json(["clock", "get", ...words])).toMatchObject({ state: "real_time" });
@@ -273,7 +272,7 @@ test("an operator has months go by in a sandbox, and sees its renewals", async (
   ]);
 });
 
-test("an operator sees what a webhook endpoint answers, mends it, changes its secret, and sends again what it missed", async () => {
+test("an operator tests a webhook endpoint and resends missed events", async () => {
   const { organisationId } = await system.organisation();
   env.BILLING_ORGANISATION = organisationId;
   receiver.answer("/hooks", { status: 500, body: "not yet" });
@@ -288,7 +287,7 @@ test("an operator sees what a webhook endpoint answers, mends it, changes its se
   expect([failed.exitCode, failed.out]).toEqual([1, expect.stringMatching(/^last status +500$/m)]);
   expect(failed.out).toContain("answer not yet");
 
-  // Mended: sent again at once, not when its next attempt would be due. It is the same event, signed anew.
+  // A resend is sent at once, before the next attempt. The event is the same, with a new signature.
   const { data } = await json(["webhooks", "deliveries", "--endpoint", endpoint.id]);
   expect(data).toEqual([
     expect.objectContaining({ event_type: "webhook_endpoint.test", last_status: 500 }),
@@ -310,7 +309,7 @@ test("an operator sees what a webhook endpoint answers, mends it, changes its se
     { ok: true },
   ]);
 
-  // What was told while it was disabled is sent once it is enabled, by one command.
+  // One command resends the events that were published while it was disabled.
   await done(["webhooks", "disable", endpoint.id, "--reason", "Moves"]);
   const event = await addEvent(system.pool, organisationId, "invoice.paid", 0);
   await done(["webhooks", "enable", endpoint.id]);

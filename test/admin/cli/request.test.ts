@@ -177,7 +177,7 @@ describe("the request", () => {
     });
   });
 
-  test("has an Idempotency-Key if it writes: the option's, else a new one for each call", async () => {
+  test("has an Idempotency-Key if it writes, a new one by default", async () => {
     await run(`customers activate ${id}`, { env: server.env });
     await run(`customers activate ${id}`, { env: server.env });
     await run(`customers activate ${id} --idempotency-key mine`, { env: server.env });

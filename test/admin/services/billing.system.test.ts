@@ -1,4 +1,4 @@
-/** Billing as operators see it, over the wire: what is due, what is parked and why, having it tried again, and what the log says. */
+/** BillingService over the wire: what is due, what is parked and why, and retrying it. POSTING-8 */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
@@ -63,7 +63,7 @@ async function periodsOf(id: string): Promise<number> {
   return rows[0].count;
 }
 
-test("what is parked is listed with its reason, and tried at once when an operator asks", async () => {
+test("parked subscriptions are listed with their reason and retried", async () => {
   const organisation = await sandbox();
   const own = { organisation: organisation.organisationId };
   const [good, bad, worse] = [
@@ -75,7 +75,7 @@ test("what is parked is listed with its reason, and tried at once when an operat
   expect(await admin.done("BillingService/ListParkedSubscriptions", own)).toEqual({});
   await setClock(organisation, "2026-05-01");
   await runs.untilDone(organisation.organisationId);
-  // Where the machine is slow their own time would come while they are looked at.
+  // On a slow machine their next attempt would come during the checks.
   await system.pool.query(
     "UPDATE subscriptions SET parked_until = now() + interval '1 hour' WHERE id = ANY ($1)",
     [[bad, worse]],
@@ -130,7 +130,7 @@ test("what is parked is listed with its reason, and tried at once when an operat
   });
 });
 
-test("billing is started at once when an operator asks, which the log tells where anything was due", async () => {
+test("an operator starts billing at once, with an audit entry if anything was due", async () => {
   const organisation = await sandbox();
   const own = { organisation: organisation.organisationId };
   const id = await subscribe(organisation);
@@ -139,7 +139,7 @@ test("billing is started at once when an operator asks, which the log tells wher
   expect((await admin.lastEntry())?.id).toBe(before?.id);
   await inTransaction(system.pool, async (client) => {
     await client.query("SET LOCAL idle_in_transaction_session_timeout = 0");
-    // As long as somebody else is at it no run of the schedule's own bills it before it is counted.
+    // The lock stops a scheduled run from billing it before it is counted.
     await client.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR NO KEY UPDATE", [id]);
     await setClock(organisation, "2026-05-01");
     expect(await admin.done("BillingService/RunBilling", own)).toEqual({ due: 1, started: true });
@@ -155,7 +155,7 @@ test("billing is started at once when an operator asks, which the log tells wher
   });
 });
 
-test("an organisation or subscription that is not there is refused, and so is a reader who writes", async () => {
+test("an unknown organisation or subscription is refused", async () => {
   const organisation = await sandbox();
   const own = { organisation: organisation.organisationId };
   const nobody = { organisation: randomUUID() };

@@ -1,6 +1,6 @@
 /**
- * An operator's day over the wire: from nothing to the first invoice with admin calls and one public call, and a document that
- * failed, found, mended and retried. decisions §8.
+ * An operator's day over the wire: from nothing to the first invoice with admin calls and one
+ * public call, and a failed document that is found, corrected and retried. ADMIN-6
  */
 import { beforeAll, expect, test } from "vitest";
 import { type TestSystem, until } from "../../support/system.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
   admin = askWith(system, await system.operator("owner", "Olga"));
 });
 
-test("a new organisation gets to its first invoice, and one that failed for want of an account is mended and retried", async () => {
+test("a new organisation issues its first invoice in one day", async () => {
   const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
     name: "First Ltd",
     timezone: "Pacific/Auckland",

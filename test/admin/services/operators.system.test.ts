@@ -1,4 +1,7 @@
-/** Operators, roles, tokens, idempotency, the audit log and the wall between the two sides, over the wire. decisions §8. */
+/**
+ * Operators over the wire: roles, tokens, idempotency, the audit log, and the isolation of the
+ * admin API from the public API. ADMIN-1, ADMIN-2
+ */
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
@@ -30,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-test("the first operator is made once, is an owner, and is in the log", async () => {
+test("the first operator is created once, is an owner, and is in the audit log", async () => {
   const late = await Promise.all(
     [1, 2].map(() => createFirstOperator(system.pool, "Late", generateOperatorToken())),
   );
@@ -48,7 +51,7 @@ test("the first operator is made once, is an owner, and is in the log", async ()
   ]);
 });
 
-test("every method refuses who has no token, a public key, or too low a role, before it looks at the request", async () => {
+test("every method refuses a missing token, a public key and a low role", async () => {
   const readOnly = await system.operator("read-only");
   const plain = await system.operator("admin");
   for (const method of adminMethods) {
@@ -74,7 +77,7 @@ test("every method refuses who has no token, a public key, or too low a role, be
   }
 });
 
-test("an operator's token opens nothing on the public side, and neither side has the other's services", async () => {
+test("the public API refuses an operator's token and admin services", async () => {
   const publicly = await system.ask("GET", "/v1/plans", { key: firstToken.value });
   expect([publicly.status, publicly.json.error.code]).toEqual([401, "invalid_api_key"]);
   const rest = await fetch(`${system.adminUrl}/v1/plans`, {
@@ -118,7 +121,7 @@ test("each port shows its own services by reflection, and health without a token
   expect([health.status, health.json]).toEqual([200, { status: "SERVING" }]);
 });
 
-test("operators and tokens are made, listed, and refused from their revocation on", async () => {
+test("operators and tokens are created, listed, and refused once revoked", async () => {
   const create = { name: "Ada", role: "OPERATOR_ROLE_ADMIN" };
   const { operator } = await admin.done("OperatorService/CreateOperator", create);
   expect(operator).toMatchObject({ ...create, active: true });
@@ -161,7 +164,7 @@ test("operators and tokens are made, listed, and refused from their revocation o
   expect(data).toMatchObject([{ id: operator.id }]);
 });
 
-test("operators are refused with what is at fault, and the last owner stays", async () => {
+test("operators are refused with the parameter at fault, and the last owner stays", async () => {
   expect(await admin.refused("OperatorService/CreateOperator", { name: "X" })).toBe(
     "invalid_parameter role",
   );
@@ -185,7 +188,7 @@ test("operators are refused with what is at fault, and the last owner stays", as
   expect(await admin.refused("OperatorService/UpdateOperator", demoted)).toBe("invalid_state");
 });
 
-test("one Idempotency-Key makes one thing, is replayed byte for byte, and refuses another request", async () => {
+test("an Idempotency-Key creates one object and replays its bytes", async () => {
   const asked = { key: firstToken.value, idempotencyKey: "org-1" };
   const body = { name: "Once Ltd", timezone: "Europe/Paris", defaultCurrency: "EUR" };
   const first = await system.askAdmin("OrganisationService/CreateOrganisation", { ...asked, body });
@@ -202,7 +205,7 @@ test("one Idempotency-Key makes one thing, is replayed byte for byte, and refuse
   expect(await admin.refused("OrganisationService/CreateOrganisation", other, asked)).toBe(
     "idempotency_conflict Idempotency-Key",
   );
-  // After its 24 hours the key is forgotten, but what it made is found again.
+  // After 24 hours the key is deleted, but a repeat finds the object that it created.
   await system.pool.query("DELETE FROM idempotency_keys");
   const third = await system.askAdmin("OrganisationService/CreateOrganisation", { ...asked, body });
   expect([third.status, third.text]).toEqual([200, first.text]);
@@ -216,7 +219,7 @@ test("one Idempotency-Key makes one thing, is replayed byte for byte, and refuse
   expect(data).toHaveLength(1);
 });
 
-test("the audit log is listed in pages with its filters, and nobody can change it", async () => {
+test("the audit log is listed in pages with filters, and cannot be changed", async () => {
   for (const name of ["One", "Two", "Three"]) {
     await admin.done("OrganisationService/UpdateOrganisation", { id: made.organisationId, name });
   }
@@ -245,7 +248,7 @@ test("the audit log is listed in pages with its filters, and nobody can change i
   }
 });
 
-test("a document that waits is tried at once, and one whose number is taken gets a new one", async () => {
+test("a retry runs a pending document, and replaces a taken number", async () => {
   const own = { organisation: made.organisationId };
   await system.stopLedger();
   const body = { customer_code: "ACME", plan_code: "site" };
@@ -285,7 +288,7 @@ test("a document that waits is tried at once, and one whose number is taken gets
     }),
   ).toBe("invoice_not_found");
 
-  // Somebody else's invoice has the number that is next.
+  // Another invoice in the ledger has the next number.
   await system.pool.query(
     "UPDATE document_counters SET next = 1 WHERE organisation_id = $1 AND kind = 'invoice'",
     [other.organisationId],

@@ -1,4 +1,4 @@
-/** Asking the application's side in tests: what succeeds, what is refused, and what the audit log says of it. */
+/** Calls of the admin API in tests: answers, refusals, and the newest audit entry. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { Answered, Asked, TestSystem } from "../../support/system.ts";
@@ -16,7 +16,9 @@ export interface Tenant {
 export interface AdminAsk {
   /** The answer of a call that succeeds. */
   done(method: string, body?: object, asked?: Asked): Promise<Answered["json"]>;
-  /** Code and param of the refusal of a call, such as `plan_in_use` or `invalid_parameter price`. */
+  /**
+   * Code and param of the refusal of a call, such as `plan_in_use` or `invalid_parameter price`.
+   */
   refused(method: string, body?: object, asked?: Asked): Promise<string>;
   /** The answer of a call, whatever it is. */
   ask(method: string, body?: object): Promise<Answered>;
@@ -49,14 +51,14 @@ export function codeOf(answer: Answered): string {
   return detail.param === undefined ? detail.code : `${detail.code} ${detail.param}`;
 }
 
-/** A new tenant of the demo ledger, with its own books. */
+/** A new tenant of the demo ledger. */
 export async function createTenant(system: TestSystem): Promise<Tenant> {
   const tenantId = randomUUID();
   const clientId = `demo-${tenantId}`;
   const clientSecret = randomBytes(24).toString("base64url");
   const tenant = {
     tenantId,
-    name: "Own books",
+    name: "Own ledger",
     currency: "NZD",
     timezone: "Pacific/Auckland",
     clientId,
@@ -75,7 +77,7 @@ export async function createTenant(system: TestSystem): Promise<Tenant> {
   return { tenantId, clientId, clientSecret, baseUrl, identityUrl };
 }
 
-/** Makes contacts in a tenant; without an e-mail address where none is given. */
+/** Creates contacts in a tenant, without an e-mail address unless they have one. */
 export async function createLedgerContacts(
   tenant: Tenant,
   contacts: readonly { readonly name: string; readonly code?: string; readonly email?: string }[],
@@ -90,7 +92,7 @@ export async function createLedgerContacts(
     body: "grant_type=client_credentials&scope=accounting.contacts",
   });
   const { access_token: accessToken } = (await token.json()) as { access_token: string };
-  const made = await fetch(`${tenant.baseUrl}/Contacts`, {
+  const created = await fetch(`${tenant.baseUrl}/Contacts`, {
     method: "PUT",
     headers: {
       Authorization: `Bearer ${accessToken}`,
@@ -106,5 +108,5 @@ export async function createLedgerContacts(
       })),
     }),
   });
-  expect(made.ok, await made.text()).toBe(true);
+  expect(created.ok, await created.text()).toBe(true);
 }

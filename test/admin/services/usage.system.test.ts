@@ -1,4 +1,6 @@
-/** Usage as operators see it, over the wire: what was used and what bills it, and events that are voided before a bill takes them. */
+/**
+ * UsageService over the wire: usage with the documents that bill it, and voided events. USAGE-13
+ */
 import { strict as assert } from "node:assert";
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -28,10 +30,13 @@ afterAll(async () => {
 });
 
 type Json = Answered["json"];
-/** Id, quantity and timestamp of an event of the meter `api-calls`, unless another is given. */
+/** Id, quantity and timestamp of an event, by default of the meter `api-calls`. */
 type Event = readonly [id: string, quantity: string, timestamp: string, meter?: string];
 
-/** A sandbox in the middle of April: calls cost 0.50 each; of storage up to ten cost 1.00 each, from eleven on all of it 0.50. */
+/**
+ * A sandbox in the middle of April: calls cost 0.50 each; of storage up to ten cost 1.00 each, from
+ * eleven on all of it 0.50.
+ */
 async function sandbox(changes: Record<string, unknown> = {}): Promise<string> {
   const id = await world.sandbox("2026-04-16", changes);
   await addMeter(world.pool, id);
@@ -83,7 +88,10 @@ async function billOn(organisation: string, day: string): Promise<void> {
   await world.bill(organisation);
 }
 
-/** All usage of a subscription, page by page: period, meter, state, events, quantity, late, amount and document of each. */
+/**
+ * All usage of a subscription, page by page: period, meter, state, events, quantity, late, amount
+ * and document of each.
+ */
 async function usageOf(
   organisation: string,
   subscription: string,
@@ -132,7 +140,7 @@ async function eventsOf(
   return data.map(({ id }: Json) => id);
 }
 
-test("usage is open until its bill is made, then stands on the document that bills it; what comes after that is late", async () => {
+test("usage is open until it is billed, and then names its document", async () => {
   const organisation = await sandbox();
   const id = await world.subscribe(organisation, inApril);
   const events: readonly Event[] = [
@@ -191,7 +199,7 @@ test("usage is open until its bill is made, then stands on the document that bil
     rows.filter((row) => row.includes("storage")),
   );
   expect(await usageOf(organisation, id, { meter: randomUUID() })).toEqual([]);
-  // By bill and period, then by the ids of the meters, which are made at random.
+  // By bill and period, then by the ids of the meters, which are random.
   expect(await eventsOf(organisation, id)).toEqual([
     "f",
     "e",
@@ -204,7 +212,7 @@ test("usage is open until its bill is made, then stands on the document that bil
   expect(await eventsOf(organisation, id, { meter: calls, startingAfter: "a" })).toEqual([]);
 });
 
-test("what Setup Mode keeps from being billed waits for its bill, and stands on no document afterwards", async () => {
+test("usage of Setup Mode waits for its bill, and is then on no document", async () => {
   const organisation = await sandbox({ setup_mode: true });
   const id = await world.subscribe(organisation, inApril);
   await report(organisation, id, [["a", "3", "2026-04-02T00:00:00Z"]]);
@@ -223,7 +231,7 @@ test("what Setup Mode keeps from being billed waits for its bill, and stands on 
   );
 });
 
-test("an event is voided once, by an admin, with a reason; its id stays taken", async () => {
+test("an event is voided once, by an admin, with a reason, and its id stays taken", async () => {
   const organisation = await sandbox();
   const id = await world.subscribe(organisation, inApril);
   const event: Event = ["zwölf/1", "2.5", "2026-04-02T03:04:05.000006+02:00"];
@@ -287,7 +295,7 @@ test("an event is voided once, by an admin, with a reason; its id stays taken", 
   expect(await eventsOf(organisation, id, { startingAfter: event[0] })).toEqual(["other"]);
 });
 
-test("nothing is shown or voided of what another organisation has", async () => {
+test("another organisation's usage is neither shown nor voided", async () => {
   const [organisation, other] = [await sandbox(), await sandbox()];
   const id = await world.subscribe(organisation, inApril);
   const others = await world.subscribe(other, inApril);
@@ -329,7 +337,7 @@ test("nothing is shown or voided of what another organisation has", async () => 
   expect(await usageOf(other, others)).toEqual(["0 api-calls open 2 5.0000 in time - -"]);
 });
 
-test("an event that is voided while its bill is made is voided or billed, and never both", async () => {
+test("an event that is voided during billing is voided or billed, never both", async () => {
   const organisation = await sandbox();
   const ids: string[] = [];
   for (let round = 0; round < 50; round++) {
@@ -343,8 +351,8 @@ test("an event that is voided while its bill is made is voided or billed, and ne
     admin.ask(voidEvent, { organisation, id: `event ${id}`, reason: "A race" });
   const answers: Answered[] = [];
   for (const [round, id] of ids.entries()) {
-    // The chunk takes them in the order of their ids. In every other round it is at work when the event is to be voided; in the others the
-    // void has a start of some round trips, now more, now fewer.
+    // The chunk locks them in the order of their ids. In every other attempt it runs when the void
+    // begins. In the others the void begins earlier, by a varying number of calls.
     let asked: Promise<Answered> | null = null;
     const ask = () => {
       asked ??= voidOf(id);
@@ -377,6 +385,6 @@ test("an event that is voided while its bill is made is voided or billed, and ne
     return { id: ids[index], voided, billed: !voided, lines: voided ? "0" : "1" };
   });
   expect(rows).toEqual(told.sort((left, right) => (left.id ?? "").localeCompare(right.id ?? "")));
-  // Which of both a round comes to is chance where the void begins first; where the bill does, it stands.
+  // Either outcome is correct if the void begins first. If the bill does, it stands.
   expect(told.filter(({ billed }) => billed).length).toBeGreaterThanOrEqual(25);
 });

@@ -1,6 +1,6 @@
 /**
- * Currencies with more decimal places than the ledger keeps: refused, or warned of, before anything
- * is billed in them.
+ * Currencies with more decimal places than the ledger has: refused, or warned of, before anything
+ * is billed in them. CATALOGUE-10
  */
 import { beforeAll, expect, test } from "vitest";
 import type { TestSystem } from "../../../support/system.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 const plan = { name: "Plan", type: "PLAN_TYPE_FLAT_FEE", price: "1" };
 const charge = { name: "Charge", price: "1" };
 
-test("a plan and a charge in a currency of three places are refused with a ledger that keeps two", async () => {
+test("a currency of three places is refused with a ledger of two places", async () => {
   const { organisationId: organisation } = await system.organisation();
   for (const [index, currency] of ["KWD", "BHD", "CLF"].entries()) {
     const own = { organisation, code: `unfit-${index}`, currency };
@@ -48,7 +48,7 @@ test("a plan and a charge in a currency of three places are refused with a ledge
   );
 });
 
-test("a plan that takes its currency from the organisation is judged by it", async () => {
+test("a plan without a currency is validated by the organisation's currency", async () => {
   const { organisationId: organisation } = await system.organisation({ currency: "KWD" });
   const own = { organisation, code: "by-default" };
   expect(await admin.refused("PlanService/CreatePlan", { ...own, ...plan })).toBe(
@@ -59,7 +59,7 @@ test("a plan that takes its currency from the organisation is judged by it", asy
   );
 });
 
-test("without a connection every currency is taken, and the connection warns of those that do not fit", async () => {
+test("a connection warns of currencies that were accepted without one", async () => {
   const made = await admin.done("OrganisationService/CreateOrganisation", {
     name: "New",
     timezone: "Asia/Kuwait",

@@ -1,4 +1,4 @@
-/** Meters, their accounts, and the prices that plans have for them, over the wire. decisions §3 "Meter", §6 and §8. */
+/** Meters, their accounts, and their prices on plans, over the wire. CATALOGUE-8 */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../../src/dev/local-stack/first-data.ts";
@@ -14,7 +14,7 @@ let other = { organisation: "" };
 beforeAll(async () => {
   system = await startSystem({ without: ["worker"] });
   admin = askWith(system, await system.operator("owner", "Olga"));
-  // In Setup Mode subscriptions are made without a ledger's answer.
+  // In Setup Mode subscriptions are created without the ledger.
   made = await system.organisation({}, { setup_mode: true });
   own = { organisation: made.organisationId };
   other = { organisation: (await system.organisation()).organisationId };
@@ -30,7 +30,7 @@ async function meter(code: string, of = own) {
   return (await admin.done("MeterService/CreateMeter", { ...of, code, name: code })).meter;
 }
 
-/** How much a call raises the version of the organisation's catalogue. */
+/** By how much a call increments the version of the organisation's catalogue. */
 async function issued(call: () => Promise<unknown>): Promise<number> {
   const version = async () => {
     const text = "SELECT catalogue_version::int AS version FROM organisations WHERE id = $1";
@@ -47,7 +47,7 @@ async function issued(call: () => Promise<unknown>): Promise<number> {
 describe("meters", () => {
   const calls = { code: "api-calls", name: "API calls", unitLabel: "call" };
 
-  test("are made active, read, listed, changed and moved, each change with its entry and a new version of the catalogue", async () => {
+  test("are created, updated and moved, each with an audit entry", async () => {
     const create = () =>
       admin.done("MeterService/CreateMeter", { ...own, ...calls, revenueAccount: "200" });
     expect(await issued(create)).toBe(1);
@@ -118,7 +118,7 @@ describe("meters", () => {
     expect(older.data).toEqual([changed]);
   });
 
-  test("are made once by one key, also after its 24 hours, and by no other request with it", async () => {
+  test("are created once by one Idempotency-Key, also after its 24 hours", async () => {
     const create = { ...own, code: "keyed", name: "Keyed" };
     const asked = { idempotencyKey: "make-meter" };
     const { meter: keyed } = await admin.done("MeterService/CreateMeter", create, asked);
@@ -138,7 +138,7 @@ describe("meters", () => {
     expect(conflict).toBe("idempotency_conflict Idempotency-Key");
   });
 
-  test("have their accounts among the mappings, looked up in the ledger wherever they are given", async () => {
+  test("have accounts among the mappings, which the ledger must have", async () => {
     const mapped = await meter("mapped");
     const set = "AccountMappingService/SetAccountMapping";
     const target = { ...own, meter: mapped.id };
@@ -178,7 +178,7 @@ describe("meters", () => {
     expect(unchecked.taxType).toBe("NONESUCH");
   });
 
-  test("are refused with what is at fault, and another organisation's is unknown", async () => {
+  test("are refused with the parameter at fault, and unknown to another organisation", async () => {
     const theirs = await meter("theirs", other);
     const create = (change: object) =>
       admin.refused("MeterService/CreateMeter", { ...own, code: "y", name: "y", ...change });
@@ -228,7 +228,7 @@ describe("meters on a plan", () => {
     await admin.done("MeterService/SetMeterStatus", { ...own, id: ids[2], ...inactive });
   });
 
-  test("are named by id or code, priced in every way, kept in order, and change while nothing uses the plan", async () => {
+  test("are named by id or code and can change while the plan is unused", async () => {
     const tiers = [{ upTo: 10, unitPrice: "0.5", flatPrice: "1.25" }, { unitPrice: "0.25" }];
     const meters = [
       perUnit("messages"),
@@ -310,7 +310,7 @@ describe("meters on a plan", () => {
     expect(none.plan.meters).toBeUndefined();
   });
 
-  test("never change once a subscription uses the plan, and stand in no answer of the public API", async () => {
+  test("never change once a subscription uses the plan", async () => {
     const meters = [perUnit("messages"), perUnit("gigabytes", "1")];
     const { plan } = await admin.done("PlanService/CreatePlan", {
       ...own,
@@ -361,7 +361,7 @@ describe("meters on a plan", () => {
     expect(shown.text).not.toContain("meter");
   });
 
-  test("are refused with their place", async () => {
+  test("are refused with their place in the request", async () => {
     const theirs = await meter("elsewhere", other);
     const create = (...meters: readonly object[]) =>
       admin.refused("PlanService/CreatePlan", { ...own, ...flat, code: "refused", meters });

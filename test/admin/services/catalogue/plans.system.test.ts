@@ -1,4 +1,6 @@
-/** Plans and charges over the wire: methods, refusals and audit entries. CATALOGUE-2, CATALOGUE-3 */
+/**
+ * Plans and charges over the wire: methods, refusals and audit entries. CATALOGUE-2, CATALOGUE-3
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../../src/dev/local-stack/first-data.ts";

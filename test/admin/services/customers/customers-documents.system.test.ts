@@ -1,4 +1,7 @@
-/** Customers from the ledger's contacts, and failed documents in Setup Mode, over the wire. decisions §8. */
+/**
+ * Customers from the ledger's contacts, and failed documents in Setup Mode, over the wire.
+ * CUSTOMER-1
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../../src/dev/local-stack/first-data.ts";
@@ -19,7 +22,7 @@ beforeAll(async () => {
 });
 
 describe("customers", () => {
-  test("are imported from the ledger's contacts, each judged on its own, and a repeat changes nothing", async () => {
+  test("are imported once, and each contact is validated separately", async () => {
     const { connection } = await admin.done("LedgerConnectionService/GetLedgerConnection", own);
     const tenant = await createTenant(system);
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
@@ -86,7 +89,7 @@ describe("customers", () => {
     ).toHaveLength(1);
   });
 
-  test("are all imported, each contact judged on its own, by one call to the ledger; what cannot be is told, and a repeat changes nothing", async () => {
+  test("are all imported by one call, with each rejected contact", async () => {
     const tenant = await createTenant(system);
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
       name: "All of them",
@@ -178,7 +181,7 @@ describe("customers", () => {
     await system.clearFaults();
   });
 
-  test("take no subscription while they are inactive", async () => {
+  test("can have no new subscription while they are inactive", async () => {
     const { data } = await admin.done("CustomerService/ListCustomers", { ...own, code: "GLOBEX" });
     const at = { ...own, id: data[0].id };
     const body = { customer_code: "GLOBEX", plan_code: "site" };
@@ -204,7 +207,7 @@ describe("customers", () => {
   });
 });
 
-test("a failed document is not retried in Setup Mode, and keeps its place in pages of documents", async () => {
+test("a failed document is not retried in Setup Mode", async () => {
   const { organisationId, apiKey } = await system.organisation({}, { revenue_account: null });
   const here = { organisation: organisationId };
   const ids: string[] = [];

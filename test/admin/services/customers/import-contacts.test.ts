@@ -1,4 +1,4 @@
-/** Which contacts an import of all leaves out: those of whom the ledger only buys. */
+/** Contacts that an import of all leaves out: suppliers without an invoice. CUSTOMER-1 */
 import { expect, test } from "vitest";
 import { isOnlySupplier } from "../../../../src/admin/services/customers/import-all-contacts.ts";
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 describe.concurrent("an amendment that the ledger refused", () => {
-  test("is listed with its invoice, shown to the platform, and retried with all missing lines", async () => {
+  test("is listed with its invoice and retried with all missing lines", async () => {
     const made = await sandbox();
     const { id, invoice } = await world.subscribe(made, april);
     await map(made, "999");
@@ -85,7 +85,7 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(rows).toEqual([{ state: "done" }, { state: "done" }]);
   });
 
-  test("is not retried while another amendment or an allocation to the invoice is running", async () => {
+  test("is not retried during another amendment or an allocation", async () => {
     const made = await sandbox({ invoice_create_days: 20 });
     // Inside its invoice window: it has its renewal invoice already.
     const { id, invoice } = await world.subscribe(made, april);
@@ -155,7 +155,7 @@ describe.concurrent("an amendment that the ledger refused", () => {
   });
 });
 
-test("a charge for an invoice that was approved before the retry is billed on a new invoice", async () => {
+test("a charge gets a new invoice if its invoice was approved before the retry", async () => {
   const made = await sandbox();
   const { id, invoice } = await world.subscribe(made, april);
   await map(made, "999");
@@ -178,7 +178,7 @@ test("a charge for an invoice that was approved before the retry is billed on a 
   await world.expectEqualBooks(made);
 });
 
-test("a pending amendment is listed with its next attempt, and a retry runs it at once", async () => {
+test("a pending amendment is listed, and a retry runs it at once", async () => {
   const made = await sandbox();
   const { id, invoice } = await world.subscribe(made, april);
   const pause = (until: string) =>

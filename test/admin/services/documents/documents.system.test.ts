@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 
 describe.concurrent("a credit note that the ledger refused", () => {
-  test("is listed with the invoices, newest first, in pages, and takes the current mapping", async () => {
+  test("is listed with the invoices, and a retry takes the current mapping", async () => {
     const made = await sandbox({ first_invoice_status: "approved" });
     await map(made, "999");
     const { id, invoice } = await world.subscribe(made, { ...april, plan_code: "bands" });
@@ -53,7 +53,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
       expect(page.map((document) => document.id)).toEqual(ids.slice(index, index + 1));
     }
     await map(made, "260");
-    // Two operators at once: it is asked for once.
+    // Two concurrent retries are one.
     const note = { organisation: made.organisationId, id: change.credit_note };
     await Promise.all([1, 2].map(() => admin.ask("DocumentService/RetryDocument", note)));
     const operations =
@@ -68,7 +68,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
     expect((await system.pool.query(lines, [change.credit_note])).rows).toEqual([
       { revenue_account: "260" },
     ]);
-    // One that is settled by now is a place in the list like any other.
+    // `starting_after` may name a document that has been synced since.
     expect(
       (await list(made, { startingAfter: change.credit_note })).map((document) => document.id),
     ).toEqual([ids[2]]);
@@ -127,7 +127,10 @@ async function addCredit(
   return { id, note: change.credit_note };
 }
 
-/** A charge of 4.80 that the credit is for, which the ledger refuses so many times; the id of its invoice. */
+/**
+ * A charge of 4.80 that the credit is for, which the ledger refuses so many times; the id of its
+ * invoice.
+ */
 async function addRefusedCharge(made: MadeOrganisation, id: string, times = 1): Promise<string> {
   const messages = ["Not today."];
   await system.fault({
@@ -142,7 +145,7 @@ async function addRefusedCharge(made: MadeOrganisation, id: string, times = 1): 
   return change.invoice.id;
 }
 
-test("an allocation that the ledger refused is listed with its credit note, and planned again", async () => {
+test("a refused allocation is listed with its credit note and planned again", async () => {
   const made = await sandbox({ first_invoice_status: "approved" });
   const { id, note } = await addCredit(made);
   const invoice = await addRefusedCharge(made, id);
@@ -173,7 +176,7 @@ test("an allocation that the ledger refused is listed with its credit note, and 
   await world.expectEqualBooks(made);
 });
 
-test("an allocation that the ledger refused five times is listed once, and planned again", async () => {
+test("an allocation that was refused five times is planned again", async () => {
   const made = await sandbox({ first_invoice_status: "approved" });
   const { id, note } = await addCredit(made);
   const invoice = await addRefusedCharge(made, id);
@@ -199,7 +202,7 @@ test("an allocation that the ledger refused five times is listed once, and plann
   expect(await list(made)).toEqual([]);
 });
 
-test("an allocation of the credit that a person left over is listed if it was refused", async () => {
+test("a refused allocation of remaining credit is listed", async () => {
   const made = await sandbox({ first_invoice_status: "approved" });
   const { id, note } = await addCredit(made);
   await bookInvoice(system.pool, made, "HAND-1");

@@ -18,7 +18,7 @@ beforeAll(async () => {
 const unknownOrganisation = { organisation: randomUUID() };
 
 describe("ledger connections and mappings", () => {
-  test("accept working credentials, never show the secret, and stay with the customers' tenant", async () => {
+  test("accept working credentials of the customers' tenant only", async () => {
     const tenant = await createTenant(system);
     const connect = "LedgerConnectionService/ConnectLedger";
     expect(await admin.refused(connect, { ...own, ...tenant })).toBe("invalid_state tenant_id");

@@ -1,6 +1,6 @@
 /**
- * The addresses of a ledger that an owner may give: those of webhooks, unless the server is started
- * for development.
+ * The addresses of a ledger that an owner may set: public ones, unless the server is started for
+ * development. ADMIN-4
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSystem, type TestSystem } from "../../../support/system.ts";
@@ -62,7 +62,7 @@ test.each([
   );
 });
 
-test("a public address can be saved, and Xero's own are taken where none is given", async () => {
+test("a public address can be saved, and the ledger's own addresses are the default", async () => {
   const own = await newOrganisation();
   const { baseUrl, identityUrl, ...credentials } = publicly;
   const saved = await admin.done(connect, { ...own, ...publicly, skipCheck: true });
@@ -71,7 +71,7 @@ test("a public address can be saved, and Xero's own are taken where none is give
   expect(xero.connection.baseUrl).toBe("https://api.xero.com/api.xro/2.0");
 });
 
-test("a connection saved while other addresses were allowed is not called any more", async () => {
+test("a connection to an address that is no longer allowed is not called", async () => {
   const made = await system.organisation();
   const own = { organisation: made.organisationId };
   const before = await system.ledgerCalls(made.tenantId);

@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => fixture?.stop());
 
 describe("endpoints", () => {
-  test("are created, listed and updated with audit entries, and show their secret once", async () => {
+  test("are created, listed and updated, and show their secret once", async () => {
     const create = {
       ...own,
       url,

@@ -1,4 +1,4 @@
-/** What sending an endpoint all that it has not had is held against: cases of webhooks.system.test.ts. */
+/** The cases of a resend of all events that an endpoint missed, for deliveries.system.test.ts. */
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
 import { expect } from "vitest";
@@ -10,7 +10,7 @@ import { addDelivery, addEvent } from "./webhook-rows.ts";
 const day = 24 * 60 * 60 * 1000;
 const method = "WebhookService/ResendWebhookDeliveries";
 
-/** A system in which nobody delivers anything, an operator's calls, and how an organisation gets an endpoint. */
+/** A system without deliveries, an operator's calls, and a function that creates an endpoint. */
 export interface ResendWorld {
   readonly system: TestSystem;
   readonly admin: AdminAsk;
@@ -24,7 +24,7 @@ interface Owner {
   readonly organisation: string;
 }
 
-/** Deliveries that were given up and events without any are pending, once where two ask at once; all others stay. */
+/** Exhausted deliveries and events without one become pending, once for two concurrent calls. */
 export async function resendsWhatWasMissed(world: ResendWorld): Promise<void> {
   const { system, admin, client, own, other } = world;
   const event = (type: string, daysAgo: number, of = other) =>
@@ -97,7 +97,10 @@ export async function resendsWhatWasMissed(world: ResendWorld): Promise<void> {
   expect(await refused(daysAgo(1))).toBe("invalid_state");
 }
 
-/** Two calls over 20,001 events: what the first one sent, and was delivered meanwhile, the second one leaves alone. */
+/**
+ * Two calls over 20,001 events: what the first one sent, and was delivered meanwhile, the second
+ * one leaves alone.
+ */
 export async function resendsInCalls({ system, admin, endpoint }: ResendWorld): Promise<void> {
   const { organisationId: organisation } = await system.organisation();
   const { id } = await endpoint({ kinds: ["invoice.paid"] }, { organisation });

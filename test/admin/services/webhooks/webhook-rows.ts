@@ -1,4 +1,7 @@
-/** Events, deliveries, failures and encrypted secrets as rows, for tests of the application's side in which nobody tells or delivers anything. */
+/**
+ * Events, deliveries, failures and encrypted secrets as rows, for tests of the admin API in which
+ * nothing is published or delivered.
+ */
 
 import { randomUUID } from "node:crypto";
 import type { Client } from "@temporalio/client";
@@ -8,7 +11,7 @@ import { endpointSecretBound } from "../../../../src/store/events/signing-secret
 import { deliveriesWorkflowId } from "../../../../workflows/contract.ts";
 import { until } from "../../../support/system.ts";
 
-/** An event, as if it had been told so many days ago; its id. Events are told in the order of their numbers: the oldest first. */
+/** Inserts an event that was published this many days ago. Returns its id. Oldest first. */
 export async function addEvent(
   pool: pg.Pool,
   organisationId: string,
@@ -52,7 +55,7 @@ export async function failing(pool: pg.Pool, endpointId: string): Promise<void> 
   );
 }
 
-/** The secrets of an endpoint that are kept, the newest first. */
+/** The stored secrets of an endpoint, newest first. */
 export async function openSecrets(
   pool: pg.Pool,
   encryption: Encryption,

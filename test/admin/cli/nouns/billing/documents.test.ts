@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 describe("documents retry", () => {
-  test("waits for the ledger with --wait, and exits with 1 if the ledger refused again", async () => {
+  test("exits with 1 after --wait if the ledger refused again", async () => {
     for (const [state, exitCode] of [
       [DocumentState.SYNCED, 0],
       [DocumentState.FAILED, 1],

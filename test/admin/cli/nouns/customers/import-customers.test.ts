@@ -15,8 +15,8 @@ describe("customers import", () => {
   const contacts = Array.from({ length: 130 }, (_, index) => `contact-${index}`);
 
   /**
-   * Answers with pages of all contacts, or with the named ones. The contacts `rejected` are rejected
-   * with `code`. Pages after `lastPage` are refused.
+   * Answers with pages of all contacts, or with the named ones. The contacts `rejected` are
+   * rejected with `code`. Pages after `lastPage` are refused.
    */
   function answerContacts(
     rejected: readonly string[],
@@ -57,7 +57,7 @@ describe("customers import", () => {
     });
   }
 
-  test("--all reads page after page, shows its progress, and accepts archived contacts", async () => {
+  test("--all reads page after page and accepts archived contacts", async () => {
     answerContacts(["contact-7"], "contact_inactive", undefined, 2);
     const ended = await run("customers import --all --search contact --json", { env: server.env });
     expect(ended.exitCode, ended.err).toBe(0);
