@@ -3,8 +3,8 @@
  * subscription, its periods and its invoices.
  */
 
+import { nextDueDate } from "../billing/due-date.ts";
 import { chargeLine, draftInvoice, planLine } from "../billing/invoice-lines.ts";
-import { nextDueDate } from "../billing/renewal.ts";
 import { willRenew } from "../billing/renewal-value.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";

@@ -3,8 +3,9 @@
  * in order. Also decides what is written once all are removed.
  */
 
+import { deferredInvoice } from "../billing/deferred-invoice.ts";
+import { nextDueDate } from "../billing/due-date.ts";
 import { hasMoney, issuedAhead, isUnsent } from "../billing/issued-invoices.ts";
-import { deferredInvoice, nextDueDate } from "../billing/renewal.ts";
 import {
   beginUsage,
   billApart,

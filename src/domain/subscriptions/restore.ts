@@ -3,9 +3,10 @@
  * invoices that its end removed are reissued.
  */
 import { strict as assert } from "node:assert";
+import { nextDueDate } from "../billing/due-date.ts";
 import { draftInvoice, planLine, prorationLine } from "../billing/invoice-lines.ts";
 import { issuedAhead } from "../billing/issued-invoices.ts";
-import { decideDue, nextDueDate } from "../billing/renewal.ts";
+import { decideDue } from "../billing/renewal.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";

@@ -2,12 +2,13 @@
  * Finds organisations with something due and bills a chunk of their subscriptions per transaction.
  * A subscription that cannot be billed is parked and delays no other (POSTING-8).
  */
+
+import { nextDueDate } from "../../domain/billing/due-date.ts";
 import {
   type DueDecision,
   type DueFacts,
   type DueOptions,
   decideDue,
-  nextDueDate,
 } from "../../domain/billing/renewal.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import {
@@ -16,9 +17,17 @@ import {
   readOrganisation,
 } from "../access/organisation-settings.ts";
 import { statementName } from "../database/page.ts";
-import { DatabaseError, inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
+import {
+  advancing,
+  type BillingCounts,
+  countDue,
+  findDueOrganisations,
+  performable,
+} from "./due-organisations.ts";
 import { dayStarts, writeDue } from "./locked-subscription.ts";
+import { isTransient, park, reasonOf } from "./parking.ts";
 
 /**
  * Subscriptions per transaction. A larger chunk would save little on round trips and commits, and
@@ -29,15 +38,6 @@ export const chunkSize = 200;
 // Up to this chunk size usage joins drafts in the ledger. A join costs two calls and blocks
 // changes. Fifty new invoices cost one call. More joins would use up the ledger's daily calls.
 const mostJoining = 25;
-
-/** First pause of a parked subscription. Each further pause doubles. */
-const firstPauseMs = 60_000;
-
-/** Longest pause: a repaired cause is noticed within the hour, without a request. */
-const longestPauseMs = 60 * 60_000;
-
-/** Characters of a stored reason: an error's message, not its whole context. */
-const reasonLimit = 500;
 
 /** How to bill a chunk. */
 export interface ChunkOrder {
@@ -86,53 +86,6 @@ export function createBillingRun(pool: Pool): BillingRunStore {
 }
 
 const nothing: ChunkOutcome = { taken: 0, performed: 0, issued: 0, parked: [] };
-
-/** SQL: due subscription `s` can be billed now. A running end bills its subscription itself. */
-export const performable = `(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
-    SELECT 1 FROM ledger_jobs e WHERE e.organisation_id = s.organisation_id AND e.subscription_id = s.id
-      AND e.kind = 'end_subscription' AND e.state IN ('ready', 'sending', 'uncertain'))`;
-
-// An advancing test clock bills its organisation itself, at each due instant on the way.
-const advancing = `EXISTS (SELECT 1 FROM clock_advances a WHERE a.organisation_id = o.id AND a.finished_at IS NULL)`;
-
-/**
- * Up to `limit` organisations with something due by their own clocks, by rising id after `after`.
- * It reads across organisations and returns ids only.
- */
-export async function findDueOrganisations(
-  pool: Pool,
-  after: string | null,
-  limit: number,
-): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ id: string }>({
-    name: "find_due_organisations",
-    text: `SELECT o.id FROM organisations o
-      WHERE ($1::uuid IS NULL OR o.id > $1) AND NOT ${advancing} AND EXISTS (SELECT 1 FROM subscriptions s
-        WHERE s.organisation_id = o.id AND s.due_at <= coalesce(o.test_clock, now()) AND ${performable})
-      ORDER BY o.id LIMIT $2`,
-    values: [after, limit],
-  });
-  return rows.map(({ id }) => id);
-}
-
-/** How many subscriptions are due and how many are parked. */
-export interface BillingCounts {
-  readonly due: number;
-  readonly parked: number;
-}
-
-/** Counts subscriptions that are due by the organisation's clock and billable, and parked ones. */
-export async function countDue(pool: Pool, organisationId: string): Promise<BillingCounts> {
-  const { rows } = await pool.query<BillingCounts>({
-    name: "count_due",
-    text: `SELECT (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id
-          AND s.due_at <= coalesce(o.test_clock, now()) AND ${performable}) AS due,
-        (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id AND s.parked_until IS NOT NULL) AS parked
-      FROM organisations o WHERE o.id = $1`,
-    values: [organisationId],
-  });
-  return rows[0] ?? { due: 0, parked: 0 };
-}
 
 /**
  * Bills a chunk in one transaction, earliest due first, and skips locked rows. If it fails, each
@@ -183,21 +136,15 @@ async function billAlone(
       await order.onPerformed?.(client, outcome);
       return outcome;
     } catch (error) {
-      if (isPassing(error)) throw error;
+      if (isTransient(error)) throw error;
       await client.query("ROLLBACK TO SAVEPOINT alone");
-      const reason = (error instanceof Error ? error.message : String(error)).slice(0, reasonLimit);
+      const reason = reasonOf(error);
       await park(client, organisationId, subscriptionId, reason);
       const outcome = { ...nothing, taken: taken.length, parked: [{ subscriptionId, reason }] };
       await order.onPerformed?.(client, outcome);
       return outcome;
     }
   });
-}
-
-// Transient: conflict (SQLSTATE class 40), resources (53), another object's state (55),
-// intervention (57). The chunk is repeated. A statement timeout (57014) would recur each time.
-function isPassing(error: unknown): boolean {
-  return error instanceof DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
 }
 
 /** The locked organisation, the instant of its clock, and whether this order may bill it. */
@@ -214,7 +161,8 @@ async function hold(
 ): Promise<Held> {
   const { rows } = await client.query<OrganisationRow & { now: Date; is_advancing: boolean }>({
     name: "hold_organisation_and_clock",
-    text: `SELECT ${organisationColumns}, coalesce($2, o.test_clock, now()) AS now, ${advancing} AS is_advancing
+    text: `SELECT ${organisationColumns}, coalesce($2, o.test_clock, now()) AS now,
+      ${advancing} AS is_advancing
       FROM organisations o WHERE o.id = $1 FOR SHARE OF o`,
     values: [organisationId, now],
   });
@@ -228,7 +176,8 @@ async function hold(
 }
 
 const takeText = `SELECT s.id FROM subscriptions s
-  WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ($4::uuid[] IS NULL OR s.id = ANY ($4)) AND ${performable}
+  WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ($4::uuid[] IS NULL OR s.id = ANY ($4))
+    AND ${performable}
   ORDER BY s.due_at, s.id LIMIT $3 FOR NO KEY UPDATE OF s SKIP LOCKED`;
 
 async function takeDue(
@@ -278,8 +227,10 @@ async function perform(
 /** A clock set back over midnight repeats a day. Work due by day is due again within this time. */
 const setBackMs = 3_600_000;
 
-const moveOnText = `UPDATE subscriptions s SET due_at = r.due_at, parked_until = NULL, parked_reason = NULL, parked_attempts = 0
-  FROM jsonb_to_recordset($2) AS r(id uuid, due_at timestamptz) WHERE s.organisation_id = $1 AND s.id = r.id`;
+const moveOnText = `UPDATE subscriptions s SET due_at = r.due_at, parked_until = NULL,
+  parked_reason = NULL, parked_attempts = 0
+  FROM jsonb_to_recordset($2) AS r(id uuid, due_at timestamptz) WHERE s.organisation_id = $1
+    AND s.id = r.id`;
 
 /** Sets the next due instant of subscriptions for which nothing was due. */
 async function moveOn(
@@ -302,23 +253,6 @@ async function moveOn(
     name: "move_on",
     text: moveOnText,
     values: [organisationId, JSON.stringify(records)],
-  });
-}
-
-const parkText = `UPDATE subscriptions s SET parked_reason = $3, parked_attempts = s.parked_attempts + 1,
-    parked_until = now() + least(${longestPauseMs}, ${firstPauseMs} * 2 ^ least(s.parked_attempts, 20)) * interval '1 millisecond'
-  WHERE s.organisation_id = $1 AND s.id = $2`;
-
-async function park(
-  client: Transaction,
-  organisationId: string,
-  subscriptionId: string,
-  reason: string,
-): Promise<void> {
-  await client.query({
-    name: "park_subscription",
-    text: parkText,
-    values: [organisationId, subscriptionId, reason],
   });
 }
 

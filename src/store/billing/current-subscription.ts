@@ -31,16 +31,16 @@ export interface CurrentSubscription {
 export interface OpenTransaction {
   readonly client: Transaction;
   readonly organisationId: string;
-  /** The organisation's now when the request came. Everything that the work saves is of then. */
+  /** The organisation's now when the request came. Everything that the work saves is dated by it. */
   readonly now: Date;
   /** The database's time at the start of the transaction. An Idempotency-Key lives by it. */
   readonly databaseNow: Date;
 }
 
 /**
- * Locks the subscription and bills what is due, in transactions of their own until nothing is due.
- * Then it runs `work` on the subscription's state in one more transaction. A refusal of `work` rolls
- * back only what `work` wrote. Nothing is due while an end runs. Refuses `subscription_not_found`.
+ * Locks the subscription and bills what is due, in separate transactions until nothing is due. Then
+ * it runs `work` on the subscription's state in one more transaction. A refusal of `work` rolls back
+ * only what `work` wrote. Nothing is due while an end runs. Refuses `subscription_not_found`.
  */
 export async function onCurrentSubscription<T>(
   pool: Pool,

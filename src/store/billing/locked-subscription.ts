@@ -68,17 +68,23 @@ export async function writeDue(
     due.periods.map((period) => ({ subscriptionId: due.subscription.id, period })),
   );
   await savePeriods(client, organisationId, periods);
-  const owed = dues.map((due) => ({ subscriptionId: due.subscription.id, ...due }));
-  await saveCharges(client, organisationId, owed, now);
+  const charges = dues.map((due) => ({ subscriptionId: due.subscription.id, ...due }));
+  await saveCharges(client, organisationId, charges, now);
 }
 
 const subscriptionsText = `
-UPDATE subscriptions s SET status = r.status, current_period = r.current_period, renewal_date = r.renewal_date, end_date = r.end_date,
-  units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at, parked_until = NULL, parked_reason = NULL,
-  parked_attempts = 0, usage_bill = coalesce(r.usage_bill, s.usage_bill), usage_billed = coalesce(r.usage_billed, s.usage_billed),
-  ended_at = CASE WHEN r.status = 'ended' THEN coalesce(s.ended_at, least($3::timestamptz, r.last_at)) END
-FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date, end_date date, units int,
-  cancel_at_period_end boolean, due_at timestamptz, last_at timestamptz, usage_bill int, usage_billed int)
+UPDATE subscriptions s SET status = r.status, current_period = r.current_period,
+  renewal_date = r.renewal_date, end_date = r.end_date,
+  units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at,
+    parked_until = NULL, parked_reason = NULL,
+  parked_attempts = 0, usage_bill = coalesce(r.usage_bill, s.usage_bill),
+    usage_billed = coalesce(r.usage_billed, s.usage_billed),
+  ended_at = CASE WHEN r.status = 'ended' THEN coalesce(s.ended_at,
+    least($3::timestamptz, r.last_at)) END
+FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date,
+  end_date date, units int,
+  cancel_at_period_end boolean, due_at timestamptz, last_at timestamptz, usage_bill int,
+    usage_billed int)
 WHERE s.organisation_id = $1 AND s.id = r.id`;
 
 /**
@@ -142,14 +148,18 @@ export function dayStarts(): (timezone: string, date: CivilDate | null) => Date 
 }
 
 const periodsText = `
-INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units, setup_mode,
+INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_index, start_date,
+  end_date, billed_units, setup_mode,
   proration_closed, billed_separately)
-SELECT $1, r.subscription_id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date, r.billed_units, r.setup_mode,
+SELECT $1, r.subscription_id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date,
+  r.billed_units, r.setup_mode,
   r.proration_closed, r.billed_separately
-FROM jsonb_to_recordset($2) AS r(subscription_id uuid, index int, start_date date, end_date date, billed_units int,
+FROM jsonb_to_recordset($2) AS r(subscription_id uuid, index int, start_date date, end_date date,
+  billed_units int,
   setup_mode boolean, proration_closed boolean, billed_separately boolean)
 ORDER BY r.subscription_id, r.index
-ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units, setup_mode = excluded.setup_mode,
+ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units,
+  setup_mode = excluded.setup_mode,
   proration_closed = excluded.proration_closed, billed_separately = excluded.billed_separately`;
 
 /**

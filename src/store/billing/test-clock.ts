@@ -4,7 +4,8 @@
  */
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import type { StaleJobs } from "../ledger-jobs/stale-jobs.ts";
-import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
+import { billChunk, type ChunkOrder, type ChunkOutcome } from "./billing-run.ts";
+import { performable } from "./due-organisations.ts";
 
 /** An advance and the counts so far. `now` is what the clock shows. */
 export interface ClockProgress {
@@ -72,7 +73,8 @@ async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove>
     });
     const { rows } = await client.query<AdvanceRow>({
       name: "get_running_advance",
-      text: `SELECT a.started_from, a.target, coalesce(o.test_clock, a.started_from) AS now, a.performed, a.issued,
+      text: `SELECT a.started_from, a.target, coalesce(o.test_clock, a.started_from) AS now,
+        a.performed, a.issued,
           a.parked
         FROM organisations o JOIN clock_advances a ON a.organisation_id = o.id
         WHERE o.id = $1 AND a.finished_at IS NULL`,
@@ -85,7 +87,8 @@ async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove>
     await client.query({
       name: "move_clock",
       text: `WITH advance AS (
-          UPDATE clock_advances SET moved_at = clock_timestamp(), finished_at = CASE WHEN $3 THEN clock_timestamp() END
+          UPDATE clock_advances SET moved_at = clock_timestamp(), finished_at = CASE WHEN $3
+            THEN clock_timestamp() END
           WHERE organisation_id = $1)
         UPDATE organisations SET test_clock = $2 WHERE id = $1 AND test_clock IS DISTINCT FROM $2`,
       values: [organisationId, now, due === null],
@@ -108,7 +111,8 @@ async function findNextDue(
 ): Promise<Date | null> {
   const { rows } = await client.query<{ due_at: Date }>({
     name: "find_next_due",
-    text: `SELECT s.due_at FROM subscriptions s WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ${performable}
+    text: `SELECT s.due_at FROM subscriptions s WHERE s.organisation_id = $1 AND s.due_at <= $2
+      AND ${performable}
       ORDER BY s.due_at LIMIT 1`,
     values: [organisationId, target],
   });
@@ -126,7 +130,8 @@ async function countPerformed(
   const { performed, issued, parked } = outcome;
   await client.query({
     name: "count_performed",
-    text: `UPDATE clock_advances SET performed = performed + $2, issued = issued + $3, parked = parked + $4,
+    text: `UPDATE clock_advances SET performed = performed + $2, issued = issued + $3,
+      parked = parked + $4,
         moved_at = clock_timestamp() WHERE organisation_id = $1`,
     values: [organisationId, performed, issued, parked.length],
   });

@@ -86,14 +86,19 @@ export function readCreditNote(row: CreditNoteRow): CreditNote {
  */
 export const creditNoteListing: Listing<CreditNoteRow, CreditNote> = {
   table: "credit_notes",
-  columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.status, t.currency, t.credit_note_date, t.subtotal,
+  columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.status, t.currency,
+    t.credit_note_date, t.subtotal,
     t.total, t.remaining_credit, t.sent, t.ledger_credit_note_id, t.sync_error, t.created_at,
-    (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description, 'amount', l.amount::text,
+    (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description,
+      'amount', l.amount::text,
       'effective_date', l.effective_date) ORDER BY l.position)
-      FROM credit_note_lines l WHERE l.organisation_id = t.organisation_id AND l.credit_note_id = t.id) AS lines,
-    (SELECT json_agg(json_build_object('id', a.id, 'invoice_id', a.invoice_id, 'amount', a.amount::text, 'date', a.date,
+      FROM credit_note_lines l WHERE l.organisation_id = t.organisation_id
+        AND l.credit_note_id = t.id) AS lines,
+    (SELECT json_agg(json_build_object('id', a.id, 'invoice_id', a.invoice_id, 'amount',
+      a.amount::text, 'date', a.date,
       'status', a.status, 'sync_status', a.sync_status) ORDER BY a.created_at, a.id)
-      FROM allocations a WHERE a.organisation_id = t.organisation_id AND a.credit_note_id = t.id) AS allocations`,
+      FROM allocations a WHERE a.organisation_id = t.organisation_id
+        AND a.credit_note_id = t.id) AS allocations`,
   from: "credit_notes t",
   read: readCreditNote,
 };

@@ -48,7 +48,7 @@ export interface TerminationStore extends RecordTermination {
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   /** Loads the termination's state. Null if there is none. */
-  look(terminationId: string): Promise<TerminationState | null>;
+  read(terminationId: string): Promise<TerminationState | null>;
   /**
    * Takes the next step under a lease. Null if the termination is decided, rescheduled or leased
    * elsewhere.
@@ -61,13 +61,13 @@ export interface TerminationStore extends RecordTermination {
 /** Opens an organisation's terminations. */
 export type OpenTerminations = (organisationId: string) => TerminationStore;
 
-/** Binds terminations to a pool. `sealing` decrypts the connections' secrets. */
-export function createTerminations(pool: Pool, sealing: Encryption): OpenTerminations {
+/** Binds terminations to a pool. `encryption` decrypts the connections' secrets. */
+export function createTerminations(pool: Pool, encryption: Encryption): OpenTerminations {
   return (organisationId) => ({
     ...createRecordTermination(pool, organisationId),
-    connection: () => readConnection(pool, sealing, organisationId),
+    connection: () => readConnection(pool, encryption, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
-    look: (terminationId) => look(pool, organisationId, terminationId),
+    read: (terminationId) => readTermination(pool, organisationId, terminationId),
     take: (terminationId, leaseMs) => take(pool, organisationId, terminationId, leaseMs),
     release: (held, delayMs, reason) => release(pool, organisationId, held, delayMs, reason),
   });
@@ -84,21 +84,26 @@ interface StateRow {
   left: number;
 }
 
-async function look(
+async function readTermination(
   pool: Pool,
   organisationId: string,
   terminationId: string,
 ): Promise<TerminationState | null> {
   const { rows } = await pool.query<StateRow>({
     name: "read_termination",
-    text: `SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left, CASE WHEN o.finished_at IS NULL THEN
-        greatest(0, ceil(1000 * extract(epoch FROM CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now())))
+    text: `SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left, CASE
+      WHEN o.finished_at IS NULL THEN
+        greatest(0, ceil(1000 * extract(epoch FROM CASE WHEN o.state = 'ready' THEN o.not_before
+          ELSE o.lease_until END - now())))
         END::float8 AS next_in_ms
-      FROM terminations e JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id CROSS JOIN LATERAL (
-        SELECT count(*)::int AS removals, count(*) FILTER (WHERE m.state = 'removed')::int AS removed,
+      FROM terminations e JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id 
+        CROSS JOIN LATERAL (
+        SELECT count(*)::int AS removals, count(*)
+          FILTER (WHERE m.state = 'removed')::int AS removed,
           count(*) FILTER (WHERE m.state = 'left')::int AS left,
           min(i.number) FILTER (WHERE m.step = (SELECT min(n.step) FROM removals n
-            WHERE n.organisation_id = $1 AND n.termination_id = e.id AND n.state IN ('waiting', 'refused'))) AS current
+            WHERE n.organisation_id = $1 AND n.termination_id = e.id
+              AND n.state IN ('waiting', 'refused'))) AS current
         FROM removals m JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
         WHERE m.organisation_id = $1 AND m.termination_id = e.id
       ) r WHERE e.organisation_id = $1 AND e.id = $2`,
@@ -132,24 +137,32 @@ interface TaskRow {
 const takeText = `
 WITH taken AS (
   UPDATE ledger_jobs o SET state = CASE WHEN o.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
-    first_sent_at = coalesce(o.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond', attempts = o.attempts + 1
+    first_sent_at = coalesce(o.first_sent_at, now()),
+      lease_until = now() + $3 * interval '1 millisecond', attempts = o.attempts + 1
   WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'end_subscription'
-    AND (o.state = 'ready' AND o.not_before <= now() OR o.state IN ('sending', 'uncertain') AND o.lease_until < now())
+    AND (o.state = 'ready' AND o.not_before <= now() OR o.state IN ('sending', 'uncertain')
+      AND o.lease_until < now())
   RETURNING o.id, o.subscription_id, o.attempts, o.first_sent_at, o.awaited_until
 )
-SELECT taken.id, taken.subscription_id, taken.attempts, e.end_when, next.step, next.invoice_id, next.number, next.ledger_id,
-  (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS tried_ms, taken.awaited_until > now() AS is_awaited,
+SELECT taken.id, taken.subscription_id, taken.attempts, e.end_when, next.step, next.invoice_id,
+  next.number, next.ledger_id,
+  (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS tried_ms,
+    taken.awaited_until > now() AS is_awaited,
   coalesce(next.is_busy, false) AS is_busy, coalesce(next.is_ahead, false) AS is_ahead,
   coalesce(next.is_only_unsent, false) AS is_only_unsent
 FROM taken JOIN terminations e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
-  SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, EXISTS (SELECT 1 FROM ledger_jobs b
-      WHERE b.organisation_id = $1 AND b.invoice_id = i.id AND b.state IN ('ready', 'sending', 'uncertain')
+  SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id,
+    EXISTS (SELECT 1 FROM ledger_jobs b
+      WHERE b.organisation_id = $1 AND b.invoice_id = i.id
+        AND b.state IN ('ready', 'sending', 'uncertain')
         AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
-    (i.type = 'renewal' AND i.period_index > s.current_period OR i.type = 'first' AND s.status = 'pending') AS is_ahead,
+    (i.type = 'renewal' AND i.period_index > s.current_period OR i.type = 'first'
+      AND s.status = 'pending') AS is_ahead,
     r.only_unsent AS is_only_unsent
   FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
-  WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting' ORDER BY r.step LIMIT 1
+  WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting'
+    ORDER BY r.step LIMIT 1
 ) next ON true`;
 
 async function take(
@@ -205,8 +218,10 @@ async function release(
   await pool.query({
     name: "release_termination",
     text: `WITH op AS (
-        UPDATE ledger_jobs o SET state = 'ready', not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5
-        WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
+        UPDATE ledger_jobs o SET state = 'ready',
+          not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5
+        WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
+          AND o.kind = 'end_subscription'
           AND o.state IN ('sending', 'uncertain') RETURNING o.id
       ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
     values: [organisationId, terminationId, attempt, delayMs, reason],

@@ -71,19 +71,24 @@ export function readSubscription(row: Omit<SubscriptionRow, "plan">): Subscripti
  * because a JSON number would become a float. `own` is the subscription, because `t` is the plan
  * inside this query.
  */
-export const planJson = `(SELECT row_to_json(p) FROM (SELECT ${planListing.columns.replace("t.price,", "t.price::text AS price,")}
+export const planJson = `(SELECT row_to_json(p)
+  FROM (SELECT ${planListing.columns.replace("t.price,", "t.price::text AS price,")}
   FROM plans t WHERE t.organisation_id = own.organisation_id AND t.id = own.plan_id) p)`;
 
 /** The columns of a subscription without its plan, for use within `subscriptionListing.from`. */
-export const subscriptionColumns = `t.id, t.customer_id, c.code AS customer_code, t.plan_id, t.status, t.currency, t.interval_unit,
-    t.interval_count, t.timezone, t.start_date, t.billing_day, t.renewal_date, t.end_date, t.units, t.minimum_units, t.discount_percent,
-    t.price_override, t.cancel_at_period_end, t.end_after_cycles, t.label, t.invoice_reference, t.created_at`;
+export const subscriptionColumns = `t.id, t.customer_id, c.code AS customer_code, t.plan_id,
+  t.status, t.currency, t.interval_unit,
+    t.interval_count, t.timezone, t.start_date, t.billing_day, t.renewal_date, t.end_date, t.units,
+      t.minimum_units, t.discount_percent,
+    t.price_override, t.cancel_at_period_end, t.end_after_cycles, t.label, t.invoice_reference,
+      t.created_at`;
 
 /** Lists subscriptions, each with its customer's code and its plan. */
 export const subscriptionListing: Listing<SubscriptionRow, PlannedSubscription> = {
   table: "subscriptions",
   columns: `${subscriptionColumns}, ${planJson} AS plan`,
-  from: `subscriptions t JOIN customers c ON c.organisation_id = t.organisation_id AND c.id = t.customer_id
+  from: `subscriptions t JOIN customers c ON c.organisation_id = t.organisation_id
+    AND c.id = t.customer_id
     CROSS JOIN LATERAL (SELECT t.organisation_id, t.plan_id) own`,
   read: (row) => ({ subscription: readSubscription(row), plan: readPlanJson(row.plan) }),
 };
