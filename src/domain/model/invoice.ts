@@ -1,6 +1,5 @@
-
 import type { CivilDate } from "../calendar/civil-date.ts";
-import { type Period } from "../calendar/period.ts";
+import type { Period } from "../calendar/period.ts";
 import type { Decimal } from "../money/decimal.ts";
 
 /** What an invoice is issued for (OBJECT-9). */

@@ -61,7 +61,8 @@ export function checkUnits(
     );
   }
   if (compare(lineAmount(plan, { ...subscription, units }), amountLimit) >= 0) {
-    const message = `units cost more than an invoice can hold: ${formatDecimal(amountLimit)} a period.`;
+    const most = formatDecimal(amountLimit);
+    const message = `units cost more than an invoice can hold: ${most} a period.`;
     throw new Refusal("invalid_parameter", message, "units");
   }
   if (units === subscription.units) {
@@ -88,7 +89,8 @@ export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChange
     compareDates(effectiveDate, period.start) < 0 ||
     compareDates(effectiveDate, period.end) >= 0
   ) {
-    const message = `effective_date must fall within the current period: from ${period.start}, before ${period.end}.`;
+    const within = `from ${period.start}, before ${period.end}`;
+    const message = `effective_date must fall within the current period: ${within}.`;
     throw new Refusal("effective_date_out_of_period", message, "effective_date");
   }
   if (subscription.status === "pending") {
@@ -97,7 +99,7 @@ export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChange
     throw new Refusal("proration_not_applicable", message, "prorate");
   }
   if (units < subscription.units) {
-    const message = "A decrease raises no document: prorate does not apply.";
+    const message = "A decrease issues no document: prorate does not apply.";
     throw new Refusal("proration_not_applicable", message, "prorate");
   }
 }
@@ -141,7 +143,8 @@ export function checkDocument(
   { renewalInvoice }: MeasuredChange,
 ): void {
   if (renewalInvoice !== null && document === null) {
-    const message = `document is required: the renewal invoice ${renewalInvoice.number} is there already. Send amend or separate.`;
+    const there = `the renewal invoice ${renewalInvoice.number} is there already`;
+    const message = `document is required: ${there}. Send amend or separate.`;
     throw new Refusal("document_required", message, "document");
   }
   if (renewalInvoice === null && document !== null) {
@@ -164,13 +167,15 @@ export function checkProration(
 ): void {
   if (!prorate && change.isCredit) {
     const message =
-      "The new total costs less than what was billed: send prorate true, so that the credit can be issued.";
+      "The new total costs less than what was billed: send prorate true, so that the credit can " +
+      "be issued.";
     throw new Refusal("proration_required", message, "prorate");
   }
   const { proration } = change;
   const isCharge = proration !== null && !isNegative(proration.amount) && !isZero(proration.amount);
   if (isCharge && period.prorationClosed) {
-    const message = `Units were increased without proration: until the renewal on ${period.end} send prorate false.`;
+    const until = `until the renewal on ${period.end} send prorate false`;
+    const message = `Units were increased without proration: ${until}.`;
     throw new Refusal("proration_unavailable", message, "prorate");
   }
 }

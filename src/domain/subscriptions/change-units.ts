@@ -174,7 +174,7 @@ function billOutsideWindow(
     const joined = { invoiceId: newest.id, planLine: null, added: [line], onlyDraft: true };
     return { ...decision, joined };
   }
-  return { ...decision, invoice: raise(facts, [line]) };
+  return { ...decision, invoice: issue(facts, [line]) };
 }
 
 /**
@@ -226,7 +226,7 @@ function billSeparately(
       current.state,
       { ...next.state, billedSeparately: nextPeriod.billedSeparately || isBilled },
     ],
-    invoice: lines.length === 0 ? null : raise(facts, lines),
+    invoice: lines.length === 0 ? null : issue(facts, lines),
     creditNote,
   };
 }
@@ -273,7 +273,7 @@ function nothingIssued({ period }: UnitsChangeFacts, { units }: UnitsChangeReque
   };
 }
 
-function raise(
+function issue(
   { subscription, organisation, period, today }: UnitsChangeFacts,
   lines: readonly InvoiceLineDraft[],
 ): InvoiceDraft {

@@ -117,7 +117,8 @@ function creditOf(facts: ReversalFacts, { line, open }: OpenPart): CreditNoteLin
   assert(invoiceId !== null, "what is credited stands on an invoice");
   return {
     name,
-    description: `Reverses ${describePart({ line, open })} for ${daysOf(facts)}: ${line.description}`,
+    description:
+      `Reverses ${describePart({ line, open })} for ${daysOf(facts)}: ` + line.description,
     amount: open,
     effectiveDate: nextOf(facts).start,
     meterId: null,

@@ -280,7 +280,7 @@ function readRunning({ id, kind, number, removals, removed }: RunningRow): Runni
   const description =
     kind === "amend_invoice"
       ? `invoice ${number ?? ""} is being amended in the ledger`
-      : `the subscription is being ended, ${removed} of ${removals} invoices removed in the ledger ` +
-        "so far";
+      : `the subscription is being ended, ` +
+        `${removed} of ${removals} invoices removed in the ledger so far`;
   return { id, kind, description };
 }

@@ -31,7 +31,7 @@ export interface CurrentSubscription {
 export interface OpenTransaction {
   readonly client: Transaction;
   readonly organisationId: string;
-  /** The organisation's now when the request came. Everything that the work saves is dated by it. */
+  /** The organisation's now when the request came. What the work saves is dated by it. */
   readonly now: Date;
   /** The database's time at the start of the transaction. An Idempotency-Key lives by it. */
   readonly databaseNow: Date;
@@ -39,8 +39,8 @@ export interface OpenTransaction {
 
 /**
  * Locks the subscription and bills what is due, in separate transactions until nothing is due. Then
- * it runs `work` on the subscription's state in one more transaction. A refusal of `work` rolls back
- * only what `work` wrote. Nothing is due while an end runs. Refuses `subscription_not_found`.
+ * it runs `work` on the subscription's state in one more transaction. A refusal of `work` rolls
+ * back only what `work` wrote. Nothing is due while an end runs. Refuses `subscription_not_found`.
  */
 export async function onCurrentSubscription<T>(
   pool: Pool,

@@ -15,8 +15,8 @@ const firstPauseMs = 60_000;
 
 const parkText = `
 UPDATE subscriptions s SET parked_reason = $3, parked_attempts = s.parked_attempts + 1,
-  parked_until = now() + least(${longestPauseMs}, ${firstPauseMs} * 2 ^ least(s.parked_attempts, 20))
-    * interval '1 millisecond'
+  parked_until = now() + interval '1 millisecond'
+    * least(${longestPauseMs}, ${firstPauseMs} * 2 ^ least(s.parked_attempts, 20))
 WHERE s.organisation_id = $1 AND s.id = $2`;
 
 /** Parks the subscription: it is not billed before its pause is over. */
