@@ -1,3 +1,7 @@
+/**
+ * Invoices: the draft that the domain issues, an amendment, and the invoice as it is read once it
+ * has a number and a ledger state.
+ */
 import type { CivilDate } from "../calendar/civil-date.ts";
 import type { Period } from "../calendar/period.ts";
 import type { Decimal } from "../money/decimal.ts";
