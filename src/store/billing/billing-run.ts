@@ -11,22 +11,16 @@ import {
   decideDue,
 } from "../../domain/billing/renewal.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
-import {
-  type OrganisationRow,
-  organisationColumns,
-  readOrganisation,
-} from "../access/organisation-settings.ts";
 import { statementName } from "../database/page.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
 import {
-  advancing,
   type BillingCounts,
   countDue,
   findDueOrganisations,
   performable,
 } from "./due-organisations.ts";
-import { dayStarts, writeDue } from "./locked-subscription.ts";
+import { dayStarts, lockOrganisation, saveDue } from "./locked-subscription.ts";
 import { isTransient, park, reasonOf } from "./parking.ts";
 
 /**
@@ -100,9 +94,9 @@ export async function billChunk(
   try {
     return await inTransaction(pool, async (client) => {
       taken = [];
-      const held = await hold(client, organisationId, order);
-      taken = await takeDue(client, held, null, order.size ?? chunkSize);
-      const outcome = await perform(client, held, taken, order);
+      const locked = await lock(client, organisationId, order);
+      taken = await takeDue(client, locked, null, order.size ?? chunkSize);
+      const outcome = await perform(client, locked, taken, order);
       await order.onPerformed?.(client, outcome);
       return outcome;
     });
@@ -126,11 +120,11 @@ async function billAlone(
   order: ChunkOrder,
 ): Promise<ChunkOutcome> {
   return inTransaction(pool, async (client) => {
-    const held = await hold(client, organisationId, order);
-    const taken = await takeDue(client, held, [subscriptionId], 1);
+    const locked = await lock(client, organisationId, order);
+    const taken = await takeDue(client, locked, [subscriptionId], 1);
     await client.query("SAVEPOINT alone");
     try {
-      const outcome = await perform(client, held, taken, order);
+      const outcome = await perform(client, locked, taken, order);
       // Deferred constraints fail here, while the error still belongs to this subscription.
       await client.query("SET CONSTRAINTS ALL IMMEDIATE");
       await order.onPerformed?.(client, outcome);
@@ -148,30 +142,22 @@ async function billAlone(
 }
 
 /** The locked organisation, the instant of its clock, and whether this order may bill it. */
-interface Held {
+interface Locked {
   readonly organisation: OrganisationSettings;
   readonly now: Date;
   readonly isOurs: boolean;
 }
 
-async function hold(
+async function lock(
   client: Transaction,
   organisationId: string,
   { now = null, isOfClock }: ChunkOrder,
-): Promise<Held> {
-  const { rows } = await client.query<OrganisationRow & { now: Date; is_advancing: boolean }>({
-    name: "hold_organisation_and_clock",
-    text: `SELECT ${organisationColumns}, coalesce($2, o.test_clock, now()) AS now,
-      ${advancing} AS is_advancing
-      FROM organisations o WHERE o.id = $1 FOR SHARE OF o`,
-    values: [organisationId, now],
-  });
-  const row = rows[0];
-  if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
+): Promise<Locked> {
+  const locked = await lockOrganisation(client, organisationId);
   return {
-    organisation: readOrganisation(row),
-    now: row.now,
-    isOurs: row.is_advancing === (isOfClock ?? false),
+    organisation: locked.organisation,
+    now: now ?? locked.testClock ?? locked.databaseNow,
+    isOurs: locked.isAdvancing === (isOfClock ?? false),
   };
 }
 
@@ -182,7 +168,7 @@ const takeText = `SELECT s.id FROM subscriptions s
 
 async function takeDue(
   client: Transaction,
-  { organisation, now, isOurs }: Held,
+  { organisation, now, isOurs }: Locked,
   among: readonly string[] | null,
   limit: number,
 ): Promise<readonly string[]> {
@@ -198,7 +184,7 @@ async function takeDue(
 
 async function perform(
   client: Transaction,
-  { organisation, now }: Held,
+  { organisation, now }: Locked,
   ids: readonly string[],
   { decide = decideDue, onLoaded }: ChunkOrder,
 ): Promise<ChunkOutcome> {
@@ -215,7 +201,7 @@ async function perform(
     else dues.push(due);
   }
   onLoaded?.();
-  await writeDue(client, organisation.id, dues, now);
+  await saveDue(client, organisation.id, dues, now);
   await moveOn(client, organisation.id, others, now);
   const issued = dues.reduce(
     (sum, { invoices, creditNotes }) => sum + invoices.length + creditNotes.length,

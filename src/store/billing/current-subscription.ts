@@ -10,7 +10,7 @@ import { isId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { loadStates } from "./billing-state.ts";
-import { lockOrganisation, writeDue } from "./locked-subscription.ts";
+import { lockOrganisation, saveDue } from "./locked-subscription.ts";
 import { leavesDocuments } from "./save-billing.ts";
 
 /** Which subscription is worked on, and when. */
@@ -64,7 +64,7 @@ export async function onCurrentSubscription<T>(
         const tx = { client, organisationId, now, databaseNow };
         return { kind: "current", result: await work(tx, loaded.state) } as const;
       }
-      await writeDue(client, organisationId, [due], at);
+      await saveDue(client, organisationId, [due], at);
       return { kind: "billed", isIssued: leavesDocuments(due) } as const;
     });
     if (step.kind === "current") return step.result;

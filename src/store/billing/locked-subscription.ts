@@ -14,12 +14,17 @@ import {
   readOrganisation,
 } from "../access/organisation-settings.ts";
 import type { Transaction } from "../database/pool.ts";
+import { advancing } from "./due-organisations.ts";
 import { saveCharges } from "./save-billing.ts";
 
-/** The locked organisation, its test clock, and the database's time. */
+/**
+ * The locked organisation, its test clock, whether that clock is advancing, and the database's
+ * time.
+ */
 export interface LockedOrganisation {
   readonly organisation: OrganisationSettings;
   readonly testClock: Date | null;
+  readonly isAdvancing: boolean;
   readonly databaseNow: Date;
 }
 
@@ -32,17 +37,22 @@ export async function lockOrganisation(
   organisationId: string,
 ): Promise<LockedOrganisation> {
   const { rows } = await client.query<
-    OrganisationRow & { test_clock: Date | null; database_now: Date }
+    OrganisationRow & { test_clock: Date | null; is_advancing: boolean; database_now: Date }
   >({
     name: "lock_organisation",
-    text: `SELECT ${organisationColumns}, o.test_clock, now() AS database_now FROM organisations o
-      WHERE o.id = $1 FOR SHARE`,
+    text: `SELECT ${organisationColumns}, o.test_clock, ${advancing} AS is_advancing,
+        now() AS database_now
+      FROM organisations o WHERE o.id = $1 FOR SHARE OF o`,
     values: [organisationId],
   });
   const row = rows[0];
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  const { test_clock: testClock, database_now: databaseNow } = row;
-  return { organisation: readOrganisation(row), testClock, databaseNow };
+  return {
+    organisation: readOrganisation(row),
+    testClock: row.test_clock,
+    isAdvancing: row.is_advancing,
+    databaseNow: row.database_now,
+  };
 }
 
 /** Locks the organisation as `lockOrganisation` does, and returns its settings. */
@@ -54,10 +64,10 @@ export async function holdOrganisation(
 }
 
 /**
- * Writes what was due: subscription states, new periods, and documents with deferred amounts and
+ * Saves what was due: subscription states, new periods, and documents with deferred amounts and
  * usage.
  */
-export async function writeDue(
+export async function saveDue(
   client: Transaction,
   organisationId: string,
   dues: readonly DueDecision[],
