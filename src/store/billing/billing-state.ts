@@ -22,10 +22,12 @@ import type { DocumentStatus, InvoiceType } from "../../domain/model/invoice.ts"
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { Subscription } from "../../domain/model/subscription.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Prisma } from "../../gen/prisma/client.ts";
 import type { PlanRow } from "../catalogue/catalogue.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { statementName } from "../database/page.ts";
 import type { Transaction } from "../database/pool.ts";
+import type { Row } from "../database/row.ts";
 import {
   planJson,
   readPlanJson,
@@ -37,15 +39,11 @@ import {
 import { loadOpenUsage } from "./unbilled-usage.ts";
 
 /** A row of `periods`. `billed_units` is null if nothing was billed for it. */
-export interface PeriodRow {
-  index: number;
-  start_date: string;
-  end_date: string;
-  billed_units: number | null;
-  setup_mode: boolean;
-  proration_closed: boolean;
-  billed_separately: boolean;
-}
+export type PeriodRow = Row<
+  Prisma.PeriodModel,
+  "index" | "billedUnits" | "setupMode" | "prorationClosed" | "billedSeparately",
+  "startDate" | "endDate"
+>;
 
 interface IssuedRow {
   id: string;
@@ -59,18 +57,18 @@ interface IssuedRow {
   is_plan_line_known: boolean;
 }
 
-interface DeferredRow {
-  id: string;
-  name: string;
-  description: string;
-  amount: string;
-  period_start: string;
-  period_end: string;
-  from_units: number;
-  to_units: number;
-  days_remaining: number;
-  days_in_period: number;
-}
+type DeferredRow = Row<
+  Prisma.DeferredLineModel,
+  | "id"
+  | "name"
+  | "description"
+  | "amount"
+  | "fromUnits"
+  | "toUnits"
+  | "daysRemaining"
+  | "daysInPeriod",
+  "periodStart" | "periodEnd"
+>;
 
 /** `plan` and `meters` are null if an earlier row has the same ones. */
 interface StateRow extends Omit<SubscriptionRow, "plan"> {

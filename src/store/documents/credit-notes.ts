@@ -2,43 +2,43 @@
 import type { Allocation, CreditNote, CreditNoteLine } from "../../domain/model/credit-note.ts";
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Prisma } from "../../gen/prisma/client.ts";
 import type { Listing } from "../database/page.ts";
+import type { Row } from "../database/row.ts";
 import { readLedgerState } from "./invoices.ts";
 
-interface LineRow {
-  id: string;
-  name: string;
-  description: string;
-  amount: string;
+/** `effective_date` is text, because JSON has no instants. */
+interface LineRow
+  extends Row<Prisma.CreditNoteLineModel, "id" | "name" | "description" | "amount"> {
   effective_date: string;
 }
 
-interface AllocationRow {
-  id: string;
-  invoice_id: string;
-  amount: string;
+interface AllocationRow extends Row<Prisma.AllocationModel, "id" | "invoiceId" | "amount"> {
   date: string;
   status: Allocation["status"];
   sync_status: Allocation["syncStatus"];
 }
 
 /** A row of `credit_notes` with its lines and allocations. */
-export interface CreditNoteRow {
-  id: string;
-  customer_id: string;
-  subscription_id: string;
-  number: string;
-  reference: string;
+export interface CreditNoteRow
+  extends Row<
+    Prisma.CreditNoteModel,
+    | "id"
+    | "customerId"
+    | "subscriptionId"
+    | "number"
+    | "reference"
+    | "currency"
+    | "creditNoteDate"
+    | "subtotal"
+    | "total"
+    | "remainingCredit"
+    | "sent"
+    | "ledgerCreditNoteId"
+    | "syncError"
+    | "createdAt"
+  > {
   status: DocumentStatus;
-  currency: string;
-  credit_note_date: Date;
-  subtotal: string;
-  total: string;
-  remaining_credit: string;
-  sent: boolean;
-  ledger_credit_note_id: string | null;
-  sync_error: string | null;
-  created_at: Date;
   lines: LineRow[] | null;
   allocations: AllocationRow[] | null;
 }

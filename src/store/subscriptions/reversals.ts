@@ -12,20 +12,21 @@ import {
   type NextPeriodLines,
   noNextPeriodLines,
 } from "../../domain/subscriptions/reversal.ts";
+import type { Prisma } from "../../gen/prisma/client.ts";
 import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
+import type { Row } from "../database/row.ts";
 import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 
-interface LineRow {
+interface LineRow
+  extends Row<
+    Prisma.InvoiceLineModel,
+    "name" | "description" | "amount" | "revenueAccount" | "taxType"
+  > {
   invoice_id: string | null;
   number: string;
-  name: string;
-  description: string;
-  amount: string;
-  revenue_account: string | null;
-  tax_type: string | null;
 }
 
 interface NextPeriodRow {

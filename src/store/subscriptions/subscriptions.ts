@@ -3,8 +3,10 @@ import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
 import type { Subscription, SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Prisma } from "../../gen/prisma/client.ts";
 import { type PlanRow, planListing, readDecimal, readPlan } from "../catalogue/catalogue.ts";
 import type { Filter, Listing } from "../database/page.ts";
+import type { Row } from "../database/row.ts";
 
 /** A subscription with its plan. Its `renewal_value` needs both. */
 export interface PlannedSubscription {
@@ -13,29 +15,30 @@ export interface PlannedSubscription {
 }
 
 /** A row of `subscriptions` with the customer's code and the plan as JSON. */
-export interface SubscriptionRow {
-  id: string;
-  customer_id: string;
+export interface SubscriptionRow
+  extends Row<
+    Prisma.SubscriptionModel,
+    | "id"
+    | "customerId"
+    | "planId"
+    | "currency"
+    | "intervalCount"
+    | "timezone"
+    | "billingDay"
+    | "units"
+    | "minimumUnits"
+    | "discountPercent"
+    | "priceOverride"
+    | "cancelAtPeriodEnd"
+    | "endAfterCycles"
+    | "label"
+    | "invoiceReference"
+    | "createdAt",
+    "startDate" | "renewalDate" | "endDate"
+  > {
   customer_code: string;
-  plan_id: string;
   status: SubscriptionStatus;
-  currency: string;
   interval_unit: "month";
-  interval_count: number;
-  timezone: string;
-  start_date: string;
-  billing_day: number;
-  renewal_date: string;
-  end_date: string | null;
-  units: number;
-  minimum_units: number;
-  discount_percent: string;
-  price_override: string | null;
-  cancel_at_period_end: boolean;
-  end_after_cycles: number | null;
-  label: string;
-  invoice_reference: string;
-  created_at: Date;
   plan: PlanRow;
 }
 
