@@ -68,27 +68,27 @@ const longestCheckMs = 30_000;
  * Creates the activities over these dependencies. A retried batch finds what the first one left.
  */
 export function createEndSubscriptionActivities(
-  parts: EndSubscriptionDependencies,
+  deps: EndSubscriptionDependencies,
 ): EndSubscriptionActivities {
-  return { endBatch: (input) => endBatch(parts, input) };
+  return { endBatch: (input) => endBatch(deps, input) };
 }
 
 async function endBatch(
-  parts: EndSubscriptionDependencies,
+  deps: EndSubscriptionDependencies,
   { organisationId, terminationId }: EndSubscriptionInput,
 ): Promise<WorkBatch> {
-  const store = parts.openScope(organisationId);
+  const store = deps.openScope(organisationId);
   const endMs = performance.now() + batchMs;
   for (;;) {
-    const task = await store.take(terminationId, leaseFactor * parts.callDeadlineMs);
-    const isMoved = task !== null && (await perform(parts, organisationId, store, task));
+    const task = await store.take(terminationId, leaseFactor * deps.callDeadlineMs);
+    const isMoved = task !== null && (await perform(deps, organisationId, store, task));
     if (!isMoved || performance.now() >= endMs) return describeBatch(store, terminationId);
   }
 }
 
 /** Returns true if the next step can follow at once. */
 async function perform(
-  parts: EndSubscriptionDependencies,
+  deps: EndSubscriptionDependencies,
   organisationId: string,
   store: TerminationStore,
   task: TerminationTask,
@@ -96,10 +96,10 @@ async function perform(
   switch (task.kind) {
     case "remove":
       crashPoint("removal_taken");
-      return remove(parts, organisationId, store, task);
+      return remove(deps, organisationId, store, task);
     case "drop":
       return (
-        (await wakeIfIssued(parts, organisationId, await store.drop(task))) ||
+        (await wakeIfIssued(deps, organisationId, await store.drop(task))) ||
         checkLater(store, task)
       );
     case "wait":
@@ -107,14 +107,14 @@ async function perform(
     case "finish": {
       const finished = await store.finish(task, task.when);
       crashPoint("end_finished");
-      if (finished?.issued) await parts.wake(organisationId);
+      if (finished?.issued) await deps.wake(organisationId);
       return false;
     }
   }
 }
 
 async function remove(
-  parts: EndSubscriptionDependencies,
+  deps: EndSubscriptionDependencies,
   organisationId: string,
   store: TerminationStore,
   task: RemovalToAsk,
@@ -125,12 +125,12 @@ async function remove(
     await store.release(task, connected?.pausedMs ?? unconnectedPauseMs, reason);
     return false;
   }
-  const ledger = parts.openLedger(organisationId, connected.connection);
-  const answer = await askForRemoval(ledger, task, parts.callDeadlineMs);
+  const ledger = deps.openLedger(organisationId, connected.connection);
+  const answer = await askForRemoval(ledger, task, deps.callDeadlineMs);
   crashPoint("removal_answered");
   switch (answer.kind) {
     case "removed":
-      await wakeIfIssued(parts, organisationId, await store.removed(task, answer.removed));
+      await wakeIfIssued(deps, organisationId, await store.removed(task, answer.removed));
       crashPoint("removal_saved");
       return true;
     case "kept":
@@ -142,7 +142,7 @@ async function remove(
       }
       const refused = await store.refuse(task, answer.refused);
       crashPoint("removal_saved");
-      if (refused?.issued) await parts.wake(organisationId);
+      if (refused?.issued) await deps.wake(organisationId);
       return false;
     }
     case "again": {
