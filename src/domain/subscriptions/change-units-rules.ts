@@ -5,23 +5,18 @@ import { notAmendable } from "../billing/issued-invoices.ts";
 import { willRenew } from "../billing/renewal-value.ts";
 import { compareDates } from "../calendar/civil-date.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
-import type { IssuedInvoice } from "../model/billing-state.ts";
+import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
 import { compare, formatDecimal, isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import { checkNothingRuns } from "./billing-state.ts";
-import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
+import type { UnitsChangeRequest } from "./change-units.ts";
 import type { MeasuredChange } from "./change-units-proration.ts";
 
 /**
  * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription runs),
  * `subscription_not_changeable`, `plan_has_no_units`.
  */
-export function checkChangeable({
-  organisation,
-  subscription,
-  plan,
-  running,
-}: UnitsChangeFacts): void {
+export function checkChangeable({ organisation, subscription, plan, running }: BillingState): void {
   if (organisation.setupMode) {
     throw new Refusal(
       "setup_mode_on",
@@ -45,7 +40,7 @@ export function checkChangeable({
  * can hold), `units_unchanged`.
  */
 export function checkUnits(
-  { subscription, plan }: UnitsChangeFacts,
+  { subscription, plan }: BillingState,
   { units }: UnitsChangeRequest,
 ): void {
   if (units < subscription.minimumUnits) {
@@ -74,7 +69,7 @@ export function checkUnits(
  * Refuses `effective_date_required`, `effective_date_out_of_period`, `proration_not_applicable` (a
  * decrease, or while pending).
  */
-export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChangeRequest): void {
+export function checkEffectiveDate(facts: BillingState, request: UnitsChangeRequest): void {
   if (!request.prorate) return;
   const { effectiveDate, units } = request;
   const { period, subscription } = facts;
@@ -110,7 +105,7 @@ export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChange
  * UNITS-6).
  */
 export function checkBehaviour(
-  facts: UnitsChangeFacts,
+  facts: BillingState,
   request: UnitsChangeRequest,
   change: MeasuredChange,
 ): void {
@@ -122,7 +117,7 @@ export function checkBehaviour(
 }
 
 function fixedBecause(
-  { subscription, nextPeriod }: UnitsChangeFacts,
+  { subscription, nextPeriod }: BillingState,
   { renewalInvoice, proration }: MeasuredChange,
 ): string | null {
   if (!willRenew(subscription)) return "the subscription is in its final period";
@@ -161,7 +156,7 @@ export function checkDocument(
  * `proration_unavailable` (a prorated charge after an unprorated increase) (UNITS-2, UNITS-5).
  */
 export function checkProration(
-  { period }: UnitsChangeFacts,
+  { period }: BillingState,
   { prorate }: UnitsChangeRequest,
   change: MeasuredChange,
 ): void {
@@ -182,7 +177,7 @@ export function checkProration(
 
 /** Refuses `renewal_invoice_not_amendable` for `amend` (UNITS-8). */
 export function checkRenewalAmendable(
-  { nextPeriod }: UnitsChangeFacts,
+  { nextPeriod }: BillingState,
   renewalInvoice: IssuedInvoice,
 ): void {
   const why = nextPeriod?.billedSeparately
@@ -197,7 +192,7 @@ export function checkRenewalAmendable(
  * Returns the first invoice of a pending subscription, to be re-priced. Refuses
  * `first_invoice_not_amendable` (STATE-4).
  */
-export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): IssuedInvoice {
+export function requireFirstInvoice({ invoices, period }: BillingState): IssuedInvoice {
   const first = invoices.find(({ type }) => type === "first");
   const why = period.billedSeparately
     ? "an earlier change was billed separately"
@@ -212,7 +207,7 @@ export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): Iss
 }
 
 /** Refuses `ledger_accounts_not_mapped` for every change (DOCUMENT-5). */
-export function checkAccounts({ plan, organisation }: UnitsChangeFacts): void {
+export function checkAccounts({ plan, organisation }: BillingState): void {
   if (accountOf(plan, organisation).revenueAccount !== null) return;
   const message = "No revenue account of the ledger is mapped for the plan or the organisation.";
   throw new Refusal("ledger_accounts_not_mapped", message);
