@@ -32,7 +32,8 @@ export async function untilKnown<T>(deadline: Date, write: () => Promise<T>): Pr
 /** The cause goes to the log. */
 function unknownOutcome(cause: unknown): Refusal {
   const message =
-    "The service lost its database, and the request may have been done or not; please retry it unchanged";
+    "The service lost its database, and the request may have been done or not; " +
+    "please retry it unchanged";
   const refusal = new Refusal("temporarily_unavailable", message, null, 1);
   refusal.cause = cause;
   return refusal;

@@ -54,9 +54,9 @@ export function presentCustomer(customer: Customer): MessageInitShape<typeof Cus
     object: "customer",
     code: customer.code,
     name: customer.name,
-    ...given("companyName", customer.companyName),
-    ...given("firstName", customer.firstName),
-    ...given("lastName", customer.lastName),
+    ...optional("companyName", customer.companyName),
+    ...optional("firstName", customer.firstName),
+    ...optional("lastName", customer.lastName),
     email: customer.email,
     status: customerStatuses[customer.status],
     ledgerContactId: customer.ledgerContactId ?? "",
@@ -90,9 +90,9 @@ export function presentTiers(tiers: readonly Tier[]): MessageInitShape<typeof Ti
   const bounds = tierBounds(tiers);
   return tiers.map((tier, index) => ({
     from: bounds[index]?.from ?? 1,
-    ...given("upTo", tier.upTo),
-    ...given("unitPrice", amount(tier.unitPrice)),
-    ...given("flatPrice", amount(tier.flatPrice)),
+    ...optional("upTo", tier.upTo),
+    ...optional("unitPrice", amount(tier.unitPrice)),
+    ...optional("flatPrice", amount(tier.flatPrice)),
   }));
 }
 
@@ -103,7 +103,7 @@ export function presentCharge(charge: Charge): MessageInitShape<typeof ChargeSch
     object: "charge",
     code: charge.code,
     name: charge.name,
-    ...given("description", charge.description),
+    ...optional("description", charge.description),
     currency: charge.currency,
     price: formatDecimal(charge.price),
     allowsPriceOverride: charge.allowsPriceOverride,
@@ -129,12 +129,12 @@ export function presentSubscription(
     timezone: subscription.timezone,
     startDate: subscription.startDate,
     renewalDate: subscription.renewalDate,
-    ...given("endDate", subscription.endDate),
+    ...optional("endDate", subscription.endDate),
     units: subscription.units,
     minimumUnits: subscription.minimumUnits,
     discountPercent: formatDecimal(subscription.discountPercent),
     cancelAtPeriodEnd: subscription.cancelAtPeriodEnd,
-    ...given("endAfterCycles", subscription.endAfterCycles),
+    ...optional("endAfterCycles", subscription.endAfterCycles),
     label: subscription.label,
     invoiceReference: subscription.invoiceReference,
     renewalValue: formatDecimal(renewalValue(subscription, plan)),
@@ -148,7 +148,7 @@ export function presentInvoice(invoice: Invoice): MessageInitShape<typeof Invoic
     id: invoice.id,
     object: "invoice",
     number: invoice.number,
-    ...given("reference", invoice.reference),
+    ...optional("reference", invoice.reference),
     type: invoiceTypes[invoice.type],
     customer: invoice.customerId,
     subscription: invoice.subscriptionId,
@@ -158,14 +158,14 @@ export function presentInvoice(invoice: Invoice): MessageInitShape<typeof Invoic
     total: formatDecimal(invoice.total),
     amountDue: formatDecimal(invoice.amountDue),
     issueDate: invoice.issueDate,
-    ...given("dueDate", invoice.dueDate),
-    ...given("period", invoice.period),
+    ...optional("dueDate", invoice.dueDate),
+    ...optional("period", invoice.period),
     sent: invoice.sent,
     lines: invoice.lines.map(presentLine),
     ledger: {
       syncStatus: syncStatuses[invoice.ledger.syncStatus],
-      ...given("invoiceId", invoice.ledger.invoiceId),
-      ...given("syncError", invoice.ledger.syncError),
+      ...optional("invoiceId", invoice.ledger.invoiceId),
+      ...optional("syncError", invoice.ledger.syncError),
     },
     created: invoice.createdAt.toISOString(),
   };
@@ -177,12 +177,12 @@ function presentLine(line: InvoiceLine): MessageInitShape<typeof InvoiceLineSche
     kind: lineKinds[line.kind],
     name: line.name,
     description: line.description,
-    ...given("units", line.units),
-    ...given("quantity", amount(line.quantity)),
-    ...given("unitPrice", amount(line.unitPrice)),
+    ...optional("units", line.units),
+    ...optional("quantity", amount(line.quantity)),
+    ...optional("unitPrice", amount(line.unitPrice)),
     amount: formatDecimal(line.amount),
-    ...given("period", line.period),
-    ...given("proration", line.proration),
+    ...optional("period", line.period),
+    ...optional("proration", line.proration),
   };
 }
 
@@ -194,7 +194,7 @@ export function presentCreditNote(note: CreditNote): MessageInitShape<typeof Cre
     customer: note.customerId,
     subscription: note.subscriptionId,
     number: note.number,
-    ...given("reference", note.reference),
+    ...optional("reference", note.reference),
     status: documentStatuses[note.status],
     currency: note.currency,
     creditNoteDate: note.notedAt.toISOString(),
@@ -205,8 +205,8 @@ export function presentCreditNote(note: CreditNote): MessageInitShape<typeof Cre
     sent: note.sent,
     ledger: {
       syncStatus: syncStatuses[note.ledger.syncStatus],
-      ...given("creditNoteId", note.ledger.invoiceId),
-      ...given("syncError", note.ledger.syncError),
+      ...optional("creditNoteId", note.ledger.invoiceId),
+      ...optional("syncError", note.ledger.syncError),
     },
     lines: note.lines.map((line) => ({
       id: line.id,
@@ -232,7 +232,7 @@ function amount(value: Decimal | null): string | null {
 }
 
 /** Returns the member if it has a value. An unset field is `null` on the wire. */
-function given<Name extends string, Value>(
+function optional<Name extends string, Value>(
   name: Name,
   value: Value | null,
 ): { [N in Name]?: Value } {

@@ -88,7 +88,7 @@ export interface Tenant {
     findUnsent(id: string): Promise<readonly string[]>;
   };
   /**
-   * Locks the subscription, bills what is due in transactions of its own until nothing is due, and
+   * Locks the subscription, bills what is due in separate transactions until nothing is due, and
    * then runs `work` in one more. A refusal of `work` rolls back only what `work` wrote. Refuses
    * `subscription_not_found` (STATE-2).
    */

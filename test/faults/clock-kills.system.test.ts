@@ -6,7 +6,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clockCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { billChunk, findDueOrganisations } from "../../src/store/billing/billing-run.ts";
+import { billChunk } from "../../src/store/billing/billing-run.ts";
+import { findDueOrganisations } from "../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";

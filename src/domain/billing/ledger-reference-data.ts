@@ -26,7 +26,7 @@ export function organisationReferenceData({
 export function referenceDataList(
   options: readonly { readonly code: string; readonly active: boolean }[],
 ): Readonly<Record<string, boolean>> {
-  const offer: Record<string, boolean> = {};
-  for (const { code, active } of options) offer[code] = active || offer[code] === true;
-  return offer;
+  const known: Record<string, boolean> = {};
+  for (const { code, active } of options) known[code] = active || known[code] === true;
+  return known;
 }

@@ -106,9 +106,9 @@ export function invalidationsOf(reason: string): readonly ReferenceDataKind[] {
 export function validateDocument(
   document: DocumentToValidate,
   name: string,
-  offer: LedgerReferenceData,
+  reference: LedgerReferenceData,
 ): Fault | null {
-  const known = document.skip_validation ? unknownReferenceData : offer;
+  const known = document.skip_validation ? unknownReferenceData : reference;
   return (
     validateLines(document.lines, name, known) ??
     validateTotal(document) ??
@@ -125,7 +125,7 @@ export function validateDocument(
 export function validateLines(
   lines: readonly LineToValidate[],
   name: string,
-  offer: LedgerReferenceData,
+  reference: LedgerReferenceData,
 ): Fault | null {
   if (lines.some((line) => line.revenue_account === null)) {
     return {
@@ -139,7 +139,7 @@ export function validateLines(
     return { reason: "currency_not_enabled", message, by: null };
   }
   for (const { revenue_account: account, tax_type: taxType } of lines) {
-    const fault = validateAccount(account ?? "", offer) ?? validateTaxType(taxType, offer);
+    const fault = validateAccount(account ?? "", reference) ?? validateTaxType(taxType, reference);
     if (fault !== null) return fault;
   }
   return null;

@@ -83,8 +83,11 @@ export function describeProration({ plan, terms, proration }: DescribedProration
     ? [fromUnits, toUnits]
     : [toUnits, fromUnits];
   const value = (units: number) => formatShort(planValue(plan, { ...terms, units }));
-  const units = `${fromUnits} to ${toUnits} ${toUnits === 1 ? plan.unitLabels.singular : plan.unitLabels.plural}`;
-  return `${units}, ${daysRemaining} of ${days} days: (${value(minuend)} − ${value(subtrahend)}) × ${daysRemaining} ÷ ${days}`;
+  const { singular, plural } = plan.unitLabels;
+  const units = `${fromUnits} to ${toUnits} ${toUnits === 1 ? singular : plural}`;
+  const share = `${daysRemaining} of ${days} days`;
+  const difference = `(${value(minuend)} − ${value(subtrahend)})`;
+  return `${units}, ${share}: ${difference} × ${daysRemaining} ÷ ${days}`;
 }
 
 /**

@@ -3,13 +3,14 @@
  * complete. The billing run and every operation perform this same step first (STATE-2, PERIOD-4).
  */
 
-import { addDays, type CivilDate, compareDates } from "../calendar/civil-date.ts";
-import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
+import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
+import { invoiceCreateDays, isInvoiceWindow, periodAt } from "../calendar/period.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
 import type { BillingState, DeferredLine, PeriodState } from "../model/billing-state.ts";
 import type { InvoiceLineDraft } from "../model/invoice.ts";
-import type { OrganisationSettings } from "../model/organisation-settings.ts";
-import type { Renewing, Subscription } from "../model/subscription.ts";
+import type { Subscription } from "../model/subscription.ts";
+import { deferredInvoice } from "./deferred-invoice.ts";
+import { isOver, nextDueDate } from "./due-date.ts";
 import { draftInvoice, planLine, prorationLine } from "./invoice-lines.ts";
 import { issuedAhead } from "./issued-invoices.ts";
 import {
@@ -135,37 +136,6 @@ export function decideDue(
 }
 
 /**
- * The facts that decide the next due date. `nextPeriod` is null until its invoice is issued ahead.
- */
-export interface DueDateFacts {
-  readonly organisation: Pick<OrganisationSettings, "setupMode" | "invoiceCreateDays">;
-  readonly subscription: Renewing & Pick<Subscription, "startDate" | "interval">;
-  readonly period: Pick<Period, "start" | "end">;
-  readonly nextPeriod: object | null;
-}
-
-/**
- * Returns the next due date of the subscription: its start, the first day of its invoice window, or
- * its renewal date. Null once it is over. The date may be past (PERIOD-4).
- */
-export function nextDueDate({
-  organisation,
-  subscription,
-  period,
-  nextPeriod,
-}: DueDateFacts): CivilDate | null {
-  const { status, startDate, renewalDate, interval } = subscription;
-  if (isOver({ status })) return null;
-  if (status === "pending") return startDate;
-  if (nextPeriod !== null || organisation.setupMode || !willRenew(subscription)) return renewalDate;
-  return addDays(renewalDate, -invoiceCreateDays(period, interval, organisation.invoiceCreateDays));
-}
-
-function isOver({ status }: Pick<Subscription, "status">): boolean {
-  return status === "ended" || status === "complete";
-}
-
-/**
  * Begins the next period. Issues its invoice unless that was issued ahead, and bills the usage of
  * the period that ends.
  */
@@ -242,27 +212,6 @@ function billDeferred(facts: DueFacts, walk: Walk): void {
   if (invoice === null) return;
   walk.invoices.push(invoice);
   walk.deferred = [];
-}
-
-/**
- * Returns the invoice of type `change` for deferred amounts whose renewal never comes; null if
- * there are none (UNITS-12).
- */
-export function deferredInvoice({
-  organisation,
-  subscription,
-  plan,
-  period,
-  deferred,
-  today,
-}: Pick<
-  BillingState,
-  "organisation" | "subscription" | "plan" | "period" | "deferred" | "today"
->): DueInvoice | null {
-  if (deferred.length === 0) return null;
-  const lines = deferred.map((line) => prorationLine(plan, line, organisation));
-  const draft = draftInvoice(subscription, organisation, { type: "change", period, lines, today });
-  return { draft, deferredIds: deferred.map(({ id }) => id), usage: [] };
 }
 
 /**

@@ -130,9 +130,8 @@ function checkAmounts(billed: readonly BilledUsage[]): void {
   const size = isNegative(whole) ? negate(whole) : whole;
   if (compare(size, amountLimit) < 0) return;
   const names = [...new Set(billed.map(({ usage }) => usage.meter.name))].join(", ");
-  const message =
-    `The usage of ${names} comes to ${formatDecimal(size)}: ` +
-    `less than ${formatDecimal(amountLimit)} can be billed at once.`;
+  const limit = `less than ${formatDecimal(amountLimit)} can be billed at once`;
+  const message = `The usage of ${names} comes to ${formatDecimal(size)}: ${limit}.`;
   throw new Refusal("invalid_state", `${message} Events of it have to be voided.`);
 }
 

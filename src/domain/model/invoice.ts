@@ -1,6 +1,9 @@
-
+/**
+ * Invoices: the draft that the domain issues, an amendment, and the invoice as it is read once it
+ * has a number and a ledger state.
+ */
 import type { CivilDate } from "../calendar/civil-date.ts";
-import { type Period } from "../calendar/period.ts";
+import type { Period } from "../calendar/period.ts";
 import type { Decimal } from "../money/decimal.ts";
 
 /** What an invoice is issued for (OBJECT-9). */

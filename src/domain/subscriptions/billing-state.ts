@@ -3,7 +3,7 @@
  * charges, running jobs.
  */
 
-import type { BillingState, } from "../model/billing-state.ts";
+import type { BillingState } from "../model/billing-state.ts";
 import { Refusal } from "../refusal.ts";
 
 /**
@@ -12,8 +12,8 @@ import { Refusal } from "../refusal.ts";
  */
 export function checkNothingRuns({ running }: Pick<BillingState, "running">): void {
   if (running === null) return;
-  const message = `Another operation on this subscription is still running: ${running.description}.`;
-  throw new Refusal("invalid_state", message);
+  const message = "Another operation on this subscription is still running";
+  throw new Refusal("invalid_state", `${message}: ${running.description}.`);
 }
 
 export { hasMoney, issuedAhead, notAmendable } from "../billing/issued-invoices.ts";

@@ -6,9 +6,9 @@ import { strict as assert } from "node:assert";
 import { issuedAhead } from "../billing/issued-invoices.ts";
 import { type Proration, prorate } from "../billing/proration.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
-import type { IssuedInvoice, PeriodState } from "../model/billing-state.ts";
+import type { BillingState, IssuedInvoice, PeriodState } from "../model/billing-state.ts";
 import { compare, type Decimal, isNegative, ZERO } from "../money/decimal.ts";
-import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
+import type { UnitsChangeRequest } from "./change-units.ts";
 
 /** A change measured against what was billed. */
 export interface MeasuredChange {
@@ -33,10 +33,7 @@ export interface MeasuredChange {
 }
 
 /** Measures the change. A decrease and a change while pending have no proration (MONEY-5). */
-export function measureChange(
-  facts: UnitsChangeFacts,
-  request: UnitsChangeRequest,
-): MeasuredChange {
+export function measureChange(facts: BillingState, request: UnitsChangeRequest): MeasuredChange {
   const { subscription, period } = facts;
   const { effectiveDate: from } = request;
   const isAboveBilled = isAbove(period, facts, request) && subscription.status === "active";
@@ -55,7 +52,7 @@ export function measureChange(
 /** Whether the new total is no decrease and above the period's billed units. */
 export function isAbove(
   { billedUnits }: PeriodState,
-  { subscription }: UnitsChangeFacts,
+  { subscription }: BillingState,
   { units }: Pick<UnitsChangeRequest, "units">,
 ): boolean {
   assert(billedUnits !== null, "a plan with units has billed units");
@@ -69,7 +66,7 @@ export function isAbove(
 export function prorateFrom(
   effectiveDate: CivilDate,
   period: PeriodState,
-  { plan, subscription }: UnitsChangeFacts,
+  { plan, subscription }: BillingState,
   { units: toUnits }: Pick<UnitsChangeRequest, "units">,
 ): Proration {
   const { billedUnits: fromUnits } = period;
@@ -82,11 +79,7 @@ export function prorateFrom(
  * period's charge would be refused with `prorate: true`, because no form of the request would then
  * remain (UNITS-5).
  */
-function isNextCredit(
-  facts: UnitsChangeFacts,
-  request: UnitsChangeRequest,
-  whole: Decimal,
-): boolean {
+function isNextCredit(facts: BillingState, request: UnitsChangeRequest, whole: Decimal): boolean {
   const { nextPeriod, period } = facts;
   if (
     request.document !== "separate" ||

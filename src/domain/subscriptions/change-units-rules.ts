@@ -5,23 +5,18 @@ import { notAmendable } from "../billing/issued-invoices.ts";
 import { willRenew } from "../billing/renewal-value.ts";
 import { compareDates } from "../calendar/civil-date.ts";
 import { amountLimit, hasUnits, lineAmount, maximumUnits } from "../catalogue/pricing/index.ts";
-import type { IssuedInvoice } from "../model/billing-state.ts";
+import type { BillingState, IssuedInvoice } from "../model/billing-state.ts";
 import { compare, formatDecimal, isNegative, isZero } from "../money/decimal.ts";
 import { Refusal } from "../refusal.ts";
 import { checkNothingRuns } from "./billing-state.ts";
-import type { UnitsChangeFacts, UnitsChangeRequest } from "./change-units.ts";
+import type { UnitsChangeRequest } from "./change-units.ts";
 import type { MeasuredChange } from "./change-units-proration.ts";
 
 /**
  * Refuses `setup_mode_on`, `invalid_state` (another operation of the subscription runs),
  * `subscription_not_changeable`, `plan_has_no_units`.
  */
-export function checkChangeable({
-  organisation,
-  subscription,
-  plan,
-  running,
-}: UnitsChangeFacts): void {
+export function checkChangeable({ organisation, subscription, plan, running }: BillingState): void {
   if (organisation.setupMode) {
     throw new Refusal(
       "setup_mode_on",
@@ -45,7 +40,7 @@ export function checkChangeable({
  * can hold), `units_unchanged`.
  */
 export function checkUnits(
-  { subscription, plan }: UnitsChangeFacts,
+  { subscription, plan }: BillingState,
   { units }: UnitsChangeRequest,
 ): void {
   if (units < subscription.minimumUnits) {
@@ -61,7 +56,8 @@ export function checkUnits(
     );
   }
   if (compare(lineAmount(plan, { ...subscription, units }), amountLimit) >= 0) {
-    const message = `units cost more than an invoice can hold: ${formatDecimal(amountLimit)} a period.`;
+    const most = formatDecimal(amountLimit);
+    const message = `units cost more than an invoice can hold: ${most} a period.`;
     throw new Refusal("invalid_parameter", message, "units");
   }
   if (units === subscription.units) {
@@ -73,7 +69,7 @@ export function checkUnits(
  * Refuses `effective_date_required`, `effective_date_out_of_period`, `proration_not_applicable` (a
  * decrease, or while pending).
  */
-export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChangeRequest): void {
+export function checkEffectiveDate(facts: BillingState, request: UnitsChangeRequest): void {
   if (!request.prorate) return;
   const { effectiveDate, units } = request;
   const { period, subscription } = facts;
@@ -88,7 +84,8 @@ export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChange
     compareDates(effectiveDate, period.start) < 0 ||
     compareDates(effectiveDate, period.end) >= 0
   ) {
-    const message = `effective_date must fall within the current period: from ${period.start}, before ${period.end}.`;
+    const within = `from ${period.start}, before ${period.end}`;
+    const message = `effective_date must fall within the current period: ${within}.`;
     throw new Refusal("effective_date_out_of_period", message, "effective_date");
   }
   if (subscription.status === "pending") {
@@ -97,7 +94,7 @@ export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChange
     throw new Refusal("proration_not_applicable", message, "prorate");
   }
   if (units < subscription.units) {
-    const message = "A decrease raises no document: prorate does not apply.";
+    const message = "A decrease issues no document: prorate does not apply.";
     throw new Refusal("proration_not_applicable", message, "prorate");
   }
 }
@@ -108,7 +105,7 @@ export function checkEffectiveDate(facts: UnitsChangeFacts, request: UnitsChange
  * UNITS-6).
  */
 export function checkBehaviour(
-  facts: UnitsChangeFacts,
+  facts: BillingState,
   request: UnitsChangeRequest,
   change: MeasuredChange,
 ): void {
@@ -120,7 +117,7 @@ export function checkBehaviour(
 }
 
 function fixedBecause(
-  { subscription, nextPeriod }: UnitsChangeFacts,
+  { subscription, nextPeriod }: BillingState,
   { renewalInvoice, proration }: MeasuredChange,
 ): string | null {
   if (!willRenew(subscription)) return "the subscription is in its final period";
@@ -141,7 +138,8 @@ export function checkDocument(
   { renewalInvoice }: MeasuredChange,
 ): void {
   if (renewalInvoice !== null && document === null) {
-    const message = `document is required: the renewal invoice ${renewalInvoice.number} is there already. Send amend or separate.`;
+    const there = `the renewal invoice ${renewalInvoice.number} is there already`;
+    const message = `document is required: ${there}. Send amend or separate.`;
     throw new Refusal("document_required", message, "document");
   }
   if (renewalInvoice === null && document !== null) {
@@ -158,26 +156,28 @@ export function checkDocument(
  * `proration_unavailable` (a prorated charge after an unprorated increase) (UNITS-2, UNITS-5).
  */
 export function checkProration(
-  { period }: UnitsChangeFacts,
+  { period }: BillingState,
   { prorate }: UnitsChangeRequest,
   change: MeasuredChange,
 ): void {
   if (!prorate && change.isCredit) {
     const message =
-      "The new total costs less than what was billed: send prorate true, so that the credit can be issued.";
+      "The new total costs less than what was billed: send prorate true, so that the credit can " +
+      "be issued.";
     throw new Refusal("proration_required", message, "prorate");
   }
   const { proration } = change;
   const isCharge = proration !== null && !isNegative(proration.amount) && !isZero(proration.amount);
   if (isCharge && period.prorationClosed) {
-    const message = `Units were increased without proration: until the renewal on ${period.end} send prorate false.`;
+    const until = `until the renewal on ${period.end} send prorate false`;
+    const message = `Units were increased without proration: ${until}.`;
     throw new Refusal("proration_unavailable", message, "prorate");
   }
 }
 
 /** Refuses `renewal_invoice_not_amendable` for `amend` (UNITS-8). */
 export function checkRenewalAmendable(
-  { nextPeriod }: UnitsChangeFacts,
+  { nextPeriod }: BillingState,
   renewalInvoice: IssuedInvoice,
 ): void {
   const why = nextPeriod?.billedSeparately
@@ -192,7 +192,7 @@ export function checkRenewalAmendable(
  * Returns the first invoice of a pending subscription, to be re-priced. Refuses
  * `first_invoice_not_amendable` (STATE-4).
  */
-export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): IssuedInvoice {
+export function requireFirstInvoice({ invoices, period }: BillingState): IssuedInvoice {
   const first = invoices.find(({ type }) => type === "first");
   const why = period.billedSeparately
     ? "an earlier change was billed separately"
@@ -207,7 +207,7 @@ export function requireFirstInvoice({ invoices, period }: UnitsChangeFacts): Iss
 }
 
 /** Refuses `ledger_accounts_not_mapped` for every change (DOCUMENT-5). */
-export function checkAccounts({ plan, organisation }: UnitsChangeFacts): void {
+export function checkAccounts({ plan, organisation }: BillingState): void {
   if (accountOf(plan, organisation).revenueAccount !== null) return;
   const message = "No revenue account of the ledger is mapped for the plan or the organisation.";
   throw new Refusal("ledger_accounts_not_mapped", message);

@@ -58,9 +58,6 @@ export interface UnitsChangeRequest {
   readonly document: ChangeDocument | null;
 }
 
-/** The facts of a change. What is due for the subscription today was performed before (STATE-2). */
-export type UnitsChangeFacts = BillingState;
-
 /** Everything that a change writes, without ids and numbers. A null document is not touched. */
 export interface UnitsDecision {
   readonly units: number;
@@ -80,13 +77,10 @@ export interface UnitsDecision {
 }
 
 /**
- * Decides the change. Refuses in the order of UNITS-11, with `invalid_state` (another operation
- * runs) after `setup_mode_on`.
+ * Decides the change. What is due for the subscription today was billed before (STATE-2). Refuses
+ * in the order of UNITS-11, with `invalid_state` (another operation runs) after `setup_mode_on`.
  */
-export function decideUnitsChange(
-  facts: UnitsChangeFacts,
-  request: UnitsChangeRequest,
-): UnitsDecision {
+export function decideUnitsChange(facts: BillingState, request: UnitsChangeRequest): UnitsDecision {
   checkChangeable(facts);
   checkUnits(facts, request);
   checkEffectiveDate(facts, request);
@@ -121,7 +115,7 @@ interface BilledChange {
  * them closes proration for the period (UNITS-1, UNITS-2, UNITS-4).
  */
 function billCurrent(
-  facts: UnitsChangeFacts,
+  facts: BillingState,
   request: UnitsChangeRequest,
   change: MeasuredChange,
 ): BilledChange {
@@ -136,7 +130,7 @@ function billCurrent(
 
 /** Returns a charge or a credit, and the period with the new total as its billed units. */
 function bill(
-  { plan, subscription }: UnitsChangeFacts,
+  { plan, subscription }: BillingState,
   { units }: Pick<UnitsChangeRequest, "units">,
   period: PeriodState,
   proration: Proration,
@@ -153,7 +147,7 @@ function bill(
  * while that is a draft, or defers it (UNITS-10).
  */
 function billOutsideWindow(
-  facts: UnitsChangeFacts,
+  facts: BillingState,
   request: UnitsChangeRequest,
   current: BilledChange,
 ): UnitsDecision {
@@ -174,7 +168,7 @@ function billOutsideWindow(
     const joined = { invoiceId: newest.id, planLine: null, added: [line], onlyDraft: true };
     return { ...decision, joined };
   }
-  return { ...decision, invoice: raise(facts, [line]) };
+  return { ...decision, invoice: issue(facts, [line]) };
 }
 
 /**
@@ -182,7 +176,7 @@ function billOutsideWindow(
  * period's charge (UNITS-8).
  */
 function amendRenewal(
-  facts: UnitsChangeFacts,
+  facts: BillingState,
   request: UnitsChangeRequest,
   current: BilledChange,
   renewalInvoice: IssuedInvoice,
@@ -208,7 +202,7 @@ function amendRenewal(
  * issues nothing (UNITS-9).
  */
 function billSeparately(
-  facts: UnitsChangeFacts,
+  facts: BillingState,
   request: UnitsChangeRequest,
   current: BilledChange,
 ): UnitsDecision {
@@ -226,7 +220,7 @@ function billSeparately(
       current.state,
       { ...next.state, billedSeparately: nextPeriod.billedSeparately || isBilled },
     ],
-    invoice: lines.length === 0 ? null : raise(facts, lines),
+    invoice: lines.length === 0 ? null : issue(facts, lines),
     creditNote,
   };
 }
@@ -236,7 +230,7 @@ function billSeparately(
  * the billed units (UNITS-9).
  */
 function billNext(
-  facts: UnitsChangeFacts,
+  facts: BillingState,
   request: Pick<UnitsChangeRequest, "units">,
   nextPeriod: PeriodState,
 ): BilledChange {
@@ -248,7 +242,7 @@ function billNext(
 
 /** While pending: re-prices the first invoice's plan line, up or down (STATE-4). */
 function repriceFirst(
-  facts: UnitsChangeFacts,
+  facts: BillingState,
   request: UnitsChangeRequest,
   first: IssuedInvoice,
 ): UnitsDecision {
@@ -261,7 +255,7 @@ function repriceFirst(
   };
 }
 
-function nothingIssued({ period }: UnitsChangeFacts, { units }: UnitsChangeRequest): UnitsDecision {
+function nothingIssued({ period }: BillingState, { units }: UnitsChangeRequest): UnitsDecision {
   return {
     units,
     periods: [period],
@@ -273,15 +267,15 @@ function nothingIssued({ period }: UnitsChangeFacts, { units }: UnitsChangeReque
   };
 }
 
-function raise(
-  { subscription, organisation, period, today }: UnitsChangeFacts,
+function issue(
+  { subscription, organisation, period, today }: BillingState,
   lines: readonly InvoiceLineDraft[],
 ): InvoiceDraft {
   return draftInvoice(subscription, organisation, { type: "change", period, lines, today });
 }
 
 function credit(
-  { plan, subscription, organisation, today }: UnitsChangeFacts,
+  { plan, subscription, organisation, today }: BillingState,
   credits: readonly (ProratedCharge | null)[],
 ): CreditNoteDraft | null {
   const lines: readonly CreditNoteLineDraft[] = credits.flatMap((one) =>

@@ -195,7 +195,8 @@ export function decideStart(
     const param = request.startDate === null ? "billing_day" : "start_date";
     invalid(
       param,
-      `The subscription starts on ${startDate}, which is not billing day ${billingDay} of its month.`,
+      `The subscription starts on ${startDate}, ` +
+        `which is not billing day ${billingDay} of its month.`,
     );
   }
   if (startDate > addMonths(today, furthestStartMonths)) {

@@ -3,8 +3,8 @@
  * subscription, its periods and its invoices.
  */
 
+import { nextDueDate } from "../billing/due-date.ts";
 import { chargeLine, draftInvoice, planLine } from "../billing/invoice-lines.ts";
-import { nextDueDate } from "../billing/renewal.ts";
 import { willRenew } from "../billing/renewal-value.ts";
 import type { CivilDate } from "../calendar/civil-date.ts";
 import { invoiceCreateDays, isInvoiceWindow, type Period, periodAt } from "../calendar/period.ts";
@@ -130,7 +130,7 @@ export function decideCreation(facts: CreationFacts, request: CreationRequest): 
   const chargeLines = charges.map(({ charge, quantity, price }) =>
     chargeLine(charge, quantity, price, organisation),
   );
-  const raise = (
+  const issue = (
     type: "first" | "renewal",
     billed: Period,
     extraLines: InvoiceDraft["lines"],
@@ -150,8 +150,8 @@ export function decideCreation(facts: CreationFacts, request: CreationRequest): 
     subscription,
     dueDate: nextDueDate({ organisation, subscription, period, nextPeriod: next }),
     firstPeriod: { ...period, billedUnits },
-    invoice: organisation.setupMode ? null : raise("first", period, chargeLines),
+    invoice: organisation.setupMode ? null : issue("first", period, chargeLines),
     renewalPeriod: next && { ...next, billedUnits },
-    renewalInvoice: next && raise("renewal", next, []),
+    renewalInvoice: next && issue("renewal", next, []),
   };
 }

@@ -3,8 +3,9 @@
  * in order. Also decides what is written once all are removed.
  */
 
+import { deferredInvoice } from "../billing/deferred-invoice.ts";
+import { nextDueDate } from "../billing/due-date.ts";
 import { hasMoney, issuedAhead, isUnsent } from "../billing/issued-invoices.ts";
-import { deferredInvoice, nextDueDate } from "../billing/renewal.ts";
 import {
   beginUsage,
   billApart,
@@ -94,19 +95,19 @@ export function decideEnd(
   checkSetupMode(state, request, ahead, next);
   if (request.when === "period_end" && subscription.cancelAtPeriodEnd) return { kind: "unchanged" };
   if (ahead !== null && hasMoney(ahead)) {
-    const message = `The ${ahead.type} invoice ${ahead.number} has a payment or credit on it: it cannot be removed.`;
-    throw new Refusal("invalid_state", message);
+    const message = `The ${ahead.type} invoice ${ahead.number} has a payment or credit on it`;
+    throw new Refusal("invalid_state", `${message}: it cannot be removed.`);
   }
   if (request.when === "now") checkUsage(state);
-  const asked = invoices.filter(
-    (invoice) => invoice.id !== ahead?.id && isAskedFor(state, request, invoice),
+  const requested = invoices.filter(
+    (invoice) => invoice.id !== ahead?.id && isRequested(state, request, invoice),
   );
   const idsOf = (some: readonly { readonly id: string }[]) => some.map(({ id }) => id);
-  const removals = idsOf([...(ahead === null ? [] : [ahead]), ...asked]);
+  const removals = idsOf([...(ahead === null ? [] : [ahead]), ...requested]);
   return {
     kind: "ends",
     removals,
-    onlyUnsent: idsOf(asked.filter((invoice) => isOnlyUnsent(request, invoice))),
+    onlyUnsent: idsOf(requested.filter((invoice) => isOnlyUnsent(request, invoice))),
   };
 }
 
@@ -220,7 +221,7 @@ function checkUsage(state: BillingState): UsageCharges {
  * that the ledger refused are left alone. An invoice still to be sent to the ledger was never sent
  * to the customer. It also counts as approved if that is the organisation's first status (END-5).
  */
-function isAskedFor(
+function isRequested(
   { organisation }: BillingState,
   request: EndRequest,
   invoice: OpenInvoice,

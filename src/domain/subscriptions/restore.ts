@@ -3,9 +3,10 @@
  * invoices that its end removed are reissued.
  */
 import { strict as assert } from "node:assert";
+import { nextDueDate } from "../billing/due-date.ts";
 import { draftInvoice, planLine, prorationLine } from "../billing/invoice-lines.ts";
 import { issuedAhead } from "../billing/issued-invoices.ts";
-import { decideDue, nextDueDate } from "../billing/renewal.ts";
+import { decideDue } from "../billing/renewal.ts";
 import type { DueInvoice } from "../billing/renewal-usage.ts";
 import { type CivilDate, compareDates } from "../calendar/civil-date.ts";
 import { hasUnits } from "../catalogue/pricing/index.ts";
@@ -137,7 +138,8 @@ function checkRestorable({ state, customerStatus, removed }: RestorationFacts): 
   }
   if (lacksRenewal(state)) {
     throw refuse(
-      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be issued.",
+      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be " +
+        "issued.",
     );
   }
 }

@@ -115,9 +115,10 @@ function openParts(lines: readonly NextPeriodLine[], isCredited: boolean): reado
 function creditOf(facts: ReversalFacts, { line, open }: OpenPart): CreditNoteLineDraft {
   const { name, revenueAccount, taxType, invoiceId } = line;
   assert(invoiceId !== null, "what is credited stands on an invoice");
+  const part = describePart({ line, open });
   return {
     name,
-    description: `Reverses ${describePart({ line, open })} for ${daysOf(facts)}: ${line.description}`,
+    description: `Reverses ${part} for ${daysOf(facts)}: ${line.description}`,
     amount: open,
     effectiveDate: nextOf(facts).start,
     meterId: null,

@@ -118,7 +118,8 @@ async function requireAccepted(
 function adviceOf(isGivenUp: boolean, hasKey: boolean): string {
   if (isGivenUp) return "nothing was made; try again.";
   return hasKey
-    ? "the customer may still be made; retry with the same Idempotency-Key, or look it up by its code."
+    ? "the customer may still be made; retry with the same Idempotency-Key, or look it up by its " +
+        "code."
     : "the customer may still be made; look it up before you create it again.";
 }
 

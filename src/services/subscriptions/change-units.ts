@@ -28,6 +28,8 @@ import { hashRequest, identify, requireSameRequest } from "../request-identity.t
 
 type Method = MethodImplementation<typeof SubscriptionService.method.changeUnits>;
 
+const conflict = "This Idempotency-Key changed units by another request.";
+
 /**
  * Returns the method. Refuses as `decideUnitsChange` does, `subscription_not_found`, and
  * `idempotency_conflict` if an earlier request with this key made another change.
@@ -66,7 +68,7 @@ export function changeUnits(deps: Deps): Method {
       const isOwn = change.jobIds.some((id) => Object.values(jobIds).includes(id));
       if (isOwn) {
         await posting.await(change.jobIds, () => start(posting, change, jobIds.amendment));
-        // Lines that could no longer join a draft have an invoice and a job of another number.
+        // Lines that could no longer join a draft are billed on another invoice, with a new job.
         const { jobIds: all } = await tenant.unitChanges.get(change.id);
         await posting.awaitEarlier(all.filter((id) => !change.jobIds.includes(id)));
       } else await posting.awaitEarlier(change.jobIds);
@@ -75,9 +77,6 @@ export function changeUnits(deps: Deps): Method {
     });
   };
 }
-
-/** Why a key that stands for another change is refused. */
-const conflict = "This Idempotency-Key changed units by another request.";
 
 /** Whether the change was refused because of an invoice that it would amend. */
 function isUnamendable(error: unknown): boolean {

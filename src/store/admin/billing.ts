@@ -5,7 +5,7 @@
 
 import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
-import { type BillingCounts, countDue } from "../billing/billing-run.ts";
+import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
 import { isId } from "../database/ids.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Pool } from "../database/pool.ts";

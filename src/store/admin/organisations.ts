@@ -6,8 +6,8 @@ import type {
   OrganisationSettings,
 } from "../../domain/subscriptions/organisation-settings.ts";
 import { type Organisation as OrganisationRecord, Prisma } from "../../gen/prisma/client.ts";
-import { performable } from "../billing/billing-run.ts";
 import { performDue } from "../billing/catch-up.ts";
+import { performable } from "../billing/due-organisations.ts";
 import { isId } from "../database/ids.ts";
 import type { Page, PageRequest } from "../database/page.ts";
 import type { Pool } from "../database/pool.ts";

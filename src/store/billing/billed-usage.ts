@@ -16,10 +16,13 @@ export interface UsageBillToSave {
 }
 
 const billsText = `
-INSERT INTO usage_bills (organisation_id, subscription_id, bill, period_index, meter_id, events, quantity, priced, amount, invoice_id,
+INSERT INTO usage_bills (organisation_id, subscription_id, bill, period_index, meter_id, events,
+  quantity, priced, amount, invoice_id,
   credit_note_id)
-SELECT $1, r.subscription_id, r.bill, r.period_index, r.meter_id, r.events, r.quantity, r.priced, r.amount, r.invoice_id, r.credit_note_id
-FROM jsonb_to_recordset($2) AS r(subscription_id uuid, bill int, period_index int, meter_id uuid, events bigint, quantity numeric,
+SELECT $1, r.subscription_id, r.bill, r.period_index, r.meter_id, r.events, r.quantity, r.priced,
+  r.amount, r.invoice_id, r.credit_note_id
+FROM jsonb_to_recordset($2) AS r(subscription_id uuid, bill int, period_index int, meter_id uuid,
+  events bigint, quantity numeric,
   priced numeric, amount numeric, invoice_id uuid, credit_note_id uuid)`;
 
 /**
@@ -62,7 +65,8 @@ export async function takeOverUsage(
   if (replaced.length === 0) return;
   await client.query({
     name: "take_over_usage",
-    text: `UPDATE usage_bills b SET invoice_id = r.id FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
+    text: `UPDATE usage_bills b SET invoice_id = r.id
+      FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
       WHERE b.organisation_id = $1 AND b.invoice_id = r.replaces`,
     values: [organisationId, JSON.stringify(replaced)],
   });

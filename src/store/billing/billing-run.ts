@@ -2,23 +2,26 @@
  * Finds organisations with something due and bills a chunk of their subscriptions per transaction.
  * A subscription that cannot be billed is parked and delays no other (POSTING-8).
  */
+
+import { nextDueDate } from "../../domain/billing/due-date.ts";
 import {
   type DueDecision,
   type DueFacts,
   type DueOptions,
   decideDue,
-  nextDueDate,
 } from "../../domain/billing/renewal.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
-import {
-  type OrganisationRow,
-  organisationColumns,
-  readOrganisation,
-} from "../access/organisation-settings.ts";
 import { statementName } from "../database/page.ts";
-import { DatabaseError, inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { type LoadedState, loadStates } from "./billing-state.ts";
-import { dayStarts, writeDue } from "./locked-subscription.ts";
+import {
+  type BillingCounts,
+  countDue,
+  findDueOrganisations,
+  performable,
+} from "./due-organisations.ts";
+import { dayStarts, lockOrganisation, saveDue } from "./locked-subscription.ts";
+import { isTransient, park, reasonOf } from "./parking.ts";
 
 /**
  * Subscriptions per transaction. A larger chunk would save little on round trips and commits, and
@@ -29,15 +32,6 @@ export const chunkSize = 200;
 // Up to this chunk size usage joins drafts in the ledger. A join costs two calls and blocks
 // changes. Fifty new invoices cost one call. More joins would use up the ledger's daily calls.
 const mostJoining = 25;
-
-/** First pause of a parked subscription. Each further pause doubles. */
-const firstPauseMs = 60_000;
-
-/** Longest pause: a repaired cause is noticed within the hour, without a request. */
-const longestPauseMs = 60 * 60_000;
-
-/** Characters of a stored reason: an error's message, not its whole context. */
-const reasonLimit = 500;
 
 /** How to bill a chunk. */
 export interface ChunkOrder {
@@ -87,53 +81,6 @@ export function createBillingRun(pool: Pool): BillingRunStore {
 
 const nothing: ChunkOutcome = { taken: 0, performed: 0, issued: 0, parked: [] };
 
-/** SQL: due subscription `s` can be billed now. A running end bills its subscription itself. */
-export const performable = `(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
-    SELECT 1 FROM ledger_jobs e WHERE e.organisation_id = s.organisation_id AND e.subscription_id = s.id
-      AND e.kind = 'end_subscription' AND e.state IN ('ready', 'sending', 'uncertain'))`;
-
-// An advancing test clock bills its organisation itself, at each due instant on the way.
-const advancing = `EXISTS (SELECT 1 FROM clock_advances a WHERE a.organisation_id = o.id AND a.finished_at IS NULL)`;
-
-/**
- * Up to `limit` organisations with something due by their own clocks, by rising id after `after`.
- * It reads across organisations and returns ids only.
- */
-export async function findDueOrganisations(
-  pool: Pool,
-  after: string | null,
-  limit: number,
-): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ id: string }>({
-    name: "find_due_organisations",
-    text: `SELECT o.id FROM organisations o
-      WHERE ($1::uuid IS NULL OR o.id > $1) AND NOT ${advancing} AND EXISTS (SELECT 1 FROM subscriptions s
-        WHERE s.organisation_id = o.id AND s.due_at <= coalesce(o.test_clock, now()) AND ${performable})
-      ORDER BY o.id LIMIT $2`,
-    values: [after, limit],
-  });
-  return rows.map(({ id }) => id);
-}
-
-/** How many subscriptions are due and how many are parked. */
-export interface BillingCounts {
-  readonly due: number;
-  readonly parked: number;
-}
-
-/** Counts subscriptions that are due by the organisation's clock and billable, and parked ones. */
-export async function countDue(pool: Pool, organisationId: string): Promise<BillingCounts> {
-  const { rows } = await pool.query<BillingCounts>({
-    name: "count_due",
-    text: `SELECT (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id
-          AND s.due_at <= coalesce(o.test_clock, now()) AND ${performable}) AS due,
-        (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id AND s.parked_until IS NOT NULL) AS parked
-      FROM organisations o WHERE o.id = $1`,
-    values: [organisationId],
-  });
-  return rows[0] ?? { due: 0, parked: 0 };
-}
-
 /**
  * Bills a chunk in one transaction, earliest due first, and skips locked rows. If it fails, each
  * subscription is billed alone. One that fails alone is parked. Afterwards none is due as it was.
@@ -147,9 +94,9 @@ export async function billChunk(
   try {
     return await inTransaction(pool, async (client) => {
       taken = [];
-      const held = await hold(client, organisationId, order);
-      taken = await takeDue(client, held, null, order.size ?? chunkSize);
-      const outcome = await perform(client, held, taken, order);
+      const locked = await lock(client, organisationId, order);
+      taken = await takeDue(client, locked, null, order.size ?? chunkSize);
+      const outcome = await perform(client, locked, taken, order);
       await order.onPerformed?.(client, outcome);
       return outcome;
     });
@@ -173,19 +120,19 @@ async function billAlone(
   order: ChunkOrder,
 ): Promise<ChunkOutcome> {
   return inTransaction(pool, async (client) => {
-    const held = await hold(client, organisationId, order);
-    const taken = await takeDue(client, held, [subscriptionId], 1);
+    const locked = await lock(client, organisationId, order);
+    const taken = await takeDue(client, locked, [subscriptionId], 1);
     await client.query("SAVEPOINT alone");
     try {
-      const outcome = await perform(client, held, taken, order);
+      const outcome = await perform(client, locked, taken, order);
       // Deferred constraints fail here, while the error still belongs to this subscription.
       await client.query("SET CONSTRAINTS ALL IMMEDIATE");
       await order.onPerformed?.(client, outcome);
       return outcome;
     } catch (error) {
-      if (isPassing(error)) throw error;
+      if (isTransient(error)) throw error;
       await client.query("ROLLBACK TO SAVEPOINT alone");
-      const reason = (error instanceof Error ? error.message : String(error)).slice(0, reasonLimit);
+      const reason = reasonOf(error);
       await park(client, organisationId, subscriptionId, reason);
       const outcome = { ...nothing, taken: taken.length, parked: [{ subscriptionId, reason }] };
       await order.onPerformed?.(client, outcome);
@@ -194,46 +141,34 @@ async function billAlone(
   });
 }
 
-// Transient: conflict (SQLSTATE class 40), resources (53), another object's state (55),
-// intervention (57). The chunk is repeated. A statement timeout (57014) would recur each time.
-function isPassing(error: unknown): boolean {
-  return error instanceof DatabaseError && /^(40|53|55|57(?!014))/.test(error.code ?? "");
-}
-
 /** The locked organisation, the instant of its clock, and whether this order may bill it. */
-interface Held {
+interface Locked {
   readonly organisation: OrganisationSettings;
   readonly now: Date;
   readonly isOurs: boolean;
 }
 
-async function hold(
+async function lock(
   client: Transaction,
   organisationId: string,
   { now = null, isOfClock }: ChunkOrder,
-): Promise<Held> {
-  const { rows } = await client.query<OrganisationRow & { now: Date; is_advancing: boolean }>({
-    name: "hold_organisation_and_clock",
-    text: `SELECT ${organisationColumns}, coalesce($2, o.test_clock, now()) AS now, ${advancing} AS is_advancing
-      FROM organisations o WHERE o.id = $1 FOR SHARE OF o`,
-    values: [organisationId, now],
-  });
-  const row = rows[0];
-  if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
+): Promise<Locked> {
+  const locked = await lockOrganisation(client, organisationId);
   return {
-    organisation: readOrganisation(row),
-    now: row.now,
-    isOurs: row.is_advancing === (isOfClock ?? false),
+    organisation: locked.organisation,
+    now: now ?? locked.testClock ?? locked.databaseNow,
+    isOurs: locked.isAdvancing === (isOfClock ?? false),
   };
 }
 
 const takeText = `SELECT s.id FROM subscriptions s
-  WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ($4::uuid[] IS NULL OR s.id = ANY ($4)) AND ${performable}
+  WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ($4::uuid[] IS NULL OR s.id = ANY ($4))
+    AND ${performable}
   ORDER BY s.due_at, s.id LIMIT $3 FOR NO KEY UPDATE OF s SKIP LOCKED`;
 
 async function takeDue(
   client: Transaction,
-  { organisation, now, isOurs }: Held,
+  { organisation, now, isOurs }: Locked,
   among: readonly string[] | null,
   limit: number,
 ): Promise<readonly string[]> {
@@ -249,7 +184,7 @@ async function takeDue(
 
 async function perform(
   client: Transaction,
-  { organisation, now }: Held,
+  { organisation, now }: Locked,
   ids: readonly string[],
   { decide = decideDue, onLoaded }: ChunkOrder,
 ): Promise<ChunkOutcome> {
@@ -266,7 +201,7 @@ async function perform(
     else dues.push(due);
   }
   onLoaded?.();
-  await writeDue(client, organisation.id, dues, now);
+  await saveDue(client, organisation.id, dues, now);
   await moveOn(client, organisation.id, others, now);
   const issued = dues.reduce(
     (sum, { invoices, creditNotes }) => sum + invoices.length + creditNotes.length,
@@ -278,8 +213,10 @@ async function perform(
 /** A clock set back over midnight repeats a day. Work due by day is due again within this time. */
 const setBackMs = 3_600_000;
 
-const moveOnText = `UPDATE subscriptions s SET due_at = r.due_at, parked_until = NULL, parked_reason = NULL, parked_attempts = 0
-  FROM jsonb_to_recordset($2) AS r(id uuid, due_at timestamptz) WHERE s.organisation_id = $1 AND s.id = r.id`;
+const moveOnText = `UPDATE subscriptions s SET due_at = r.due_at, parked_until = NULL,
+  parked_reason = NULL, parked_attempts = 0
+  FROM jsonb_to_recordset($2) AS r(id uuid, due_at timestamptz) WHERE s.organisation_id = $1
+    AND s.id = r.id`;
 
 /** Sets the next due instant of subscriptions for which nothing was due. */
 async function moveOn(
@@ -302,23 +239,6 @@ async function moveOn(
     name: "move_on",
     text: moveOnText,
     values: [organisationId, JSON.stringify(records)],
-  });
-}
-
-const parkText = `UPDATE subscriptions s SET parked_reason = $3, parked_attempts = s.parked_attempts + 1,
-    parked_until = now() + least(${longestPauseMs}, ${firstPauseMs} * 2 ^ least(s.parked_attempts, 20)) * interval '1 millisecond'
-  WHERE s.organisation_id = $1 AND s.id = $2`;
-
-async function park(
-  client: Transaction,
-  organisationId: string,
-  subscriptionId: string,
-  reason: string,
-): Promise<void> {
-  await client.query({
-    name: "park_subscription",
-    text: parkText,
-    values: [organisationId, subscriptionId, reason],
   });
 }
 

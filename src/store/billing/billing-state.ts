@@ -22,10 +22,12 @@ import type { DocumentStatus, InvoiceType } from "../../domain/model/invoice.ts"
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import type { Subscription } from "../../domain/model/subscription.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Prisma } from "../../gen/prisma/client.ts";
 import type { PlanRow } from "../catalogue/catalogue.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../catalogue/meters.ts";
 import { statementName } from "../database/page.ts";
 import type { Transaction } from "../database/pool.ts";
+import type { Row } from "../database/row.ts";
 import {
   planJson,
   readPlanJson,
@@ -37,15 +39,11 @@ import {
 import { loadOpenUsage } from "./unbilled-usage.ts";
 
 /** A row of `periods`. `billed_units` is null if nothing was billed for it. */
-export interface PeriodRow {
-  index: number;
-  start_date: string;
-  end_date: string;
-  billed_units: number | null;
-  setup_mode: boolean;
-  proration_closed: boolean;
-  billed_separately: boolean;
-}
+export type PeriodRow = Row<
+  Prisma.PeriodModel,
+  "index" | "billedUnits" | "setupMode" | "prorationClosed" | "billedSeparately",
+  "startDate" | "endDate"
+>;
 
 interface IssuedRow {
   id: string;
@@ -59,18 +57,18 @@ interface IssuedRow {
   is_plan_line_known: boolean;
 }
 
-interface DeferredRow {
-  id: string;
-  name: string;
-  description: string;
-  amount: string;
-  period_start: string;
-  period_end: string;
-  from_units: number;
-  to_units: number;
-  days_remaining: number;
-  days_in_period: number;
-}
+type DeferredRow = Row<
+  Prisma.DeferredLineModel,
+  | "id"
+  | "name"
+  | "description"
+  | "amount"
+  | "fromUnits"
+  | "toUnits"
+  | "daysRemaining"
+  | "daysInPeriod",
+  "periodStart" | "periodEnd"
+>;
 
 /** `plan` and `meters` are null if an earlier row has the same ones. */
 interface StateRow extends Omit<SubscriptionRow, "plan"> {
@@ -98,30 +96,46 @@ interface RunningRow {
 // Amounts are text, because a JSON number would become a float. Removed invoices bill nothing.
 // Credit that is being allocated counts as allocated: it may be, before anything else reaches the
 // ledger. A chunk of subscriptions has few plans.
-const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.usage_bill, t.usage_billed,
-    CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1 THEN ${planJson} END AS plan,
-    CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1 THEN ${planMetersJson("$1", "t.plan_id")} END AS meters,
-    (SELECT json_agg(p) FROM (SELECT p.index, p.start_date, p.end_date, p.billed_units, p.setup_mode, p.proration_closed, p.billed_separately
-      FROM periods p WHERE p.organisation_id = $1 AND p.subscription_id = t.id AND p.index BETWEEN t.current_period AND t.current_period + 1
+const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.usage_bill,
+  t.usage_billed,
+    CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1
+      THEN ${planJson} END AS plan,
+    CASE WHEN row_number() OVER (PARTITION BY t.plan_id ORDER BY t.seq) = 1
+      THEN ${planMetersJson("$1", "t.plan_id")} END AS meters,
+    (SELECT json_agg(p) FROM (SELECT p.index, p.start_date, p.end_date, p.billed_units,
+      p.setup_mode, p.proration_closed, p.billed_separately
+      FROM periods p WHERE p.organisation_id = $1 AND p.subscription_id = t.id
+        AND p.index BETWEEN t.current_period AND t.current_period + 1
       ORDER BY p.index) p) AS periods,
-    (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status, i.total::text,
-        (i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c WHERE c.organisation_id = $1 AND c.subscription_id = t.id
-          AND c.invoice_id = i.id AND c.kind = 'allocate_credit' AND c.state IN ('ready', 'sending', 'uncertain')))::text AS amount_due,
+    (SELECT json_agg(i) FROM (SELECT i.id, i.number, i.type, i.period_index, i.status,
+      i.total::text,
+        (i.amount_due - (SELECT coalesce(sum(c.amount), 0) FROM ledger_jobs c
+          WHERE c.organisation_id = $1 AND c.subscription_id = t.id
+          AND c.invoice_id = i.id AND c.kind = 'allocate_credit'
+            AND c.state IN ('ready', 'sending', 'uncertain')))::text AS amount_due,
         i.ledger_invoice_id IS NOT NULL AS in_ledger,
-        NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
+        NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.organisation_id = $1
+          AND l.invoice_id = i.id AND l.kind = 'plan'
           AND l.ledger_line_id IS NULL) AS is_plan_line_known
-      FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id AND i.period_index >= t.current_period
+      FROM invoices i WHERE i.organisation_id = $1 AND i.subscription_id = t.id
+        AND i.period_index >= t.current_period
         AND i.status NOT IN ('voided', 'deleted') ORDER BY i.seq DESC) i) AS issued,
-    (SELECT json_agg(d) FROM (SELECT d.id, d.name, d.description, d.amount::text, d.period_start, d.period_end, d.from_units, d.to_units,
+    (SELECT json_agg(d) FROM (SELECT d.id, d.name, d.description, d.amount::text, d.period_start,
+      d.period_end, d.from_units, d.to_units,
         d.days_remaining, d.days_in_period
-      FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = t.id AND d.invoice_id IS NULL ORDER BY d.seq) d) AS deferred,
-    (SELECT row_to_json(r) FROM (SELECT o.id, o.kind, i.number, e.removals, e.removed FROM ledger_jobs o
+      FROM deferred_lines d WHERE d.organisation_id = $1 AND d.subscription_id = t.id
+        AND d.invoice_id IS NULL ORDER BY d.seq) d) AS deferred,
+    (SELECT row_to_json(r) FROM (SELECT o.id, o.kind, i.number, e.removals, e.removed
+      FROM ledger_jobs o
       LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
-      CROSS JOIN LATERAL (SELECT count(*) AS removals, count(*) FILTER (WHERE m.state = 'removed') AS removed
+      CROSS JOIN LATERAL (SELECT count(*) AS removals, count(*)
+        FILTER (WHERE m.state = 'removed') AS removed
         FROM removals m WHERE m.organisation_id = $1 AND m.termination_id = o.id) e
-      WHERE o.organisation_id = $1 AND o.subscription_id = t.id AND o.kind IN ('amend_invoice', 'end_subscription')
+      WHERE o.organisation_id = $1 AND o.subscription_id = t.id
+        AND o.kind IN ('amend_invoice', 'end_subscription')
         AND o.state IN ('ready', 'sending', 'uncertain') LIMIT 1) r) AS running
-  FROM ${subscriptionListing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[]) ORDER BY t.seq`;
+  FROM ${subscriptionListing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[])
+    ORDER BY t.seq`;
 
 /** A subscription's state, and the index of its current period. */
 export interface LoadedState {
@@ -264,6 +278,7 @@ function readRunning({ id, kind, number, removals, removed }: RunningRow): Runni
   const description =
     kind === "amend_invoice"
       ? `invoice ${number ?? ""} is being amended in the ledger`
-      : `the subscription is being ended, ${removed} of ${removals} invoices removed in the ledger so far`;
+      : `the subscription is being ended, ` +
+        `${removed} of ${removals} invoices removed in the ledger so far`;
   return { id, kind, description };
 }

@@ -10,7 +10,7 @@ import { isId } from "../database/ids.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { loadStates } from "./billing-state.ts";
-import { lockOrganisation, writeDue } from "./locked-subscription.ts";
+import { lockOrganisation, saveDue } from "./locked-subscription.ts";
 import { leavesDocuments } from "./save-billing.ts";
 
 /** Which subscription is worked on, and when. */
@@ -31,15 +31,15 @@ export interface CurrentSubscription {
 export interface OpenTransaction {
   readonly client: Transaction;
   readonly organisationId: string;
-  /** The organisation's now when the request came. Everything that the work saves is of then. */
+  /** The organisation's now when the request came. What the work saves is dated by it. */
   readonly now: Date;
   /** The database's time at the start of the transaction. An Idempotency-Key lives by it. */
   readonly databaseNow: Date;
 }
 
 /**
- * Locks the subscription and bills what is due, in transactions of their own until nothing is due.
- * Then it runs `work` on the subscription's state in one more transaction. A refusal of `work` rolls
+ * Locks the subscription and bills what is due, in separate transactions until nothing is due. Then
+ * it runs `work` on the subscription's state in one more transaction. A refusal of `work` rolls
  * back only what `work` wrote. Nothing is due while an end runs. Refuses `subscription_not_found`.
  */
 export async function onCurrentSubscription<T>(
@@ -64,7 +64,7 @@ export async function onCurrentSubscription<T>(
         const tx = { client, organisationId, now, databaseNow };
         return { kind: "current", result: await work(tx, loaded.state) } as const;
       }
-      await writeDue(client, organisationId, [due], at);
+      await saveDue(client, organisationId, [due], at);
       return { kind: "billed", isIssued: leavesDocuments(due) } as const;
     });
     if (step.kind === "current") return step.result;

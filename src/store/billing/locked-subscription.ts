@@ -14,12 +14,17 @@ import {
   readOrganisation,
 } from "../access/organisation-settings.ts";
 import type { Transaction } from "../database/pool.ts";
+import { advancing } from "./due-organisations.ts";
 import { saveCharges } from "./save-billing.ts";
 
-/** The locked organisation, its test clock, and the database's time. */
+/**
+ * The locked organisation, its test clock, whether that clock is advancing, and the database's
+ * time.
+ */
 export interface LockedOrganisation {
   readonly organisation: OrganisationSettings;
   readonly testClock: Date | null;
+  readonly isAdvancing: boolean;
   readonly databaseNow: Date;
 }
 
@@ -32,17 +37,22 @@ export async function lockOrganisation(
   organisationId: string,
 ): Promise<LockedOrganisation> {
   const { rows } = await client.query<
-    OrganisationRow & { test_clock: Date | null; database_now: Date }
+    OrganisationRow & { test_clock: Date | null; is_advancing: boolean; database_now: Date }
   >({
     name: "lock_organisation",
-    text: `SELECT ${organisationColumns}, o.test_clock, now() AS database_now FROM organisations o
-      WHERE o.id = $1 FOR SHARE`,
+    text: `SELECT ${organisationColumns}, o.test_clock, ${advancing} AS is_advancing,
+        now() AS database_now
+      FROM organisations o WHERE o.id = $1 FOR SHARE OF o`,
     values: [organisationId],
   });
   const row = rows[0];
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  const { test_clock: testClock, database_now: databaseNow } = row;
-  return { organisation: readOrganisation(row), testClock, databaseNow };
+  return {
+    organisation: readOrganisation(row),
+    testClock: row.test_clock,
+    isAdvancing: row.is_advancing,
+    databaseNow: row.database_now,
+  };
 }
 
 /** Locks the organisation as `lockOrganisation` does, and returns its settings. */
@@ -54,10 +64,10 @@ export async function holdOrganisation(
 }
 
 /**
- * Writes what was due: subscription states, new periods, and documents with deferred amounts and
+ * Saves what was due: subscription states, new periods, and documents with deferred amounts and
  * usage.
  */
-export async function writeDue(
+export async function saveDue(
   client: Transaction,
   organisationId: string,
   dues: readonly DueDecision[],
@@ -68,17 +78,23 @@ export async function writeDue(
     due.periods.map((period) => ({ subscriptionId: due.subscription.id, period })),
   );
   await savePeriods(client, organisationId, periods);
-  const owed = dues.map((due) => ({ subscriptionId: due.subscription.id, ...due }));
-  await saveCharges(client, organisationId, owed, now);
+  const charges = dues.map((due) => ({ subscriptionId: due.subscription.id, ...due }));
+  await saveCharges(client, organisationId, charges, now);
 }
 
 const subscriptionsText = `
-UPDATE subscriptions s SET status = r.status, current_period = r.current_period, renewal_date = r.renewal_date, end_date = r.end_date,
-  units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at, parked_until = NULL, parked_reason = NULL,
-  parked_attempts = 0, usage_bill = coalesce(r.usage_bill, s.usage_bill), usage_billed = coalesce(r.usage_billed, s.usage_billed),
-  ended_at = CASE WHEN r.status = 'ended' THEN coalesce(s.ended_at, least($3::timestamptz, r.last_at)) END
-FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date, end_date date, units int,
-  cancel_at_period_end boolean, due_at timestamptz, last_at timestamptz, usage_bill int, usage_billed int)
+UPDATE subscriptions s SET status = r.status, current_period = r.current_period,
+  renewal_date = r.renewal_date, end_date = r.end_date,
+  units = r.units, cancel_at_period_end = r.cancel_at_period_end, due_at = r.due_at,
+    parked_until = NULL, parked_reason = NULL,
+  parked_attempts = 0, usage_bill = coalesce(r.usage_bill, s.usage_bill),
+    usage_billed = coalesce(r.usage_billed, s.usage_billed),
+  ended_at = CASE WHEN r.status = 'ended' THEN coalesce(s.ended_at,
+    least($3::timestamptz, r.last_at)) END
+FROM jsonb_to_recordset($2) AS r(id uuid, status text, current_period int, renewal_date date,
+  end_date date, units int,
+  cancel_at_period_end boolean, due_at timestamptz, last_at timestamptz, usage_bill int,
+    usage_billed int)
 WHERE s.organisation_id = $1 AND s.id = r.id`;
 
 /**
@@ -142,14 +158,18 @@ export function dayStarts(): (timezone: string, date: CivilDate | null) => Date 
 }
 
 const periodsText = `
-INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units, setup_mode,
+INSERT INTO periods AS p (organisation_id, subscription_id, index, previous_index, start_date,
+  end_date, billed_units, setup_mode,
   proration_closed, billed_separately)
-SELECT $1, r.subscription_id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date, r.billed_units, r.setup_mode,
+SELECT $1, r.subscription_id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date,
+  r.billed_units, r.setup_mode,
   r.proration_closed, r.billed_separately
-FROM jsonb_to_recordset($2) AS r(subscription_id uuid, index int, start_date date, end_date date, billed_units int,
+FROM jsonb_to_recordset($2) AS r(subscription_id uuid, index int, start_date date, end_date date,
+  billed_units int,
   setup_mode boolean, proration_closed boolean, billed_separately boolean)
 ORDER BY r.subscription_id, r.index
-ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units, setup_mode = excluded.setup_mode,
+ON CONFLICT (subscription_id, index) DO UPDATE SET billed_units = excluded.billed_units,
+  setup_mode = excluded.setup_mode,
   proration_closed = excluded.proration_closed, billed_separately = excluded.billed_separately`;
 
 /**

@@ -32,20 +32,20 @@ export function leavesDocuments({
 export async function saveCharges(
   client: Transaction,
   organisationId: string,
-  owed: readonly DueCharges[],
+  charges: readonly DueCharges[],
   now: Date,
 ): Promise<void> {
-  const raising = { createdAt: now, awaitedUntil: null };
+  const issuing = { createdAt: now, awaitedUntil: null };
   const ids = (subscriptionId: string) => ({ id: newId(), jobId: newId(), subscriptionId });
-  const invoices = owed.flatMap((one) =>
+  const invoices = charges.flatMap((one) =>
     one.invoices.map((invoice) => ({ ...ids(one.subscriptionId), ...invoice })),
   );
-  const notes = owed.flatMap((one) =>
+  const notes = charges.flatMap((one) =>
     one.creditNotes.map((note) => ({ ...ids(one.subscriptionId), ...note })),
   );
-  await issueInvoices(client, organisationId, invoices, raising);
+  await issueInvoices(client, organisationId, invoices, issuing);
   // After the invoices: credit is allocated to invoices with later numbers (DOCUMENT-4).
-  await issueCreditNotes(client, organisationId, notes, raising);
+  await issueCreditNotes(client, organisationId, notes, issuing);
   const bills: UsageBillToSave[] = [];
   const note = (
     subscriptionId: string,
@@ -59,7 +59,7 @@ export async function saveCharges(
     note(subscriptionId, usage, { invoiceId: id });
   for (const { id, subscriptionId, usage } of notes)
     note(subscriptionId, usage, { creditNoteId: id });
-  for (const { subscriptionId, joined, unbilled } of owed) {
+  for (const { subscriptionId, joined, unbilled } of charges) {
     note(subscriptionId, unbilled, {});
     if (joined === null) continue;
     const { amendment, usage } = joined;

@@ -2,9 +2,11 @@
  * Advances a sandbox's test clock from one due instant to the next until its target. What is due is
  * billed before the clock moves on, and counted in the same transaction (CLOCK-1).
  */
+import type { ClockAdvance } from "../../gen/prisma/client.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import type { StaleJobs } from "../ledger-jobs/stale-jobs.ts";
-import { billChunk, type ChunkOrder, type ChunkOutcome, performable } from "./billing-run.ts";
+import { billChunk, type ChunkOrder, type ChunkOutcome } from "./billing-run.ts";
+import { performable } from "./due-organisations.ts";
 
 /** An advance and the counts so far. `now` is what the clock shows. */
 export interface ClockProgress {
@@ -47,14 +49,10 @@ export function createTestClock(pool: Pool): TestClockStore {
   };
 }
 
-interface AdvanceRow {
-  started_from: Date;
-  target: Date;
-  now: Date;
-  performed: number;
-  issued: number;
-  parked: number;
-}
+/** A running advance, and what the clock shows. */
+type Advance = Pick<ClockAdvance, "startedFrom" | "target" | "performed" | "issued" | "parked"> & {
+  readonly now: Date;
+};
 
 /**
  * Moves an advancing clock to the earliest billable due instant, at most to its target. If nothing
@@ -66,14 +64,14 @@ async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove>
   return inTransaction(pool, async (client) => {
     // Separate statements, so that the next one sees the state under the organisation's lock.
     await client.query({
-      name: "hold_clock",
+      name: "lock_clock",
       text: "SELECT 1 FROM organisations WHERE id = $1 FOR NO KEY UPDATE",
       values: [organisationId],
     });
-    const { rows } = await client.query<AdvanceRow>({
+    const { rows } = await client.query<Advance>({
       name: "get_running_advance",
-      text: `SELECT a.started_from, a.target, coalesce(o.test_clock, a.started_from) AS now, a.performed, a.issued,
-          a.parked
+      text: `SELECT a.started_from AS "startedFrom", a.target,
+          coalesce(o.test_clock, a.started_from) AS now, a.performed, a.issued, a.parked
         FROM organisations o JOIN clock_advances a ON a.organisation_id = o.id
         WHERE o.id = $1 AND a.finished_at IS NULL`,
       values: [organisationId],
@@ -85,12 +83,13 @@ async function moveClock(pool: Pool, organisationId: string): Promise<ClockMove>
     await client.query({
       name: "move_clock",
       text: `WITH advance AS (
-          UPDATE clock_advances SET moved_at = clock_timestamp(), finished_at = CASE WHEN $3 THEN clock_timestamp() END
+          UPDATE clock_advances SET moved_at = clock_timestamp(),
+            finished_at = CASE WHEN $3 THEN clock_timestamp() END
           WHERE organisation_id = $1)
         UPDATE organisations SET test_clock = $2 WHERE id = $1 AND test_clock IS DISTINCT FROM $2`,
       values: [organisationId, now, due === null],
     });
-    const { started_from: from, target, performed, issued, parked } = row;
+    const { startedFrom: from, target, performed, issued, parked } = row;
     return {
       kind: due === null ? "arrived" : "moved",
       progress: { from, target, now, performed, issued, parked },
@@ -108,7 +107,8 @@ async function findNextDue(
 ): Promise<Date | null> {
   const { rows } = await client.query<{ due_at: Date }>({
     name: "find_next_due",
-    text: `SELECT s.due_at FROM subscriptions s WHERE s.organisation_id = $1 AND s.due_at <= $2 AND ${performable}
+    text: `SELECT s.due_at FROM subscriptions s WHERE s.organisation_id = $1 AND s.due_at <= $2
+      AND ${performable}
       ORDER BY s.due_at LIMIT 1`,
     values: [organisationId, target],
   });
@@ -126,7 +126,8 @@ async function countPerformed(
   const { performed, issued, parked } = outcome;
   await client.query({
     name: "count_performed",
-    text: `UPDATE clock_advances SET performed = performed + $2, issued = issued + $3, parked = parked + $4,
+    text: `UPDATE clock_advances SET performed = performed + $2, issued = issued + $3,
+      parked = parked + $4,
         moved_at = clock_timestamp() WHERE organisation_id = $1`,
     values: [organisationId, performed, issued, parked.length],
   });

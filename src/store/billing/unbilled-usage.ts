@@ -32,14 +32,20 @@ interface OpenRow {
 // An index-only read of `usage_events`. That index lacks the organisation, but the subscriptions
 // are the organisation's.
 const openText = `
-SELECT s.id AS subscription_id, e.bill, e.period_index, e.meter_id, e.events, e.quantity, coalesce(b.quantity, 0) AS before,
+SELECT s.id AS subscription_id, e.bill, e.period_index, e.meter_id, e.events, e.quantity,
+  coalesce(b.quantity, 0) AS before,
   coalesce(b.priced, 0) AS priced, coalesce(p.setup_mode, false) AS setup_mode
 FROM subscriptions s
-  CROSS JOIN LATERAL (SELECT u.bill, u.period_index, u.meter_id, count(*) AS events, sum(u.quantity) AS quantity FROM usage_events u
-    WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.voided_at IS NULL GROUP BY u.bill, u.period_index, u.meter_id) e
-  CROSS JOIN LATERAL (SELECT sum(t.quantity) AS quantity, (array_agg(t.priced ORDER BY t.bill DESC))[1] AS priced FROM usage_bills t
-    WHERE t.organisation_id = $1 AND t.subscription_id = s.id AND t.period_index = e.period_index AND t.meter_id = e.meter_id) b
-  LEFT JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = s.id AND p.index = e.period_index
+  CROSS JOIN LATERAL (SELECT u.bill, u.period_index, u.meter_id, count(*) AS events,
+    sum(u.quantity) AS quantity FROM usage_events u
+    WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.voided_at IS NULL
+      GROUP BY u.bill, u.period_index, u.meter_id) e
+  CROSS JOIN LATERAL (SELECT sum(t.quantity) AS quantity,
+    (array_agg(t.priced ORDER BY t.bill DESC))[1] AS priced FROM usage_bills t
+    WHERE t.organisation_id = $1 AND t.subscription_id = s.id AND t.period_index = e.period_index
+      AND t.meter_id = e.meter_id) b
+  LEFT JOIN periods p ON p.organisation_id = $1 AND p.subscription_id = s.id
+    AND p.index = e.period_index
 WHERE s.organisation_id = $1 AND s.id = ANY ($2::uuid[])
 ORDER BY s.id, e.bill, e.period_index`;
 

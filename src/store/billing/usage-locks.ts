@@ -53,5 +53,6 @@ export async function lockToBill(
 
 /** SQL that takes the locks and returns one row with their count, not one row for each lock. */
 function lockText(lock: string, buckets: readonly number[]): string {
-  return `SELECT count(${lock}(${lockClass}, b)) FROM (SELECT unnest('{${buckets.join(",")}}'::int[]) AS b ORDER BY b OFFSET 0) buckets`;
+  return `SELECT count(${lock}(${lockClass}, b))
+    FROM (SELECT unnest('{${buckets.join(",")}}'::int[]) AS b ORDER BY b OFFSET 0) buckets`;
 }

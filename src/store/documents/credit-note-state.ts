@@ -4,7 +4,6 @@ import {
   add,
   compare,
   type Decimal,
-  equals,
   formatDecimal,
   parseDecimal,
   subtract,
@@ -14,13 +13,12 @@ import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
 import { unfitText } from "../ledger-jobs/observed-state.ts";
 
-/** Credit on the ledger's invoice `invoiceId`. `id` is empty if the ledger reports none. */
-export interface ObservedAllocation {
-  readonly id: string;
-  readonly invoiceId: string;
-  readonly amount: string;
-  readonly date: string;
-}
+import {
+  type AllocationChanges,
+  compareAllocations,
+  type KnownAllocation,
+  type ObservedAllocation,
+} from "./compare-allocations.ts";
 
 /** A credit note in the ledger. `remainingCredit` is the ledger's number. */
 export interface ObservedNoteState {
@@ -45,54 +43,6 @@ export interface ObservedInvoiceState {
   readonly updatedAt?: string;
 }
 
-/** An allocation here. `ledgerId` is null if the ledger did not report it. */
-export interface KnownAllocation {
-  readonly id: string;
-  readonly ledgerId: string | null;
-  readonly invoiceId: string;
-  readonly invoiceLedgerId: string;
-  readonly amount: Decimal;
-  readonly isActive: boolean;
-}
-
-/** What turns the allocations here into the ledger's. `gone`: no longer in the ledger. */
-export interface AllocationChanges {
-  readonly added: readonly ObservedAllocation[];
-  readonly kept: readonly { readonly known: KnownAllocation; readonly seen: ObservedAllocation }[];
-  readonly gone: readonly KnownAllocation[];
-}
-
-/** Matches by the ledger's id, else by invoice and amount. A removed one that is back is kept. */
-export function compareAllocations(
-  known: readonly KnownAllocation[],
-  seen: readonly ObservedAllocation[],
-): AllocationChanges {
-  const open = new Set(known);
-  const kept: { known: KnownAllocation; seen: ObservedAllocation }[] = [];
-  const match = (one: ObservedAllocation, isSame: (own: KnownAllocation) => boolean): boolean => {
-    const own = [...open].find(isSame);
-    if (own === undefined) return false;
-    open.delete(own);
-    kept.push({ known: own, seen: one });
-    return true;
-  };
-  const unnamed = seen.filter(
-    (one) => one.id === "" || !match(one, ({ ledgerId }) => ledgerId === one.id),
-  );
-  const added = unnamed.filter(
-    (one) =>
-      !match(
-        one,
-        ({ ledgerId, invoiceLedgerId, amount, isActive }) =>
-          (ledgerId === null || one.id === "") &&
-          isActive &&
-          invoiceLedgerId === one.invoiceId &&
-          equals(amount, parseDecimal(one.amount)),
-      ),
-  );
-  return { added, kept, gone: [...open].filter(({ isActive }) => isActive) };
-}
-
 interface KnownRow {
   id: string;
   ledger_allocation_id: string | null;
@@ -103,7 +53,7 @@ interface KnownRow {
 }
 
 /** Why a note was read: our allocation, a search after a lost answer, or a person's change. */
-export type NoteLook = "own" | "found" | "followed";
+export type NoteReason = "own" | "found" | "synced";
 
 /**
  * Writes an observed note and its allocations to invoices here. Remaining credit is the ledger's.
@@ -116,17 +66,17 @@ export async function saveObservedNote(
   organisationId: string,
   creditNoteId: string,
   note: ObservedNoteState,
-  look: NoteLook,
+  why: NoteReason,
 ): Promise<boolean> {
   await client.query({
-    name: "hold_credit_note",
+    name: "lock_credit_note",
     text: "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND id = $2 FOR NO KEY UPDATE",
     values: [organisationId, creditNoteId],
   });
   const known = await loadKnown(client, organisationId, creditNoteId);
   const invoiceIds = await findInvoices(client, organisationId, note.allocations);
-  const seen = note.allocations.filter(({ invoiceId }) => invoiceIds.has(invoiceId));
-  const { added, kept, gone } = compareAllocations(known, seen);
+  const observed = note.allocations.filter(({ invoiceId }) => invoiceIds.has(invoiceId));
+  const { added, kept, gone } = compareAllocations(known, observed);
   const rows = [
     ...added.map((one) => ({
       ...record(one),
@@ -135,10 +85,10 @@ export async function saveObservedNote(
       status: "active",
     })),
     ...kept.map((one) => ({
-      ...record(one.seen),
+      ...record(one.observed),
       id: one.known.id,
       invoice_id: one.known.invoiceId,
-      ledger_allocation_id: one.seen.id === "" ? one.known.ledgerId : one.seen.id,
+      ledger_allocation_id: one.observed.id === "" ? one.known.ledgerId : one.observed.id,
       status: "active",
     })),
     ...gone.map((one) => ({ id: one.id, invoice_id: one.invoiceId, status: "removed" })),
@@ -149,12 +99,13 @@ export async function saveObservedNote(
     values: [organisationId, creditNoteId, JSON.stringify(rows)],
   });
   const changes = changesOfDue(invoiceIds, { added, kept, gone });
-  if (look !== "followed") await takeFromDue(client, organisationId, changes);
-  const isOnlyOurs = look === "own" && changes.size === 1 && added.length === 1;
-  if (!isOnlyOurs) await lookAgain(client, organisationId, [...changes.keys()]);
+  if (why !== "synced") await reduceDue(client, organisationId, changes);
+  const isOnlyOurs = why === "own" && changes.size === 1 && added.length === 1;
+  if (!isOnlyOurs) await queueSync(client, organisationId, [...changes.keys()]);
   await client.query({
     name: "save_observed_note",
-    text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5, remaining_credit = $6::numeric,
+    text: `UPDATE credit_notes n SET status = $3, total = $4::numeric, sent = $5,
+      remaining_credit = $6::numeric,
         ledger_updated_at = coalesce($7, n.ledger_updated_at), ledger_reported_at = now(),
         ledger_subtotal = coalesce($8, n.ledger_subtotal),
         sync_error = CASE WHEN n.status <> 'not_in_external' THEN n.sync_error END,
@@ -179,16 +130,21 @@ export async function saveObservedNote(
 // A removed allocation keeps its amount.
 const allocationsText = `
 WITH row AS (
-  SELECT * FROM jsonb_to_recordset($3) AS r(id uuid, invoice_id uuid, amount numeric, date date, status text, ledger_allocation_id text)
+  SELECT * FROM jsonb_to_recordset($3) AS r(id uuid, invoice_id uuid, amount numeric, date date,
+    status text, ledger_allocation_id text)
 ), changed AS (
-  UPDATE allocations a SET status = row.status, sync_status = 'synced', amount = coalesce(row.amount, a.amount),
+  UPDATE allocations a SET status = row.status, sync_status = 'synced',
+    amount = coalesce(row.amount, a.amount),
     date = coalesce(row.date::timestamp AT TIME ZONE 'UTC', a.date),
     ledger_allocation_id = coalesce(row.ledger_allocation_id, a.ledger_allocation_id)
   FROM row WHERE a.organisation_id = $1 AND a.credit_note_id = $2 AND a.id = row.id RETURNING a.id
 )
-INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status, sync_status, ledger_allocation_id)
-SELECT row.id, $1, $2, row.invoice_id, row.amount, row.date::timestamp AT TIME ZONE 'UTC', 'active', 'synced', row.ledger_allocation_id
-FROM row WHERE row.status = 'active' AND NOT EXISTS (SELECT 1 FROM changed WHERE changed.id = row.id)`;
+INSERT INTO allocations (id, organisation_id, credit_note_id, invoice_id, amount, date, status,
+  sync_status, ledger_allocation_id)
+SELECT row.id, $1, $2, row.invoice_id, row.amount, row.date::timestamp AT TIME ZONE 'UTC', 'active',
+  'synced', row.ledger_allocation_id
+FROM row WHERE row.status = 'active' AND NOT EXISTS (SELECT 1 FROM changed
+  WHERE changed.id = row.id)`;
 
 function record({ id, amount, date }: ObservedAllocation): object {
   return { amount, date, ledger_allocation_id: id === "" ? null : id };
@@ -201,7 +157,8 @@ async function loadKnown(
 ): Promise<readonly KnownAllocation[]> {
   const { rows } = await client.query<KnownRow>({
     name: "load_allocations",
-    text: `SELECT a.id, a.ledger_allocation_id, a.invoice_id, i.ledger_invoice_id, a.amount, a.status
+    text: `SELECT a.id, a.ledger_allocation_id, a.invoice_id, i.ledger_invoice_id, a.amount,
+      a.status
       FROM allocations a JOIN invoices i ON i.organisation_id = $1 AND i.id = a.invoice_id
       WHERE a.organisation_id = $1 AND a.credit_note_id = $2 ORDER BY a.created_at, a.id`,
     values: [organisationId, creditNoteId],
@@ -224,7 +181,8 @@ async function findInvoices(
 ): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ id: string; ledger_invoice_id: string }>({
     name: "find_credited_invoices",
-    text: "SELECT id, ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND ledger_invoice_id = ANY ($2)",
+    text: `SELECT id, ledger_invoice_id FROM invoices
+      WHERE organisation_id = $1 AND ledger_invoice_id = ANY ($2)`,
     values: [organisationId, allocations.map(({ invoiceId }) => invoiceId)],
   });
   return new Map(rows.map(({ id, ledger_invoice_id }) => [ledger_invoice_id, id]));
@@ -240,30 +198,32 @@ function changesOfDue(
     changes.set(invoiceId, add(changes.get(invoiceId) ?? ZERO, amount));
   for (const { invoiceId, amount } of added)
     count(invoiceIds.get(invoiceId) ?? "", parseDecimal(amount));
-  for (const { known, seen } of kept) {
+  for (const { known, observed } of kept) {
     count(
       known.invoiceId,
-      subtract(parseDecimal(seen.amount), known.isActive ? known.amount : ZERO),
+      subtract(parseDecimal(observed.amount), known.isActive ? known.amount : ZERO),
     );
   }
   for (const { invoiceId, amount } of gone) count(invoiceId, subtract(ZERO, amount));
   return new Map([...changes].filter(([, amount]) => compare(amount, ZERO) !== 0));
 }
 
-async function takeFromDue(
+async function reduceDue(
   client: Transaction,
   organisationId: string,
   changes: ReadonlyMap<string, Decimal>,
 ): Promise<void> {
   if (changes.size === 0) return;
   await client.query({
-    name: "take_from_due",
-    text: `UPDATE invoices i SET amount_due = due.left, status = CASE WHEN due.left = 0 THEN 'paid' ELSE 'approved' END,
+    name: "reduce_due",
+    text: `UPDATE invoices i SET amount_due = due.left, status = CASE WHEN due.left = 0 THEN 'paid'
+      ELSE 'approved' END,
         ledger_reported_at = now()
       FROM (
         SELECT j.id, greatest(0, least(j.total, j.amount_due - r.amount)) AS left
         FROM jsonb_to_recordset($2) AS r(id uuid, amount numeric)
-          JOIN invoices j ON j.organisation_id = $1 AND j.id = r.id AND j.status IN ('approved', 'paid')
+          JOIN invoices j ON j.organisation_id = $1 AND j.id = r.id
+            AND j.status IN ('approved', 'paid')
       ) AS due WHERE i.organisation_id = $1 AND i.id = due.id`,
     values: [
       organisationId,
@@ -273,18 +233,20 @@ async function takeFromDue(
 }
 
 /** Queues these invoices for the ledger sync. */
-async function lookAgain(
+async function queueSync(
   client: Transaction,
   organisationId: string,
   invoiceIds: readonly string[],
 ): Promise<void> {
   if (invoiceIds.length === 0) return;
   await client.query({
-    name: "look_again_at_invoices",
+    name: "queue_invoice_sync",
     text: `INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
-      SELECT $1, 'invoices', ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND id = ANY ($2::uuid[])
+      SELECT $1, 'invoices', ledger_invoice_id FROM invoices WHERE organisation_id = $1
+        AND id = ANY ($2::uuid[])
         AND ledger_invoice_id IS NOT NULL ORDER BY ledger_invoice_id
-      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL, received_at = clock_timestamp()`,
+      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL,
+        received_at = clock_timestamp()`,
     values: [organisationId, invoiceIds],
   });
 }
@@ -298,8 +260,10 @@ export async function saveObservedInvoice(
 ): Promise<void> {
   await client.query({
     name: "save_observed_invoice",
-    text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6, ledger_reported_at = now(),
-        ledger_updated_at = coalesce($7, ledger_updated_at), ledger_subtotal = coalesce($8, ledger_subtotal),
+    text: `UPDATE invoices SET status = $3, total = $4, amount_due = $5, sent = $6,
+      ledger_reported_at = now(),
+        ledger_updated_at = coalesce($7, ledger_updated_at),
+          ledger_subtotal = coalesce($8, ledger_subtotal),
         sync_error = nullif(sync_error, ${unfitText})
       WHERE organisation_id = $1 AND id = $2`,
     values: [

@@ -2,43 +2,43 @@
 import type { Allocation, CreditNote, CreditNoteLine } from "../../domain/model/credit-note.ts";
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Prisma } from "../../gen/prisma/client.ts";
 import type { Listing } from "../database/page.ts";
+import type { Row } from "../database/row.ts";
 import { readLedgerState } from "./invoices.ts";
 
-interface LineRow {
-  id: string;
-  name: string;
-  description: string;
-  amount: string;
+/** `effective_date` is text, because JSON has no instants. */
+interface LineRow
+  extends Row<Prisma.CreditNoteLineModel, "id" | "name" | "description" | "amount"> {
   effective_date: string;
 }
 
-interface AllocationRow {
-  id: string;
-  invoice_id: string;
-  amount: string;
+interface AllocationRow extends Row<Prisma.AllocationModel, "id" | "invoiceId" | "amount"> {
   date: string;
   status: Allocation["status"];
   sync_status: Allocation["syncStatus"];
 }
 
 /** A row of `credit_notes` with its lines and allocations. */
-export interface CreditNoteRow {
-  id: string;
-  customer_id: string;
-  subscription_id: string;
-  number: string;
-  reference: string;
+export interface CreditNoteRow
+  extends Row<
+    Prisma.CreditNoteModel,
+    | "id"
+    | "customerId"
+    | "subscriptionId"
+    | "number"
+    | "reference"
+    | "currency"
+    | "creditNoteDate"
+    | "subtotal"
+    | "total"
+    | "remainingCredit"
+    | "sent"
+    | "ledgerCreditNoteId"
+    | "syncError"
+    | "createdAt"
+  > {
   status: DocumentStatus;
-  currency: string;
-  credit_note_date: Date;
-  subtotal: string;
-  total: string;
-  remaining_credit: string;
-  sent: boolean;
-  ledger_credit_note_id: string | null;
-  sync_error: string | null;
-  created_at: Date;
   lines: LineRow[] | null;
   allocations: AllocationRow[] | null;
 }
@@ -86,14 +86,19 @@ export function readCreditNote(row: CreditNoteRow): CreditNote {
  */
 export const creditNoteListing: Listing<CreditNoteRow, CreditNote> = {
   table: "credit_notes",
-  columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.status, t.currency, t.credit_note_date, t.subtotal,
+  columns: `t.id, t.customer_id, t.subscription_id, t.number, t.reference, t.status, t.currency,
+    t.credit_note_date, t.subtotal,
     t.total, t.remaining_credit, t.sent, t.ledger_credit_note_id, t.sync_error, t.created_at,
-    (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description, 'amount', l.amount::text,
+    (SELECT json_agg(json_build_object('id', l.id, 'name', l.name, 'description', l.description,
+      'amount', l.amount::text,
       'effective_date', l.effective_date) ORDER BY l.position)
-      FROM credit_note_lines l WHERE l.organisation_id = t.organisation_id AND l.credit_note_id = t.id) AS lines,
-    (SELECT json_agg(json_build_object('id', a.id, 'invoice_id', a.invoice_id, 'amount', a.amount::text, 'date', a.date,
+      FROM credit_note_lines l WHERE l.organisation_id = t.organisation_id
+        AND l.credit_note_id = t.id) AS lines,
+    (SELECT json_agg(json_build_object('id', a.id, 'invoice_id', a.invoice_id, 'amount',
+      a.amount::text, 'date', a.date,
       'status', a.status, 'sync_status', a.sync_status) ORDER BY a.created_at, a.id)
-      FROM allocations a WHERE a.organisation_id = t.organisation_id AND a.credit_note_id = t.id) AS allocations`,
+      FROM allocations a WHERE a.organisation_id = t.organisation_id
+        AND a.credit_note_id = t.id) AS allocations`,
   from: "credit_notes t",
   read: readCreditNote,
 };

@@ -8,20 +8,28 @@ import { type Decimal, formatDecimal } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
 
 /** The columns of an `invoiceRecord`, as jsonb_to_recordset needs them. */
-export const invoiceRecordType = `id uuid, position int, reference text, type text, currency text, subtotal numeric, issue_date date,
+export const invoiceRecordType = `id uuid, position int, reference text, type text, currency text,
+  subtotal numeric, issue_date date,
     due_date date, period_index int, period_start date, period_end date`;
 
 /** The columns of a `lineRecord`, as jsonb_to_recordset needs them. */
-export const lineRecordType = `id uuid, invoice_id uuid, position int, kind text, name text, description text, units int,
-    quantity numeric, unit_price numeric, amount numeric, period_start date, period_end date, from_units int, to_units int, days_remaining int,
-    days_in_period int, charge_id uuid, meter_id uuid, revenue_account text, tax_type text, amending boolean`;
+export const lineRecordType = `id uuid, invoice_id uuid, position int, kind text, name text,
+  description text, units int,
+    quantity numeric, unit_price numeric, amount numeric, period_start date, period_end date,
+      from_units int, to_units int, days_remaining int,
+    days_in_period int, charge_id uuid, meter_id uuid, revenue_account text, tax_type text,
+      amending boolean`;
 
 /** Inserts lines from records `r`: everything between INSERT and FROM. `$1` is the organisation. */
-export const insertLines = `INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units,
-    quantity, unit_price, amount, period_start, period_end, from_units, to_units, days_remaining, days_in_period, charge_id, meter_id,
+export const insertLines = `INSERT INTO invoice_lines (id, organisation_id, invoice_id, position,
+  kind, name, description, units,
+    quantity, unit_price, amount, period_start, period_end, from_units, to_units, days_remaining,
+      days_in_period, charge_id, meter_id,
     revenue_account, tax_type, amending)
-  SELECT r.id, $1, r.invoice_id, r.position, r.kind, r.name, r.description, r.units, r.quantity, r.unit_price, r.amount, r.period_start,
-    r.period_end, r.from_units, r.to_units, r.days_remaining, r.days_in_period, r.charge_id, r.meter_id, r.revenue_account,
+  SELECT r.id, $1, r.invoice_id, r.position, r.kind, r.name, r.description, r.units, r.quantity,
+    r.unit_price, r.amount, r.period_start,
+    r.period_end, r.from_units, r.to_units, r.days_remaining, r.days_in_period, r.charge_id,
+      r.meter_id, r.revenue_account,
     r.tax_type, r.amending`;
 
 /** SQL of a document's number: the prefix, then at least four digits. Both arguments are SQL. */

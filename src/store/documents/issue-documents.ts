@@ -48,26 +48,33 @@ export interface Issuing {
 const takeNumbers = `
 counter AS (
   INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 1 + $3)
-  ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + $3 RETURNING d.next - $3 AS first
+  ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + $3
+    RETURNING d.next - $3 AS first
 )`;
 
 const invoicesText = `
 WITH ${takeNumbers}, invoice AS (
-  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type, status, currency, subtotal,
+  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type,
+    status, currency, subtotal,
     total, amount_due, issue_date, due_date, period_index, period_start, period_end, created_at)
-  SELECT r.id, $1, s.customer_id, s.id, ${documentNumber("o.number_prefix", "k.first + r.position")}, r.reference, r.type,
-    'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date, r.period_index, r.period_start,
+  SELECT r.id, $1, s.customer_id, s.id,
+    ${documentNumber("o.number_prefix", "k.first + r.position")}, r.reference, r.type,
+    'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date,
+      r.period_index, r.period_start,
     r.period_end, $6
   FROM jsonb_to_recordset($4) AS r(${invoiceRecordType}, subscription_id uuid, job_id uuid)
-    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o ON o.id = $1, counter k
+    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o
+      ON o.id = $1, counter k
   ORDER BY r.position
   RETURNING id
 ), line AS (
   ${insertLines} FROM jsonb_to_recordset($5) AS r(${lineRecordType})
 ), operation AS (
-  INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, awaited_until)
+  INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id,
+    awaited_until)
   SELECT r.job_id, $1, 'create_invoice', 'ready', r.subscription_id, r.id, $7::timestamptz
-  FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, job_id uuid) ORDER BY r.position
+  FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, job_id uuid)
+    ORDER BY r.position
 ), billed AS (
   UPDATE deferred_lines d SET invoice_id = r.invoice_id
   FROM jsonb_to_recordset($8) AS r(id uuid, invoice_id uuid)
@@ -120,26 +127,35 @@ const creditNotePrefix = "'CN-' || regexp_replace(o.number_prefix, '^INV-', '')"
 // The note's number in the invoices' sequence decides which invoices are later.
 const creditNotesText = `
 WITH ${takeNumbers}, note AS (
-  INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference, status, currency, credit_note_date,
+  INSERT INTO credit_notes (id, organisation_id, customer_id, subscription_id, number, reference,
+    status, currency, credit_note_date,
     subtotal, total, remaining_credit, created_at)
-  SELECT r.id, $1, s.customer_id, s.id, ${documentNumber(creditNotePrefix, "k.first + r.position")}, r.reference, 'scheduled',
+  SELECT r.id, $1, s.customer_id, s.id, ${documentNumber(creditNotePrefix, "k.first + r.position")},
+    r.reference, 'scheduled',
     r.currency, r.issue_date::timestamp AT TIME ZONE 'UTC', r.subtotal, r.subtotal, r.subtotal, $6
-  FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, reference text, currency text, issue_date date,
+  FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, reference text,
+    currency text, issue_date date,
       subtotal numeric)
-    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o ON o.id = $1, counter k
+    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = r.subscription_id JOIN organisations o
+      ON o.id = $1, counter k
   ORDER BY r.position
 ), line AS (
-  INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description, amount, effective_date, meter_id,
+  INSERT INTO credit_note_lines (id, organisation_id, credit_note_id, position, name, description,
+    amount, effective_date, meter_id,
     revenue_account, tax_type, reversed_invoice_id)
   SELECT r.id, $1, r.credit_note_id, r.position, r.name, r.description, r.amount,
     r.effective_date::timestamp AT TIME ZONE 'UTC', r.meter_id, r.revenue_account, r.tax_type,
     r.reversed_invoice_id
-  FROM jsonb_to_recordset($5) AS r(id uuid, credit_note_id uuid, position int, name text, description text, amount numeric,
-    effective_date date, meter_id uuid, revenue_account text, tax_type text, reversed_invoice_id uuid)
+  FROM jsonb_to_recordset($5) AS r(id uuid, credit_note_id uuid, position int, name text,
+    description text, amount numeric,
+    effective_date date, meter_id uuid, revenue_account text, tax_type text,
+      reversed_invoice_id uuid)
 )
-INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id, awaited_until)
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, credit_note_id,
+  awaited_until)
 SELECT r.job_id, $1, 'create_credit_note', 'ready', r.subscription_id, r.id, $7::timestamptz
-FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, job_id uuid) ORDER BY r.position`;
+FROM jsonb_to_recordset($4) AS r(id uuid, position int, subscription_id uuid, job_id uuid)
+  ORDER BY r.position`;
 
 /**
  * Issues credit notes. Their credit is held for invoices that are issued later (UNITS-5). A

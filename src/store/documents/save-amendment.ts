@@ -21,12 +21,15 @@ export interface AmendmentToWrite {
 // the ledger accepts none any more, it is restored.
 const repriceText = `
 WITH line AS (
-  UPDATE invoice_lines l SET units = $3, description = $4, unit_price = $5, amount = $6, amending = true
+  UPDATE invoice_lines l SET units = $3, description = $4, unit_price = $5, amount = $6,
+    amending = true
   WHERE l.organisation_id = $1 AND l.invoice_id = $2 AND l.kind = 'plan'
-    AND (l.units, l.description, l.unit_price, l.amount) IS DISTINCT FROM ($3::int, $4::text, $5::numeric, $6::numeric)
+    AND (l.units, l.description, l.unit_price, l.amount) IS DISTINCT
+      FROM ($3::int, $4::text, $5::numeric, $6::numeric)
   RETURNING l.id
 ), kept AS (
-  UPDATE invoices i SET amending_from = jsonb_build_object('units', l.units, 'description', l.description, 'unit_price', l.unit_price,
+  UPDATE invoices i SET amending_from = jsonb_build_object('units', l.units, 'description',
+    l.description, 'unit_price', l.unit_price,
     'amount', l.amount, 'billed_units', $7::int)
   FROM line JOIN invoice_lines l ON l.organisation_id = $1 AND l.id = line.id
   WHERE i.organisation_id = $1 AND i.id = $2 AND i.amending_from IS NULL
@@ -35,15 +38,18 @@ SELECT id FROM line`;
 
 const addText = `${insertLines} FROM jsonb_to_recordset($2) AS r(${lineRecordType})`;
 
-const positionText = `SELECT coalesce(max(position), -1) + 1 AS next FROM invoice_lines WHERE organisation_id = $1 AND invoice_id = $2`;
+const positionText = `SELECT coalesce(max(position), -1) + 1 AS next FROM invoice_lines
+  WHERE organisation_id = $1 AND invoice_id = $2`;
 
 // Total and amount due stay the ledger's until it has the new lines.
 const askText = `
 WITH amended AS (
-  UPDATE invoices i SET subtotal = (SELECT sum(l.amount) FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id)
+  UPDATE invoices i SET subtotal = (SELECT sum(l.amount) FROM invoice_lines l
+    WHERE l.organisation_id = $1 AND l.invoice_id = i.id)
   WHERE i.organisation_id = $1 AND i.id = $2 RETURNING i.id
 )
-INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, joins, awaited_until)
+INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, joins,
+  awaited_until)
 SELECT $3, $1, 'amend_invoice', 'ready', $4, amended.id, $5, $6::timestamptz FROM amended`;
 
 /**

@@ -2,7 +2,8 @@
 import type { ReferenceDataKind } from "../../domain/billing/ledger-validation.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import { DatabaseError, inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import { type ObservedAllocation, saveObservedNote } from "../documents/credit-note-state.ts";
+import type { ObservedAllocation } from "../documents/compare-allocations.ts";
+import { saveObservedNote } from "../documents/credit-note-state.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 

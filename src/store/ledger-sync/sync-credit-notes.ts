@@ -76,7 +76,7 @@ async function followNote(
       const [judged] = rows;
       if (judged?.verdict !== "write")
         return { ...nothingSynced, again: judged?.verdict === "again" ? [ledgerId] : [] };
-      const isMoved = await saveObservedNote(client, organisationId, id, note, "followed");
+      const isMoved = await saveObservedNote(client, organisationId, id, note, "synced");
       const credited = await planAllocations(client, organisationId, [subscriptionId]);
       return { ...nothingSynced, changed: judged.is_other || isMoved ? 1 : 0, credited };
     });

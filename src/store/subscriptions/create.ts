@@ -63,7 +63,8 @@ interface FactsRow extends OrganisationRow {
 }
 
 const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text,
-  (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1 AND s.id = $2) AS request_hash,
+  (SELECT s.request_hash FROM subscriptions s WHERE s.organisation_id = $1
+    AND s.id = $2) AS request_hash,
   (SELECT row_to_json(r) FROM (SELECT ${customerListing.columns} FROM customers t
     WHERE t.organisation_id = $1 AND t.code = $3 AND ${customerListing.shown}) r) AS customer,
   (SELECT row_to_json(r) FROM (SELECT ${textPrice(planListing.columns)} FROM plans t
@@ -127,32 +128,45 @@ export interface CreationToSave {
 const saveText = `
 WITH organisation AS (
   SELECT o.id, o.number_prefix FROM organisations o JOIN customers c ON c.organisation_id = o.id
-  WHERE o.id = $1 AND o.setup_mode = $2 AND o.catalogue_version = $11 AND c.id = $12 AND c.status = 'active'
+  WHERE o.id = $1 AND o.setup_mode = $2 AND o.catalogue_version = $11 AND c.id = $12
+    AND c.status = 'active'
   FOR SHARE
 ), counter AS (
   UPDATE document_counters d SET next = d.next + $3 FROM organisation o
   WHERE d.organisation_id = o.id AND d.kind = 'invoice' AND $3 > 0 RETURNING d.next - $3 AS first
 ), subscription AS (
-  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
-    start_date, billing_day, renewal_date, end_date, units, minimum_units, discount_percent, price_override, end_after_cycles,
+  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
+    interval_unit, interval_count, timezone,
+    start_date, billing_day, renewal_date, end_date, units, minimum_units, discount_percent,
+      price_override, end_after_cycles,
     label, invoice_reference, request_hash, due_at, created_at)
-  SELECT r.id, o.id, r.customer_id, r.plan_id, r.status, r.currency, r.interval_unit, r.interval_count, r.timezone,
-    r.start_date, r.billing_day, r.renewal_date, r.end_date, r.units, r.minimum_units, r.discount_percent, r.price_override,
+  SELECT r.id, o.id, r.customer_id, r.plan_id, r.status, r.currency, r.interval_unit,
+    r.interval_count, r.timezone,
+    r.start_date, r.billing_day, r.renewal_date, r.end_date, r.units, r.minimum_units,
+      r.discount_percent, r.price_override,
     r.end_after_cycles, r.label, r.invoice_reference, $4::bytea, r.due_at, r.created_at
-  FROM organisation o, jsonb_to_record($5) AS r(id uuid, customer_id uuid, plan_id uuid, status text, currency text,
-    interval_unit text, interval_count int, timezone text, start_date date, billing_day int, renewal_date date, end_date date,
-    units int, minimum_units int, discount_percent numeric, price_override numeric, end_after_cycles int, label text,
+  FROM organisation o, jsonb_to_record($5) AS r(id uuid, customer_id uuid, plan_id uuid,
+    status text, currency text,
+    interval_unit text, interval_count int, timezone text, start_date date, billing_day int,
+      renewal_date date, end_date date,
+    units int, minimum_units int, discount_percent numeric, price_override numeric,
+      end_after_cycles int, label text,
     invoice_reference text, due_at timestamptz, created_at timestamptz)
   RETURNING id, customer_id, created_at
 ), period AS (
-  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units, setup_mode)
+  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date,
+    end_date, billed_units, setup_mode)
   SELECT $1, s.id, r.index, nullif(r.index, 0) - 1, r.start_date, r.end_date, r.billed_units, $2
-  FROM subscription s, jsonb_to_recordset($6) AS r(index int, start_date date, end_date date, billed_units int)
+  FROM subscription s, jsonb_to_recordset($6) AS r(index int, start_date date, end_date date,
+    billed_units int)
 ), invoice AS (
-  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type, status, currency, subtotal,
+  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type,
+    status, currency, subtotal,
     total, amount_due, issue_date, due_date, period_index, period_start, period_end, created_at)
-  SELECT r.id, o.id, s.customer_id, s.id, ${documentNumber("o.number_prefix", "k.first + r.position")},
-    r.reference, r.type, 'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date, r.due_date, r.period_index,
+  SELECT r.id, o.id, s.customer_id, s.id,
+    ${documentNumber("o.number_prefix", "k.first + r.position")},
+    r.reference, r.type, 'scheduled', r.currency, r.subtotal, r.subtotal, r.subtotal, r.issue_date,
+      r.due_date, r.period_index,
     r.period_start, r.period_end, s.created_at
   FROM organisation o, subscription s, counter k, jsonb_to_recordset($7) AS r(${invoiceRecordType})
   ORDER BY r.position
@@ -160,9 +174,11 @@ WITH organisation AS (
   ${insertLines}
   FROM organisation o, jsonb_to_recordset($8) AS r(${lineRecordType})
 ), operation AS (
-  INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, awaited_until)
+  INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id,
+    awaited_until)
   SELECT r.id, o.id, 'create_invoice', 'ready', s.id, r.invoice_id, $10::timestamptz
-  FROM organisation o, subscription s, jsonb_to_recordset($9) AS r(id uuid, invoice_id uuid, position int) ORDER BY r.position
+  FROM organisation o, subscription s, jsonb_to_recordset($9) AS r(id uuid, invoice_id uuid,
+    position int) ORDER BY r.position
 )
 SELECT count(*)::int AS saved FROM subscription`;
 

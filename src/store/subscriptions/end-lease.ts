@@ -27,7 +27,7 @@ export interface HeldRemoval extends HeldTermination {
   readonly isOnlyUnsent: boolean;
 }
 
-/** Why an invoice that an option asked to remove stays. The ledger knew this and we did not. */
+/** Why an invoice that an option requested to remove stays. The ledger knew this and we did not. */
 export type LeftBecause = "has_payment_or_credit" | "approved_or_sent";
 
 /** An invoice as the ledger reported it. Amounts are decimal text. */

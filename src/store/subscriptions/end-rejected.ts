@@ -8,9 +8,9 @@ import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
 import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { db } from "../database/client.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import { loadNextPeriodLines } from "../documents/reversals.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
@@ -22,10 +22,13 @@ import {
   type ReportedInvoice,
 } from "./end-lease.ts";
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
+import { loadNextPeriodLines } from "./reversals.ts";
 
-const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number, ', ' ORDER BY r.step)
+const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number,
+  ', ' ORDER BY r.step)
         FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-        WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'removed') || '. ', '')`;
+        WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'removed') || '. ',
+          '')`;
 
 const refusedText = `
 WITH op AS (
@@ -34,14 +37,16 @@ WITH op AS (
       || ${removedAlready} || 'The ledger says: ' || $7
   WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
 ), removal AS (
-  UPDATE removals r SET finished_at = now(), state = CASE WHEN r.step = $4 THEN 'refused' ELSE 'left' END,
+  UPDATE removals r SET finished_at = now(), state = CASE WHEN r.step = $4 THEN 'refused'
+    ELSE 'left' END,
     reason = CASE WHEN r.step = $4 THEN $5 END, message = CASE WHEN r.step = $4 THEN $7 END
   FROM op WHERE r.organisation_id = $1 AND r.termination_id = op.id AND r.state = 'waiting'
   RETURNING r.invoice_id, r.state
 ), invoice AS (
   UPDATE invoices i SET status = $8, total = $9, amount_due = $10, sent = $11,
     ledger_updated_at = coalesce($12, i.ledger_updated_at), ledger_reported_at = now()
-  FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id AND removal.state = 'refused' AND $8::text IS NOT NULL
+  FROM removal WHERE i.organisation_id = $1 AND i.id = removal.invoice_id
+    AND removal.state = 'refused' AND $8::text IS NOT NULL
 )
 SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
 
@@ -55,11 +60,11 @@ export async function saveRefused(
   held: HeldRemoval,
   refused: RemovalRefused,
 ): Promise<{ readonly issued: boolean } | null> {
-  const save = (told: ReportedInvoice | null) =>
+  const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
       const organisation = await holdOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-      if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: told })))
+      if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: reported })))
         return null;
       const issued = await goOn(client, organisation, held);
       // Held credit skipped the invoices while their removal was planned. The dispatcher starts the
@@ -79,7 +84,7 @@ async function writeRefused(
   client: Transaction,
   organisationId: string,
   { terminationId, attempt, step, number }: HeldRemoval,
-  { reason, message, invoice: told }: RemovalRefused,
+  { reason, message, invoice: reported }: RemovalRefused,
 ): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "refuse_removal",
@@ -92,11 +97,11 @@ async function writeRefused(
       plain(reason),
       number,
       plain(message),
-      told?.status ?? null,
-      told?.total ?? null,
-      told?.amountDue ?? null,
-      told?.sent ?? null,
-      told?.updatedAt ?? null,
+      reported?.status ?? null,
+      reported?.total ?? null,
+      reported?.amountDue ?? null,
+      reported?.sent ?? null,
+      reported?.updatedAt ?? null,
     ],
   });
   return rowCount === 1;
@@ -104,7 +109,8 @@ async function writeRefused(
 
 const refusedLastText = `
 WITH op AS (
-  UPDATE ledger_jobs o SET state = 'refused', reason = 'invalid_state', lease_until = NULL, finished_at = now(),
+  UPDATE ledger_jobs o SET state = 'refused', reason = 'invalid_state', lease_until = NULL,
+    finished_at = now(),
     message = 'The subscription goes on. ' || ${removedAlready} || $4
   WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
 )
@@ -143,10 +149,9 @@ async function goOn(
     await loadNextPeriodLines(client, loaded.state),
   );
   if (again === null) return false;
-  await client.query({
-    name: "mark_reissued",
-    text: "UPDATE removals SET reissued = true WHERE organisation_id = $1 AND termination_id = $2 AND invoice_id = $3",
-    values: [organisationId, terminationId, again.of],
+  await db(client).removal.updateMany({
+    where: { organisationId, terminationId, invoiceId: again.of },
+    data: { reissued: true },
   });
   await reissueInvoices(client, loaded.state, again, { createdAt: now, awaitedUntil: null });
   return true;

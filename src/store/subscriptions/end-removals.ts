@@ -5,6 +5,7 @@
  */
 
 import type { EndWhen } from "../../domain/subscriptions/end.ts";
+import type { LedgerJob, Termination } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import {
@@ -48,7 +49,7 @@ export interface TerminationStore extends RecordTermination {
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   /** Loads the termination's state. Null if there is none. */
-  look(terminationId: string): Promise<TerminationState | null>;
+  read(terminationId: string): Promise<TerminationState | null>;
   /**
    * Takes the next step under a lease. Null if the termination is decided, rescheduled or leased
    * elsewhere.
@@ -67,89 +68,90 @@ export function createTerminations(pool: Pool, encryption: Encryption): OpenTerm
     ...createRecordTermination(pool, organisationId),
     connection: () => readConnection(pool, encryption, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
-    look: (terminationId) => look(pool, organisationId, terminationId),
+    read: (terminationId) => readTermination(pool, organisationId, terminationId),
     take: (terminationId, leaseMs) => take(pool, organisationId, terminationId, leaseMs),
     release: (held, delayMs, reason) => release(pool, organisationId, held, delayMs, reason),
   });
 }
 
-interface StateRow {
-  state: string;
-  ended: boolean;
-  reason: string | null;
-  next_in_ms: number | null;
-  current: string | null;
-  removals: number;
-  removed: number;
-  left: number;
-}
+/** A termination as it is stored, with its job's state. */
+type StoredState = Pick<LedgerJob, "state"> &
+  Pick<Termination, "ended"> &
+  Omit<TerminationState, "outcome">;
 
-async function look(
+async function readTermination(
   pool: Pool,
   organisationId: string,
   terminationId: string,
 ): Promise<TerminationState | null> {
-  const { rows } = await pool.query<StateRow>({
+  const { rows } = await pool.query<StoredState>({
     name: "read_termination",
-    text: `SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left, CASE WHEN o.finished_at IS NULL THEN
-        greatest(0, ceil(1000 * extract(epoch FROM CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now())))
-        END::float8 AS next_in_ms
-      FROM terminations e JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id CROSS JOIN LATERAL (
-        SELECT count(*)::int AS removals, count(*) FILTER (WHERE m.state = 'removed')::int AS removed,
-          count(*) FILTER (WHERE m.state = 'left')::int AS left,
-          min(i.number) FILTER (WHERE m.step = (SELECT min(n.step) FROM removals n
-            WHERE n.organisation_id = $1 AND n.termination_id = e.id AND n.state IN ('waiting', 'refused'))) AS current
-        FROM removals m JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
-        WHERE m.organisation_id = $1 AND m.termination_id = e.id
-      ) r WHERE e.organisation_id = $1 AND e.id = $2`,
+    text: readText,
     values: [organisationId, terminationId],
   });
-  const row = rows[0];
-  if (row === undefined) return null;
-  const { state, ended, reason, current, removals, removed, left, next_in_ms: nextInMs } = row;
-  const outcome = nextInMs !== null ? null : ended ? "ended" : state;
-  return { outcome, reason, nextInMs, current, removals, removed, left };
+  if (rows[0] === undefined) return null;
+  const { state, ended, ...rest } = rows[0];
+  return { ...rest, outcome: rest.nextInMs !== null ? null : ended ? "ended" : state };
 }
 
-interface TaskRow {
-  id: string;
-  subscription_id: string;
-  attempts: number;
-  end_when: EndWhen;
-  tried_ms: number;
-  is_awaited: boolean;
-  step: number | null;
-  invoice_id: string;
-  number: string;
-  ledger_id: string | null;
-  is_busy: boolean;
-  is_ahead: boolean;
-  is_only_unsent: boolean;
-}
+const readText = `
+SELECT o.state, e.ended, o.reason, r.current, r.removals, r.removed, r.left,
+  CASE WHEN o.finished_at IS NULL THEN
+    greatest(0, ceil(1000 * extract(epoch FROM
+      CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now())))
+  END::float8 AS "nextInMs"
+FROM terminations e
+  JOIN ledger_jobs o ON o.organisation_id = $1 AND o.id = e.id
+  CROSS JOIN LATERAL (
+    SELECT count(*)::int AS removals, count(*) FILTER (WHERE m.state = 'removed')::int AS removed,
+      count(*) FILTER (WHERE m.state = 'left')::int AS left,
+      min(i.number) FILTER (WHERE m.step = (SELECT min(n.step) FROM removals n
+        WHERE n.organisation_id = $1 AND n.termination_id = e.id
+          AND n.state IN ('waiting', 'refused'))) AS current
+    FROM removals m JOIN invoices i ON i.organisation_id = $1 AND i.id = m.invoice_id
+    WHERE m.organisation_id = $1 AND m.termination_id = e.id
+  ) r
+WHERE e.organisation_id = $1 AND e.id = $2`;
+
+/** The next removal of a leased termination, without a step if none is left. */
+type NextRemoval = Omit<HeldRemoval, "step"> & {
+  readonly step: number | null;
+  readonly when: EndWhen;
+  readonly ledgerId: string | null;
+  readonly isBusy: boolean;
+};
 
 // An invoice whose sending has not begun is abandoned. If another job works on it, its removal
 // waits.
 const takeText = `
 WITH taken AS (
   UPDATE ledger_jobs o SET state = CASE WHEN o.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
-    first_sent_at = coalesce(o.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond', attempts = o.attempts + 1
+    first_sent_at = coalesce(o.first_sent_at, now()), attempts = o.attempts + 1,
+    lease_until = now() + $3 * interval '1 millisecond'
   WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'end_subscription'
-    AND (o.state = 'ready' AND o.not_before <= now() OR o.state IN ('sending', 'uncertain') AND o.lease_until < now())
+    AND (o.state = 'ready' AND o.not_before <= now() OR o.state IN ('sending', 'uncertain')
+      AND o.lease_until < now())
   RETURNING o.id, o.subscription_id, o.attempts, o.first_sent_at, o.awaited_until
 )
-SELECT taken.id, taken.subscription_id, taken.attempts, e.end_when, next.step, next.invoice_id, next.number, next.ledger_id,
-  (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS tried_ms, taken.awaited_until > now() AS is_awaited,
-  coalesce(next.is_busy, false) AS is_busy, coalesce(next.is_ahead, false) AS is_ahead,
-  coalesce(next.is_only_unsent, false) AS is_only_unsent
+SELECT taken.id AS "terminationId", taken.subscription_id AS "subscriptionId",
+  taken.attempts AS attempt, e.end_when AS "when", next.step, next.invoice_id AS "invoiceId",
+  next.number, next.ledger_id AS "ledgerId",
+  (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS "triedMs",
+  taken.awaited_until > now() AS "isAwaited", coalesce(next.is_busy, false) AS "isBusy",
+  coalesce(next.is_ahead, false) AS "isAhead",
+  coalesce(next.only_unsent, false) AS "isOnlyUnsent"
 FROM taken JOIN terminations e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
-  SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, EXISTS (SELECT 1 FROM ledger_jobs b
-      WHERE b.organisation_id = $1 AND b.invoice_id = i.id AND b.state IN ('ready', 'sending', 'uncertain')
+  SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, r.only_unsent,
+    EXISTS (SELECT 1 FROM ledger_jobs b
+      WHERE b.organisation_id = $1 AND b.invoice_id = i.id
+        AND b.state IN ('ready', 'sending', 'uncertain')
         AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
-    (i.type = 'renewal' AND i.period_index > s.current_period OR i.type = 'first' AND s.status = 'pending') AS is_ahead,
-    r.only_unsent AS is_only_unsent
+    (i.type = 'renewal' AND i.period_index > s.current_period
+      OR i.type = 'first' AND s.status = 'pending') AS is_ahead
   FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
     JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
-  WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting' ORDER BY r.step LIMIT 1
+  WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting'
+  ORDER BY r.step LIMIT 1
 ) next ON true`;
 
 async function take(
@@ -158,41 +160,22 @@ async function take(
   terminationId: string,
   leaseMs: number,
 ): Promise<TerminationTask | null> {
-  const { rows } = await pool.query<TaskRow>({
+  const { rows } = await pool.query<NextRemoval>({
     name: "take_termination",
     text: takeText,
     values: [organisationId, terminationId, leaseMs],
   });
-  const row = rows[0];
-  if (row === undefined) return null;
-  const held: HeldTermination = {
-    terminationId,
-    subscriptionId: row.subscription_id,
-    attempt: row.attempts,
-  };
-  const { step, number } = row;
-  if (step === null) return { ...held, kind: "finish", when: row.end_when };
-  const {
-    invoice_id: invoiceId,
-    tried_ms: triedMs,
-    is_awaited: isAwaited,
-    is_ahead: isAhead,
-  } = row;
-  const { is_only_unsent: isOnlyUnsent } = row;
-  const removal: HeldRemoval = {
-    ...held,
-    step,
-    invoiceId,
-    number,
-    triedMs,
-    isAwaited,
-    isAhead,
-    isOnlyUnsent,
-  };
-  if (row.is_busy) return { ...removal, kind: "wait" };
-  return row.ledger_id === null
+  if (rows[0] === undefined) return null;
+  const { step, when, ledgerId, isBusy, ...held } = rows[0];
+  if (step === null) {
+    const { subscriptionId, attempt } = held;
+    return { kind: "finish", terminationId, subscriptionId, attempt, when };
+  }
+  const removal: HeldRemoval = { ...held, step };
+  if (isBusy) return { ...removal, kind: "wait" };
+  return ledgerId === null
     ? { ...removal, kind: "drop" }
-    : { ...removal, kind: "remove", ledgerId: row.ledger_id };
+    : { ...removal, kind: "remove", ledgerId };
 }
 
 async function release(
@@ -205,8 +188,10 @@ async function release(
   await pool.query({
     name: "release_termination",
     text: `WITH op AS (
-        UPDATE ledger_jobs o SET state = 'ready', not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5
-        WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.kind = 'end_subscription'
+        UPDATE ledger_jobs o SET state = 'ready',
+          not_before = now() + $4 * interval '1 millisecond', lease_until = NULL, reason = $5
+        WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
+          AND o.kind = 'end_subscription'
           AND o.state IN ('sending', 'uncertain') RETURNING o.id
       ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
     values: [organisationId, terminationId, attempt, delayMs, reason],

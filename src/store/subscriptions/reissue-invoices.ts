@@ -21,14 +21,18 @@ interface RemovedRow extends InvoiceRow {
 // nothing that can be restored. `$4` names one end, refused or not.
 const removedText = `
 SELECT ${invoiceListing.columns}, t.period_index,
-  EXISTS (SELECT 1 FROM deferred_lines d WHERE d.organisation_id = $1 AND d.invoice_id = t.id) AS bills_deferred
+  EXISTS (SELECT 1 FROM deferred_lines d WHERE d.organisation_id = $1
+    AND d.invoice_id = t.id) AS bills_deferred
 FROM invoices t
-WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3::int - 1 AND t.status IN ('voided', 'deleted')
+WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.period_index >= $3::int - 1
+  AND t.status IN ('voided', 'deleted')
   AND EXISTS (
-    SELECT 1 FROM removals r JOIN terminations e ON e.organisation_id = $1 AND e.id = r.termination_id
+    SELECT 1 FROM removals r JOIN terminations e ON e.organisation_id = $1
+      AND e.id = r.termination_id
     WHERE r.organisation_id = $1 AND r.invoice_id = t.id AND r.state = 'removed' AND NOT r.reissued
       AND CASE WHEN $4::uuid IS NULL THEN e.ended ELSE e.id = $4 END
-      AND e.seq > (SELECT coalesce(max(m.seq), 0) FROM restorations m WHERE m.organisation_id = $1 AND m.subscription_id = $2))
+      AND e.seq > (SELECT coalesce(max(m.seq), 0) FROM restorations m WHERE m.organisation_id = $1
+        AND m.subscription_id = $2))
 ORDER BY t.seq`;
 
 /**
@@ -100,7 +104,8 @@ async function takeOverDeferred(
   if (replaced.length === 0) return;
   await client.query({
     name: "take_over_deferred",
-    text: `UPDATE deferred_lines d SET invoice_id = r.id FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
+    text: `UPDATE deferred_lines d SET invoice_id = r.id
+      FROM jsonb_to_recordset($2) AS r(id uuid, replaces uuid)
       WHERE d.organisation_id = $1 AND d.invoice_id = r.replaces`,
     values: [organisationId, JSON.stringify(replaced)],
   });

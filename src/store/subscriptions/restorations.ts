@@ -10,8 +10,8 @@ import type { OpenTransaction } from "../billing/current-subscription.ts";
 import { updateSubscriptions } from "../billing/locked-subscription.ts";
 import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
-import { loadNextPeriodLines } from "../documents/reversals.ts";
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
+import { loadNextPeriodLines } from "./reversals.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
 
 /** A saved restoration: the hash of its request, and the jobs that post its documents. */
@@ -53,7 +53,8 @@ export async function loadRestorationFacts(
 // later. The client takes no default of another table. The time is the database's, also in a
 // sandbox: an idempotency key's 24 hours are real hours.
 const insertText = `
-INSERT INTO restorations (id, organisation_id, seq, subscription_id, request_id, request_hash, job_ids)
+INSERT INTO restorations (id, organisation_id, seq, subscription_id, request_id, request_hash,
+  job_ids)
 VALUES ($1, $2, nextval(pg_get_serial_sequence('terminations', 'seq')), $3, $4, $5, $6)`;
 
 /** Saves a decided restoration. Returns the ids of the jobs that post its documents. */

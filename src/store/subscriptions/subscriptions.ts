@@ -3,8 +3,10 @@ import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { Plan } from "../../domain/catalogue/plan.ts";
 import type { Subscription, SubscriptionStatus } from "../../domain/model/subscription.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
+import type { Prisma } from "../../gen/prisma/client.ts";
 import { type PlanRow, planListing, readDecimal, readPlan } from "../catalogue/catalogue.ts";
 import type { Filter, Listing } from "../database/page.ts";
+import type { Row } from "../database/row.ts";
 
 /** A subscription with its plan. Its `renewal_value` needs both. */
 export interface PlannedSubscription {
@@ -13,29 +15,30 @@ export interface PlannedSubscription {
 }
 
 /** A row of `subscriptions` with the customer's code and the plan as JSON. */
-export interface SubscriptionRow {
-  id: string;
-  customer_id: string;
+export interface SubscriptionRow
+  extends Row<
+    Prisma.SubscriptionModel,
+    | "id"
+    | "customerId"
+    | "planId"
+    | "currency"
+    | "intervalCount"
+    | "timezone"
+    | "billingDay"
+    | "units"
+    | "minimumUnits"
+    | "discountPercent"
+    | "priceOverride"
+    | "cancelAtPeriodEnd"
+    | "endAfterCycles"
+    | "label"
+    | "invoiceReference"
+    | "createdAt",
+    "startDate" | "renewalDate" | "endDate"
+  > {
   customer_code: string;
-  plan_id: string;
   status: SubscriptionStatus;
-  currency: string;
   interval_unit: "month";
-  interval_count: number;
-  timezone: string;
-  start_date: string;
-  billing_day: number;
-  renewal_date: string;
-  end_date: string | null;
-  units: number;
-  minimum_units: number;
-  discount_percent: string;
-  price_override: string | null;
-  cancel_at_period_end: boolean;
-  end_after_cycles: number | null;
-  label: string;
-  invoice_reference: string;
-  created_at: Date;
   plan: PlanRow;
 }
 
@@ -71,19 +74,24 @@ export function readSubscription(row: Omit<SubscriptionRow, "plan">): Subscripti
  * because a JSON number would become a float. `own` is the subscription, because `t` is the plan
  * inside this query.
  */
-export const planJson = `(SELECT row_to_json(p) FROM (SELECT ${planListing.columns.replace("t.price,", "t.price::text AS price,")}
+export const planJson = `(SELECT row_to_json(p)
+  FROM (SELECT ${planListing.columns.replace("t.price,", "t.price::text AS price,")}
   FROM plans t WHERE t.organisation_id = own.organisation_id AND t.id = own.plan_id) p)`;
 
 /** The columns of a subscription without its plan, for use within `subscriptionListing.from`. */
-export const subscriptionColumns = `t.id, t.customer_id, c.code AS customer_code, t.plan_id, t.status, t.currency, t.interval_unit,
-    t.interval_count, t.timezone, t.start_date, t.billing_day, t.renewal_date, t.end_date, t.units, t.minimum_units, t.discount_percent,
-    t.price_override, t.cancel_at_period_end, t.end_after_cycles, t.label, t.invoice_reference, t.created_at`;
+export const subscriptionColumns = `t.id, t.customer_id, c.code AS customer_code, t.plan_id,
+  t.status, t.currency, t.interval_unit,
+    t.interval_count, t.timezone, t.start_date, t.billing_day, t.renewal_date, t.end_date, t.units,
+      t.minimum_units, t.discount_percent,
+    t.price_override, t.cancel_at_period_end, t.end_after_cycles, t.label, t.invoice_reference,
+      t.created_at`;
 
 /** Lists subscriptions, each with its customer's code and its plan. */
 export const subscriptionListing: Listing<SubscriptionRow, PlannedSubscription> = {
   table: "subscriptions",
   columns: `${subscriptionColumns}, ${planJson} AS plan`,
-  from: `subscriptions t JOIN customers c ON c.organisation_id = t.organisation_id AND c.id = t.customer_id
+  from: `subscriptions t JOIN customers c ON c.organisation_id = t.organisation_id
+    AND c.id = t.customer_id
     CROSS JOIN LATERAL (SELECT t.organisation_id, t.plan_id) own`,
   read: (row) => ({ subscription: readSubscription(row), plan: readPlanJson(row.plan) }),
 };

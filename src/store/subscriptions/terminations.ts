@@ -18,7 +18,7 @@ import { updateSubscriptions } from "../billing/locked-subscription.ts";
 import { leavesDocuments, saveCharges } from "../billing/save-billing.ts";
 import { db, type Executor } from "../database/client.ts";
 import type { Transaction } from "../database/pool.ts";
-import { loadNextPeriodLines } from "../documents/reversals.ts";
+import { loadNextPeriodLines } from "./reversals.ts";
 import { foundSince, type RequestToSave } from "./saved-requests.ts";
 
 /** An end to save. `id` is also the id of its job. */

@@ -3,8 +3,8 @@
  * (IDEMPOTENCY-2).
  */
 import { strict as assert } from "node:assert";
+import { nextDueDate } from "../../domain/billing/due-date.ts";
 import { prorationLine } from "../../domain/billing/invoice-lines.ts";
-import { nextDueDate } from "../../domain/billing/renewal.ts";
 import type { BillingState, PeriodState } from "../../domain/model/billing-state.ts";
 import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
@@ -136,7 +136,7 @@ async function saveUnits(
   await savePeriods(client, organisationId, saved);
 }
 
-/** Saves the amendments of a draft and of the renewal invoice. True if the ledger must be sent one. */
+/** Saves the amendments of a draft and of the renewal invoice. True if one must be posted. */
 async function saveAmendments(
   tx: OpenTransaction,
   state: BillingState,

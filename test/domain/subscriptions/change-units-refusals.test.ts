@@ -131,7 +131,7 @@ describe("a change of units", () => {
       changeTo(8, { from: "2026-06-16" }),
       "proration_not_applicable",
       "prorate",
-      "A decrease raises no document: prorate does not apply.",
+      "A decrease issues no document: prorate does not apply.",
     ],
     [
       "prorated while pending",

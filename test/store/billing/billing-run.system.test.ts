@@ -3,11 +3,8 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
-import {
-  billChunk,
-  countDue,
-  findDueOrganisations,
-} from "../../../src/store/billing/billing-run.ts";
+import { billChunk } from "../../../src/store/billing/billing-run.ts";
+import { countDue, findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
 

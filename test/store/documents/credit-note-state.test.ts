@@ -5,7 +5,7 @@ import {
   compareAllocations,
   type KnownAllocation,
   type ObservedAllocation,
-} from "../../../src/store/documents/credit-note-state.ts";
+} from "../../../src/store/documents/compare-allocations.ts";
 
 function known(
   id: string,
@@ -24,7 +24,7 @@ function known(
   };
 }
 
-function seen(id: string, amount: string, invoiceId = "a"): ObservedAllocation {
+function observed(id: string, amount: string, invoiceId = "a"): ObservedAllocation {
   return { id, invoiceId, amount, date: "2026-04-10" };
 }
 
@@ -36,7 +36,7 @@ function compared(
   const { added, kept, gone } = compareAllocations(ours, ledgers);
   return {
     added: added.map(({ id }) => id),
-    kept: kept.map((one) => [one.known.id, one.seen.amount]),
+    kept: kept.map((one) => [one.known.id, one.observed.amount]),
     gone: gone.map(({ id }) => id),
   };
 }
@@ -44,7 +44,7 @@ function compared(
 describe("allocations are compared", () => {
   test("by the ledger's id, whatever their amounts", () => {
     const ours = [known("1", "x", "5.0000"), known("2", "y", "5.0000")];
-    const outcome = compared(ours, [seen("y", "5.0000"), seen("x", "8.0000")]);
+    const outcome = compared(ours, [observed("y", "5.0000"), observed("x", "8.0000")]);
     expect(outcome).toEqual({
       added: [],
       kept: [
@@ -58,10 +58,10 @@ describe("allocations are compared", () => {
   test("by invoice and amount where one of the two has no id, each only once", () => {
     const ours = [known("1", null, "5"), known("2", "y", "7")];
     const outcome = compared(ours, [
-      seen("x", "5.0000"),
-      seen("", "7.0000"),
-      seen("", "7.0000"),
-      seen("z", "5.0000"),
+      observed("x", "5.0000"),
+      observed("", "7.0000"),
+      observed("", "7.0000"),
+      observed("z", "5.0000"),
     ]);
     expect(outcome).toEqual({
       added: ["", "z"],
@@ -74,18 +74,21 @@ describe("allocations are compared", () => {
   });
 
   test("and two of the same amount under other ids are two", () => {
-    const outcome = compared([known("1", "x", "5")], [seen("x", "5.0000"), seen("y", "5.0000")]);
+    const outcome = compared(
+      [known("1", "x", "5")],
+      [observed("x", "5.0000"), observed("y", "5.0000")],
+    );
     expect(outcome).toEqual({ added: ["y"], kept: [["1", "5.0000"]], gone: [] });
   });
 
   test("and one on another invoice is another one", () => {
-    const outcome = compared([known("1", null, "5")], [seen("", "5.0000", "b")]);
+    const outcome = compared([known("1", null, "5")], [observed("", "5.0000", "b")]);
     expect(outcome).toEqual({ added: [""], kept: [], gone: ["1"] });
   });
 
   test("and what the ledger has no more is gone once, and back where it has it again", () => {
     const ours = [known("1", "x", "5"), known("2", "y", "6", false), known("3", "z", "7", false)];
-    expect(compared(ours, [seen("y", "6.0000")])).toEqual({
+    expect(compared(ours, [observed("y", "6.0000")])).toEqual({
       added: [],
       kept: [["2", "6.0000"]],
       gone: ["1"],

@@ -6,10 +6,8 @@
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
-import type {
-  ObservedAllocation,
-  ObservedInvoiceState,
-} from "../../../src/store/documents/credit-note-state.ts";
+import type { ObservedAllocation } from "../../../src/store/documents/compare-allocations.ts";
+import type { ObservedInvoiceState } from "../../../src/store/documents/credit-note-state.ts";
 import { recordAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
   readAllocationWait,

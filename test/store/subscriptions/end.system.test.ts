@@ -48,7 +48,7 @@ function roundsOf(organisation: string, begun: EndOutcome) {
     if (task?.kind !== kind) throw new Error(`${task?.kind} is to be done`);
     return task as TerminationTask & { readonly kind: Kind };
   };
-  return { scope, take, terminationId, look: () => scope.look(terminationId) };
+  return { scope, take, terminationId, look: () => scope.read(terminationId) };
 }
 
 test("an end is refused, and not stuck, where what is used while it removes invoices comes to more than can be billed", async () => {

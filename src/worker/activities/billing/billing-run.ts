@@ -8,7 +8,7 @@ import { crashPoint } from "../../../crash-points.ts";
 import type { BillingRunStore, Parked } from "../../../store/billing/billing-run.ts";
 
 /** The dependencies of the billing run. */
-export interface BillingParts {
+export interface BillingDependencies {
   readonly store: BillingRunStore;
   /**
    * Starts the organisation's billing workflow, or leaves a running one alone. False if Temporal
@@ -50,16 +50,16 @@ const startsAtOnce = 16;
 const batchMs = 2_000;
 
 /** Creates the activities over these dependencies. */
-export function createBilling(parts: BillingParts): BillingActivities {
+export function createBilling(deps: BillingDependencies): BillingActivities {
   return {
-    startDue: ({ after }) => startDue(parts, after),
-    countDue: async ({ organisationId }) => (await parts.store.countDue(organisationId)).due,
-    billBatch: ({ organisationId }) => billBatch(parts, organisationId),
+    startDue: ({ after }) => startDue(deps, after),
+    countDue: async ({ organisationId }) => (await deps.store.countDue(organisationId)).due,
+    billBatch: ({ organisationId }) => billBatch(deps, organisationId),
   };
 }
 
 async function startDue(
-  { store, startBilling }: BillingParts,
+  { store, startBilling }: BillingDependencies,
   after: string | null,
 ): Promise<DuePage> {
   const page = await store.findDueOrganisations(after, pageSize);
@@ -79,7 +79,7 @@ async function startDue(
 
 /** Bills chunks one after the other, for a while. A retry finds what the first attempt left. */
 async function billBatch(
-  { store, wake, onParked }: BillingParts,
+  { store, wake, onParked }: BillingDependencies,
   organisationId: string,
 ): Promise<BillingBatch> {
   const endMs = performance.now() + batchMs;

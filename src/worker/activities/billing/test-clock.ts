@@ -10,7 +10,7 @@ import { chunkSize, type Parked } from "../../../store/billing/billing-run.ts";
 import type { ClockProgress, TestClockStore } from "../../../store/billing/test-clock.ts";
 
 /** The dependencies of a batch. */
-export interface TestClockParts {
+export interface TestClockDependencies {
   readonly store: TestClockStore;
   /**
    * Wakes the organisation's ledger workflow. False if Temporal was not reached. Then the
@@ -42,16 +42,19 @@ const batchMs = 2_000;
 const lockedMs = 20;
 
 /** Creates the activities over these dependencies. */
-export function createTestClockActivities(parts: TestClockParts): TestClockActivities {
-  return { advanceBatch: ({ organisationId }) => advanceBatch(parts, organisationId) };
+export function createTestClockActivities(deps: TestClockDependencies): TestClockActivities {
+  return { advanceBatch: ({ organisationId }) => advanceBatch(deps, organisationId) };
 }
 
 /**
  * Advances from one due instant to the next, for a while. A retry continues from the clock's
  * position.
  */
-async function advanceBatch(parts: TestClockParts, organisationId: string): Promise<ClockBatch> {
-  const { store, wake } = parts;
+async function advanceBatch(
+  deps: TestClockDependencies,
+  organisationId: string,
+): Promise<ClockBatch> {
+  const { store, wake } = deps;
   const endMs = performance.now() + batchMs;
   let hasIssued = false;
   // Once a batch: each wake-up during the advance would let the ledger workflow read all waiting
@@ -72,7 +75,7 @@ async function advanceBatch(parts: TestClockParts, organisationId: string): Prom
       };
     }
     crashPoint("clock_moved");
-    hasIssued = (await billInstant(parts, organisationId, endMs)) || hasIssued;
+    hasIssued = (await billInstant(deps, organisationId, endMs)) || hasIssued;
     if (performance.now() < endMs) continue;
     await notifyLedger();
     return { isThere: false, progress: reportProgress(move.progress) };
@@ -84,7 +87,7 @@ async function advanceBatch(parts: TestClockParts, organisationId: string): Prom
  * documents were issued.
  */
 async function billInstant(
-  { store, onParked }: TestClockParts,
+  { store, onParked }: TestClockDependencies,
   organisationId: string,
   endMs: number,
 ): Promise<boolean> {

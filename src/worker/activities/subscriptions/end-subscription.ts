@@ -59,96 +59,96 @@ const longestDelayMs = 5 * 60_000;
  * The pause before the first check whether an invoice in progress has reached the ledger. Most
  * arrive within milliseconds.
  */
-const firstLookMs = 250;
+const firstCheckMs = 250;
 
 /** The longest pause between two checks. They cost no call to the ledger. */
-const longestLookMs = 30_000;
+const longestCheckMs = 30_000;
 
 /**
  * Creates the activities over these dependencies. A retried batch finds what the first one left.
  */
 export function createEndSubscriptionActivities(
-  parts: EndSubscriptionDependencies,
+  deps: EndSubscriptionDependencies,
 ): EndSubscriptionActivities {
-  return { endBatch: (input) => endBatch(parts, input) };
+  return { endBatch: (input) => endBatch(deps, input) };
 }
 
 async function endBatch(
-  parts: EndSubscriptionDependencies,
+  deps: EndSubscriptionDependencies,
   { organisationId, terminationId }: EndSubscriptionInput,
 ): Promise<WorkBatch> {
-  const scope = parts.openScope(organisationId);
+  const store = deps.openScope(organisationId);
   const endMs = performance.now() + batchMs;
   for (;;) {
-    const task = await scope.take(terminationId, leaseFactor * parts.callDeadlineMs);
-    const isMoved = task !== null && (await perform(parts, organisationId, scope, task));
-    if (!isMoved || performance.now() >= endMs) return describeBatch(scope, terminationId);
+    const task = await store.take(terminationId, leaseFactor * deps.callDeadlineMs);
+    const isMoved = task !== null && (await perform(deps, organisationId, store, task));
+    if (!isMoved || performance.now() >= endMs) return describeBatch(store, terminationId);
   }
 }
 
 /** Returns true if the next step can follow at once. */
 async function perform(
-  parts: EndSubscriptionDependencies,
+  deps: EndSubscriptionDependencies,
   organisationId: string,
-  scope: TerminationStore,
+  store: TerminationStore,
   task: TerminationTask,
 ): Promise<boolean> {
   switch (task.kind) {
     case "remove":
       crashPoint("removal_taken");
-      return remove(parts, organisationId, scope, task);
+      return remove(deps, organisationId, store, task);
     case "drop":
       return (
-        (await wakeIfRaised(parts, organisationId, await scope.drop(task))) ||
-        lookLater(scope, task)
+        (await wakeIfIssued(deps, organisationId, await store.drop(task))) ||
+        checkLater(store, task)
       );
     case "wait":
-      return lookLater(scope, task);
+      return checkLater(store, task);
     case "finish": {
-      const finished = await scope.finish(task, task.when);
+      const finished = await store.finish(task, task.when);
       crashPoint("end_finished");
-      if (finished?.issued) await parts.wake(organisationId);
+      if (finished?.issued) await deps.wake(organisationId);
       return false;
     }
   }
 }
 
 async function remove(
-  parts: EndSubscriptionDependencies,
+  deps: EndSubscriptionDependencies,
   organisationId: string,
-  scope: TerminationStore,
-  task: RemovalRequest,
+  store: TerminationStore,
+  task: RemovalToAsk,
 ): Promise<boolean> {
-  const connected = await scope.connection();
+  const connected = await store.connection();
   if (connected === null || connected.pausedMs > 0) {
     const reason = connected?.pausedReason ?? "no ledger is connected";
-    await scope.release(task, connected?.pausedMs ?? unconnectedPauseMs, reason);
+    await store.release(task, connected?.pausedMs ?? unconnectedPauseMs, reason);
     return false;
   }
-  const ledger = parts.openLedger(organisationId, connected.connection);
-  const answer = await requestRemoval(ledger, task, parts.callDeadlineMs);
+  const ledger = deps.openLedger(organisationId, connected.connection);
+  const answer = await askForRemoval(ledger, task, deps.callDeadlineMs);
   crashPoint("removal_answered");
   switch (answer.kind) {
     case "removed":
-      await wakeIfRaised(parts, organisationId, await scope.removed(task, answer.removed));
+      await wakeIfIssued(deps, organisationId, await store.removed(task, answer.removed));
       crashPoint("removal_saved");
       return true;
     case "kept":
-      return leave(scope, task, "approved_or_sent", answer.invoice);
+      return leave(store, task, "approved_or_sent", answer.invoice);
     case "refused": {
       const { reason, invoice } = answer.refused;
       if (reason === "has_payment_or_credit" && invoice !== null && !task.isAhead) {
-        return leave(scope, task, reason, invoice);
+        return leave(store, task, reason, invoice);
       }
-      const refused = await scope.refuse(task, answer.refused);
+      const refused = await store.refuse(task, answer.refused);
       crashPoint("removal_saved");
-      if (refused?.issued) await parts.wake(organisationId);
+      if (refused?.issued) await deps.wake(organisationId);
       return false;
     }
     case "again": {
       const pause = answer.failure === null ? null : connectionPause([answer.failure]);
-      if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
-      await scope.release(task, pause?.pauseMs ?? retryMs(task, answer.failure), answer.reason);
+      if (pause !== null) await store.pause(pause.pauseMs, pause.reason);
+      await store.release(task, pause?.pauseMs ?? retryMs(task, answer.failure), answer.reason);
       return false;
     }
   }
@@ -158,7 +158,7 @@ async function remove(
  * Wakes the ledger workflow for the document that reverses the next period. Returns whether the
  * removal was saved.
  */
-async function wakeIfRaised(
+async function wakeIfIssued(
   { wake }: EndSubscriptionDependencies,
   organisationId: string,
   saved: { readonly issued: boolean } | null,
@@ -168,16 +168,16 @@ async function wakeIfRaised(
 }
 
 /**
- * Leaves an invoice that is paid, or that was to be removed as never sent and is approved or sent
- * by now (END-5).
+ * Leaves an invoice that is paid. Also leaves one that was to be removed as never sent and is
+ * approved or sent by now (END-5).
  */
 async function leave(
-  scope: TerminationStore,
+  store: TerminationStore,
   task: HeldRemoval,
   because: LeftBecause,
   invoice: ReportedInvoice,
 ): Promise<true> {
-  await scope.leave(task, because, invoice);
+  await store.leave(task, because, invoice);
   crashPoint("removal_saved");
   return true;
 }
@@ -188,10 +188,10 @@ function retryMs({ triedMs }: HeldRemoval, failure: LedgerFailure | null): numbe
   return Math.min(longestDelayMs, Math.max(firstDelayMs, triedMs));
 }
 
-/** Waits for other work on the invoice, which comes first. */
-async function lookLater(scope: TerminationStore, task: HeldRemoval): Promise<false> {
-  const delayMs = Math.min(longestLookMs, Math.max(firstLookMs, task.triedMs));
-  await scope.release(task, delayMs, "the invoice is on its way to the ledger");
+/** Releases the removal until other work on the invoice, which comes first, is done. */
+async function checkLater(store: TerminationStore, task: HeldRemoval): Promise<false> {
+  const delayMs = Math.min(longestCheckMs, Math.max(firstCheckMs, task.triedMs));
+  await store.release(task, delayMs, "the invoice is on its way to the ledger");
   return false;
 }
 
@@ -199,8 +199,8 @@ async function lookLater(scope: TerminationStore, task: HeldRemoval): Promise<fa
  * Returns the batch's result as the database has it now, also if another worker was faster. It has
  * reasons only, because messages may hold names.
  */
-async function describeBatch(scope: TerminationStore, terminationId: string): Promise<WorkBatch> {
-  const state = await scope.look(terminationId);
+async function describeBatch(store: TerminationStore, terminationId: string): Promise<WorkBatch> {
+  const state = await store.read(terminationId);
   if (state === null)
     return { state: "done", outcome: "unknown", detail: "there is no such end", nextInMs: null };
   const { outcome, reason, nextInMs, current, removals, removed, left } = state;

@@ -12,20 +12,21 @@ import {
   type NextPeriodLines,
   noNextPeriodLines,
 } from "../../domain/subscriptions/reversal.ts";
+import type { Prisma } from "../../gen/prisma/client.ts";
 import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
-import { issueCreditNotes, issueInvoices } from "./issue-documents.ts";
+import type { Row } from "../database/row.ts";
+import { issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
 
-interface LineRow {
+interface LineRow
+  extends Row<
+    Prisma.InvoiceLineModel,
+    "name" | "description" | "amount" | "revenueAccount" | "taxType"
+  > {
   invoice_id: string | null;
   number: string;
-  name: string;
-  description: string;
-  amount: string;
-  revenue_account: string | null;
-  tax_type: string | null;
 }
 
 interface NextPeriodRow {
@@ -38,19 +39,29 @@ interface NextPeriodRow {
 // the period is no charge in advance.
 const nextPeriodText = `
 SELECT (SELECT json_agg(line ORDER BY line.seq, line.position) FROM (
-    SELECT i.seq, l.position, i.id AS invoice_id, i.number, l.name, l.description, l.amount::text, l.revenue_account, l.tax_type
+    SELECT i.seq, l.position, i.id AS invoice_id, i.number, l.name, l.description, l.amount::text,
+      l.revenue_account, l.tax_type
     FROM invoices i JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id
-    WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.status NOT IN ('voided', 'deleted')
-      AND NOT (i.type = 'renewal' AND i.period_index = $3) AND l.kind <> 'usage' AND l.period_start >= $4::date AND l.period_end <= $5::date
-      AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id AND r.state = 'waiting')
+    WHERE i.organisation_id = $1 AND i.subscription_id = $2
+      AND i.status NOT IN ('voided', 'deleted')
+      AND NOT (i.type = 'renewal' AND i.period_index = $3) AND l.kind <> 'usage'
+        AND l.period_start >= $4::date AND l.period_end <= $5::date
+      AND NOT EXISTS (SELECT 1 FROM removals r WHERE r.organisation_id = $1 AND r.invoice_id = i.id
+        AND r.state = 'waiting')
     UNION ALL
-    SELECT n.seq, l.position, NULL, n.number, l.name, l.description, (-l.amount)::text, l.revenue_account, l.tax_type
-    FROM credit_notes n JOIN credit_note_lines l ON l.organisation_id = $1 AND l.credit_note_id = n.id
-    WHERE n.organisation_id = $1 AND n.subscription_id = $2 AND n.status NOT IN ('voided', 'deleted') AND l.meter_id IS NULL
-      AND l.effective_date >= $4::date::timestamp AT TIME ZONE 'UTC' AND l.effective_date < $5::date::timestamp AT TIME ZONE 'UTC'
+    SELECT n.seq, l.position, NULL, n.number, l.name, l.description, (-l.amount)::text,
+      l.revenue_account, l.tax_type
+    FROM credit_notes n JOIN credit_note_lines l ON l.organisation_id = $1
+      AND l.credit_note_id = n.id
+    WHERE n.organisation_id = $1 AND n.subscription_id = $2
+      AND n.status NOT IN ('voided', 'deleted') AND l.meter_id IS NULL
+      AND l.effective_date >= $4::date::timestamp AT TIME ZONE 'UTC'
+        AND l.effective_date < $5::date::timestamp AT TIME ZONE 'UTC'
   ) line) AS lines,
-  (SELECT l.units FROM invoices i JOIN invoice_lines l ON l.organisation_id = $1 AND l.invoice_id = i.id AND l.kind = 'plan'
-    WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'renewal' AND i.period_index = $3
+  (SELECT l.units FROM invoices i JOIN invoice_lines l ON l.organisation_id = $1
+    AND l.invoice_id = i.id AND l.kind = 'plan'
+    WHERE i.organisation_id = $1 AND i.subscription_id = $2 AND i.type = 'renewal'
+      AND i.period_index = $3
     ORDER BY i.seq DESC LIMIT 1) AS renewal_units`;
 
 /**
@@ -90,18 +101,18 @@ export async function reverseNextPeriod(
     await loadNextPeriodLines(client, loaded.state),
   );
   const ids = () => ({ id: newId(), jobId: newId(), subscriptionId });
-  const raising = { createdAt: now, awaitedUntil: null };
+  const issuing = { createdAt: now, awaitedUntil: null };
   await issueInvoices(
     client,
     organisation.id,
     invoice === null ? [] : [{ ...ids(), ...invoice }],
-    raising,
+    issuing,
   );
   await issueCreditNotes(
     client,
     organisation.id,
     creditNote === null ? [] : [{ ...ids(), draft: creditNote }],
-    raising,
+    issuing,
   );
   return invoice !== null || creditNote !== null;
 }

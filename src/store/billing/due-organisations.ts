@@ -1,0 +1,57 @@
+/** Finds organisations with something due, and counts what is due and what is parked. */
+import type { Pool } from "../database/pool.ts";
+
+/** SQL: due subscription `s` can be billed now. A running end bills its subscription itself. */
+export const performable = `(s.parked_until IS NULL OR s.parked_until <= now()) AND NOT EXISTS (
+    SELECT 1 FROM ledger_jobs e WHERE e.organisation_id = s.organisation_id
+      AND e.subscription_id = s.id
+      AND e.kind = 'end_subscription' AND e.state IN ('ready', 'sending', 'uncertain'))`;
+
+/**
+ * SQL: organisation `o` has an advancing test clock. The clock bills its organisation itself, at
+ * each due instant on the way.
+ */
+export const advancing = `EXISTS (SELECT 1 FROM clock_advances a WHERE a.organisation_id = o.id
+  AND a.finished_at IS NULL)`;
+
+/**
+ * Up to `limit` organisations with something due by their own clocks, by rising id after `after`.
+ * It reads across organisations and returns ids only.
+ */
+export async function findDueOrganisations(
+  pool: Pool,
+  after: string | null,
+  limit: number,
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ id: string }>({
+    name: "find_due_organisations",
+    text: `SELECT o.id FROM organisations o
+      WHERE ($1::uuid IS NULL OR o.id > $1) AND NOT ${advancing}
+        AND EXISTS (SELECT 1 FROM subscriptions s
+        WHERE s.organisation_id = o.id AND s.due_at <= coalesce(o.test_clock, now())
+          AND ${performable})
+      ORDER BY o.id LIMIT $2`,
+    values: [after, limit],
+  });
+  return rows.map(({ id }) => id);
+}
+
+/** How many subscriptions are due and how many are parked. */
+export interface BillingCounts {
+  readonly due: number;
+  readonly parked: number;
+}
+
+/** Counts subscriptions that are due by the organisation's clock and billable, and parked ones. */
+export async function countDue(pool: Pool, organisationId: string): Promise<BillingCounts> {
+  const { rows } = await pool.query<BillingCounts>({
+    name: "count_due",
+    text: `SELECT (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id
+          AND s.due_at <= coalesce(o.test_clock, now()) AND ${performable}) AS due,
+        (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = o.id
+          AND s.parked_until IS NOT NULL) AS parked
+      FROM organisations o WHERE o.id = $1`,
+    values: [organisationId],
+  });
+  return rows[0] ?? { due: 0, parked: 0 };
+}

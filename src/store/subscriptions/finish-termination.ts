@@ -1,0 +1,96 @@
+/**
+ * Writes the end of a subscription once every removal of its termination is decided. It is refused
+ * if the usage since then costs more than can be billed (END-4, END-6).
+ */
+import type { BillingState } from "../../domain/model/billing-state.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import {
+  decideEnded,
+  type EndedSubscription,
+  type EndWhen,
+} from "../../domain/subscriptions/end.ts";
+import type { NextPeriodLines } from "../../domain/subscriptions/reversal.ts";
+import { loadStates } from "../billing/billing-state.ts";
+import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { leavesDocuments } from "../billing/save-billing.ts";
+import { lockSubscriptions } from "../database/lock-order.ts";
+import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { doneMark, outcomesChannel } from "../ledger-jobs/job-notifications.ts";
+import { type HeldTermination, isHeld } from "./end-lease.ts";
+import { refuseLast } from "./end-rejected.ts";
+import { loadNextPeriodLines } from "./reversals.ts";
+import { saveEnded } from "./terminations.ts";
+
+/**
+ * Ends the subscription, or refuses its end. Null if another attempt holds the termination. Runs
+ * under the subscription's lock. A concurrent change waits, and then sees the subscription
+ * ended.
+ */
+export async function finishTermination(
+  pool: Pool,
+  organisationId: string,
+  held: HeldTermination,
+  when: EndWhen,
+): Promise<{ readonly issued: boolean } | null> {
+  return inTransaction(pool, (client) => finish(client, organisationId, held, when));
+}
+
+async function finish(
+  client: Transaction,
+  organisationId: string,
+  held: HeldTermination,
+  when: EndWhen,
+): Promise<{ readonly issued: boolean } | null> {
+  const { terminationId, subscriptionId, attempt } = held;
+  const organisation = await holdOrganisation(client, organisationId);
+  await lockSubscriptions(client, organisationId, [subscriptionId]);
+  const { rows } = await client.query<{ now: Date }>({
+    name: "lock_termination",
+    text: `SELECT coalesce(g.test_clock, now()) AS now
+      FROM ledger_jobs o JOIN organisations g ON g.id = $1
+      WHERE o.organisation_id = $1 AND ${isHeld} FOR UPDATE OF o`,
+    values: [organisationId, terminationId, attempt],
+  });
+  if (rows[0] === undefined) return null;
+  const { now } = rows[0];
+  const [loaded] = await loadStates(client, organisation, {
+    ids: [subscriptionId],
+    now,
+    closing: when === "now",
+  });
+  if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
+  const ended = endedUnlessRefused(
+    loaded.state,
+    when,
+    await loadNextPeriodLines(client, loaded.state),
+  );
+  if (ended instanceof Refusal) return refuseLast(client, organisation, held, ended.message);
+  await client.query({
+    name: "finish_termination",
+    text: `WITH op AS (
+        UPDATE ledger_jobs o SET state = 'done', reason = NULL, lease_until = NULL,
+          finished_at = now()
+        WHERE o.organisation_id = $1 AND o.id = $2 RETURNING o.id
+      ), termination AS (
+        UPDATE terminations e SET ended = true FROM op
+        WHERE e.organisation_id = $1 AND e.id = op.id
+      )
+      SELECT pg_notify('${outcomesChannel}', '${doneMark}' || op.id) FROM op`,
+    values: [organisationId, terminationId],
+  });
+  await saveEnded(client, organisationId, { ...ended, currentPeriod: loaded.currentPeriod }, now);
+  return { issued: leavesDocuments(ended) };
+}
+
+function endedUnlessRefused(
+  state: BillingState,
+  when: EndWhen,
+  next: NextPeriodLines,
+): EndedSubscription | Refusal {
+  try {
+    return decideEnded(state, when, next);
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
