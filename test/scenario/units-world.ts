@@ -5,7 +5,7 @@
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
-import { expectAllTold } from "../support/telling.ts";
+import { expectAllPublished } from "../support/telling.ts";
 import type { Ask } from "./checked-ask.ts";
 import { addLike, addTiers } from "./rows.ts";
 
@@ -156,7 +156,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
         (invoice: Json) => invoice.status !== "deleted" || invoice.ledger.invoice_id !== null,
       );
       expect(books).toEqual(sent.map(bookedForm).sort(byNumber));
-      await expectAllTold(system.pool, [organisation.organisationId]);
+      await expectAllPublished(system.pool, [organisation.organisationId]);
     },
   };
   return world;

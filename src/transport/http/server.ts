@@ -23,10 +23,10 @@ import { watchRefusedHeaders } from "./refused-headers.ts";
 import { watchSlowBodies } from "./slow-request-bodies.ts";
 import { watchUnreadAnswers } from "./stalled-responses.ts";
 import { limitStreamBursts } from "./stream-bursts.ts";
-import { type Answer, type OwnPaths, ownPaths } from "./system-endpoints.ts";
+import { type Answer, type SystemEndpoints, systemEndpoints } from "./system-endpoints.ts";
 
 /** The port, its handlers and its settings. */
-export interface HttpParts extends OwnPaths {
+export interface HttpParts extends SystemEndpoints {
   readonly host: string;
   /** The port's number. With 0 the system chooses a free one. */
   readonly port: number;
@@ -78,7 +78,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const limitBursts = limitStreamBursts(limits);
   const addressOf = clientAddresses(parts.trustedProxies);
   const keyless = watchKeylessRequests(limits, addressOf);
-  const own = ownPaths(parts);
+  const own = systemEndpoints(parts);
   const watches = { slowBodies, unreadAnswers, keyless };
   const onRequest = exchanges({ ...parts, own, ...watches, isDraining: () => draining });
   const onSession = (session: ServerHttp2Session) => {

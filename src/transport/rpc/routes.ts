@@ -23,7 +23,7 @@ import type { CallOperation } from "./call.ts";
 import { type Caller, credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Gate, GateHeaders, Pass, SetHeader } from "./gate.ts";
 import type { ServiceBinding } from "./implementation.ts";
-import { retellLibraryErrors } from "./library-faults.ts";
+import { reportLibraryErrors } from "./library-faults.ts";
 import { type Operation, operationOf } from "./operation.ts";
 import { connectErrorOf, type Tell, type Told } from "./refusals.ts";
 import { checkJsonBodies } from "./strict-json.ts";
@@ -119,7 +119,7 @@ export function connectRoutes<C extends Principal = Caller>(
       state.record.operation = `${context.service.typeName}/${context.method.name}`;
       const operation = operations.get(context.method);
       if (operation === undefined) return;
-      retellLibraryErrors(
+      reportLibraryErrors(
         context,
         () => state.read,
         (error) => {

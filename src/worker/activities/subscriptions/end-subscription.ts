@@ -117,7 +117,7 @@ async function remove(
   deps: EndSubscriptionDependencies,
   organisationId: string,
   store: TerminationStore,
-  task: RemovalToAsk,
+  task: RemovalRequest,
 ): Promise<boolean> {
   const connected = await store.connection();
   if (connected === null || connected.pausedMs > 0) {
@@ -126,7 +126,7 @@ async function remove(
     return false;
   }
   const ledger = deps.openLedger(organisationId, connected.connection);
-  const answer = await askForRemoval(ledger, task, deps.callDeadlineMs);
+  const answer = await requestRemoval(ledger, task, deps.callDeadlineMs);
   crashPoint("removal_answered");
   switch (answer.kind) {
     case "removed":
