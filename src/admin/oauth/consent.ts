@@ -8,9 +8,9 @@ import type { LedgerAnswer, LedgerFailure } from "../../ledger/port/ledger.ts";
 import type { Actor } from "../../store/admin/changes.ts";
 import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
 import type {
-  AskedConsent,
   ConsentTenant,
   ConsentTokens,
+  UsedConsent,
 } from "../../store/admin/ledger/consents.ts";
 import type { AdminParts } from "../services/dependencies.ts";
 import { describeFailure } from "../services/ledger-answers.ts";
@@ -142,7 +142,7 @@ export async function takeConsent(
 
 async function follow(
   parts: AdminParts,
-  asked: AskedConsent,
+  asked: UsedConsent,
   code: string | null,
   error: string | null,
   requestId: string,
@@ -161,7 +161,7 @@ async function follow(
   const before = await parts.store.connections.view(organisationId);
   const meant = tenantMeant(reached.value, before?.tenantId ?? null);
   if (meant === null) {
-    await parts.store.consents.keepChoice(organisationId, tokens.value, tenants, consentMs);
+    await parts.store.consents.saveChoice(organisationId, tokens.value, tenants, consentMs);
     return { kind: "choose", tenants };
   }
   const { operatorId, operatorName, tokenId } = asked;

@@ -39,7 +39,7 @@ export function documentService(parts: AdminParts): AdminImplementation<typeof D
       const owner = await requireOrganisation(parts, organisation);
       const outcome = requireDocument(await documents.retry(actorOf(call), owner.id, id));
       switch (outcome.kind) {
-        case "settled":
+        case "nothing_to_retry":
           throw new Refusal(
             "invalid_state",
             "Nothing of the document failed or waits: the ledger has it, or had it.",

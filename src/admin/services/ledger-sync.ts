@@ -31,7 +31,7 @@ export function ledgerSyncService(
   parts: AdminParts,
 ): AdminImplementation<typeof LedgerMirrorService> {
   const view = async (organisationId: string): Promise<LedgerSyncView> => {
-    const found = await parts.store.mirror.get(organisationId);
+    const found = await parts.store.ledgerSync.get(organisationId);
     if (found === null) throw notConnected();
     return found;
   };
@@ -42,7 +42,7 @@ export function ledgerSyncService(
     },
     syncLedger: async ({ organisation }, call) => {
       const { id } = await requireOrganisation(parts, organisation);
-      const askedAt = await parts.store.mirror.ask(actorOf(call), id);
+      const askedAt = await parts.store.ledgerSync.request(actorOf(call), id);
       if (askedAt === null) throw notConnected();
       await parts.startLedgerSync(id);
       const end = performance.now() + waitMs;
@@ -75,7 +75,7 @@ function presentSync(
     customersChanged,
     creditNotesChanged,
     invoicesChanged,
-    hints,
+    notifications,
   } = sync;
   return {
     organisation,
@@ -83,7 +83,7 @@ function presentSync(
     customersChanged,
     creditNotesChanged,
     invoicesChanged,
-    hints,
+    hints: notifications,
     ...present("beganAt", sync.beganAt?.toISOString() ?? null),
     ...present("endedAt", sync.endedAt?.toISOString() ?? null),
     ...present("problem", problem),
