@@ -80,11 +80,15 @@ export function readPlan(row: PlanRow): Plan {
   };
 }
 
+const planTiers = tiersJson(
+  "plan_tiers",
+  "r.organisation_id = t.organisation_id AND r.plan_id = t.id",
+);
+
 /** Lists plans with their tiers in order. The columns may be read as JSON: prices are text. */
 export const planListing: Listing<PlanRow, Plan> = {
   table: "plans",
-  columns: `${columnsOf("t", planFields)}, t.price::text AS price,
-    ${tiersJson("plan_tiers", "r.organisation_id = t.organisation_id AND r.plan_id = t.id")} AS tiers`,
+  columns: `${columnsOf("t", planFields)}, t.price::text AS price, ${planTiers} AS tiers`,
   from: "plans t",
   read: readPlan,
 };

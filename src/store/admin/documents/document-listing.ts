@@ -73,16 +73,16 @@ type DocumentRow = Omit<AdminDocument, Amounts | "operation"> & {
 
 type Amounts = "total" | "subtotal" | "ledgerSubtotal";
 
-const documentColumns = (kind: DocumentKind, ledgerId: string, remainingCredit: string) =>
-  `'${kind}' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
-    d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
-    d.${ledgerId} AS ledger_id, d.sync_error, ${remainingCredit} AS remaining_credit, d.created_at`;
-
 // One sequence numbers both kinds, so that they share one order.
 const documents = `(
-  SELECT ${documentColumns("invoice", "ledger_invoice_id", "0")} FROM invoices d
+  SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
+    d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
+    d.ledger_invoice_id AS ledger_id, d.sync_error, 0 AS remaining_credit, d.created_at
+  FROM invoices d
   UNION ALL
-  SELECT ${documentColumns("credit_note", "ledger_credit_note_id", "d.remaining_credit")}
+  SELECT 'credit_note', d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
+    d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
+    d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
   FROM credit_notes d
 )`;
 

@@ -18,9 +18,9 @@ import { type AdminDocument, documentListing } from "./document-listing.ts";
 import { mapLines, reserveNumber } from "./renumber-and-map-lines.ts";
 
 /**
- * `retried`: `work` starts now. `nothing_to_retry`: no job of it failed or waits, or the ledger has lost the
- * document. `setup_mode`: Setup Mode allows no posting now. `busy`: another job must end first, and
- * `running` names it as the end of a sentence.
+ * `retried`: `work` starts now. `nothing_to_retry`: no job of it failed or waits, or the ledger has
+ * lost the document. `setup_mode`: Setup Mode allows no posting now. `busy`: another job must end
+ * first, and `running` names it as the end of a sentence.
  */
 export type RetryOutcome =
   | { readonly kind: "retried"; readonly work: DocumentWork }

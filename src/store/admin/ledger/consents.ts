@@ -171,7 +171,7 @@ async function begin(
     targetId: organisationId,
     organisationId,
     before: null,
-    after: { authorisation: "asked for", redirectUrl, expiresAt },
+    after: { authorisation: "requested", redirectUrl, expiresAt },
   });
 }
 

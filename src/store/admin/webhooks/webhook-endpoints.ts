@@ -2,7 +2,6 @@
  * Creates and changes webhook endpoints for the admin API. Signing secrets are written and never
  * returned. WEBHOOK-1, WEBHOOK-3.
  */
-import { Refusal } from "../../../domain/refusal.ts";
 import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
 import { db, dbOfAll } from "../../database/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
@@ -15,6 +14,7 @@ import { type Actor, type Change, type Changed, type Changes, changed } from "..
 import type { Created } from "../credentials.ts";
 import { pageBySeq } from "../page-by-seq.ts";
 import { lockOrganisation, lockRow } from "../row-locks.ts";
+import { previousOf, type Rotation } from "./secret-rotation.ts";
 
 /** An endpoint without its secrets. */
 export type EndpointView = Omit<
@@ -36,13 +36,6 @@ export interface EndpointChanges {
   readonly url?: string | undefined;
   readonly description?: string | undefined;
   readonly kinds?: readonly string[] | undefined;
-}
-
-/** A rotation: the new secret, and which previous secrets stop signing at once. */
-export interface Rotation {
-  readonly secret: string;
-  readonly dropPrevious: boolean;
-  readonly dropCurrent: boolean;
 }
 
 /** An organisation's endpoints. Null stands for one that does not exist. */
@@ -96,9 +89,6 @@ export interface EndpointStore {
 
 /** How many endpoints of an organisation may be enabled. Each costs a request for every event. */
 export const endpointLimit = 20;
-
-/** How long the previous secret also signs after a rotation. WEBHOOK-1. */
-const overlapMs = 24 * 60 * 60 * 1000;
 
 /** A closed breaker: no failures, and no deliveries held back. */
 const healthy = { failures: 0, failingSince: null, openUntil: null } as const;
@@ -204,36 +194,6 @@ const decideEnable: Decide<"too_many"> = async (before, tx) => {
   if (await isFull(tx, before.organisationId)) return "too_many";
   return { status: "enabled", disabledReason: null, disabledAt: null, ...healthy };
 };
-
-/**
- * Returns the secret that signs in addition to a new one: the remaining previous secret, of which
- * there is at most one.
- */
-function previousOf(
-  endpoint: WebhookEndpoint,
-  { dropPrevious, dropCurrent }: Omit<Rotation, "secret">,
-  now: number,
-): Pick<WebhookEndpoint, "encryptedPrevious" | "previousKeyId" | "previousUntil"> {
-  const { encryptedSecret, encryptionKeyId, encryptedPrevious, previousKeyId, previousUntil } =
-    endpoint;
-  const hasPrevious = !dropPrevious && previousUntil !== null && previousUntil.getTime() > now;
-  if (hasPrevious && !dropCurrent) {
-    const message =
-      `The secret before the last rotation signs until ${previousUntil.toISOString()}. ` +
-      "With drop_previous it stops now. With drop_current the newest one stops, which is right " +
-      "if no receiver has it.";
-    throw new Refusal("invalid_state", message);
-  }
-  const until = new Date(now + overlapMs);
-  if (!dropCurrent)
-    return {
-      encryptedPrevious: encryptedSecret,
-      previousKeyId: encryptionKeyId,
-      previousUntil: until,
-    };
-  if (hasPrevious) return { encryptedPrevious, previousKeyId, previousUntil: until };
-  return { encryptedPrevious: null, previousKeyId: null, previousUntil: null };
-}
 
 async function createEndpoint(
   tx: Transaction,
