@@ -3,6 +3,7 @@
  * change without an entry, and no entry without a change. ADMIN-2.
  */
 import { Prisma } from "../../gen/prisma/client.ts";
+import { loadClient } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
 import { columnOf } from "../database/model-columns.ts";
 import {
@@ -75,12 +76,14 @@ export interface Changes {
 /** Creates the runner of writes over a pool. */
 export function createChanges(pool: Pool): Changes {
   return {
-    run: (actor, write) =>
-      inTransaction(pool, async (tx) => {
+    run: async (actor, write) => {
+      await loadClient(pool);
+      return inTransaction(pool, async (tx) => {
         const { result, changes } = await write(tx);
         if (changes.length > 0) await saveEntries(tx, actor, changes);
         return result;
-      }),
+      });
+    },
   };
 }
 

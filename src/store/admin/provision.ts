@@ -8,7 +8,7 @@ import type { Customer } from "../../domain/customers/customer.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import { planColumns, planPrices } from "../catalogue/plan-writes.ts";
-import { type Db, db } from "../database/client.ts";
+import { type Db, db, loadClient } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 import type { LedgerConnection } from "../ledger-connection/connections.ts";
@@ -54,6 +54,7 @@ export function createSettingUp(pool: Pool, encryption: Encryption): SettingUp {
     isEmpty: async () => (await db(pool).organisation.count()) === 0,
     save: async (...organisations) => {
       for (const plan of organisations.flatMap(({ plans }) => plans)) checkMeteredPlan(plan);
+      await loadClient(pool);
       await inTransaction(pool, async (tx) => {
         for (const organisation of organisations) await saveAll(db(tx), encryption, organisation);
       });
