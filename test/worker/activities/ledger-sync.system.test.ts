@@ -447,7 +447,7 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
   ).toMatchObject({
     isWaiting: true,
     problem: "the ledger answered 503",
-    hints: 0,
+    notifications: 0,
   });
   await due(party);
   await world.fault(party, {
