@@ -47,7 +47,6 @@ export async function startMeasuredDatabase(): Promise<MeasuredDatabase> {
   const pool = createPool({ databaseUrl, size: poolSize, name: "bench" }, () => undefined);
   const settingUp = createSettingUp(pool, createEncryption(randomBytes(32)));
   const stop = async () => {
-    await settingUp.close();
     await pool.end();
     await postgres.stop();
     await removeFolder();

@@ -88,7 +88,6 @@ export async function startMeasuredSystem(
       organisation: (name) => createDemoOrganisation(settingUp, demoLedgerUrl, { ...zone, name }),
       addKeys: (organisationId, count) => addKeys(pool, organisationId, count),
       stop: async () => {
-        await settingUp.close();
         await pool.end();
         await end();
       },

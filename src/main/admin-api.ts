@@ -148,7 +148,6 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     stop: async (options) => {
       await port.stop(options);
       await ledgerApp?.close();
-      await store.close();
       await writing.end();
     },
   };

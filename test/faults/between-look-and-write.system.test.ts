@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "../scenario/life-world.ts";
 import type { Json } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { synced } from "./books.ts";
@@ -20,11 +20,11 @@ const heldMs = 15_000;
 const now = { when: "now" };
 
 let system: TestSystem;
-let world: LifeWorld;
+let world: LifeBuilder;
 
 beforeAll(async () => {
   system = await startSystem({ env: { LEDGER_CALL_SECONDS: String(callSeconds) } });
-  world = lifeWorld(system, checkedAsk(system));
+  world = lifeBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
@@ -82,7 +82,7 @@ describe("an amendment", () => {
       status: "approved",
       subtotal: "45.0000",
     });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const [, shown] = await world.invoices(own, id);
     expect(shown).toMatchObject({
       id: renewal.id,
@@ -131,7 +131,7 @@ describe("a removal", () => {
     const end = () => world.ended(own, id, { when: "now", void_approved_invoices: true });
     const [ended] = await Promise.all([end(), pays(own, first)]);
     expect(ended.status).toBe("ended");
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     expect(await world.removals(own, id)).toEqual(["INV-0001 left"]);
     const [shown] = await world.invoices(own, id);
     expect(shown).toMatchObject({ id: first.id, status: "approved", amount_due: "115.0000" });
@@ -150,7 +150,7 @@ describe("a removal", () => {
     const [ended] = await Promise.all([world.ended(own, id, now), approves()]);
     expect(ended.status).toBe("ended");
     expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided"]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("of a renewal invoice paid after our read refuses the end", async () => {

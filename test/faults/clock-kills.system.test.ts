@@ -10,16 +10,16 @@ import { billChunk } from "../../src/store/billing/billing-run.ts";
 import { findDueOrganisations } from "../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-world.ts";
 import { addMany, expectEachRenewed } from "../scenario/many-subscriptions.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let world: ClockBuilder;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = await clockWorld(system, checkedAsk(system));
+  world = await clockBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
@@ -59,7 +59,7 @@ describe("a worker killed at a step of an advance leaves each period billed once
     const clock = await world.arrived(own);
     expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesIssued: 27 } });
     await expectEachRenewed(system, own, 3);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });
 

@@ -8,7 +8,7 @@ import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { endPause } from "./books.ts";
-import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "./ends.ts";
+import { type Endable, type EndsBuilder, endPost, endsBuilder, threeRemoved } from "./ends.ts";
 import {
   dieOf,
   lateAnswerMs,
@@ -19,11 +19,11 @@ import {
 } from "./processes.ts";
 
 let system: TestSystem;
-let ends: EndsForTest;
+let ends: EndsBuilder;
 
 beforeAll(async () => {
   system = await startSystem();
-  ends = endsForTest(system);
+  ends = endsBuilder(system);
 });
 
 afterAll(() => system?.stop());
@@ -193,7 +193,7 @@ test("a refused end that was answered 502 is reported to the repeat, and only on
   expect([again.status, again.json.status]).toEqual([200, "ended"]);
   const refusedFirst = ["INV-0002 refused", "INV-0003 left", "INV-0001 left"];
   expect(await ends.removals(endable)).toEqual([...refusedFirst, ...threeRemoved]);
-  await ends.world.expectEqualBooks(own);
+  await ends.world.expectEqualDocuments(own);
 });
 
 describe("an end with an invoice on its way to the ledger", () => {
@@ -218,7 +218,7 @@ describe("an end with an invoice on its way to the ledger", () => {
     expect([ended.status, ended.json.status]).toEqual([200, "ended"]);
     expect((await created).status).toBe(201);
     expect(await ends.removals({ own, id })).toEqual(["INV-0001 removed deleted"]);
-    await ends.world.expectEqualBooks(own);
+    await ends.world.expectEqualDocuments(own);
     expect(await ends.world.books(own)).toEqual(["INV-0001 DELETED"]);
   });
 

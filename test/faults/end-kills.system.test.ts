@@ -5,15 +5,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "./ends.ts";
+import { type Endable, type EndsBuilder, endPost, endsBuilder, threeRemoved } from "./ends.ts";
 import { dieOf, post, postUntilDecided } from "./processes.ts";
 
 let system: TestSystem;
-let ends: EndsForTest;
+let ends: EndsBuilder;
 
 beforeAll(async () => {
   system = await startSystem();
-  ends = endsForTest(system);
+  ends = endsBuilder(system);
 });
 
 afterAll(() => system?.stop());

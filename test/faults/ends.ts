@@ -5,7 +5,7 @@
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "../scenario/life-world.ts";
 import type { TestSystem } from "../support/system.ts";
 import type { Post } from "./processes.ts";
 
@@ -16,8 +16,8 @@ export interface Endable {
 }
 
 /** Ends and their outcomes over a system. */
-export interface EndsForTest {
-  readonly world: LifeWorld;
+export interface EndsBuilder {
+  readonly world: LifeBuilder;
   /**
    * With a renewal invoice, a separate change and its first invoice, all drafts in the ledger:
    * three to remove.
@@ -40,8 +40,8 @@ export interface EndsForTest {
 const half = { prorate: true, effective_date: "2026-04-16" };
 
 /** Ends over a system. */
-export function endsForTest(system: TestSystem): EndsForTest {
-  const world = lifeWorld(system, checkedAsk(system));
+export function endsBuilder(system: TestSystem): EndsBuilder {
+  const world = lifeBuilder(system, checkedAsk(system));
   const sandbox = async (changes: Record<string, unknown>): Promise<MadeOrganisation> => {
     const own = await world.sandbox(changes);
     await world.setClock(own, "2026-04-16");
@@ -70,7 +70,7 @@ export function endsForTest(system: TestSystem): EndsForTest {
       (await world.removals(own, id)).map((told) => told.replace("already_removed", "deleted")),
     expectEnded: async ({ own, id }) => {
       const { pool } = system;
-      await world.expectEqualBooks(own);
+      await world.expectEqualDocuments(own);
       expect(await world.subscription(own, id)).toMatchObject({
         status: "ended",
         end_date: "2026-04-16",

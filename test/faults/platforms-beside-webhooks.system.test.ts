@@ -13,7 +13,7 @@ import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import { type SeededEndpoint, webhookRows } from "../support/webhook-rows.ts";
-import { type EndsForTest, endPost, endsForTest } from "./ends.ts";
+import { type EndsBuilder, endPost, endsBuilder } from "./ends.ts";
 
 /** `TaskQueueType` of Temporal's API. */
 const [workflowTasks, activityTasks] = [1, 2];
@@ -22,7 +22,7 @@ const [workflowTasks, activityTasks] = [1, 2];
 const endpointCount = 250;
 
 let system: TestSystem;
-let ends: EndsForTest;
+let ends: EndsBuilder;
 let connection: Connection;
 let client: Client;
 let receiver: WebhookReceiver;
@@ -37,7 +37,7 @@ beforeAll(async () => {
     SECRET_KEYS_BEFORE: key.toString("base64"),
   };
   system = await startSystem({ without: ["worker"], env });
-  ends = endsForTest(system);
+  ends = endsBuilder(system);
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
   receiver = await startReceiver();

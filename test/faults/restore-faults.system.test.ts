@@ -6,10 +6,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { restoreCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
-import type { LifeWorld } from "../scenario/life-world.ts";
+import type { LifeBuilder } from "../scenario/life-world.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Endable, type EndsForTest, endPost, endsForTest } from "./ends.ts";
+import { type Endable, type EndsBuilder, endPost, endsBuilder } from "./ends.ts";
 import {
   type ApiProcess,
   dieOf,
@@ -21,13 +21,13 @@ import {
 } from "./processes.ts";
 
 let system: TestSystem;
-let ends: EndsForTest;
-let world: LifeWorld;
+let ends: EndsBuilder;
+let world: LifeBuilder;
 let second: ApiProcess;
 
 beforeAll(async () => {
   system = await startSystem();
-  ends = endsForTest(system);
+  ends = endsBuilder(system);
   world = ends.world;
   second = await startApiProcess(system);
 });
@@ -57,7 +57,7 @@ async function endedWithThree(): Promise<Endable> {
  * the ledger has the same.
  */
 async function expectRestoredOnce({ own, id }: Endable): Promise<void> {
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
   const standing = await world.standing(own, id);
   expect(standing.map(([name]) => name)).toEqual([
@@ -225,7 +225,7 @@ describe("a restoration against an end", () => {
       const { status } = await world.subscription(own, id);
       const last = await lastOf(endable);
       expect(status).toBe(last === "restored" ? "active" : "ended");
-      await world.expectEqualBooks(own);
+      await world.expectEqualDocuments(own);
       const standing = (await world.standing(own, id)).map(([name = ""]) =>
         name.replace(/^\S+ /, ""),
       );
@@ -235,7 +235,7 @@ describe("a restoration against an end", () => {
       if (status === "ended") {
         await world.restored(own, id);
         expect(await world.standing(own, id)).toHaveLength(3);
-        await world.expectEqualBooks(own);
+        await world.expectEqualDocuments(own);
       }
     });
   });

@@ -7,18 +7,18 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { synced } from "./books.ts";
 
 let system: TestSystem;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 let admin: AdminAsk;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = unitsWorld(system, checkedAsk(system));
+  world = unitsBuilder(system, checkedAsk(system));
   admin = askWith(system, await system.operator());
 });
 
@@ -93,7 +93,7 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
       ["proration", "15.0000"],
       ["proration", "30.0000"],
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const [newest, shown] = await world.invoices(own, id);
     expect(newest).toEqual(change.invoice);
     expect(shown).toMatchObject({
@@ -131,7 +131,7 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
       ["proration", "5.0000"],
       ["proration", "10.0000"],
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("paid on a plan with a cheaper band leaves the credit of both periods", async () => {
@@ -152,7 +152,7 @@ test("a decrease by amend of a paid renewal invoice is refused and bills nothing
   const { change, ...after } = await world.changed(own, id, { units: 6, ...amend });
   expect(after).toMatchObject({ units: 6, renewal_value: "60.0000" });
   expect(change).toMatchObject({ invoice: null, renewal_invoice: null, credit_note: null });
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   const [shown] = await world.invoices(own, id);
   expect(shown).toMatchObject({ id: renewal.id, status: "paid", lines: renewal.lines });
   expect(shown.ledger).toMatchObject({
@@ -179,7 +179,7 @@ test("a decrease by amend of a paid renewal invoice is refused and bills nothing
   // The renewal invoice bills ten units.
   const { change: again } = await world.changed(own, id, { units: 10, ...half, ...separate });
   expect(again).toMatchObject({ invoice: null, renewal_invoice: null, credit_note: null });
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
 });
 
 describe.concurrent("a change while pending, after the first invoice was paid,", () => {
@@ -196,7 +196,7 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
       subtotal: "30.0000",
     });
     expect(change.invoice).toMatchObject({ issue_date: "2026-05-10", period: first.period });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const again = await world.change(own, id, { units: 14 });
     expect(refusalOf(again)).toEqual(refused(422, "first_invoice_not_amendable"));
   });
@@ -215,7 +215,7 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
       effective_date: "2026-05-10",
     });
     expect(change.invoice).toBeNull();
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });
 
@@ -233,7 +233,7 @@ describe.concurrent("an invoice whose plan line in the ledger is unknown", () =>
     const why = `it is not known which line of invoice ${invoice.number} is the plan's`;
     expect(answer.json.error.message).toContain(why);
     await world.changed(own, id, { units: 13, ...separate });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
 
     const pending = await prepared({ start_date: "2026-05-10" });
     await forget(pending.invoice);
@@ -250,6 +250,6 @@ describe.concurrent("an invoice whose plan line in the ledger is unknown", () =>
     await forget(invoice);
     const { change } = await world.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ ...synced, id: invoice.id, subtotal: "115.0000" });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });

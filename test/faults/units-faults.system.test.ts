@@ -12,17 +12,17 @@ import {
 } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { dieOf, type Post, postUntil } from "./processes.ts";
 
 let system: TestSystem;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 
 beforeAll(async () => {
   // What a killed worker had taken is free after three times this.
   system = await startSystem({ env: { LEDGER_CALL_SECONDS: "1" } });
-  world = unitsWorld(system, checkedAsk(system));
+  world = unitsBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
@@ -107,7 +107,7 @@ async function expectMadeOnce(
   expected: Case,
   { json }: Answered,
 ): Promise<void> {
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   const { rows } = await system.pool.query(
     "SELECT to_units FROM unit_changes WHERE subscription_id = $1",
     [id],

@@ -6,17 +6,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { endPause, scheduled, synced } from "./books.ts";
 import { lateAnswerMs, promptAnswerMs } from "./processes.ts";
 
 let system: TestSystem;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = unitsWorld(system, checkedAsk(system));
+  world = unitsBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
@@ -58,7 +58,7 @@ describe.concurrent("a charge that joins a draft is one line of it if", () => {
     await system.fault({ ...fault, match: amendments, tenantId: own.tenantId });
     const { change } = await world.changed(own, id, { units: 13, ...half });
     expect(change.units).toBe(13);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const [invoice, ...others] = await world.invoices(own, id);
     expect(others).toEqual([]);
     expect(invoice).toMatchObject({ ...synced, subtotal: "115.0000", total: "138.0000" });
@@ -78,7 +78,7 @@ describe.concurrent("a renewal invoice is amended once if", () => {
     });
     await system.fault({ ...fault, match: amendments, tenantId: own.tenantId });
     await world.changed(own, id, { units: 13, ...half, document: "amend" });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const [renewal] = await world.invoices(own, id);
     expect(amounts(renewal)).toEqual([
       ["plan", "130.0000"],
@@ -122,7 +122,7 @@ describe("with the ledger down", () => {
     // What needs no ledger goes on.
     await world.changed(separate.own, separate.id, { units: 4 });
     await system.startLedger();
-    for (const { own } of [joining, separate, credit]) await world.expectEqualBooks(own);
+    for (const { own } of [joining, separate, credit]) await world.expectEqualDocuments(own);
     expect(await world.invoices(joining.own, joining.id)).toMatchObject([
       { ...synced, total: "138.0000" },
     ]);
@@ -161,14 +161,14 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
       total: "18.0000",
     });
     expect(change.invoice.id).not.toBe(first.id);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const [newest, before] = await world.invoices(own, id);
     expect(newest).toEqual(change.invoice);
     expect(before).toMatchObject({ id: first.id, subtotal: "100.0000", lines: first.lines });
     // The next charge joins that one: it is the newest, and a draft.
     const { change: next } = await world.changed(own, id, { units: 14, ...half });
     expect(next.invoice).toMatchObject({ id: newest.id, subtotal: "20.0000" });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("keeps a line that was added by hand, and our total is the ledger's", async () => {
@@ -251,7 +251,7 @@ test("an answer comes in time while the amendment waits; a repeat has its outcom
     sync_error: scheduled.ledger.sync_error,
   });
   await endPause(system, own.organisationId);
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   const again = await world.change(own, id, { units: 13, ...half }, "waits");
   expect([again.text, again.headers.get("Idempotent-Replayed")]).toEqual([first.text, "true"]);
   await until(

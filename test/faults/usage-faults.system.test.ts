@@ -9,24 +9,24 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "../scenario/life-world.ts";
 import type { Json } from "../scenario/units-world.ts";
-import { addMeter, type UsageWorld, usageEvent, usageWorld } from "../scenario/usage-world.ts";
+import { addMeter, type UsageBuilder, usageEvent, usageBuilder } from "../scenario/usage-world.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { dieOf, type Post, postUntil, postUntilDecided, startApiProcess } from "./processes.ts";
 import { expectUsageBilledOnce, usageSums } from "./usage-books.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
-let usage: UsageWorld;
+let world: LifeBuilder;
+let usage: UsageBuilder;
 let runs: BillingRuns;
 
 beforeAll(async () => {
   // What a killed worker had taken is free after three times this.
   system = await startSystem({ env: { LEDGER_CALL_SECONDS: "1" } });
   const ask = checkedAsk(system);
-  [world, usage, runs] = [lifeWorld(system, ask), usageWorld(ask), await billingRuns(system)];
+  [world, usage, runs] = [lifeBuilder(system, ask), usageBuilder(ask), await billingRuns(system)];
 });
 
 afterAll(async () => {
@@ -133,7 +133,7 @@ async function expectBilled({
   joining,
   ending,
 }: Awaited<ReturnType<typeof dueOnEachKind>>): Promise<void> {
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   await expectUsageBilledOnce(system, own);
   const sums = await usageSums(system, own);
   expect(sums.map(({ code, billed, open, amount }) => [code, billed, open, amount])).toEqual([
@@ -234,7 +234,7 @@ test("lost answers of the ledger leave each line of usage once, on drafts only",
   }
   await world.setClock(own, "2026-05-01");
   await runs.untilDone(own.organisationId);
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   const left = (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as Json;
   expect(left, "each has happened").toEqual({ left: 0 });
   await expectUsageBilledOnce(system, own);
@@ -352,7 +352,7 @@ test("usage taken by two processes at a period's end is billed or open, never bo
   }
   await world.setClock(own, "2026-07-20");
   await runs.untilDone(own.organisationId);
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   await expectUsageBilledOnce(system, own);
   const sums = await usageSums(system, own);
   expect(sums).toHaveLength(12);

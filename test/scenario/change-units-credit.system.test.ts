@@ -8,11 +8,11 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 /**
  * 16 April, invoices approved. `bands`: ten and fewer cost 10 each, from eleven on all of them 8.
  */
@@ -21,7 +21,7 @@ let own: MadeOrganisation;
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  world = unitsWorld(system, ask);
+  world = unitsBuilder(system, ask);
   own = await sandbox();
 });
 
@@ -179,7 +179,7 @@ describe("a volume plan inside the invoice window", () => {
     });
     expect(change.renewal_invoice.lines).toHaveLength(1);
     expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
-    await world.expectEqualBooks(made);
+    await world.expectEqualDocuments(made);
   });
 
   test("with separate keeps the renewal invoice and credits both periods by one note", async () => {
@@ -207,7 +207,7 @@ test("issues a note and an invoice for a credit and a charge, without allocation
   // 88 − 50 for May, and half of 100 − 88 of April.
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "38.0000", total: "45.6000" });
   expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
-  await world.expectEqualBooks(made);
+  await world.expectEqualDocuments(made);
   expect(await note(made, change.credit_note)).toMatchObject({
     remaining_credit: "7.2000",
     allocations: [],
@@ -265,7 +265,7 @@ describe("held credit", () => {
     expect(await bookedNotes(made)).toEqual([
       expect.objectContaining({ status: "PAID", applied: "14.40" }),
     ]);
-    await world.expectEqualBooks(made);
+    await world.expectEqualDocuments(made);
   });
 
   test("belongs to its subscription and is applied to no draft", async () => {
@@ -281,7 +281,7 @@ describe("held credit", () => {
     expect(later.invoice).toMatchObject({ status: "draft", amount_due: later.invoice.total });
     await world.settled(made);
     expect((await note(made, change.credit_note)).allocations).toEqual([]);
-    await world.expectEqualBooks(made);
+    await world.expectEqualDocuments(made);
   });
 
   test("on its way to a renewal invoice prevents an amendment of it", async () => {

@@ -8,13 +8,13 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, isToldToComeBack, refusalOf, refused } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { type Ask, checkedAsk, isTemporarilyUnavailable, refusalOf, refused } from "./checked-ask.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
 
 let system: TestSystem;
 let second: ApiProcess;
 let ask: Ask;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 let drafts: MadeOrganisation;
 let approved: MadeOrganisation;
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   system = await startSystem({ env: { ...pool, LEDGER_CALL_SECONDS: "20" } });
   second = await startApiProcess(system, { ...pool, RATE_LIMIT_PER_MINUTE: "100000" });
   ask = checkedAsk(system);
-  world = unitsWorld(system, ask);
+  world = unitsBuilder(system, ask);
   drafts = await world.sandbox();
   approved = await world.sandbox({ first_invoice_status: "approved" });
   for (const own of [drafts, approved]) await world.setClock(own, "2026-04-16");
@@ -63,7 +63,7 @@ async function changeAt(
     });
     const text = await answer.text();
     const told = { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };
-    return !isToldToComeBack(told) && told;
+    return !isTemporarilyUnavailable(told) && told;
   });
 }
 
@@ -99,7 +99,7 @@ describe.each([2, 10])("%i concurrent changes", (count) => {
     expect(answers.map(outcomeOf).sort()).toEqual(["200", ...losers]);
     expect(await world.invoices(approved, id)).toHaveLength(2);
     expect(await prorated(approved, id)).toBe(15_00);
-    await world.expectEqualBooks(approved);
+    await world.expectEqualDocuments(approved);
   });
 
   test("to one total, joining one draft: one succeeds, the others get its state", async () => {
@@ -110,7 +110,7 @@ describe.each([2, 10])("%i concurrent changes", (count) => {
     for (const outcome of outcomes)
       expect(["200", "invalid_state", "units_unchanged"]).toContain(outcome);
     expect(await prorated(drafts, id)).toBe(15_00);
-    await world.expectEqualBooks(drafts);
+    await world.expectEqualDocuments(drafts);
   });
 
   test("to different totals, on separate invoices: the highest units are billed once", async () => {
@@ -122,7 +122,7 @@ describe.each([2, 10])("%i concurrent changes", (count) => {
     expect(await prorated(approved, id)).toBe(count * 5_00);
     const made = answers.filter(({ status }) => status === 200);
     expect(await world.invoices(approved, id)).toHaveLength(1 + made.length);
-    await world.expectEqualBooks(approved);
+    await world.expectEqualDocuments(approved);
   });
 
   test("to different totals, joining one draft: every accepted change is billed once", async () => {
@@ -136,7 +136,7 @@ describe.each([2, 10])("%i concurrent changes", (count) => {
     expect(made.length).toBeGreaterThan(0);
     expect((await world.subscription(drafts, id)).units).toBe(Math.max(...made));
     expect(await prorated(drafts, id)).toBe((Math.max(...made) - 10) * 5_00);
-    await world.expectEqualBooks(drafts);
+    await world.expectEqualDocuments(drafts);
   });
 
   test("amending a renewal invoice: it bills the units of the last change", async () => {
@@ -152,7 +152,7 @@ describe.each([2, 10])("%i concurrent changes", (count) => {
     const { units } = await world.subscription(ahead, id);
     const [renewal] = await world.invoices(ahead, id);
     expect(renewal).toMatchObject({ subtotal: `${units}0.0000`, lines: [{ units }] });
-    await world.expectEqualBooks(ahead);
+    await world.expectEqualDocuments(ahead);
   });
 
   test("on a volume plan: the credit note is issued once", async () => {
@@ -176,7 +176,7 @@ describe.each([2, 10])("%i concurrent changes", (count) => {
     const answers = await atOnce(own, id, count, (n) => ({ units: 11 + n, ...from }));
     for (const outcome of answers.map(outcomeOf))
       expect(["200", "proration_not_applicable"]).toContain(outcome);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const shown = await world.invoices(own, id);
     const renewals = shown
       .filter(({ type }) => type === "renewal")
@@ -205,7 +205,7 @@ test("concurrent changes and creations of many subscriptions do not delay each o
   for (const outcome of answers.map(outcomeOf)) {
     expect(["200", "invalid_state", "proration_not_applicable"]).toContain(outcome);
   }
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
 });
 
 describe("an Idempotency-Key of a change", () => {
@@ -345,5 +345,5 @@ test("a refused change posts to the ledger at once what was due", async () => {
   await until("the workflow is started", isStarted);
   await connection.close();
   await system.worker.start();
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
 });

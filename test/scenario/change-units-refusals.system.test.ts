@@ -9,11 +9,11 @@ import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { addApiKey } from "./rows.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 /** 16 April; no renewal invoice is issued ahead. */
 let own: MadeOrganisation;
 /** 16 April; what renews on 1 May has its renewal invoice, approved. */
@@ -22,7 +22,7 @@ let ahead: MadeOrganisation;
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  world = unitsWorld(system, ask);
+  world = unitsBuilder(system, ask);
   own = await world.sandbox({ first_invoice_status: "approved" });
   ahead = await world.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
   for (const organisation of [own, ahead]) {
@@ -513,7 +513,7 @@ describe("due work is performed before a change is decided,", () => {
       ["active", "2026-07-10", null, 10],
       ["complete", "2026-05-01", "2026-05-01", 10],
     ]);
-    await world.expectEqualBooks(moved);
+    await world.expectEqualDocuments(moved);
     const periods = (await world.invoices(moved, running.id)).map(({ period }) => period.start);
     expect(periods).toEqual(["2026-07-01", "2026-06-01", "2026-05-01", "2026-04-01"]);
   });

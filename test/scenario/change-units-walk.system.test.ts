@@ -8,14 +8,14 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
 
 let system: TestSystem;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = unitsWorld(system, checkedAsk(system));
+  world = unitsBuilder(system, checkedAsk(system));
 });
 
 /** Whole numbers from 0 up to but without `below`, the same for the same seed. */
@@ -121,7 +121,7 @@ describe.concurrent("random changes leave the same documents here and in the led
       if (answer.status === 200) made += 1;
     }
     expect(made).toBeGreaterThan(0);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     expect(await differences(own)).toEqual([]);
     const invoices = await world.invoices(own, id);
     for (const document of [...invoices, ...(await world.creditNotes(own, id))]) {

@@ -7,10 +7,10 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
 
 let system: TestSystem;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 /** 16 April; what renews on 1 May has its renewal invoice, a draft. */
 let drafts: MadeOrganisation;
 /** The same with all invoices approved. */
@@ -20,7 +20,7 @@ let submitted: MadeOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = unitsWorld(system, checkedAsk(system));
+  world = unitsBuilder(system, checkedAsk(system));
   drafts = await world.sandbox({ invoice_create_days: 20 });
   approved = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
   submitted = await world.sandbox({
@@ -100,7 +100,7 @@ describe.each([
       },
     });
     expect(await world.invoices(own, id)).toEqual([change.renewal_invoice, first]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("goes up and down any number of times and never charges twice", async () => {
@@ -124,7 +124,7 @@ describe.each([
       ["proration", null, "10.0000"],
     ]);
     expect(await world.invoices(own, id)).toHaveLength(2);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("without prorate re-prices the renewal alone and closes proration", async () => {
@@ -149,7 +149,7 @@ test("has the renewal invoice issued by the request that finds the window open",
     subtotal: "120.0000",
     total: "144.0000",
   });
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
 });
 
 describe("separate", () => {
@@ -186,7 +186,7 @@ describe("separate", () => {
       },
     });
     expect(await world.invoices(drafts, id)).toEqual([change.invoice, renewal, first]);
-    await world.expectEqualBooks(drafts);
+    await world.expectEqualDocuments(drafts);
   });
 
   test("without prorate bills the next difference alone and closes amending", async () => {
@@ -213,7 +213,7 @@ describe("separate", () => {
       units: 10,
     });
     await world.changed(approved, id, { units: 8, document: "amend" });
-    await world.expectEqualBooks(approved);
+    await world.expectEqualDocuments(approved);
   });
 
   test("after an amendment is measured from what the renewal invoice bills then", async () => {
@@ -265,7 +265,7 @@ test("changes inside the window, billed either way, are billed once over a renew
   expect(refusalOf(await world.change(own, id, { units: 13 }))).toEqual(
     refused(422, "document_required", "document"),
   );
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   const shown = await world.invoices(own, id);
   expect(shown.map(({ type, period, subtotal }) => [type, period.start, subtotal])).toEqual([
     ["renewal", "2026-06-01", "140.0000"],
@@ -294,7 +294,7 @@ test("a change after a gap of years comes after every period, each billed once",
   });
   expect(after.renewal_date).toBe("2029-05-01");
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "15.0000" });
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   const shown = (await world.invoices(own, id)).filter(({ type }) => type !== "change");
   const months = Array.from(
     { length: 37 },
@@ -348,7 +348,7 @@ describe("a change while the subscription is pending", () => {
     const down = await world.changed(own, id, { units: 3, prorate: false });
     expect(down.change.invoice).toMatchObject({ subtotal: "280.0000", total: "336.0000" });
     expect(await world.invoices(own, id)).toEqual([down.change.invoice]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("counts for the first period once that has begun", async () => {

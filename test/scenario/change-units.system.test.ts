@@ -7,10 +7,10 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
 
 let system: TestSystem;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 /** New invoices are drafts. */
 let drafts: MadeOrganisation;
 /** New invoices are approved at once, so that no charge can join one. */
@@ -18,7 +18,7 @@ let approved: MadeOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = unitsWorld(system, checkedAsk(system));
+  world = unitsBuilder(system, checkedAsk(system));
   drafts = await world.sandbox({}, "EUR");
   approved = await world.sandbox({ first_invoice_status: "approved" });
   for (const own of [drafts, approved]) await world.setClock(own, "2026-04-16");
@@ -83,7 +83,7 @@ describe("an increase with prorate and charge_immediately", () => {
     expect((shown as Json).invoices).toContainEqual(
       expect.objectContaining({ number: first.number, currency: "EUR", total: "138.00" }),
     );
-    await world.expectEqualBooks(drafts);
+    await world.expectEqualDocuments(drafts);
   });
 
   test("joins it repeatedly: each charge is a line, from the last billed units", async () => {
@@ -102,7 +102,7 @@ describe("an increase with prorate and charge_immediately", () => {
       ["proration", "1.0000"],
     ]);
     expect(change.invoice).toMatchObject({ subtotal: "111.0000", total: "133.2000" });
-    await world.expectEqualBooks(drafts);
+    await world.expectEqualDocuments(drafts);
   });
 
   test("issues a separate invoice if the newest one is no draft", async () => {
@@ -142,7 +142,7 @@ describe("an increase with prorate and charge_immediately", () => {
     });
     expect(change.invoice.number > first.number).toBe(true);
     expect(await world.invoices(approved, id)).toEqual([change.invoice, first]);
-    await world.expectEqualBooks(approved);
+    await world.expectEqualDocuments(approved);
   });
 
   test.each([
@@ -274,7 +274,7 @@ describe("an increase with prorate and charge_on_renewal", () => {
     expect(refusalOf(await world.change(own, id, { units: 14 }))).toEqual(
       refused(422, "units_unchanged", "units"),
     );
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const [renewal, ...others] = await world.invoices(own, id);
     expect(others).toEqual([first]);
     expect(renewal).toMatchObject({
@@ -291,7 +291,7 @@ describe("an increase with prorate and charge_on_renewal", () => {
     });
     await world.setClock(own, "2026-06-01");
     await world.change(own, id, { units: 14 });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     expect((await world.invoices(own, id)).map(({ subtotal }) => subtotal)).toEqual([
       "140.0000",
       "160.0000",
@@ -327,7 +327,7 @@ describe("an increase with prorate and charge_on_renewal", () => {
     await world.setClock(own, "2026-05-02");
     const answer = await world.change(own, id, { units: 14 });
     expect(refusalOf(answer)).toEqual(refused(422, "subscription_not_changeable"));
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const [last, ...others] = await world.invoices(own, id);
     expect(others).toHaveLength(1);
     expect(last).toMatchObject({ type: "change", subtotal: "15.0000", issue_date: "2026-05-02" });
@@ -344,7 +344,7 @@ describe("an increase without proration", () => {
     expect(await world.invoices(own, id)).toEqual([first]);
     await world.setClock(own, "2026-05-01");
     await world.change(own, id, { units: 13 });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     expect((await world.invoices(own, id)).map(({ subtotal }) => subtotal)).toEqual([
       "130.0000",
       "100.0000",
@@ -397,7 +397,7 @@ describe("a decrease", () => {
       effective_date: "2026-05-01",
     });
     expect(next.invoice).toMatchObject({ subtotal: "20.0000" });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     expect(
       (await world.invoices(own, id)).map(({ type, subtotal }) => [type, subtotal]).slice(-2),
     ).toEqual([

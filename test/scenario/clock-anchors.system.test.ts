@@ -7,15 +7,15 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type ClockWorld, clockWorld } from "./clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "./clock-world.ts";
 import type { Json } from "./units-world.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let world: ClockBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = await clockWorld(system, checkedAsk(system));
+  world = await clockBuilder(system, checkedAsk(system));
 });
 
 /**
@@ -125,6 +125,6 @@ describe.concurrent("month ends", () => {
       march,
       leapDay,
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });

@@ -5,15 +5,15 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type ClockWorld, clockWorld } from "./clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "./clock-world.ts";
 import { addMany, expectEachRenewed } from "./many-subscriptions.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let world: ClockBuilder;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = await clockWorld(system, checkedAsk(system));
+  world = await clockBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());

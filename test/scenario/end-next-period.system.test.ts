@@ -9,15 +9,15 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
 import { addBands, type Json } from "./units-world.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
+let world: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeWorld(system, checkedAsk(system));
+  world = lifeBuilder(system, checkedAsk(system));
 });
 
 const now = { when: "now" };
@@ -118,7 +118,7 @@ describe.concurrent("an increase that was billed separately", () => {
         ? ["paid", "applied", [[change.id, note.total]]]
         : ["approved", "unapplied", []],
     );
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await world.setClock(own, "2026-05-02");
     expect(refusalOf(await world.restore(own, id)).code).toBe("invalid_state");
     expect(await world.subscription(own, id)).toMatchObject({
@@ -140,7 +140,7 @@ describe.concurrent("an increase that was billed separately", () => {
     await ended(made, { ...now, delete_unsent_invoices: true });
     expect(await credits(made)).toEqual([[credited]]);
     expect(await paid(made)).toBe(110);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("is not credited twice if its invoice is a draft and an option is set", async () => {
@@ -151,7 +151,7 @@ describe.concurrent("an increase that was billed separately", () => {
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
     expect(await paid(made)).toBe(10);
-    await world.expectEqualBooks(made.own);
+    await world.expectEqualDocuments(made.own);
   });
 
   test("is held as credit if its invoice is paid", async () => {
@@ -162,7 +162,7 @@ describe.concurrent("an increase that was billed separately", () => {
     await ended(made, periodEnd);
     await world.setClock(own, "2026-05-02");
     expect(await credits(made)).toEqual([[credited]]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("is credited as billed, even after a decrease", async () => {
@@ -183,7 +183,7 @@ describe.concurrent("an increase that was billed separately", () => {
     expect(await paid(made)).toBe(110);
     const [note] = await world.creditNotes(made.own, made.id);
     expect(note.allocations).toHaveLength(1);
-    await world.expectEqualBooks(made.own);
+    await world.expectEqualDocuments(made.own);
   });
 
   test("is not reversed if none was separate, or the end is refused first", async () => {
@@ -215,7 +215,7 @@ describe.concurrent("an option that also removes the invoice of the change", () 
       ["INV-0005 change", halfOfApril],
       ["INV-0006 renewal", "120.0000 12 × 10.0000"],
     ]);
-    await world.expectEqualBooks(made.own);
+    await world.expectEqualDocuments(made.own);
   });
 
   test("reverses it with the end if it was paid in the ledger without our knowledge", async () => {
@@ -227,7 +227,7 @@ describe.concurrent("an option that also removes the invoice of the change", () 
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
     expect(await credits(made)).toEqual([[credited]]);
-    await world.expectEqualBooks(made.own);
+    await world.expectEqualDocuments(made.own);
   });
 
   test("that the ledger refuses: it is reversed, and the next period is billed", async () => {
@@ -246,7 +246,7 @@ describe.concurrent("an option that also removes the invoice of the change", () 
     expect(await credits(made)).toEqual([[credited]]);
     // Ten and two from the middle of April on, twelve in May.
     expect(await paid(made)).toBe(230);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });
 
@@ -283,7 +283,7 @@ describe.concurrent("a volume credit of the next period", () => {
     });
     // Ten of April, of which the second half cost 6.00 less.
     expect(await paid(made)).toBe(94);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     if (body === now) return;
     await restored(made);
     expect((await world.standing(own, id)).at(-1)).toEqual([
@@ -306,7 +306,7 @@ describe.concurrent("a volume credit of the next period", () => {
     ]);
     // April: ten, less half of what eleven save, and half of what two more cost.
     expect(await paid(made)).toBe(100 - 6 + 8);
-    await world.expectEqualBooks(made.own);
+    await world.expectEqualDocuments(made.own);
   });
 });
 
@@ -347,7 +347,7 @@ describe.concurrent("a restoration", () => {
       effective_date: "2026-05-01",
     });
     expect(change.invoice.lines.at(-1).proration).toMatchObject({ from_units: 15 });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("counts no reversed line: a refused amendment gives none of it back", async () => {

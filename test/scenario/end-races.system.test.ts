@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import {
   type Endable,
-  type EndsForTest,
+  type EndsBuilder,
   endPost,
-  endsForTest,
+  endsBuilder,
   threeRemoved,
 } from "../faults/ends.ts";
 import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
@@ -17,12 +17,12 @@ import { sharedSystem } from "../support/system-for-many.ts";
 
 let system: TestSystem;
 let second: ApiProcess;
-let ends: EndsForTest;
+let ends: EndsBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
   second = await startApiProcess(system);
-  ends = endsForTest(system);
+  ends = endsBuilder(system);
 });
 
 afterAll(async () => {
@@ -93,7 +93,7 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
       made.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)),
     );
     expect(answers.map(outcomeOf)).toEqual(made.map(() => "200"));
-    await ends.world.expectEqualBooks(own);
+    await ends.world.expectEqualDocuments(own);
     expect((await ends.world.books(own)).filter((told) => !told.endsWith("DELETED"))).toEqual([]);
   });
 });
@@ -132,7 +132,7 @@ describe("an end and", () => {
       const { status, units } = await ends.world.subscription(own, id);
       expect([status, units]).toEqual(["ended", changed === 1 ? 14 : 12]);
       expect(await ends.world.invoices(own, id)).toHaveLength(3 + changed);
-      await ends.world.expectEqualBooks(own);
+      await ends.world.expectEqualDocuments(own);
     }
     const known = ["200", "invalid_state", "units_unchanged", "subscription_not_changeable"];
     expect([...seen].filter((one) => !known.includes(one))).toEqual([]);
@@ -156,7 +156,7 @@ describe("an end and", () => {
         .toSorted();
       const pair = [ended, changed].join();
       expect(["200,200", "200,invalid_state", "200,subscription_not_changeable"]).toContain(pair);
-      await ends.world.expectEqualBooks(own);
+      await ends.world.expectEqualDocuments(own);
       const subscription = await ends.world.subscription(own, id);
       const invoices = await ends.world.invoices(own, id);
       if (subscription.status === "active") {

@@ -8,15 +8,15 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
 import { addBands, type Json } from "./units-world.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
+let world: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeWorld(system, checkedAsk(system));
+  world = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -103,7 +103,7 @@ describe.concurrent("a refusal of the ledger", () => {
     const [reissued, separate, removed] = await world.invoices(own, id);
     expect([removed.subtotal, reissued.subtotal]).toEqual(["100.0000", "120.0000"]);
     expect([separate.total, separate.amount_due]).toEqual(["36.0000", "12.0000"]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     // The key is free again: the same request is a new end, which removes what is left. An invoice
     // with credit on it stands.
     const again = await world.end(own, id, both, "key");
@@ -119,7 +119,7 @@ describe.concurrent("a refusal of the ledger", () => {
       again.text,
       "true",
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("of the renewal invoice changes nothing, also at period end", async () => {
@@ -162,7 +162,7 @@ describe.concurrent("money on the renewal invoice refuses the end and changes no
     expect(await world.removals(own, id)).toEqual(["INV-0002 refused", "INV-0001 left"]);
     const [told] = await world.invoices(own, id);
     expect(told).toMatchObject({ status: "paid", amount_due: "0.0000" });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     expect((await world.subscription(own, id)).status).toBe("active");
   });
 
@@ -233,7 +233,7 @@ describe.concurrent("an invoice that is not in the ledger", () => {
     await system.pool.query(text, [tenantId]);
     expect((await world.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
     expect(await world.removals(own, id)).toEqual(["INV-0002 removed already_removed"]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("because the ledger lost it is deleted here", async () => {
@@ -270,7 +270,7 @@ describe.concurrent("an invoice that someone approved in the ledger without our 
       "INV-0002 renewal deleted",
       "INV-0001 first approved",
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     // It stands, so that nothing of the current period comes back.
     await world.restored(own, id);
     expect((await world.standing(own, id)).map(([name]) => name)).toEqual([
@@ -301,7 +301,7 @@ describe.concurrent("an invoice that someone approved in the ledger without our 
       return Number(told.amount_due) < Number(told.total);
     });
     await world.settled(own);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("is voided if approved invoices are to be removed too", async () => {
@@ -311,7 +311,7 @@ describe.concurrent("an invoice that someone approved in the ledger without our 
       "INV-0002 removed deleted",
       "INV-0001 removed voided",
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });
 
@@ -339,7 +339,7 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     await world.ended(own, id, now);
     expect(await changeLines(own, id)).toMatchObject([owed]);
     expect(await world.told(own, id)).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("is billed at completion after an end at period end", async () => {
@@ -352,7 +352,7 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     await world.setClock(own, "2026-05-01");
     expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
     expect(await changeLines(own, id)).toMatchObject([owed]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("is deferred again if the renewal invoice that billed it is removed", async () => {
@@ -371,7 +371,7 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
       "INV-0002 renewal deleted",
       "INV-0001 first deleted",
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test.each([
@@ -391,6 +391,6 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     expect(await changeLines(own, id)).toMatchObject([owed]);
     const [change] = await world.invoices(own, id);
     expect(change).toMatchObject({ type: "change", issue_date: billedOn, subtotal: "10.0000" });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });

@@ -8,15 +8,15 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
 import type { Json } from "./units-world.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
+let world: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeWorld(system, checkedAsk(system));
+  world = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -49,7 +49,7 @@ async function walk(
     else if ("when" in step) await world.ended(own, id, step);
     else if ("units" in step) await world.changed(own, id, step);
     else await world.setClock(own, step.day);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await expectEachPeriodOnce(own, id);
     stood.push((await world.standing(own, id)).map(([name]) => name ?? ""));
   }
@@ -218,7 +218,7 @@ describe.concurrent("at the edges of the window", () => {
       renewal_date: "2026-06-01",
     });
     expect(await world.standing(own, id)).toHaveLength(2);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("a window shortened meanwhile: a removed invoice is restored once", async () => {

@@ -8,18 +8,18 @@ import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
-import { addMeter, type UsageWorld, usageEvent, usageWorld } from "./usage-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
+import { addMeter, type UsageBuilder, usageEvent, usageBuilder } from "./usage-world.ts";
 
 let system: TestSystem;
-let world: LifeWorld & UsageWorld;
+let world: LifeBuilder & UsageBuilder;
 let runs: BillingRuns;
 
 beforeAll(async () => {
   system = await sharedSystem();
   runs = await billingRuns(system);
   const ask = checkedAsk(system);
-  world = { ...lifeWorld(system, ask), ...usageWorld(ask) };
+  world = { ...lifeBuilder(system, ask), ...usageBuilder(ask) };
 });
 
 afterAll(() => runs?.close());
@@ -62,6 +62,6 @@ test.each([
   expect(await world.subscription(own, id)).toMatchObject({ status, end_date: "2026-05-01" });
   const [usage] = await world.invoices(own, id);
   expect(usage.lines).toMatchObject([{ amount: "50.0000", quantity: "100.0000" }]);
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   await expectBilledOnce(system, own);
 });

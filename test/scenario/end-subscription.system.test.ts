@@ -7,15 +7,15 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
 import type { Json } from "./units-world.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
+let world: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeWorld(system, checkedAsk(system));
+  world = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -63,7 +63,7 @@ describe.concurrent("period_end", () => {
     const complete = { status: "complete", cancel_at_period_end: true, end_date: "2026-05-01" };
     expect(await world.subscription(own, id)).toMatchObject(complete);
     expect(await world.told(own, id)).toEqual(["INV-0001 first approved"]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test.each([
@@ -88,7 +88,7 @@ describe.concurrent("period_end", () => {
       `INV-0001 first ${status}`,
     ]);
     expect(await world.books(own)).toContain(`INV-0002 ${booked}`);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     const [renewal] = await world.invoices(own, id);
     expect(renewal).toMatchObject({
       amount_due: "0.0000",
@@ -154,7 +154,7 @@ describe.concurrent("an end now", () => {
       "subscription_not_changeable",
     );
     expect(await world.told(own, id)).toHaveLength(1);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("removes the renewal invoice and keeps the one of the current period", async () => {
@@ -168,7 +168,7 @@ describe.concurrent("an end now", () => {
       "INV-0002 renewal voided",
       "INV-0001 first approved",
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("of a pending subscription removes its first invoice", async () => {
@@ -177,7 +177,7 @@ describe.concurrent("an end now", () => {
     const over = { status: "ended", end_date: "2026-04-01", start_date: "2026-05-01" };
     expect(await world.ended(own, id, now)).toMatchObject(over);
     expect(await world.told(own, id)).toEqual(["INV-0001 first deleted"]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });
 
@@ -219,7 +219,7 @@ describe.concurrent("the invoice options", () => {
     ];
     expect(await world.removals(own, id)).toEqual(removed);
     expect((await world.told(own, id))[0]).toBe("INV-0004 change approved");
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("void approved ones without payment or credit, and keep drafts and paid ones", async () => {
@@ -273,7 +273,7 @@ describe.concurrent("the invoice options", () => {
       "INV-0001 removed deleted",
     ];
     expect(await world.removals(own, id)).toEqual(removed);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });
 

@@ -7,13 +7,13 @@ import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
-import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
 
 /** An invoice in short, `INV-0002 renewal voided`. */
-export type ToldInvoice = string;
+export type InvoiceSummary = string;
 
 /** Subscriptions through their life. */
-export interface LifeWorld extends UnitsWorld {
+export interface LifeBuilder extends UnitsBuilder {
   /** The decided answer to an end: under a new key if none is passed, without one if it is null. */
   end(
     organisation: MadeOrganisation,
@@ -38,7 +38,7 @@ export interface LifeWorld extends UnitsWorld {
    */
   standing(organisation: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]>;
   /** A subscription's invoices in short, newest first. */
-  told(organisation: MadeOrganisation, id: string): Promise<readonly ToldInvoice[]>;
+  told(organisation: MadeOrganisation, id: string): Promise<readonly InvoiceSummary[]>;
   /** What an end did to each of its invoices, in order: `INV-0002 removed deleted`. */
   removals(organisation: MadeOrganisation, id: string): Promise<readonly string[]>;
   /** Records a payment in the ledger; we do not hear of it. */
@@ -48,9 +48,9 @@ export interface LifeWorld extends UnitsWorld {
 }
 
 /** The builder over a system. */
-export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
-  const world = unitsWorld(system, ask);
-  const end: LifeWorld["end"] = ({ apiKey }, id, body, idempotencyKey = randomUUID()) => {
+export function lifeBuilder(system: TestSystem, ask: Ask): LifeBuilder {
+  const world = unitsBuilder(system, ask);
+  const end: LifeBuilder["end"] = ({ apiKey }, id, body, idempotencyKey = randomUUID()) => {
     const path = `/v1/subscriptions/${id}/end`;
     if (idempotencyKey === null) return ask("POST", path, { key: apiKey, body });
     // On a busy machine the ledger may take longer than an answer. The end continues, and a repeat
@@ -60,7 +60,7 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
       return told.status !== 502 && told.json.error?.code !== "request_in_progress" && told;
     });
   };
-  const restore: LifeWorld["restore"] = ({ apiKey }, id, idempotencyKey, body = {}) =>
+  const restore: LifeBuilder["restore"] = ({ apiKey }, id, idempotencyKey, body = {}) =>
     ask("POST", `/v1/subscriptions/${id}/restore`, {
       key: apiKey,
       body,

@@ -10,15 +10,15 @@ import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
 
 let system: TestSystem;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 let runs: BillingRuns;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = unitsWorld(system, checkedAsk(system));
+  world = unitsBuilder(system, checkedAsk(system));
   runs = await billingRuns(system);
 });
 

@@ -8,21 +8,21 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
 import { callsTo, protocols } from "./procedures.ts";
 import { addApiKey } from "./rows.ts";
 import type { Json } from "./units-world.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let world: LifeWorld;
+let world: LifeBuilder;
 /** 16 April; no renewal invoice is issued ahead. */
 let own: MadeOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  world = lifeWorld(system, ask);
+  world = lifeBuilder(system, ask);
   own = await world.sandbox();
   await world.setClock(own, "2026-04-16");
 });

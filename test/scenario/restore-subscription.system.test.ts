@@ -7,16 +7,16 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
 import { callsTo, protocols } from "./procedures.ts";
 import type { Json } from "./units-world.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
+let world: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeWorld(system, checkedAsk(system));
+  world = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -66,7 +66,7 @@ describe.concurrent("a subscription that was set to end at period end", () => {
     await world.setClock(own, "2026-05-01");
     expect(refusalOf(await world.restore(own, id))).toEqual(refused(409, "invalid_state"));
     expect((await world.told(own, id))[0]).toMatch(/^INV-0002 renewal/);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test.each([
@@ -95,7 +95,7 @@ describe.concurrent("a subscription that was set to end at period end", () => {
       `INV-0002 renewal ${removed}`,
       `INV-0001 first ${status}`,
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await world.setClock(own, "2026-05-01");
     expect((await world.change(own, id, { units: 9 })).status).toBe(200);
     expect(await world.standing(own, id)).toEqual([
@@ -122,7 +122,7 @@ describe.concurrent("a subscription that was set to end at period end", () => {
       ["INV-0001 first", ten],
       ["INV-0003 renewal", ten],
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });
 
@@ -139,7 +139,7 @@ describe.concurrent("a subscription that ended", () => {
     await world.changed(own, id, { units: 5 });
     const { change } = await world.changed(own, id, { units: 10, ...half });
     expect(change.invoice).toBeNull();
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("with every invoice removed gets those of the current period and one renewal", async () => {
@@ -166,7 +166,7 @@ describe.concurrent("a subscription that ended", () => {
       ["INV-0005 change", ...change.slice(0, 1)],
       ["INV-0006 renewal", "120.0000 12 × 10.0000"],
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("keeps the removed invoices of earlier periods removed", async () => {
@@ -182,7 +182,7 @@ describe.concurrent("a subscription that ended", () => {
     expect((await world.invoices(own, id))[0]).toMatchObject({
       period: { start: "2026-06-01", end: "2026-07-01" },
     });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("has its renewal invoice issued if the window has opened meanwhile", async () => {
@@ -192,7 +192,7 @@ describe.concurrent("a subscription that ended", () => {
     await world.setClock(own, "2026-04-22");
     expect(life(await world.restored(own, id))).toEqual(runs);
     expect(await world.told(own, id)).toEqual(["INV-0002 renewal draft", "INV-0001 first draft"]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("has no renewal invoice before its window opens", async () => {
@@ -232,7 +232,7 @@ describe.concurrent("a subscription that ended while pending", () => {
       invoice.total,
       invoice.due_date,
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("is active once its start date has come, and the invoice is dated today", async () => {
@@ -245,7 +245,7 @@ describe.concurrent("a subscription that ended while pending", () => {
       number: "INV-0002",
       issue_date: "2026-05-03",
     });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });
 
@@ -290,7 +290,7 @@ describe.concurrent("a deferred amount", () => {
       ["INV-0001 first", ten],
       ["INV-0003 renewal", "120.0000 12 × 10.0000", halfOfApril],
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("that was billed when it ended is not billed again", async () => {
@@ -305,7 +305,7 @@ describe.concurrent("a deferred amount", () => {
       ["INV-0003 change", halfOfApril],
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("that is pending goes on the renewal invoice of its day", async () => {
@@ -346,7 +346,7 @@ describe.concurrent("a request to restore", () => {
       refused(409, "idempotency_conflict", "Idempotency-Key"),
     );
     expect(await world.standing(own, id)).toHaveLength(2);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("over Connect, gRPC and gRPC-Web does the same as over REST", async () => {
@@ -367,6 +367,6 @@ describe.concurrent("a request to restore", () => {
       ["INV-0001 first", ten],
       ["INV-0006 renewal", ten],
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });

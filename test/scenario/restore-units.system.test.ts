@@ -9,15 +9,15 @@ import { lateAnswerMs } from "../faults/processes.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
 import { addBands, type Json } from "./units-world.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
+let world: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeWorld(system, checkedAsk(system));
+  world = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -48,7 +48,7 @@ async function restoredWhole(
   id: string,
 ): Promise<readonly (readonly string[])[]> {
   await world.restored(own, id);
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   return world.standing(own, id);
 }
 
@@ -299,5 +299,5 @@ test("for 15 seconds without an answer is posted later", async () => {
     "the invoice is in the ledger",
     async () => (await world.told(own, id))[0] === "INV-0003 renewal draft",
   );
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
 });

@@ -8,16 +8,16 @@ import { askWith } from "../admin/services/request.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type ClockWorld, clockWorld } from "./clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "./clock-world.ts";
 import { addLike } from "./rows.ts";
 import type { Json } from "./units-world.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let world: ClockBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = await clockWorld(system, checkedAsk(system));
+  world = await clockBuilder(system, checkedAsk(system));
 });
 
 const standing = { state: "TEST_CLOCK_STATE_STANDING" };
@@ -91,7 +91,7 @@ describe.concurrent("a test clock", () => {
       status: "active",
       renewal_date: "2026-07-15",
     });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("begins pending subscriptions, and completes those at their end date", async () => {
@@ -158,7 +158,7 @@ describe.concurrent("a test clock", () => {
       renewal_date: "2026-06-01",
       units: 12,
     });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 
   test("decides a request during an advance by what it shows, even an earlier one", async () => {

@@ -16,7 +16,7 @@ export type Json = Answered["json"];
  * An invoice as the ledger has it: amounts with two places; each line as its text and amount, in
  * order.
  */
-export interface BookedInvoice {
+export interface LedgerInvoice {
   readonly number: string;
   readonly status: string;
   readonly subtotal: string;
@@ -25,7 +25,7 @@ export interface BookedInvoice {
 }
 
 /** Creates subscriptions and changes their units. */
-export interface UnitsWorld {
+export interface UnitsBuilder {
   /**
    * Creates a sandbox whose clock stands at noon UTC on 1 April 2026, in a zone in which that is
    * the same day.
@@ -53,16 +53,16 @@ export interface UnitsWorld {
   creditNotes(organisation: MadeOrganisation, id: string): Promise<readonly Json[]>;
   /** Waits until the ledger has decided on everything of the organisation. */
   settled(organisation: MadeOrganisation): Promise<void>;
-  booked(organisation: MadeOrganisation): Promise<readonly BookedInvoice[]>;
+  booked(organisation: MadeOrganisation): Promise<readonly LedgerInvoice[]>;
   /**
    * Waits until nothing is pending, then asserts that the ledger has exactly our invoices of the
    * organisation, with our lines and totals, and that every change was published.
    */
-  expectEqualBooks(organisation: MadeOrganisation): Promise<void>;
+  expectEqualDocuments(organisation: MadeOrganisation): Promise<void>;
 }
 
 /** The builder over a system. */
-export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
+export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
   let keys = 0;
   // One at a time, because each is a long transaction whose start has a limit of two seconds, and
   // tests run concurrently.
@@ -83,7 +83,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
     const [row] = rows;
     return row === undefined || row.open ? null : row.told;
   };
-  const world: UnitsWorld = {
+  const world: UnitsBuilder = {
     sandbox: (changes = {}, currency = "NZD") => {
       const own = { livemode: false, timezone: "Europe/Paris", currency };
       const made = last.then(() =>
@@ -138,7 +138,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
       });
     },
     booked: ({ tenantId }) => loadBooks(system, tenantId),
-    expectEqualBooks: async (organisation) => {
+    expectEqualDocuments: async (organisation) => {
       const { ours, books } = await until(
         "the ledger has decided on everything, and nothing is issued while both are read",
         async () => {
@@ -192,7 +192,7 @@ const ledgerWords: Readonly<Record<string, string>> = {
 };
 
 /** Converts one of our invoices, as the API shows it, to the form of the ledger. */
-function bookedForm(invoice: Json): BookedInvoice {
+function bookedForm(invoice: Json): LedgerInvoice {
   return {
     number: invoice.number,
     status: ledgerWords[invoice.status] ?? invoice.status,
@@ -205,7 +205,7 @@ function bookedForm(invoice: Json): BookedInvoice {
   };
 }
 
-function byNumber(left: BookedInvoice, right: BookedInvoice): number {
+function byNumber(left: LedgerInvoice, right: LedgerInvoice): number {
   return left.number < right.number ? -1 : 1;
 }
 
@@ -220,7 +220,7 @@ interface BookRow {
 async function loadBooks(
   { pool }: TestSystem,
   tenantId: string,
-): Promise<readonly BookedInvoice[]> {
+): Promise<readonly LedgerInvoice[]> {
   const { rows } = await pool.query<BookRow>(
     `SELECT number, status, sub_total::text AS subtotal, total::text AS total, lines
       FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number`,

@@ -8,23 +8,23 @@ import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type ClockWorld, clockWorld } from "./clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "./clock-world.ts";
 import type { Json } from "./units-world.ts";
 import {
   addMeter,
   type TestMeter,
-  type UsageWorld,
+  type UsageBuilder,
   usageEvent,
-  usageWorld,
+  usageBuilder,
 } from "./usage-world.ts";
 
 let system: TestSystem;
-let world: ClockWorld & UsageWorld;
+let world: ClockBuilder & UsageBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
   const ask = checkedAsk(system);
-  world = { ...(await clockWorld(system, ask)), ...usageWorld(ask) };
+  world = { ...(await clockBuilder(system, ask)), ...usageBuilder(ask) };
 });
 
 const april = { start_date: "2026-04-01" };
@@ -145,7 +145,7 @@ describe.concurrent("the usage of a period", () => {
     ]);
     // Renewal value is the plan's: usage is not foreseen.
     expect((await world.subscription(own, id)).renewal_value).toBe("100.0000");
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
@@ -166,7 +166,7 @@ describe.concurrent("the usage of a period", () => {
       total: "6.0000",
       ledger: { sync_status: "synced" },
     });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
@@ -192,7 +192,7 @@ describe.concurrent("the usage of a period", () => {
       ["usage draft", "4.0000 200 call: 200 × 0.0200"],
     ]);
     expect((await world.invoices(own, other))[0]).toMatchObject({ period: aprilDays });
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 });
@@ -242,7 +242,7 @@ describe.concurrent("usage that is reported late", () => {
           "1 GB more in the period from 2026-04-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10",
       },
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
@@ -273,7 +273,7 @@ describe.concurrent("usage that is reported late", () => {
     ]);
     await to(own, "2026-06-01");
     expect(await told(own, id)).toHaveLength(3);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 });
@@ -322,7 +322,7 @@ describe.concurrent("an end", () => {
     ]);
     await to(own, "2026-06-01");
     expect((await told(own, id)).at(-1)).toEqual(["renewal draft", "plan 100.0000"]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
@@ -349,7 +349,7 @@ describe.concurrent("an end", () => {
     expect((await told(own, id)).at(-1)?.[1]).toMatch(
       /^18\.9900 1000 call more in the period from 2026-04-01/,
     );
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 
@@ -389,7 +389,7 @@ describe.concurrent("an end", () => {
           "110 × 0.0200 for 110, less 100 × 0.0200 for 100",
       ],
     ]);
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
 });
@@ -441,6 +441,6 @@ test("usage that the ledger refuses for its account is posted after the correcti
     status: "approved",
     ledger: { sync_status: "synced" },
   });
-  await world.expectEqualBooks(own);
+  await world.expectEqualDocuments(own);
   await expectBilledOnce(system, own);
 });

@@ -14,15 +14,15 @@ import type { Json } from "./units-world.ts";
 import {
   addMeter,
   setMeterStatus,
-  type UsageWorld,
+  type UsageBuilder,
   usageEvent,
-  usageWorld,
+  usageBuilder,
 } from "./usage-world.ts";
 
 let system: TestSystem;
 let world: BillingWorld;
 let ask: Ask;
-let usage: UsageWorld;
+let usage: UsageBuilder;
 let call: CallMethod;
 let own: MadeOrganisation;
 let subscription: string;
@@ -36,7 +36,7 @@ beforeAll(async () => {
   system = await startSystem({ without: ["worker"] });
   world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
   ask = checkedAsk(system);
-  usage = usageWorld(ask);
+  usage = usageBuilder(ask);
   call = callsTo(system.baseUrl);
   own = await organisation();
   meterId = await addMeter(system.pool, own.organisationId);

@@ -129,7 +129,7 @@ export function usageEvent(subscription: string, timestamp: string, changes: obj
 }
 
 /** Reports usage over REST. */
-export interface UsageWorld {
+export interface UsageBuilder {
   report(
     organisation: MadeOrganisation,
     events: readonly unknown[],
@@ -145,8 +145,8 @@ export interface UsageWorld {
 }
 
 /** The builder over an `ask`. */
-export function usageWorld(ask: Ask): UsageWorld {
-  const report: UsageWorld["report"] = ({ apiKey }, events, idempotencyKey) =>
+export function usageBuilder(ask: Ask): UsageBuilder {
+  const report: UsageBuilder["report"] = ({ apiKey }, events, idempotencyKey) =>
     ask("POST", "/v1/usage_events", {
       key: apiKey,
       body: { events },

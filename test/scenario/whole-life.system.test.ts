@@ -17,15 +17,15 @@ import { change, end, type Life, pass, restore, stateIn } from "../properties/li
 import type { Answered, TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
 import { addBands, type Json } from "./units-world.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
+let world: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeWorld(system, checkedAsk(system));
+  world = lifeBuilder(system, checkedAsk(system));
 });
 
 /** Whole numbers from 0 up to but without `below`, the same for the same seed. */
@@ -257,7 +257,7 @@ describe.concurrent("a life over HTTP is the one of the rules", () => {
       await world.settled(own);
       expect([log, await overHttp(own, id)]).toEqual([log, inMemory(life)]);
     }
-    await world.expectEqualBooks(own);
+    await world.expectEqualDocuments(own);
   });
 });
 

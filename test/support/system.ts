@@ -182,7 +182,6 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
     },
     stop: async () => {
       await Promise.all([api.stop(), worker.stop()]);
-      await settingUp.close();
       await pool.end();
       await ledger?.stop();
       await database.drop();

@@ -8,18 +8,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = unitsWorld(system, system.ask);
+  world = unitsBuilder(system, system.ask);
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
 });
@@ -149,7 +149,7 @@ describe.concurrent("a charge that was to join an invoice", () => {
       subtotal: "100.0000",
       total: "120.0000",
     });
-    await world.expectEqualBooks(organisation);
+    await world.expectEqualDocuments(organisation);
     const { id: jobId } = await amendmentOf(organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-moved");
   });
@@ -186,7 +186,7 @@ describe.concurrent("a charge that was to join an invoice", () => {
     });
     const { change } = await world.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice.id).toBe(first.id);
-    await world.expectEqualBooks(organisation);
+    await world.expectEqualDocuments(organisation);
     expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 });
@@ -212,7 +212,7 @@ async function expectBilledOnce(
   id: string,
   first: Json,
 ): Promise<void> {
-  await world.expectEqualBooks(organisation);
+  await world.expectEqualDocuments(organisation);
   const [own, old, ...others] = await world.invoices(organisation, id);
   expect(others).toEqual([]);
   expect(own).toMatchObject({
@@ -254,7 +254,7 @@ describe.concurrent("a refused amendment", () => {
     );
     expect(rows).toEqual([{ status: "draft", sync_error: "The lock date has passed." }]);
     await world.changed(organisation, id, { units: 15, ...half });
-    await world.expectEqualBooks(organisation);
+    await world.expectEqualDocuments(organisation);
     const [booked] = await world.booked(organisation);
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "15.00", "10.00"]);
   });
@@ -272,7 +272,7 @@ describe.concurrent("a refused amendment", () => {
       "UPDATE ledger_jobs SET state = 'ready', finished_at = NULL WHERE id = $1",
       [jobId],
     );
-    await world.expectEqualBooks(organisation);
+    await world.expectEqualDocuments(organisation);
     expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 });
@@ -318,7 +318,7 @@ test("amendments whose workers die, one at each step, add their lines once, or a
   await system.worker.start();
   await Promise.all(answers);
   for (const { isPaid, organisation, id, first } of changes) {
-    await world.expectEqualBooks(organisation);
+    await world.expectEqualDocuments(organisation);
     if (isPaid) await expectBilledOnce(organisation, id, first);
     else
       expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);

@@ -7,20 +7,20 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-world.ts";
 import { addMany } from "../scenario/many-subscriptions.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let world: ClockBuilder;
 let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = await clockWorld(system, checkedAsk(system));
+  world = await clockBuilder(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
 });

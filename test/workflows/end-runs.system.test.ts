@@ -5,20 +5,20 @@
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { terminationWorkflowId } from "../../workflows/contract.ts";
-import { type Endable, type EndsForTest, endPost, endsForTest } from "../faults/ends.ts";
+import { type Endable, type EndsBuilder, endPost, endsBuilder } from "../faults/ends.ts";
 import { postUntilDecided } from "../faults/processes.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let ends: EndsForTest;
+let ends: EndsBuilder;
 let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  ends = endsForTest(system);
+  ends = endsBuilder(system);
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
 });

@@ -22,16 +22,16 @@ import {
   outboxScheduleId,
   terminationWorkflowId,
 } from "../../workflows/contract.ts";
-import { endPost, endsForTest } from "../faults/ends.ts";
+import { endPost, endsBuilder } from "../faults/ends.ts";
 import { postUntilDecided } from "../faults/processes.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-world.ts";
 import { addBands } from "../scenario/units-world.ts";
 import { billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let world: ClockBuilder;
 let connection: Connection;
 let client: Client;
 
@@ -100,7 +100,7 @@ async function amendClosed(): Promise<void> {
 }
 
 async function refuseEnd(): Promise<void> {
-  const ends = endsForTest(system);
+  const ends = endsBuilder(system);
   const { own, id } = await ends.withThree();
   const [, , first] = await ends.world.invoices(own, id);
   const match = `POST /api.xro/2.0/Invoices/${first.ledger.invoice_id}`;
@@ -260,7 +260,7 @@ async function holdCredit(): Promise<void> {
 
 beforeAll(async () => {
   system = await startSystem({ env: { WEBHOOK_ADDRESSES: "development" } });
-  world = await clockWorld(system, checkedAsk(system));
+  world = await clockBuilder(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
   const works = [

@@ -10,7 +10,7 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { eventsWorkflowId, outboxRelayType, outboxScheduleId } from "../../workflows/contract.ts";
 import { at, closed, document, schemaFaults } from "../contract/answer-check.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-world.ts";
 import { addBands } from "../scenario/units-world.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -18,7 +18,7 @@ import { eventsOf, expectAllPublished, type PublishedEvent } from "../support/te
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let world: ClockBuilder;
 let connection: Connection;
 let client: Client;
 let receiver: Server;
@@ -41,7 +41,7 @@ beforeAll(async () => {
   system = await startSystem({
     env: { WEBHOOK_ADDRESSES: "development", WEBHOOK_RETRY_MILLISECONDS: "100" },
   });
-  world = await clockWorld(system, checkedAsk(system));
+  world = await clockBuilder(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
   // Windows end where a test says so.

@@ -8,9 +8,9 @@ import type { LedgerAnswer, LedgerFailure } from "../../ledger/port/ledger.ts";
 import type { Actor } from "../../store/admin/changes.ts";
 import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
 import type {
-  UsedConsent,
   ConsentTenant,
   ConsentTokens,
+  UsedConsent,
 } from "../../store/admin/ledger/consents.ts";
 import type { AdminDependencies } from "../services/dependencies.ts";
 import { describeFailure } from "../services/ledger/ledger-answers.ts";

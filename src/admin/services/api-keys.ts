@@ -26,7 +26,7 @@ export function apiKeyService(deps: AdminDependencies): AdminImplementation<type
       const now = new Date();
       const expiresAt = readExpiry(request.expiresAt, now);
       const { value, hash, hint } = generateApiKey(organisation.livemode);
-      const { made, isNew } = await apiKeys.create(actorOf(call), organisation.id, {
+      const { created, isNew } = await apiKeys.create(actorOf(call), organisation.id, {
         id: identityOf(call, "api_key"),
         name: request.name,
         hash,
@@ -34,8 +34,8 @@ export function apiKeyService(deps: AdminDependencies): AdminImplementation<type
         scopes: request.scopes,
         expiresAt,
       });
-      requireSame(made.name === request.name);
-      return { apiKey: presentApiKey(made, now), value: isNew ? value : "" };
+      requireSame(created.name === request.name);
+      return { apiKey: presentApiKey(created, now), value: isNew ? value : "" };
     },
     listApiKeys: async (request) => {
       const { id } = await requireOrganisation(deps, request.organisation);

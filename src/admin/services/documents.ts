@@ -41,7 +41,7 @@ export function documentService(
       const owner = await requireOrganisation(deps, organisation);
       const outcome = requireDocument(await documents.retry(actorOf(call), owner.id, id));
       switch (outcome.kind) {
-        case "settled":
+        case "nothing_to_retry":
           throw new Refusal(
             "invalid_state",
             "The document has no failed or pending ledger job: the ledger has it, or had it.",

@@ -70,9 +70,9 @@ export function operatorService({
       const { value, hash, hint } = generateOperatorToken();
       const id = identityOf(call, "operator_token");
       const token = { id, name: request.name, hash, hint, expiresAt };
-      const { made, isNew } = await operators.createToken(actorOf(call), operator.id, token);
-      requireSame(made.name === request.name && made.operatorId === operator.id);
-      return { token: presentToken(made, now), value: isNew ? value : "" };
+      const { created, isNew } = await operators.createToken(actorOf(call), operator.id, token);
+      requireSame(created.name === request.name && created.operatorId === operator.id);
+      return { token: presentToken(created, now), value: isNew ? value : "" };
     },
     listOperatorTokens: async (request) => {
       const owner =

@@ -104,7 +104,6 @@ export async function createFirstData(settings: FirstDataSettings): Promise<Firs
       subscriptionId: derivedId("subscription", first.made.apiKeyId, firstTry),
     };
   } finally {
-    await settingUp.close();
     await pool.end();
   }
 }

@@ -44,8 +44,8 @@ export interface AdminStore {
   readonly organisations: OrganisationStore;
   readonly connections: ConnectionStore;
   readonly consents: ConsentStore;
-  readonly offers: ReferenceDataStore;
-  readonly mirror: LedgerSyncAdminStore;
+  readonly referenceData: ReferenceDataStore;
+  readonly ledgerSync: LedgerSyncAdminStore;
   readonly apiKeys: ApiKeyStore;
   readonly meters: MeterStore;
   readonly plans: CatalogueStore<MeteredPlan, AdminPlan>;
@@ -61,31 +61,30 @@ export interface AdminStore {
   readonly deliveries: DeliveryStore;
   readonly operators: OperatorStore;
   readonly audit: AuditStore;
-  close(): Promise<void>;
 }
 
 /**
- * There are two pools, because a write that holds a connection reads over another one. With a
- * single pool such writes could wait for each other for ever.
+ * Reads and writes of operators have separate pools. A write waits for locks, so that writes alone
+ * could take all connections of one pool, which the requests of callers also use.
  */
 export interface AdminPools {
   readonly reading: Pool;
   readonly writing: Pool;
 }
 
-/** Creates the store over both pools. `encryption` encrypts and decrypts the ledger credentials. */
+/** Creates the store over both pools. `encryption` is for the secrets of ledgers and endpoints. */
 export function createAdminStore(
   { reading: pool, writing }: AdminPools,
   encryption: Encryption,
 ): AdminStore {
   const changes = createChanges(writing);
   return {
-    organisations: createOrganisationStore(changes, pool),
+    organisations: createOrganisationStore(pool, changes),
     connections: createConnectionStore(pool, changes, encryption),
     consents: createConsentStore(pool, changes, encryption),
-    offers: createReferenceDataStore(pool),
-    mirror: createLedgerSyncAdminStore(pool, changes),
-    apiKeys: createApiKeyStore(changes),
+    referenceData: createReferenceDataStore(pool),
+    ledgerSync: createLedgerSyncAdminStore(pool, changes),
+    apiKeys: createApiKeyStore(pool, changes),
     meters: createMeterStore(pool, changes),
     plans: createPlanStore(pool, changes),
     charges: createChargeStore(pool, changes),
@@ -94,11 +93,10 @@ export function createAdminStore(
     documents: createDocumentStore(pool, changes),
     billing: createBillingStore(pool, changes),
     usage: createUsageStore(pool, changes),
-    testClock: createTestClockStore(changes),
-    endpoints: createEndpointStore(changes, encryption),
+    testClock: createTestClockStore(pool, changes),
+    endpoints: createEndpointStore(pool, changes, encryption),
     deliveries: createDeliveryStore(pool, changes),
-    operators: createOperatorStore(changes),
-    audit: createAuditStore(changes),
-    close: () => changes.prisma.$disconnect(),
+    operators: createOperatorStore(pool, changes),
+    audit: createAuditStore(pool),
   };
 }

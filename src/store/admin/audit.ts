@@ -1,8 +1,9 @@
 /** Lists the audit log. Only `changes.ts` writes it. ADMIN-2. */
 import type { AuditEntry } from "../../gen/prisma/client.ts";
+import { dbOfAll } from "../database/client.ts";
 import type { Page, PageRequest } from "../database/page.ts";
-import type { Changes } from "./changes.ts";
-import { given } from "./organisations.ts";
+import type { Pool } from "../database/pool.ts";
+import { withoutUndefined } from "../database/without-undefined.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 
 /** An entry: who, when, what, and the object before and after. */
@@ -21,17 +22,15 @@ export interface AuditStore {
 }
 
 /** Creates the audit store over the database. */
-export function createAuditStore({ prisma }: Changes): AuditStore {
+export function createAuditStore(pool: Pool): AuditStore {
   return {
+    // The position may be any entry, also one that the filters leave out.
     list: (filters, page) =>
-      pageBySeq(page, {
-        seqOf: (id) => prisma.auditEntry.findUnique({ where: { id }, select: { seq: true } }),
-        below: (seq, take) =>
-          prisma.auditEntry.findMany({
-            where: given({ ...filters, seq }),
-            orderBy: { seq: "desc" },
-            take,
-          }),
-      }),
+      pageBySeq(page, ({ where, ...query }) =>
+        dbOfAll(pool).auditEntry.findMany({
+          where: "id" in where ? where : { ...withoutUndefined(filters), ...where },
+          ...query,
+        }),
+      ),
   };
 }

@@ -3,13 +3,18 @@
  * POSTING-8.
  */
 
+import { strict as assert } from "node:assert";
 import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
 import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
+import type { Subscription } from "../../gen/prisma/client.ts";
 import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
+import { db } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
+import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
-import type { Pool } from "../database/pool.ts";
-import type { Actor, Changed, Changes, PrismaTransaction } from "./changes.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
+import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
+import { lockRow } from "./row-locks.ts";
 
 /** A parked subscription. `nextAttemptAt` may be in the past. */
 export interface ParkedSubscription {
@@ -37,36 +42,43 @@ export interface BillingStore {
   noteRun(actor: Actor, organisationId: string): Promise<BillingCounts>;
 }
 
-interface ParkedRow {
-  id: string;
-  customer_id: string;
-  plan_id: string;
-  status: SubscriptionStatus;
-  renewal_date: string;
-  parked_reason: string;
-  parked_attempts: number;
-  parked_until: Date;
-}
+const parkedFields = [
+  "id",
+  "customerId",
+  "planId",
+  "status",
+  "renewalDate",
+  "parkedReason",
+  "parkedAttempts",
+  "parkedUntil",
+] as const satisfies readonly (keyof Subscription)[];
+
+type ParkedRow = Omit<ModelRow<Subscription, (typeof parkedFields)[number]>, "renewalDate"> & {
+  readonly renewalDate: string;
+};
 
 const listing: Listing<ParkedRow, ParkedSubscription> = {
   table: "subscriptions",
-  columns:
-    "t.id, t.customer_id, t.plan_id, t.status, t.renewal_date, t.parked_reason, t.parked_attempts, t.parked_until",
+  columns: columnsOf("t", parkedFields),
   from: "subscriptions t",
   // A subscription that was billed since it ended the last page is no longer a position of the
   // list.
   shown: "t.parked_until IS NOT NULL",
-  read: (row) => ({
-    id: row.id,
-    customerId: row.customer_id,
-    planId: row.plan_id,
-    status: row.status,
-    renewalDate: civilDate(row.renewal_date),
-    reason: row.parked_reason,
-    attempts: row.parked_attempts,
-    nextAttemptAt: row.parked_until,
-  }),
+  read: readParked,
 };
+
+function readParked(row: ParkedRow): ParkedSubscription {
+  const { parkedReason, parkedAttempts, parkedUntil, ...subscription } = row;
+  assert(parkedUntil !== null, "the list has parked subscriptions only");
+  return {
+    ...subscription,
+    status: row.status as SubscriptionStatus,
+    renewalDate: civilDate(row.renewalDate),
+    reason: parkedReason ?? "",
+    attempts: parkedAttempts,
+    nextAttemptAt: parkedUntil,
+  };
+}
 
 /** Creates the billing store over changes. */
 export function createBillingStore(pool: Pool, { run }: Changes): BillingStore {
@@ -75,30 +87,26 @@ export function createBillingStore(pool: Pool, { run }: Changes): BillingStore {
     count,
     listParked: (organisationId, page) => listPage(pool, organisationId, listing, [], page),
     retry: async (actor, organisationId, id) =>
-      isId(id) ? run(actor, (transaction) => retry(transaction, organisationId, id)) : null,
+      isId(id) ? run(actor, (tx) => retry(tx, organisationId, id)) : null,
     noteRun: async (actor, organisationId) => {
       const counts = await count(organisationId);
       if (counts.due > 0)
-        await run(actor, async () => ({
-          result: null,
-          changes: [runChange(organisationId, counts)],
-        }));
+        await run(actor, async () => changed(null, changeOfRun(organisationId, counts)));
       return counts;
     },
   };
 }
 
 async function retry(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   organisationId: string,
   id: string,
 ): Promise<Changed<ParkedSubscription | "not_parked" | null>> {
-  await transaction.$executeRaw`SELECT 1 FROM subscriptions
-    WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
-  const subscription = await transaction.subscription.findFirst({ where: { organisationId, id } });
-  if (subscription === null) return { result: null, changes: [] };
+  await lockRow(tx, "subscriptions", organisationId, id);
+  const subscription = await db(tx).subscription.findFirst({ where: { organisationId, id } });
+  if (subscription === null) return changed(null);
   const { parkedUntil, parkedReason, parkedAttempts } = subscription;
-  if (parkedUntil === null) return { result: "not_parked", changes: [] };
+  if (parkedUntil === null) return changed("not_parked");
   const now = new Date();
   // The state at this moment. A billing run may bill the subscription as soon as this commits.
   const parked: ParkedSubscription = {
@@ -111,25 +119,28 @@ async function retry(
     attempts: parkedAttempts,
     nextAttemptAt: parkedUntil <= now ? parkedUntil : now,
   };
-  if (parkedUntil <= now) return { result: parked, changes: [] };
-  await transaction.subscription.updateMany({
+  if (parkedUntil <= now) return changed(parked);
+  await db(tx).subscription.update({
     where: { organisationId, id },
     data: { parkedUntil: now },
   });
   const before = { parkedUntil, parkedReason, parkedAttempts };
-  const target = { targetKind: "subscription", targetId: id, organisationId } as const;
-  return {
-    result: parked,
-    changes: [{ ...target, before, after: { ...before, parkedUntil: now } }],
-  };
+  const after = { ...before, parkedUntil: now };
+  return changed(parked, {
+    targetKind: "subscription",
+    targetId: id,
+    organisationId,
+    before,
+    after,
+  });
 }
 
-function runChange(organisationId: string, { due, parked }: BillingCounts) {
+function changeOfRun(organisationId: string, { due, parked }: BillingCounts): Change {
   return {
     targetKind: "organisation",
     targetId: organisationId,
     organisationId,
     before: {},
     after: { due, parked },
-  } as const;
+  };
 }

@@ -1,14 +1,18 @@
 /**
- * Runs every write of the admin API in one transaction with its audit log entry. There is no change
- * without an entry, and no entry without a change. ADMIN-2.
+ * Runs every write of the admin API in one transaction with its audit log entries. There is no
+ * change without an entry, and no entry without a change. ADMIN-2.
  */
-import { PrismaPg } from "@prisma/adapter-pg";
-import { Prisma, PrismaClient } from "../../gen/prisma/client.ts";
+import { Prisma } from "../../gen/prisma/client.ts";
+import { loadClient } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
-import { inTransaction, type Pool, repeatBrokenOff, type Transaction } from "../database/pool.ts";
-
-/** A transaction of an ordinary write. */
-export type PrismaTransaction = Prisma.TransactionClient;
+import { columnOf } from "../database/model-columns.ts";
+import {
+  inTransaction,
+  isDatabaseError,
+  type Pool,
+  type Transaction,
+  uniqueViolation,
+} from "../database/pool.ts";
 
 /** The operator and the call of a write. Without an operator it is the server's own machine. */
 export interface Actor {
@@ -55,80 +59,63 @@ export interface Changed<T> {
   readonly changes: readonly Change[];
 }
 
-/** Runs writes over a pool. */
-export interface Changes {
-  readonly prisma: PrismaClient;
-  /**
-   * Runs `write` and logs its changes in one transaction, which may take `limitMs`. An exception
-   * rolls both back.
-   */
-  run<T>(
-    actor: Actor,
-    write: (transaction: PrismaTransaction) => Promise<Changed<T>>,
-    limitMs?: number,
-  ): Promise<T>;
-  /** The same for a write with statements that the API and the worker also use. */
-  runOnClient<T>(actor: Actor, write: (client: Transaction) => Promise<Changed<T>>): Promise<T>;
+/** Returns the result of a write with its changes. Without changes nothing was changed. */
+export function changed<T>(result: T, ...changes: readonly Change[]): Changed<T> {
+  return { result, changes };
 }
 
-/** A write of a few rows takes milliseconds. One that waits longer than this for a lock fails. */
-const defaultLimitMs = 5_000;
+/** Runs writes over a pool. */
+export interface Changes {
+  /**
+   * Runs `write` and logs its changes in one transaction. An exception rolls both back. A
+   * transaction that PostgreSQL breaks off is repeated.
+   */
+  run<T>(actor: Actor, write: (tx: Transaction) => Promise<Changed<T>>): Promise<T>;
+}
 
 /** Creates the runner of writes over a pool. */
 export function createChanges(pool: Pool): Changes {
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
-    prisma,
-    run: (actor, write, limitMs = defaultLimitMs) =>
-      repeatBrokenOff(() =>
-        prisma.$transaction(
-          async (transaction) => {
-            const { result, changes } = await write(transaction);
-            if (changes.length > 0) {
-              await transaction.auditEntry.createMany({
-                data: changes.map((change) => entryOf(actor, change)),
-              });
-            }
-            return result;
-          },
-          { maxWait: limitMs, timeout: limitMs },
-        ),
-      ),
-    runOnClient: (actor, write) =>
-      inTransaction(pool, async (client) => {
-        const { result, changes } = await write(client);
-        for (const change of changes)
-          await client.query({ text: entryText, values: entryValues(actor, change) });
+    run: async (actor, write) => {
+      await loadClient(pool);
+      return inTransaction(pool, async (tx) => {
+        const { result, changes } = await write(tx);
+        if (changes.length > 0) await saveEntries(tx, actor, changes);
         return result;
-      }),
+      });
+    },
   };
 }
 
-const entryText = `INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, request_id, target_kind,
-    target_id, organisation_id, before, after)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`;
-
-function entryValues(actor: Actor, change: Change): unknown[] {
-  const { operatorId, operatorName, tokenId, operation, requestId } = actor;
-  const { targetKind, targetId, organisationId, before, after } = change;
-  const snapshots = [before, after].map((one) =>
-    one === null ? null : JSON.stringify(snapshotOf(one)),
-  );
-  const who = [operatorId, operatorName, tokenId, operation, requestId];
-  return [newId(), ...who, targetKind, targetId, organisationId, ...snapshots];
-}
-
-function entryOf(
+/** One statement for any number of entries: an import has hundreds. */
+async function saveEntries(
+  tx: Transaction,
   actor: Actor,
-  { before, after, ...target }: Change,
-): Prisma.AuditEntryCreateManyInput {
-  return {
-    id: newId(),
-    ...actor,
-    ...target,
-    before: before === null ? Prisma.DbNull : snapshotOf(before),
-    after: after === null ? Prisma.DbNull : snapshotOf(after),
-  };
+  changes: readonly Change[],
+): Promise<void> {
+  const { operatorId, operatorName, tokenId, operation, requestId } = actor;
+  const entries = changes.map(
+    ({ targetKind, targetId, organisationId, before, after }, position) => ({
+      position,
+      id: newId(),
+      target_kind: targetKind,
+      target_id: targetId,
+      organisation_id: organisationId,
+      before: before && snapshotOf(before),
+      after: after && snapshotOf(after),
+    }),
+  );
+  await tx.query({
+    name: "save_audit_entries",
+    text: `INSERT INTO audit_log (id, operator_id, operator_name, token_id, operation, request_id,
+        target_kind, target_id, organisation_id, before, after)
+      SELECT r.id, $1, $2, $3, $4, $5, r.target_kind, r.target_id, r.organisation_id, r.before,
+        r.after
+      FROM jsonb_to_recordset($6) AS r(position int, id uuid, target_kind text,
+        target_id uuid, organisation_id uuid, before jsonb, after jsonb)
+      ORDER BY r.position`,
+    values: [operatorId, operatorName, tokenId, operation, requestId, JSON.stringify(entries)],
+  });
 }
 
 /**
@@ -141,7 +128,7 @@ export function snapshotOf(record: object): Prisma.InputJsonObject {
     ([name, value]): [string, Prisma.InputJsonValue | null][] => {
       if (value === undefined || value instanceof Uint8Array || typeof value === "bigint")
         return [];
-      return [[name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), jsonOf(value)]];
+      return [[columnOf(name), jsonOf(value)]];
     },
   );
   return Object.fromEntries(members) as Prisma.InputJsonObject;
@@ -157,5 +144,5 @@ function jsonOf(value: unknown): Prisma.InputJsonValue | null {
 
 /** Whether an error means that a unique value is taken. */
 export function isTaken(error: unknown): boolean {
-  return error instanceof Prisma.PrismaClientKnownRequestError && error.code === "P2002";
+  return isDatabaseError(error, uniqueViolation);
 }

@@ -2,18 +2,22 @@
  * Stores API keys, operators and operators' tokens. Of keys and tokens only the hash is stored.
  * ACCESS-2, ADMIN-1.
  */
-import type { ApiKey, Operator, OperatorToken, PrismaClient } from "../../gen/prisma/client.ts";
+import type { ApiKey, Operator, OperatorToken } from "../../gen/prisma/client.ts";
+import { db } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
 import type { Page, PageRequest } from "../database/page.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
+import { withoutUndefined } from "../database/without-undefined.ts";
 import {
   type Actor,
+  type Change,
   type Changed,
   type Changes,
+  changed,
   isTaken,
-  type PrismaTransaction,
 } from "./changes.ts";
-import { given } from "./organisations.ts";
 import { pageBySeq } from "./page-by-seq.ts";
+import { lockOperatorToken, lockOwnersAnd, lockRow } from "./row-locks.ts";
 
 /** A key or token to store: its hash, and the part of it that may be shown. */
 export interface NewCredential {
@@ -37,8 +41,8 @@ export type OperatorRecord = Omit<Operator, "seq">;
  * A created object. `isNew` is false if an earlier try with the same id created it. The value of
  * that key or token cannot be recovered.
  */
-export interface Made<T> {
-  readonly made: T;
+export interface Created<T> {
+  readonly created: T;
   readonly isNew: boolean;
 }
 
@@ -48,7 +52,7 @@ export interface ApiKeyStore {
     actor: Actor,
     organisationId: string,
     key: NewCredential & { readonly scopes: readonly string[] },
-  ): Promise<Made<ApiKeyRecord>>;
+  ): Promise<Created<ApiKeyRecord>>;
   list(organisationId: string, page: PageRequest): Promise<Page<ApiKeyRecord>>;
   revoke(actor: Actor, organisationId: string, id: string): Promise<ApiKeyRecord | null>;
 }
@@ -79,211 +83,151 @@ export interface OperatorStore {
     actor: Actor,
     operatorId: string,
     token: NewCredential,
-  ): Promise<Made<OperatorTokenRecord>>;
+  ): Promise<Created<OperatorTokenRecord>>;
   listTokens(operatorId: string | null, page: PageRequest): Promise<Page<OperatorTokenRecord>>;
   revokeToken(actor: Actor, id: string): Promise<OperatorTokenRecord | null>;
 }
 
 /** Creates the store of API keys over changes. */
-export function createApiKeyStore({ prisma, run }: Changes): ApiKeyStore {
+export function createApiKeyStore(pool: Pool, { run }: Changes): ApiKeyStore {
   return {
-    create: async (actor, organisationId, { hash, scopes, ...key }) => {
-      const data = { ...key, organisationId, keyHash: new Uint8Array(hash), scopes: [...scopes] };
-      try {
-        const made = await run(actor, async (transaction) => {
-          const after = await transaction.apiKey.create({ data });
-          const change = {
-            targetKind: "api_key",
-            targetId: key.id,
-            organisationId,
-            before: null,
-            after,
-          } as const;
-          return { result: after, changes: [change] };
-        });
-        return { made, isNew: true };
-      } catch (error) {
-        const earlier =
-          isTaken(error) &&
-          (await prisma.apiKey.findFirst({ where: { id: key.id, organisationId } }));
-        if (!earlier) throw error;
-        return { made: earlier, isNew: false };
-      }
-    },
-    list: (organisationId, page) =>
-      pageBySeq(page, {
-        seqOf: (id) =>
-          prisma.apiKey.findFirst({ where: { organisationId, id }, select: { seq: true } }),
-        below: (seq, take) =>
-          prisma.apiKey.findMany({
-            where: { organisationId, ...given({ seq }) },
-            orderBy: { seq: "desc" },
-            take,
+    create: (actor, organisationId, { hash, scopes, ...key }) =>
+      createOnce(
+        () =>
+          run(actor, async (tx) => {
+            const data = { ...key, keyHash: new Uint8Array(hash), scopes: [...scopes] };
+            const after = await db(tx).apiKey.create({ data: { ...data, organisationId } });
+            return changed(after, changeOfKey(null, after));
           }),
-      }),
+        () => db(pool).apiKey.findFirst({ where: { organisationId, id: key.id } }),
+      ),
+    list: (organisationId, page) =>
+      pageBySeq(page, ({ where, ...query }) =>
+        db(pool).apiKey.findMany({ where: { ...where, organisationId }, ...query }),
+      ),
     revoke: async (actor, organisationId, id) => {
       if (!isId(id)) return null;
-      return run(actor, async (transaction) => {
-        await transaction.$executeRaw`SELECT 1 FROM api_keys
-          WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
-        const before = await transaction.apiKey.findFirst({ where: { organisationId, id } });
-        if (before === null || before.revokedAt !== null) return { result: before, changes: [] };
-        const after = await transaction.apiKey.update({
-          where: { id },
-          data: { revokedAt: new Date() },
-        });
-        const change = {
-          targetKind: "api_key",
-          targetId: id,
-          organisationId,
-          before,
-          after,
-        } as const;
-        return { result: after, changes: [change] };
+      return run(actor, async (tx) => {
+        await lockRow(tx, "api_keys", organisationId, id);
+        const before = await db(tx).apiKey.findFirst({ where: { organisationId, id } });
+        if (before === null || before.revokedAt !== null) return changed(before);
+        const where = { organisationId, id };
+        const after = await db(tx).apiKey.update({ where, data: { revokedAt: new Date() } });
+        return changed(after, changeOfKey(before, after));
       });
     },
   };
 }
 
 /** Creates the store of operators over changes. */
-export function createOperatorStore({ prisma, run }: Changes): OperatorStore {
+export function createOperatorStore(pool: Pool, { run }: Changes): OperatorStore {
   const get = async (id: string) =>
-    isId(id) ? prisma.operator.findUnique({ where: { id } }) : null;
+    isId(id) ? db(pool).operator.findFirst({ where: { id } }) : null;
   const getToken = async (id: string) =>
-    isId(id) ? prisma.operatorToken.findUnique({ where: { id } }) : null;
+    isId(id) ? db(pool).operatorToken.findFirst({ where: { id } }) : null;
   return {
     get,
     getToken,
     create: async (actor, data) => {
-      try {
-        return await run(actor, (transaction) => createOperator(transaction, data));
-      } catch (error) {
-        const earlier = isTaken(error) ? await get(data.id) : null;
-        if (earlier === null) throw error;
-        return earlier;
-      }
+      const create = () => run(actor, (tx) => createOperator(tx, data));
+      return (await createOnce(create, () => get(data.id))).created;
     },
-    list: (page) =>
-      pageBySeq(page, {
-        seqOf: (id) => prisma.operator.findUnique({ where: { id }, select: { seq: true } }),
-        below: (seq, take) =>
-          prisma.operator.findMany({ where: given({ seq }), orderBy: { seq: "desc" }, take }),
-      }),
+    list: (page) => pageBySeq(page, (query) => db(pool).operator.findMany(query)),
     update: async (actor, id, changes) =>
-      isId(id) ? run(actor, (transaction) => updateOperator(transaction, id, changes)) : null,
-    createToken: async (actor, operatorId, token) => {
-      try {
-        const made = await run(actor, (transaction) => createToken(transaction, operatorId, token));
-        return { made, isNew: true };
-      } catch (error) {
-        const earlier = isTaken(error) ? await getToken(token.id) : null;
-        if (earlier === null) throw error;
-        return { made: earlier, isNew: false };
-      }
-    },
-    listTokens: (operatorId, page) => listTokens(prisma, operatorId, page),
-    revokeToken: async (actor, id) =>
-      isId(id) ? run(actor, (transaction) => revokeToken(transaction, id)) : null,
+      isId(id) ? run(actor, (tx) => updateOperator(tx, id, changes)) : null,
+    createToken: (actor, operatorId, token) =>
+      createOnce(
+        () => run(actor, (tx) => createToken(tx, operatorId, token)),
+        () => getToken(token.id),
+      ),
+    listTokens: (operatorId, page) =>
+      pageBySeq(page, ({ where, ...query }) =>
+        db(pool).operatorToken.findMany({
+          where: operatorId === null ? where : { ...where, operatorId },
+          ...query,
+        }),
+      ),
+    revokeToken: async (actor, id) => (isId(id) ? run(actor, (tx) => revokeToken(tx, id)) : null),
   };
+}
+
+/** Creates the object, or finds the one that an earlier try with the same id created. */
+async function createOnce<T>(
+  create: () => Promise<T>,
+  findEarlier: () => Promise<T | null>,
+): Promise<Created<T>> {
+  try {
+    return { created: await create(), isNew: true };
+  } catch (error) {
+    const earlier = isTaken(error) ? await findEarlier() : null;
+    if (earlier === null) throw error;
+    return { created: earlier, isNew: false };
+  }
 }
 
 /** Creates an operator in a transaction. */
 export async function createOperator(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   data: Pick<OperatorRecord, "id" | "name" | "role">,
-) {
-  const after = await transaction.operator.create({ data });
-  const change = {
-    targetKind: "operator",
-    targetId: data.id,
-    organisationId: null,
-    before: null,
-    after,
-  } as const;
-  return { result: after, changes: [change] };
+): Promise<Changed<OperatorRecord>> {
+  const after = await db(tx).operator.create({ data });
+  return changed(after, changeOf("operator", null, after));
 }
 
 /** Creates an operator's token in a transaction. */
 export async function createToken(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   operatorId: string,
   { hash, ...token }: NewCredential,
-) {
+): Promise<Changed<OperatorTokenRecord>> {
   const data = { ...token, operatorId, tokenHash: new Uint8Array(hash) };
-  const after = await transaction.operatorToken.create({ data });
-  const change = {
-    targetKind: "operator_token",
-    targetId: token.id,
-    organisationId: null,
-    before: null,
-    after,
-  } as const;
-  return { result: after, changes: [change] };
+  const after = await db(tx).operatorToken.create({ data });
+  return changed(after, changeOf("operator_token", null, after));
 }
 
 async function updateOperator(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   id: string,
   changes: OperatorChanges,
 ): Promise<Changed<OperatorRecord | "last_owner" | null>> {
-  // Locks all owners together. Otherwise two owners who deactivate each other could leave no active
-  // owner.
-  await transaction.$executeRaw`SELECT 1 FROM operators WHERE role = 'owner' OR id = ${id}::uuid ORDER BY id FOR NO KEY UPDATE`;
-  const before = await transaction.operator.findUnique({ where: { id } });
-  if (before === null) return { result: null, changes: [] };
-  const after = { ...before, ...given(changes) };
+  await lockOwnersAnd(tx, id);
+  const before = await db(tx).operator.findFirst({ where: { id } });
+  if (before === null) return changed(null);
+  const after = { ...before, ...withoutUndefined(changes) };
   const wasOwner = before.active && before.role === "owner";
   if (wasOwner && !(after.active && after.role === "owner")) {
-    const others = await transaction.operator.count({
-      where: { role: "owner", active: true, id: { not: id } },
-    });
-    if (others === 0) return { result: "last_owner", changes: [] };
+    const where = { role: "owner", active: true, id: { not: id } };
+    if ((await db(tx).operator.count({ where })) === 0) return changed("last_owner");
   }
   const { name, role, active } = after;
   if (name === before.name && role === before.role && active === before.active)
-    return { result: before, changes: [] };
-  await transaction.operator.update({ where: { id }, data: { name, role, active } });
-  const change = {
-    targetKind: "operator",
-    targetId: id,
-    organisationId: null,
-    before,
-    after,
-  } as const;
-  return { result: after, changes: [change] };
+    return changed(before);
+  await db(tx).operator.update({ where: { id }, data: { name, role, active } });
+  return changed(after, changeOf("operator", before, after));
 }
 
-async function revokeToken(transaction: PrismaTransaction, id: string) {
-  await transaction.$executeRaw`SELECT 1 FROM operator_tokens WHERE id = ${id}::uuid FOR NO KEY UPDATE`;
-  const before = await transaction.operatorToken.findUnique({ where: { id } });
-  if (before === null || before.revokedAt !== null) return { result: before, changes: [] };
-  const after = await transaction.operatorToken.update({
-    where: { id },
-    data: { revokedAt: new Date() },
-  });
-  const change = {
-    targetKind: "operator_token",
-    targetId: id,
-    organisationId: null,
-    before,
-    after,
-  } as const;
-  return { result: after, changes: [change] };
+async function revokeToken(
+  tx: Transaction,
+  id: string,
+): Promise<Changed<OperatorTokenRecord | null>> {
+  await lockOperatorToken(tx, id);
+  const before = await db(tx).operatorToken.findFirst({ where: { id } });
+  if (before === null || before.revokedAt !== null) return changed(before);
+  const data = { revokedAt: new Date() };
+  const after = await db(tx).operatorToken.update({ where: { id }, data });
+  return changed(after, changeOf("operator_token", before, after));
 }
 
-function listTokens(
-  prisma: PrismaClient,
-  operatorId: string | null,
-  page: PageRequest,
-): Promise<Page<OperatorTokenRecord>> {
-  const own = operatorId === null ? {} : { operatorId };
-  return pageBySeq(page, {
-    seqOf: (id) => prisma.operatorToken.findFirst({ where: { ...own, id }, select: { seq: true } }),
-    below: (seq, take) =>
-      prisma.operatorToken.findMany({
-        where: { ...own, ...given({ seq }) },
-        orderBy: { seq: "desc" },
-        take,
-      }),
-  });
+/** The change of an object that belongs to no organisation. */
+function changeOf<T extends { readonly id: string }>(
+  targetKind: "operator" | "operator_token",
+  before: T | null,
+  after: T,
+): Change {
+  return { targetKind, targetId: after.id, organisationId: null, before, after };
+}
+
+function changeOfKey(before: ApiKey | null, after: ApiKey): Change {
+  const { id: targetId, organisationId } = after;
+  return { targetKind: "api_key", targetId, organisationId, before, after };
 }

@@ -1,11 +1,23 @@
-/** Imports customers and changes their status for the admin API. CUSTOMER-1, ADMIN-6. */
-
+/**
+ * Imports customers and changes their status for the admin API. An import is SQL: one statement
+ * writes a page of contacts. CUSTOMER-1, ADMIN-6.
+ */
 import type { Customer } from "../../domain/customers/customer.ts";
+import type { Customer as CustomerRecord } from "../../gen/prisma/client.ts";
 import { type CustomerFilters, customerFilters, customerListing } from "../customers/customers.ts";
+import { db } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
 import { getOne, listPage, type Page, type PageRequest } from "../database/page.ts";
-import type { Pool } from "../database/pool.ts";
-import { type Actor, type Changes, isTaken, type PrismaTransaction } from "./changes.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
+import {
+  type Actor,
+  type Change,
+  type Changed,
+  type Changes,
+  changed,
+  isTaken,
+} from "./changes.ts";
+import { lockOrganisation, lockRow } from "./row-locks.ts";
 
 /** A customer to import. Its contact exists in the ledger. */
 export type CustomerToImport = Customer & { readonly ledgerContactId: string };
@@ -51,17 +63,14 @@ export interface CustomerStore {
 }
 
 /** Creates the customer store over changes. */
-export function createCustomerStore(pool: Pool, { prisma, run }: Changes): CustomerStore {
+export function createCustomerStore(pool: Pool, { run }: Changes): CustomerStore {
   const get = async (organisationId: string, id: string) =>
     isId(id) ? getOne(pool, organisationId, customerListing, id) : null;
   const findByContacts: CustomerStore["findByContacts"] = async (organisationId, contactIds) => {
-    const records = await prisma.customer.findMany({
+    const records = await db(pool).customer.findMany({
       where: { organisationId, ledgerContactId: { in: [...contactIds] } },
     });
-    const entries = records.map(
-      (record) => [record.ledgerContactId ?? "", readRecord(record)] as const,
-    );
-    return new Map(entries);
+    return new Map(records.map((record) => [record.ledgerContactId ?? "", readRecord(record)]));
   };
   return {
     get,
@@ -70,12 +79,9 @@ export function createCustomerStore(pool: Pool, { prisma, run }: Changes): Custo
       listPage(pool, organisationId, customerListing, customerFilters(filters), page),
     importOne: async (actor, organisationId, customer) => {
       try {
-        await run(actor, async (transaction) => {
-          const after = await transaction.customer.create({
-            data: { ...customer, organisationId },
-          });
-          const target = { targetKind: "customer", targetId: customer.id, organisationId } as const;
-          return { result: null, changes: [{ ...target, before: null, after }] };
+        await run(actor, async (tx) => {
+          const data = { ...customer, organisationId };
+          return changed(null, changeOf(null, await db(tx).customer.create({ data })));
         });
         return "imported";
       } catch (error) {
@@ -85,62 +91,90 @@ export function createCustomerStore(pool: Pool, { prisma, run }: Changes): Custo
       }
     },
     importMany: async (actor, organisationId, customers) => {
-      const data = customers.map((customer) => ({ ...customer, organisationId }));
-      const imported = await run(actor, async (transaction) => {
-        // Allows one import at a time, and none while contacts that the ledger created are
-        // recorded. Both lock unique values that the other may write.
-        await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
-        const made = await transaction.customer.createManyAndReturn({ data, skipDuplicates: true });
-        const target = { targetKind: "customer", organisationId, before: null } as const;
-        const changes = made.map((after) => ({ ...target, targetId: after.id, after }));
-        return { result: new Set(made.map(({ id }) => id)), changes };
-      });
+      const imported = await run(actor, (tx) => importMany(tx, organisationId, customers));
       return new Set(customers.filter(({ id }) => imported.has(id)));
     },
     setStatus: async (actor, organisationId, id, status) => {
       if (!isId(id)) return null;
-      await run(actor, async (transaction) => {
-        await transaction.$executeRaw`SELECT 1 FROM customers
-          WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
-        // A customer whose contact is not created yet does not count.
-        const where = { organisationId, id, ledgerContactId: { not: null } };
-        const before = await transaction.customer.findFirst({ where });
-        // An operator can also deactivate a customer that is inactive because of its contact. The
-        // customer then stays inactive.
-        const isSame = status === "active" || before?.deactivatedAt !== null;
-        if (before === null || (before.status === status && isSame))
-          return { result: null, changes: [] };
-        const data = { status, deactivatedAt: status === "active" ? null : new Date() };
-        await transaction.customer.updateMany({
-          where,
-          data: status === "active" ? { ...data, ledgerUpdatedAt: null } : data,
-        });
-        if (status === "active")
-          await lookAgain(transaction, organisationId, before.ledgerContactId);
-        const after = { ...before, ...data };
-        const change = {
-          targetKind: "customer",
-          targetId: before.id,
-          organisationId,
-          before,
-          after,
-        } as const;
-        return { result: null, changes: [change] };
-      });
+      await run(actor, (tx) => setStatus(tx, organisationId, id, status));
       return get(organisationId, id);
     },
   };
 }
 
+function changeOf(before: CustomerRecord | null, after: CustomerRecord): Change {
+  const { id: targetId, organisationId } = after;
+  return { targetKind: "customer", targetId, organisationId, before, after };
+}
+
+/** Returns the ids of the customers that were imported. */
+async function importMany(
+  tx: Transaction,
+  organisationId: string,
+  customers: readonly CustomerToImport[],
+): Promise<Changed<ReadonlySet<string>>> {
+  // Allows one import at a time, and none while contacts that the ledger created are recorded. Both
+  // lock unique values that the other may write.
+  await lockOrganisation(tx, organisationId);
+  const records = customers.map((customer, position) => ({ ...customer, position }));
+  const { rows } = await tx.query<Pick<CustomerRecord, "id">>({
+    name: "import_customers",
+    text: `INSERT INTO customers (id, organisation_id, code, name, company_name, first_name,
+        last_name, email, status, ledger_contact_id, created_at)
+      SELECT r.id, $1, r.code, r.name, r."companyName", r."firstName", r."lastName", r.email,
+        r.status, r."ledgerContactId", r."createdAt"
+      FROM jsonb_to_recordset($2) AS r(position int, id uuid, code text, name text,
+        "companyName" text, "firstName" text, "lastName" text, email text, status text,
+        "ledgerContactId" text, "createdAt" timestamptz)
+      ORDER BY r.position
+      ON CONFLICT DO NOTHING RETURNING id`,
+    values: [organisationId, JSON.stringify(records)],
+  });
+  const ids = rows.map(({ id }) => id);
+  const imported = await db(tx).customer.findMany({
+    where: { organisationId, id: { in: ids } },
+    orderBy: { seq: "asc" },
+  });
+  return changed(new Set(ids), ...imported.map((after) => changeOf(null, after)));
+}
+
+async function setStatus(
+  tx: Transaction,
+  organisationId: string,
+  id: string,
+  status: Customer["status"],
+): Promise<Changed<null>> {
+  await lockRow(tx, "customers", organisationId, id);
+  // A customer whose contact is not created yet does not count.
+  const where = { organisationId, id, ledgerContactId: { not: null } };
+  const before = await db(tx).customer.findFirst({ where });
+  // An operator can also deactivate a customer that is inactive because of its contact. The
+  // customer then stays inactive.
+  const isSame = status === "active" || before?.deactivatedAt !== null;
+  if (before === null || (before.status === status && isSame)) return changed(null);
+  const data = { status, deactivatedAt: status === "active" ? null : new Date() };
+  await db(tx).customer.updateMany({
+    where,
+    data: status === "active" ? { ...data, ledgerUpdatedAt: null } : data,
+  });
+  if (status === "active") await syncAgain(tx, organisationId, before.ledgerContactId);
+  return changed(null, changeOf(before, { ...before, ...data }));
+}
+
 // Has the contact read again: its last sync did not evaluate whether the customer can be active.
-async function lookAgain(
-  transaction: PrismaTransaction,
+async function syncAgain(
+  tx: Transaction,
   organisationId: string,
   contactId: string | null,
 ): Promise<void> {
-  await transaction.$executeRaw`INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
-    SELECT organisation_id, 'contacts', ${contactId} FROM ledger_connections WHERE organisation_id = ${organisationId}::uuid
-    ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE SET changed_at = NULL, received_at = clock_timestamp(), try_at = now()`;
+  await tx.query({
+    name: "sync_customer_again",
+    text: `INSERT INTO ledger_notifications (organisation_id, kind, ledger_id)
+      SELECT organisation_id, 'contacts', $2 FROM ledger_connections WHERE organisation_id = $1
+      ON CONFLICT (organisation_id, kind, ledger_id) DO UPDATE
+        SET changed_at = NULL, received_at = clock_timestamp(), try_at = now()`,
+    values: [organisationId, contactId],
+  });
 }
 
 function readRecord(record: Omit<Customer, "status"> & { readonly status: string }): Customer {

@@ -3,9 +3,10 @@
  * anyone who may write to the database.
  */
 
+import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
 import type { Pool } from "../database/pool.ts";
-import { createChanges } from "./changes.ts";
+import { changed, createChanges } from "./changes.ts";
 import { createOperator, createToken } from "./credentials.ts";
 
 /**
@@ -29,7 +30,6 @@ export async function createFirstOperator(
   name: string,
   token: FirstToken,
 ): Promise<boolean> {
-  const { run, prisma } = createChanges(pool);
   const actor = {
     operatorId: null,
     operatorName: "the server's machine",
@@ -37,19 +37,16 @@ export async function createFirstOperator(
     operation: "create-first",
     requestId: null,
   };
-  try {
-    return await run(actor, async (transaction) => {
-      await transaction.$executeRaw`SELECT pg_advisory_xact_lock(${firstOperatorLock})`;
-      if ((await transaction.operator.count()) > 0) return { result: false, changes: [] };
-      const operator = await createOperator(transaction, { id: newId(), name, role: "owner" });
-      // Picked one by one: the caller's object may also contain the token's value, which must not
-      // go further.
-      const { hash, hint } = token;
-      const made = { id: newId(), name: "First token", expiresAt: null, hash, hint };
-      const { changes } = await createToken(transaction, operator.result.id, made);
-      return { result: true, changes: [...operator.changes, ...changes] };
-    });
-  } finally {
-    await prisma.$disconnect();
-  }
+  return createChanges(pool).run(actor, async (tx) => {
+    const text = "SELECT pg_advisory_xact_lock($1)";
+    await tx.query({ name: "lock_first_operator", text, values: [firstOperatorLock] });
+    if ((await db(tx).operator.count()) > 0) return changed(false);
+    const operator = await createOperator(tx, { id: newId(), name, role: "owner" });
+    // Picked one by one: the caller's object may also contain the token's value, which must not go
+    // further.
+    const { hash, hint } = token;
+    const first = { id: newId(), name: "First token", expiresAt: null, hash, hint };
+    const { changes } = await createToken(tx, operator.result.id, first);
+    return changed(true, ...operator.changes, ...changes);
+  });
 }

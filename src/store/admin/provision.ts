@@ -1,18 +1,16 @@
 /**
  * Creates organisations with their settings, ledger connection, key, catalogue and customers, in
- * one transaction. These are ordinary writes through Prisma.
+ * one transaction.
  */
-
-import { PrismaPg } from "@prisma/adapter-pg";
 import { checkMeteredPlan, type Meter, type MeteredPlan } from "../../domain/catalogue/meter.ts";
 import type { Charge } from "../../domain/catalogue/plan.ts";
 import type { Customer } from "../../domain/customers/customer.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
 import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
-import { PrismaClient } from "../../gen/prisma/client.ts";
-import { insertPlanPrices, planRecord } from "../catalogue/plan-writes.ts";
+import { planColumns, planPrices } from "../catalogue/plan-writes.ts";
+import { type Db, db, loadClient } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
-import type { Pool } from "../database/pool.ts";
+import { inTransaction, type Pool } from "../database/pool.ts";
 import type { LedgerConnection } from "../ledger-connection/connections.ts";
 
 /** A key to store: its hash, and the part of it that may be shown. */
@@ -45,46 +43,33 @@ export interface SettingUp {
    * priced.
    */
   save(...organisations: readonly OrganisationToSave[]): Promise<void>;
-  close(): Promise<void>;
 }
 
-/** The kinds of documents and codes that each organisation numbers separately. */
+/** The kinds of documents that each organisation numbers separately. */
 const counters = ["invoice", "credit_note"] as const;
-
-/**
- * Time limit of the transaction. Its dozens of statements take a tenth of a second. The library's
- * default of five seconds could fail a first start on a busy machine.
- */
-const limitMs = 60_000;
 
 /** Creates the writer of organisations over a pool. */
 export function createSettingUp(pool: Pool, encryption: Encryption): SettingUp {
-  const prisma = new PrismaClient({ adapter: new PrismaPg(pool) });
   return {
-    isEmpty: async () => (await prisma.organisation.count()) === 0,
+    isEmpty: async () => (await db(pool).organisation.count()) === 0,
     save: async (...organisations) => {
       for (const plan of organisations.flatMap(({ plans }) => plans)) checkMeteredPlan(plan);
-      await prisma.$transaction(
-        async (client) => {
-          for (const organisation of organisations)
-            await saveAll(client as PrismaClient, encryption, organisation);
-        },
-        { maxWait: limitMs, timeout: limitMs },
-      );
+      await loadClient(pool);
+      await inTransaction(pool, async (tx) => {
+        for (const organisation of organisations) await saveAll(db(tx), encryption, organisation);
+      });
     },
-    close: () => prisma.$disconnect(),
   };
 }
 
 async function saveAll(
-  client: PrismaClient,
+  client: Db,
   encryption: Encryption,
-  organisation: OrganisationToSave,
+  { settings, connection, ...initial }: OrganisationToSave,
 ): Promise<void> {
-  const { settings, connection } = organisation;
   const organisationId = settings.id;
   await client.organisation.create({ data: { ...settings } });
-  const encrypted = encryption.encrypt(connection.clientSecret, organisationId);
+  const secret = encryption.encrypt(connection.clientSecret, organisationId);
   await client.ledgerConnection.create({
     data: {
       organisationId,
@@ -93,15 +78,13 @@ async function saveAll(
       baseUrl: connection.baseUrl,
       identityUrl: connection.identityUrl,
       clientId: connection.clientId,
-      encryptedSecret: new Uint8Array(encrypted.bytes),
-      encryptionKeyId: encrypted.keyId,
+      encryptedSecret: new Uint8Array(secret.bytes),
+      encryptionKeyId: secret.keyId,
     },
   });
-  await client.documentCounter.createMany({
-    data: counters.map((kind) => ({ organisationId, kind })),
-  });
+  await createCounters(client, organisationId);
   await client.apiKey.createMany({
-    data: organisation.apiKeys.map(({ id, name, hash, hint, scopes }) => ({
+    data: initial.apiKeys.map(({ id, name, hash, hint, scopes }) => ({
       id,
       organisationId,
       name,
@@ -111,20 +94,27 @@ async function saveAll(
     })),
   });
   await client.meter.createMany({
-    data: organisation.meters.map((meter) => ({ ...meter, organisationId })),
+    data: initial.meters.map((meter) => ({ ...meter, organisationId })),
   });
-  await client.plan.createMany({
-    data: organisation.plans.map((plan) => planRecord(organisationId, plan)),
-  });
-  await insertPlanPrices(client, organisationId, organisation.plans);
+  for (const plan of initial.plans) {
+    const data = { ...planColumns(plan), ...planPrices(plan), organisationId };
+    await client.plan.create({ data });
+  }
   await client.charge.createMany({
-    data: organisation.charges.map((charge) => ({
+    data: initial.charges.map((charge) => ({
       ...charge,
       organisationId,
       price: formatDecimal(charge.price),
     })),
   });
   await client.customer.createMany({
-    data: organisation.customers.map((each) => ({ ...each, organisationId })),
+    data: initial.customers.map((customer) => ({ ...customer, organisationId })),
+  });
+}
+
+/** Creates the number counters of a new organisation. */
+export async function createCounters(client: Db, organisationId: string): Promise<void> {
+  await client.documentCounter.createMany({
+    data: counters.map((kind) => ({ organisationId, kind })),
   });
 }

@@ -3,8 +3,13 @@
  * CLOCK-1.
  */
 import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clock.ts";
+import type { ClockAdvance, Organisation } from "../../gen/prisma/client.ts";
+import { db, type Executor } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
-import type { Actor, Changed, Changes, PrismaTransaction } from "./changes.ts";
+import { columnsOf, type ModelRow } from "../database/model-columns.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
+import { type Actor, type Changed, type Changes, changed } from "./changes.ts";
+import { lockOrganisation } from "./row-locks.ts";
 
 /** A clock. `now` is its current time. */
 export interface TestClock {
@@ -38,45 +43,54 @@ interface LoadedClock extends TestClock {
   readonly realTime: Date;
 }
 
-interface ClockRow {
-  id: string;
-  livemode: boolean;
-  timezone: string;
-  test_clock: Date | null;
-  real_time: Date;
-  started_from: Date | null;
-  target: Date;
-  performed: number;
-  issued: number;
-  parked: number;
-  started_at: Date;
-  finished_at: Date | null;
-}
+const organisationFields = [
+  "id",
+  "livemode",
+  "timezone",
+  "testClock",
+] as const satisfies readonly (keyof Organisation)[];
+
+const advanceFields = [
+  "startedFrom",
+  "target",
+  "performed",
+  "issued",
+  "parked",
+  "startedAt",
+  "finishedAt",
+] as const satisfies readonly (keyof ClockAdvance)[];
+
+/** Without an advance its start is null. */
+type ClockRow = ModelRow<Organisation, (typeof organisationFields)[number]> &
+  Omit<ModelRow<ClockAdvance, (typeof advanceFields)[number]>, "startedFrom"> & {
+    readonly startedFrom: Date | null;
+    readonly realTime: Date;
+  };
 
 /** Creates the store of test clocks over changes. */
-export function createTestClockStore({ prisma, run }: Changes): TestClockStore {
+export function createTestClockStore(pool: Pool, { run }: Changes): TestClockStore {
   return {
-    get: async (organisationId) => (isId(organisationId) ? load(prisma, organisationId) : null),
+    get: async (organisationId) => (isId(organisationId) ? load(pool, organisationId) : null),
     advance: async (actor, organisationId, request) => {
       if (!isId(organisationId)) return null;
-      return run(actor, (transaction) => advance(transaction, organisationId, request));
+      return run(actor, (tx) => advance(tx, organisationId, request));
     },
   };
 }
 
 async function advance(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   organisationId: string,
   request: ClockRequest,
 ): Promise<Changed<TestClock | null>> {
   // Locked, so that no writer decides by the previous time.
-  await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
-  const before = await load(transaction, organisationId);
-  if (before === null) return { result: null, changes: [] };
+  await lockOrganisation(tx, organisationId);
+  const before = await load(tx, organisationId);
+  if (before === null) return changed(null);
   const target = before.state === "advancing" ? (before.advance?.to ?? null) : null;
   const decision = decideAdvance({ ...before, target }, request);
-  if (decision.kind !== "advances") return { result: before, changes: [] };
-  await transaction.organisation.update({
+  if (decision.kind !== "advances") return changed(before);
+  await db(tx).organisation.update({
     where: { id: organisationId },
     data: { testClock: before.now },
   });
@@ -90,35 +104,35 @@ async function advance(
     movedAt: before.realTime,
     finishedAt: null,
   };
-  await transaction.clockAdvance.upsert({
+  await db(tx).clockAdvance.upsert({
     where: { organisationId },
     create: { organisationId, ...started },
     update: started,
   });
-  const change = {
+  return changed(await load(tx, organisationId), {
     targetKind: "organisation",
     targetId: organisationId,
     organisationId,
     before: { testClock: before.state === "real_time" ? null : before.now },
     after: { testClock: before.now, target: decision.target },
-  } as const;
-  return { result: await load(transaction, organisationId), changes: [change] };
+  });
 }
 
 /**
- * Reads the clock and its advance in one statement, so that both are of one moment. The real time
- * is the database's, as for every other process. It has milliseconds, which is what a clock shows.
+ * Reads the clock and its advance in one statement, so that both are of one moment. SQL, because
+ * the real time is the database's, as for every other process. It has milliseconds, which is what a
+ * clock shows.
  */
-async function load(
-  transaction: PrismaTransaction,
-  organisationId: string,
-): Promise<LoadedClock | null> {
-  const [row] = await transaction.$queryRaw<
-    ClockRow[]
-  >`SELECT o.id, o.livemode, o.timezone, o.test_clock,
-      date_trunc('milliseconds', clock_timestamp()) AS real_time, a.started_from, a.target, a.performed, a.issued,
-      a.parked, a.started_at, a.finished_at
-    FROM organisations o LEFT JOIN clock_advances a ON a.organisation_id = o.id WHERE o.id = ${organisationId}::uuid`;
+async function load(executor: Executor, organisationId: string): Promise<LoadedClock | null> {
+  const { rows } = await executor.query<ClockRow>({
+    name: "load_test_clock",
+    text: `SELECT ${columnsOf("o", organisationFields)}, ${columnsOf("a", advanceFields)},
+        date_trunc('milliseconds', clock_timestamp()) AS "realTime"
+      FROM organisations o LEFT JOIN clock_advances a ON a.organisation_id = o.id
+      WHERE o.id = $1`,
+    values: [organisationId],
+  });
+  const row = rows[0];
   if (row === undefined) return null;
   const advance = readAdvance(row);
   const isAdvancing = advance !== null && advance.finishedAt === null;
@@ -126,22 +140,15 @@ async function load(
     organisationId: row.id,
     livemode: row.livemode,
     timezone: row.timezone,
-    state: isAdvancing ? "advancing" : row.test_clock === null ? "real_time" : "standing",
-    now: row.test_clock ?? row.real_time,
-    realTime: row.real_time,
+    state: isAdvancing ? "advancing" : row.testClock === null ? "real_time" : "standing",
+    now: row.testClock ?? row.realTime,
+    realTime: row.realTime,
     advance,
   };
 }
 
-function readAdvance(row: ClockRow): TestClockAdvance | null {
-  if (row.started_from === null) return null;
-  return {
-    from: row.started_from,
-    to: row.target,
-    performed: row.performed,
-    invoicesIssued: row.issued,
-    parked: row.parked,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-  };
+function readAdvance({ startedFrom: from, ...row }: ClockRow): TestClockAdvance | null {
+  if (from === null) return null;
+  const { target: to, performed, issued: invoicesIssued, parked, startedAt, finishedAt } = row;
+  return { from, to, performed, invoicesIssued, parked, startedAt, finishedAt };
 }

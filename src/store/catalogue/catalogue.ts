@@ -1,37 +1,57 @@
-/** Reads plans with their tiers, and charges, from rows, and lists them. */
+/**
+ * Reads plans with their tiers, and charges, from rows, and lists them. Lists with their lines are
+ * SQL: the typed client needs a statement for each relation.
+ */
 
 import type { CatalogueStatus, Charge, Plan, PlanType, Tier } from "../../domain/catalogue/plan.ts";
 import { type Decimal, parseDecimal } from "../../domain/money/decimal.ts";
+import type {
+  Charge as ChargeModel,
+  Plan as PlanModel,
+  PlanTier,
+} from "../../gen/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Filter, Listing } from "../database/page.ts";
 
 /** A price tier as JSON, its prices as text. */
-export interface TierRow {
-  readonly up_to: number | null;
-  readonly unit_price: string | null;
-  readonly flat_price: string | null;
+export type TierRow = ModelRow<PlanTier, "upTo" | "unitPrice" | "flatPrice">;
+
+/**
+ * Returns SQL for the tiers of a row as a JSON array of `TierRow`, in their order. Null without
+ * tiers. Prices are text, so that JSON does not convert them to floats.
+ */
+export function tiersJson(table: "plan_tiers" | "plan_meter_tiers", condition: string): string {
+  return `(SELECT json_agg(json_build_object('upTo', r.up_to, 'unitPrice', r.unit_price::text,
+      'flatPrice', r.flat_price::text) ORDER BY r.position)
+    FROM ${table} r WHERE ${condition})`;
 }
 
+const planFields = [
+  "id",
+  "code",
+  "name",
+  "type",
+  "intervalUnit",
+  "intervalCount",
+  "currency",
+  "minimumUnits",
+  "freeUnits",
+  "unitSingular",
+  "unitPlural",
+  "allowsPriceOverride",
+  "status",
+  "createdAt",
+  "revenueAccount",
+  "taxType",
+] as const satisfies readonly (keyof PlanModel)[];
+
 /** A row of `plans` with its tiers as JSON. */
-export interface PlanRow {
-  id: string;
-  code: string;
-  name: string;
-  type: PlanType;
-  interval_unit: "month";
-  interval_count: number;
-  currency: string;
-  price: string;
-  minimum_units: number;
-  free_units: number;
-  unit_singular: string;
-  unit_plural: string;
-  allows_price_override: boolean;
-  status: CatalogueStatus;
-  tiers: readonly TierRow[] | null;
-  created_at: Date;
-  revenue_account: string | null;
-  tax_type: string | null;
-}
+export type PlanRow = ModelRow<PlanModel, (typeof planFields)[number] | "price"> & {
+  readonly type: PlanType;
+  readonly intervalUnit: "month";
+  readonly status: CatalogueStatus;
+  readonly tiers: readonly TierRow[] | null;
+};
 
 /** Parses a decimal column that may be null. */
 export function readDecimal(text: string | null): Decimal | null {
@@ -40,86 +60,66 @@ export function readDecimal(text: string | null): Decimal | null {
 
 /** Returns the tiers of a row in their order. None for null. */
 export function readTiers(rows: readonly TierRow[] | null): readonly Tier[] {
-  return (rows ?? []).map((tier) => ({
-    upTo: tier.up_to,
-    unitPrice: readDecimal(tier.unit_price),
-    flatPrice: readDecimal(tier.flat_price),
+  return (rows ?? []).map(({ upTo, unitPrice, flatPrice }) => ({
+    upTo,
+    unitPrice: readDecimal(unitPrice),
+    flatPrice: readDecimal(flatPrice),
   }));
 }
 
-/** Converts a row of `plans` to a plan. */
+/** Converts a row of `plans` to a plan. The row may be JSON, where instants are text. */
 export function readPlan(row: PlanRow): Plan {
+  const { intervalUnit, intervalCount, unitSingular, unitPlural, tiers, ...members } = row;
   return {
-    id: row.id,
-    code: row.code,
-    name: row.name,
-    type: row.type,
-    interval: { unit: row.interval_unit, count: row.interval_count },
-    currency: row.currency,
+    ...members,
+    interval: { unit: intervalUnit, count: intervalCount },
     price: parseDecimal(row.price),
-    minimumUnits: row.minimum_units,
-    freeUnits: row.free_units,
-    unitLabels: { singular: row.unit_singular, plural: row.unit_plural },
-    allowsPriceOverride: row.allows_price_override,
-    status: row.status,
-    tiers: readTiers(row.tiers),
-    createdAt: row.created_at,
-    revenueAccount: row.revenue_account,
-    taxType: row.tax_type,
+    unitLabels: { singular: unitSingular, plural: unitPlural },
+    tiers: readTiers(tiers),
+    createdAt: new Date(row.createdAt),
   };
 }
 
-/**
- * Lists plans with their tiers in order. Prices are text, so that JSON does not convert them to
- * floats.
- */
+const planTiers = tiersJson(
+  "plan_tiers",
+  "r.organisation_id = t.organisation_id AND r.plan_id = t.id",
+);
+
+/** Lists plans with their tiers in order. The columns may be read as JSON: prices are text. */
 export const planListing: Listing<PlanRow, Plan> = {
   table: "plans",
-  columns: `t.id, t.code, t.name, t.type, t.interval_unit, t.interval_count, t.currency, t.price, t.minimum_units, t.free_units,
-    t.unit_singular, t.unit_plural, t.allows_price_override, t.status, t.created_at, t.revenue_account, t.tax_type,
-    (SELECT json_agg(json_build_object('up_to', r.up_to, 'unit_price', r.unit_price::text, 'flat_price', r.flat_price::text)
-      ORDER BY r.position) FROM plan_tiers r WHERE r.organisation_id = t.organisation_id AND r.plan_id = t.id) AS tiers`,
+  columns: `${columnsOf("t", planFields)}, t.price::text AS price, ${planTiers} AS tiers`,
   from: "plans t",
   read: readPlan,
 };
 
+const chargeFields = [
+  "id",
+  "code",
+  "name",
+  "description",
+  "currency",
+  "allowsPriceOverride",
+  "status",
+  "createdAt",
+  "revenueAccount",
+  "taxType",
+] as const satisfies readonly (keyof ChargeModel)[];
+
 /** A row of `charges`. */
-export interface ChargeRow {
-  id: string;
-  code: string;
-  name: string;
-  description: string | null;
-  currency: string;
-  price: string;
-  allows_price_override: boolean;
-  status: CatalogueStatus;
-  created_at: Date;
-  revenue_account: string | null;
-  tax_type: string | null;
-}
+export type ChargeRow = ModelRow<ChargeModel, (typeof chargeFields)[number] | "price"> & {
+  readonly status: CatalogueStatus;
+};
 
-/** Converts a row of `charges` to a charge. */
+/** Converts a row of `charges` to a charge. The row may be JSON, where instants are text. */
 export function readCharge(row: ChargeRow): Charge {
-  return {
-    id: row.id,
-    code: row.code,
-    name: row.name,
-    description: row.description,
-    currency: row.currency,
-    price: parseDecimal(row.price),
-    allowsPriceOverride: row.allows_price_override,
-    status: row.status,
-    createdAt: row.created_at,
-    revenueAccount: row.revenue_account,
-    taxType: row.tax_type,
-  };
+  return { ...row, price: parseDecimal(row.price), createdAt: new Date(row.createdAt) };
 }
 
-/** Lists charges. */
+/** Lists charges. The columns may be read as JSON: prices are text. */
 export const chargeListing: Listing<ChargeRow, Charge> = {
   table: "charges",
-  columns: `t.id, t.code, t.name, t.description, t.currency, t.price, t.allows_price_override, t.status, t.created_at,
-    t.revenue_account, t.tax_type`,
+  columns: `${columnsOf("t", chargeFields)}, t.price::text AS price`,
   from: "charges t",
   read: readCharge,
 };

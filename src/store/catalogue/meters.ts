@@ -1,25 +1,23 @@
-/** Reads the meters of a plan, with the plan's prices for them, from rows. */
+/**
+ * Reads the meters of a plan, with the plan's prices for them, from rows. They are SQL for use
+ * inside larger reads.
+ */
 
 import type { MeterType, PlanMeter } from "../../domain/catalogue/meter.ts";
 import { parseDecimal } from "../../domain/money/decimal.ts";
-import { readTiers, type TierRow } from "./catalogue.ts";
+import type { Meter, PlanMeter as PlanMeterModel } from "../../gen/prisma/client.ts";
+import type { ModelRow } from "../database/model-columns.ts";
+import { readTiers, type TierRow, tiersJson } from "./catalogue.ts";
 
-/**
- * A meter of a plan as `planMetersJson` returns it. Prices are text, so that JSON does not convert
- * them to floats.
- */
-export interface PlanMeterRow {
-  readonly id: string;
-  readonly code: string;
-  readonly name: string;
-  readonly unit_label: string;
-  readonly revenue_account: string | null;
-  readonly tax_type: string | null;
-  readonly type: MeterType;
-  readonly price: string;
-  /** In order. Null if the meter has no tiers. */
-  readonly tiers: readonly TierRow[] | null;
-}
+/** A meter of a plan as `planMetersJson` returns it. Its tiers are in order, or null. */
+export type PlanMeterRow = ModelRow<
+  Meter,
+  "id" | "code" | "name" | "unitLabel" | "revenueAccount" | "taxType"
+> &
+  ModelRow<PlanMeterModel, "price"> & {
+    readonly type: MeterType;
+    readonly tiers: readonly TierRow[] | null;
+  };
 
 /**
  * Returns SQL for one value: the meters of a plan, in its order, as a JSON array of `PlanMeterRow`.
@@ -27,26 +25,23 @@ export interface PlanMeterRow {
  * `planMetersJson("s.organisation_id", "s.plan_id")`. `readPlanMeters` parses the value.
  */
 export function planMetersJson(organisationId: string, planId: string): string {
-  return `(SELECT json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name, 'unit_label', m.unit_label,
-      'revenue_account', m.revenue_account, 'tax_type', m.tax_type, 'type', pm.type, 'price', pm.price::text, 'tiers',
-      (SELECT json_agg(json_build_object('up_to', mt.up_to, 'unit_price', mt.unit_price::text, 'flat_price', mt.flat_price::text)
-        ORDER BY mt.position) FROM plan_meter_tiers mt
-        WHERE mt.organisation_id = pm.organisation_id AND mt.plan_id = pm.plan_id AND mt.meter_id = pm.meter_id)
-      ) ORDER BY pm.position)
-    FROM plan_meters pm JOIN meters m ON m.organisation_id = pm.organisation_id AND m.id = pm.meter_id
+  const tiers = tiersJson(
+    "plan_meter_tiers",
+    `r.organisation_id = pm.organisation_id AND r.plan_id = pm.plan_id
+      AND r.meter_id = pm.meter_id`,
+  );
+  return `(SELECT json_agg(json_build_object('id', m.id, 'code', m.code, 'name', m.name,
+      'unitLabel', m.unit_label, 'revenueAccount', m.revenue_account, 'taxType', m.tax_type,
+      'type', pm.type, 'price', pm.price::text, 'tiers', ${tiers}) ORDER BY pm.position)
+    FROM plan_meters pm
+      JOIN meters m ON m.organisation_id = pm.organisation_id AND m.id = pm.meter_id
     WHERE pm.organisation_id = ${organisationId} AND pm.plan_id = ${planId})`;
 }
 
 /** Parses the value of `planMetersJson`, in the plan's order. None for null. */
 export function readPlanMeters(json: readonly PlanMeterRow[] | null): readonly PlanMeter[] {
   return (json ?? []).map((row) => ({
-    id: row.id,
-    code: row.code,
-    name: row.name,
-    unitLabel: row.unit_label,
-    revenueAccount: row.revenue_account,
-    taxType: row.tax_type,
-    type: row.type,
+    ...row,
     price: parseDecimal(row.price),
     tiers: readTiers(row.tiers),
   }));

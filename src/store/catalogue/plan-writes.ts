@@ -1,21 +1,13 @@
-/**
- * Writes plans through Prisma: the plan row, and the rows of its tiers, its meters and their tiers.
- */
+/** Converts a plan to the nested record of its row, its tiers, its meters and their tiers. */
 
-import type { MeteredPlan } from "../../domain/catalogue/meter.ts";
+import type { MeteredPlan, PlanMeter } from "../../domain/catalogue/meter.ts";
 import type { Tier } from "../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
-import type { Prisma } from "../../gen/prisma/client.ts";
 
-/** Returns the row of `plans` for a plan. */
-export function planRecord(
-  organisationId: string,
-  plan: MeteredPlan,
-): Prisma.PlanUncheckedCreateInput {
-  const { interval, unitLabels, tiers: _, meters: __, ...members } = plan;
+/** Returns the columns of `plans` for a plan. */
+export function planColumns({ interval, unitLabels, tiers: _, meters: __, ...plan }: MeteredPlan) {
   return {
-    ...members,
-    organisationId,
+    ...plan,
     price: formatDecimal(plan.price),
     intervalUnit: interval.unit,
     intervalCount: interval.count,
@@ -24,38 +16,20 @@ export function planRecord(
   };
 }
 
-/** Inserts the tiers, meters and meters' tiers of plans whose rows exist, in each plan's order. */
-export async function insertPlanPrices(
-  client: Pick<Prisma.TransactionClient, "planTier" | "planMeter" | "planMeterTier">,
-  organisationId: string,
-  plans: readonly MeteredPlan[],
-): Promise<void> {
-  await client.planTier.createMany({
-    data: plans.flatMap(({ id: planId, tiers }) =>
-      tiers.map((tier, at) => ({ organisationId, planId, ...record(tier, at) })),
-    ),
-  });
-  const meters = plans.flatMap(({ id: planId, meters }) =>
-    meters.map((meter, position) => ({ planId, position, meter })),
-  );
-  await client.planMeter.createMany({
-    data: meters.map(({ planId, position, meter: { id: meterId, type, price } }) => ({
-      organisationId,
-      planId,
-      position,
-      meterId,
-      type,
-      price: formatDecimal(price),
-    })),
-  });
-  await client.planMeterTier.createMany({
-    data: meters.flatMap(({ planId, meter: { id: meterId, tiers } }) =>
-      tiers.map((tier, at) => ({ organisationId, planId, meterId, ...record(tier, at) })),
-    ),
-  });
+/** Returns the rows of a plan's prices, in order: its tiers, its meters and the meters' tiers. */
+export function planPrices({ tiers, meters }: MeteredPlan) {
+  return {
+    tiers: { create: tiers.map(tierColumns) },
+    meters: { create: meters.map(meterColumns) },
+  };
 }
 
-function record({ upTo, unitPrice, flatPrice }: Tier, position: number) {
+function meterColumns({ id: meterId, type, price, tiers }: PlanMeter, position: number) {
+  const rows = { create: tiers.map(tierColumns) };
+  return { position, meterId, type, price: formatDecimal(price), tiers: rows };
+}
+
+function tierColumns({ upTo, unitPrice, flatPrice }: Tier, position: number) {
   return {
     position,
     upTo,

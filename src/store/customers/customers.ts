@@ -1,40 +1,37 @@
 /**
  * Reads and lists customers as rows, and saves a new customer together with the ledger job that
- * creates its contact.
+ * creates its contact. That save is SQL: one statement, and the server's clock says when the job is
+ * due.
  */
 import type { Customer } from "../../domain/customers/customer.ts";
+import type { Customer as CustomerModel } from "../../gen/prisma/client.ts";
+import { db } from "../database/client.ts";
 import { newId } from "../database/ids.ts";
+import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Filter, Listing } from "../database/page.ts";
 import { isDatabaseError, type Pool, uniqueViolation } from "../database/pool.ts";
 
-/** A row of `customers`. */
-export interface CustomerRow {
-  id: string;
-  code: string;
-  name: string;
-  company_name: string | null;
-  first_name: string | null;
-  last_name: string | null;
-  email: string;
-  status: Customer["status"];
-  ledger_contact_id: string | null;
-  created_at: Date;
-}
+const customerFields = [
+  "id",
+  "code",
+  "name",
+  "companyName",
+  "firstName",
+  "lastName",
+  "email",
+  "status",
+  "ledgerContactId",
+  "createdAt",
+] as const satisfies readonly (keyof CustomerModel)[];
 
-/** Converts a row of `customers` to a customer. */
+/** A row of `customers`. */
+export type CustomerRow = ModelRow<CustomerModel, (typeof customerFields)[number]> & {
+  readonly status: Customer["status"];
+};
+
+/** Converts a row of `customers` to a customer. The row may be JSON, where instants are text. */
 export function readCustomer(row: CustomerRow): Customer {
-  return {
-    id: row.id,
-    code: row.code,
-    name: row.name,
-    companyName: row.company_name,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    email: row.email,
-    status: row.status,
-    ledgerContactId: row.ledger_contact_id,
-    createdAt: row.created_at,
-  };
+  return { ...row, createdAt: new Date(row.createdAt) };
 }
 
 /**
@@ -43,8 +40,7 @@ export function readCustomer(row: CustomerRow): Customer {
  */
 export const customerListing: Listing<CustomerRow, Customer> = {
   table: "customers",
-  columns:
-    "t.id, t.code, t.name, t.company_name, t.first_name, t.last_name, t.email, t.status, t.ledger_contact_id, t.created_at",
+  columns: columnsOf("t", customerFields),
   from: "customers t",
   shown: "t.ledger_contact_id IS NOT NULL",
   read: readCustomer,
@@ -100,10 +96,12 @@ export async function saveCustomer(
     await pool.query({
       name: "save_customer",
       text: `WITH customer AS (
-          INSERT INTO customers (id, organisation_id, code, name, company_name, first_name, last_name, email, status, request_hash, created_at)
+          INSERT INTO customers (id, organisation_id, code, name, company_name, first_name,
+            last_name, email, status, request_hash, created_at)
           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id
         )
-        INSERT INTO ledger_jobs (id, organisation_id, kind, state, customer_id, contact_id, awaited_until)
+        INSERT INTO ledger_jobs (id, organisation_id, kind, state, customer_id, contact_id,
+          awaited_until)
         SELECT $12, $2, $13, 'ready', id, $14, $15 FROM customer`,
       values: [
         customer.id,
@@ -147,15 +145,19 @@ export async function findCustomerCreation(
   organisationId: string,
   id: string,
 ): Promise<CustomerCreation | null> {
-  const { rows } = await pool.query<{ request_hash: Buffer | null; job_id: string | null }>({
-    name: "find_customer_creation",
-    text: `SELECT c.request_hash, (SELECT o.id FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.customer_id = c.id
-        AND o.kind IN ('create_contact', 'import_contact') ORDER BY o.seq DESC LIMIT 1) AS job_id
-      FROM customers c WHERE c.organisation_id = $1 AND c.id = $2`,
-    values: [organisationId, id],
+  const customer = await db(pool).customer.findFirst({
+    where: { organisationId, id },
+    select: { requestHash: true },
   });
-  const row = rows[0];
-  return row === undefined ? null : { requestHash: row.request_hash, jobId: row.job_id };
+  if (customer === null) return null;
+  const kind = { in: ["create_contact", "import_contact"] };
+  const job = await db(pool).ledgerJob.findFirst({
+    where: { organisationId, customerId: id, kind },
+    orderBy: { seq: "desc" },
+    select: { id: true },
+  });
+  const { requestHash: hash } = customer;
+  return { requestHash: hash && Buffer.from(hash), jobId: job?.id ?? null };
 }
 
 /** Returns those of these ledger contacts that are customers of the organisation already. */
@@ -164,10 +166,9 @@ export async function findImported(
   organisationId: string,
   contactIds: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const { rows } = await pool.query<{ ledger_contact_id: string }>({
-    name: "find_imported",
-    text: "SELECT ledger_contact_id FROM customers WHERE organisation_id = $1 AND ledger_contact_id = ANY ($2)",
-    values: [organisationId, contactIds],
+  const customers = await db(pool).customer.findMany({
+    where: { organisationId, ledgerContactId: { in: [...contactIds] } },
+    select: { ledgerContactId: true },
   });
-  return new Set(rows.map(({ ledger_contact_id }) => ledger_contact_id));
+  return new Set(customers.flatMap(({ ledgerContactId: id }) => (id === null ? [] : [id])));
 }

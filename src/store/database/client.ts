@@ -86,6 +86,22 @@ export function dbOfAll(executor: Executor): Db {
   return routed(executor, () => undefined);
 }
 
+let loading: Promise<unknown> | null = null;
+
+/**
+ * Loads the client of the process. Its first call takes tens of milliseconds, and seconds on a busy
+ * machine. Await this before a transaction, so that none is idle that long with its locks.
+ */
+export async function loadClient(pool: pg.Pool): Promise<void> {
+  loading ??= dbOfAll(pool).organisation.findFirst({ select: { id: true } });
+  try {
+    await loading;
+  } catch (error) {
+    loading = null;
+    throw error;
+  }
+}
+
 type Check = (model: string, method: string, args: unknown) => void;
 
 function routed(executor: Executor, check: Check): Db {

@@ -67,9 +67,9 @@ const factsText = `SELECT ${organisationColumns}, o.catalogue_version::text,
     AND s.id = $2) AS request_hash,
   (SELECT row_to_json(r) FROM (SELECT ${customerListing.columns} FROM customers t
     WHERE t.organisation_id = $1 AND t.code = $3 AND ${customerListing.shown}) r) AS customer,
-  (SELECT row_to_json(r) FROM (SELECT ${textPrice(planListing.columns)} FROM plans t
+  (SELECT row_to_json(r) FROM (SELECT ${planListing.columns} FROM plans t
     WHERE t.organisation_id = $1 AND t.code = $4) r) AS plan,
-  (SELECT json_agg(row_to_json(r)) FROM (SELECT ${textPrice(chargeListing.columns)} FROM charges t
+  (SELECT json_agg(row_to_json(r)) FROM (SELECT ${chargeListing.columns} FROM charges t
     WHERE t.organisation_id = $1 AND t.code = ANY ($5)) r) AS charges
   FROM organisations o WHERE o.id = $1`;
 
@@ -92,14 +92,14 @@ export async function loadCreation(
   });
   const row = rows[0];
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
-  const charges = (row.charges ?? []).map((charge) => readCharge(withDate(charge)));
+  const charges = (row.charges ?? []).map((charge) => readCharge(charge));
   return {
     requestHash: row.request_hash,
     catalogueVersion: row.catalogue_version,
     facts: {
       organisation: readOrganisation(row),
-      customer: row.customer === null ? null : readCustomer(withDate(row.customer)),
-      plan: row.plan === null ? null : readPlan(withDate(row.plan)),
+      customer: row.customer === null ? null : readCustomer(row.customer),
+      plan: row.plan === null ? null : readPlan(row.plan),
       charges: new Map(charges.map((charge) => [charge.code, charge])),
     },
   };
@@ -272,13 +272,4 @@ function periodRecords({ firstPeriod, renewalPeriod }: CreationDecision): object
       end_date: end,
       billed_units: billedUnits,
     }));
-}
-
-function textPrice(columns: string): string {
-  return columns.replace("t.price,", "t.price::text AS price,");
-}
-
-/** JSON carries instants as text. */
-function withDate<Row extends { created_at: Date }>(row: Row): Row {
-  return { ...row, created_at: new Date(row.created_at) };
 }

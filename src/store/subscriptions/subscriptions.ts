@@ -74,8 +74,7 @@ export function readSubscription(row: Omit<SubscriptionRow, "plan">): Subscripti
  * because a JSON number would become a float. `own` is the subscription, because `t` is the plan
  * inside this query.
  */
-export const planJson = `(SELECT row_to_json(p)
-  FROM (SELECT ${planListing.columns.replace("t.price,", "t.price::text AS price,")}
+export const planJson = `(SELECT row_to_json(p) FROM (SELECT ${planListing.columns}
   FROM plans t WHERE t.organisation_id = own.organisation_id AND t.id = own.plan_id) p)`;
 
 /** The columns of a subscription without its plan, for use within `subscriptionListing.from`. */
@@ -98,7 +97,7 @@ export const subscriptionListing: Listing<SubscriptionRow, PlannedSubscription> 
 
 /** Converts the plan JSON of a row. JSON carries instants as text. */
 export function readPlanJson(row: PlanRow): Plan {
-  return readPlan({ ...row, created_at: new Date(row.created_at) });
+  return readPlan(row);
 }
 
 /** The filters of the list. A null filter excludes nothing (OBJECT-5). */

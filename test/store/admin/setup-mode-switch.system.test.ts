@@ -23,11 +23,10 @@ let organisations: OrganisationStore;
 beforeAll(async () => {
   world = await usedWorld();
   changes = createChanges(world.pool);
-  organisations = createOrganisationStore(changes, world.pool);
+  organisations = createOrganisationStore(world.pool, changes);
 });
 
 afterAll(async () => {
-  await changes?.prisma.$disconnect();
   await world?.drop();
 });
 

@@ -169,7 +169,6 @@ export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld>
       return rows;
     },
     drop: async () => {
-      await settingUp.close();
       await pool.end();
       await database.drop();
     },

@@ -14,7 +14,6 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await changes?.prisma.$disconnect();
   await world?.drop();
 });
 
@@ -32,7 +31,7 @@ test.each([
 ])("what is due when Setup Mode is switched is judged by the mode in which it fell due, also where the clock %s", async (way) => {
   const organisation = await world.sandbox("2026-03-10");
   const id = await world.subscribe(organisation);
-  const { setSetupMode } = createOrganisationStore(changes, world.pool);
+  const { setSetupMode } = createOrganisationStore(world.pool, changes);
   const starts = async () => (await world.invoices(id)).map(({ start }) => start);
   const advance =
     "INSERT INTO clock_advances (organisation_id, started_from, target) VALUES ($1, '2026-03-10', '2027-01-01')";
@@ -55,7 +54,7 @@ test("Setup Mode is not switched, by a clear refusal, where what is due before i
   const organisation = await world.sandbox("2026-03-10");
   const id = await world.subscribe(organisation);
   await world.setClock(organisation, "2026-04-20");
-  const { setSetupMode, get } = createOrganisationStore(changes, world.pool, -1);
+  const { setSetupMode, get } = createOrganisationStore(world.pool, changes, -1);
   await expect(setSetupMode(actor, organisation, true)).rejects.toMatchObject({
     code: "invalid_state",
   });

@@ -26,7 +26,6 @@ beforeEach(async () => {
 });
 
 afterAll(async () => {
-  await changes?.prisma.$disconnect();
   await pool?.end();
   await database?.drop();
 });
@@ -97,9 +96,9 @@ describe("a transaction that PostgreSQL broke off", () => {
   test("by a conflict is run again also where an operator's change makes it, and has one entry in the log", async () => {
     const before = await entries();
     let runs = 0;
-    await changes.run(actor, async (transaction) => {
+    await changes.run(actor, async (tx) => {
       runs += 1;
-      if (runs < 3) await transaction.$executeRawUnsafe(conflict);
+      if (runs < 3) await tx.query(conflict);
       return logged;
     });
     expect([runs, (await entries()) - before]).toEqual([3, 1]);
@@ -107,9 +106,9 @@ describe("a transaction that PostgreSQL broke off", () => {
 
   test("each time is given up also where an operator's change makes it", async () => {
     let runs = 0;
-    const failed = changes.run(actor, async (transaction) => {
+    const failed = changes.run(actor, async (tx) => {
       runs += 1;
-      await transaction.$executeRawUnsafe(conflict);
+      await tx.query(conflict);
       return nothingChanged;
     });
     expect(sqlState(await failed.catch((error: unknown) => error))).toBe("40001");
@@ -138,9 +137,9 @@ describe("a transaction in which an error was passed over", () => {
   });
 
   test("fails also where an operator's change makes it", async () => {
-    const failed = changes.run(actor, async (transaction) => {
-      await transaction.$executeRawUnsafe("INSERT INTO kept VALUES ('first')");
-      await transaction.$executeRawUnsafe("SELECT 1 / 0").catch(() => undefined);
+    const failed = changes.run(actor, async (tx) => {
+      await tx.query("INSERT INTO kept VALUES ('first')");
+      await tx.query("SELECT 1 / 0").catch(() => undefined);
       return nothingChanged;
     });
     await expect(failed).rejects.toThrow("the transaction was broken off before its COMMIT");
@@ -149,27 +148,19 @@ describe("a transaction in which an error was passed over", () => {
 });
 
 test("an operator's change whose statement is not answered in time is not kept by the next one on its connection", async () => {
-  const hung = changes.run(
-    actor,
-    async (transaction) => {
-      await transaction.$executeRawUnsafe("INSERT INTO kept VALUES ('hung')");
-      await transaction.$executeRawUnsafe("SET LOCAL statement_timeout = 0");
-      // Longer than any answer is waited for, with the rollback after it.
-      await transaction.$executeRawUnsafe("SELECT pg_sleep(30)");
-      return nothingChanged;
-    },
-    120_000,
-  );
+  const hung = changes.run(actor, async (tx) => {
+    await tx.query("INSERT INTO kept VALUES ('hung')");
+    await tx.query("SET LOCAL statement_timeout = 0");
+    // Longer than any answer is waited for, with the rollback after it.
+    await tx.query("SELECT pg_sleep(30)");
+    return nothingChanged;
+  });
   await expect(hung).rejects.toThrow("Query read timeout");
   for (const what of ["second", "third", "fourth", "fifth"]) {
-    await changes.run(
-      actor,
-      async (transaction) => {
-        await transaction.$executeRawUnsafe(`INSERT INTO kept VALUES ('${what}')`);
-        return nothingChanged;
-      },
-      60_000,
-    );
+    await changes.run(actor, async (tx) => {
+      await tx.query(`INSERT INTO kept VALUES ('${what}')`);
+      return nothingChanged;
+    });
   }
   expect(await kept()).toEqual(["fifth", "fourth", "second", "third"]);
 });

@@ -47,7 +47,6 @@ export function writerPools(world: UsedWorld): WriterPools {
   ];
   const admin = createAdminStore({ reading, writing: pool }, createEncryption(randomBytes(32)));
   const close = async () => {
-    await admin.close();
     await Promise.all([pool.end(), reading.end()]);
   };
   return { pool, admin, close };

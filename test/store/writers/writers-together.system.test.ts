@@ -155,7 +155,7 @@ describe("whoever holds a subscription", () => {
     await fallsDueAfter(ids[0], 2);
     const { broken } = await apart(async (pool) => {
       const changes = createChanges(pool);
-      const organisations = createOrganisationStore(changes, pool);
+      const organisations = createOrganisationStore(pool, changes);
       const switched = await holding(organisationId, ids.slice(0, 1), async (client) => {
         const switching = organisations.setSetupMode(actor, organisationId, true);
         await until("the switch waits", isWaiting);
@@ -163,7 +163,6 @@ describe("whoever holds a subscription", () => {
         return { switching };
       });
       expect((await switched.switching)?.changed).toBe(true);
-      await changes.prisma.$disconnect();
     });
     expect(broken).toBe(0);
   });

@@ -194,7 +194,6 @@ export async function startCreditWorld(
     },
     stop: async () => {
       await Promise.all([...ledgers.values()].map((ledger) => ledger.close()));
-      await settingUp.close();
       await pool.end();
       await demo.stop();
       await database.drop();

@@ -348,8 +348,8 @@ describe.concurrent("what a person does in the ledger", () => {
     expect(unfollowed).toContainEqual({ organisationId, kind: "invoices", ids: [id], reason });
     const views = createLedgerSyncAdminStore(world.pool, createChanges(world.pool));
     expect(await views.get(organisationId)).toMatchObject({
-      hints: 1,
-      notificationsProblem: `1 cannot be followed: ${reason}`,
+      notifications: 1,
+      notificationsProblem: `1 cannot be read: ${reason}`,
     });
     expect(unfollowed).toContainEqual({
       organisationId,
@@ -364,7 +364,7 @@ describe.concurrent("what a person does in the ledger", () => {
       operation: "test",
       requestId: null,
     };
-    expect(await views.ask(actor, organisationId)).not.toBeNull();
+    expect(await views.request(actor, organisationId)).not.toBeNull();
     await rest(party);
     expect(await invoices(party)).toEqual(["INV-0001 paid 0.00", "INV-0002 voided 0.00"]);
 
@@ -409,7 +409,7 @@ describe.concurrent("what a person does in the ledger", () => {
     await rest(party);
     expect(await hints(party)).toEqual([]);
     expect(await views.get(organisationId)).toMatchObject({
-      hints: 0,
+      notifications: 0,
       notificationsProblem: null,
       problem: null,
     });
@@ -447,7 +447,7 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
   ).toMatchObject({
     isWaiting: true,
     problem: "the ledger answered 503",
-    hints: 0,
+    notifications: 0,
   });
   await due(party);
   await world.fault(party, {

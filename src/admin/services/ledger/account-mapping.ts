@@ -9,7 +9,7 @@ import type {
   CatalogueMapping,
   Mapping,
   MappingTarget,
-} from "../../../store/admin/ledger/connections.ts";
+} from "../../../store/admin/ledger/account-mappings.ts";
 import { present } from "../../present/present.ts";
 import {
   type AdminDependencies,

@@ -31,7 +31,7 @@ export function ledgerSyncService(
   deps: AdminDependencies,
 ): AdminImplementation<typeof LedgerSyncService> {
   const view = async (organisationId: string): Promise<LedgerSyncView> => {
-    const found = await deps.store.mirror.get(organisationId);
+    const found = await deps.store.ledgerSync.get(organisationId);
     if (found === null) throw notConnected();
     return found;
   };
@@ -42,7 +42,7 @@ export function ledgerSyncService(
     },
     syncLedger: async ({ organisation }, call) => {
       const { id } = await requireOrganisation(deps, organisation);
-      const requestedAt = await deps.store.mirror.ask(actorOf(call), id);
+      const requestedAt = await deps.store.ledgerSync.request(actorOf(call), id);
       if (requestedAt === null) throw notConnected();
       await deps.startLedgerSync(id);
       const end = performance.now() + waitMs;
@@ -75,7 +75,7 @@ function presentSync(
     customersChanged,
     creditNotesChanged,
     invoicesChanged,
-    hints: notifications,
+    notifications,
   } = sync;
   return {
     organisation,

@@ -66,11 +66,11 @@ function endpointMethods(
         kinds,
         secret,
       };
-      const created = await endpoints.create(actorOf(call), organisationId, endpoint);
-      if (created === "too_many") throw tooMany();
-      const { made, isNew } = created;
-      requireSame(isNew || (made.organisationId === organisationId && made.url === url));
-      return { endpoint: presentEndpoint(made, new Date()), secret: isNew ? secret : "" };
+      const outcome = await endpoints.create(actorOf(call), organisationId, endpoint);
+      if (outcome === "too_many") throw tooMany();
+      const { created, isNew } = outcome;
+      requireSame(isNew || (created.organisationId === organisationId && created.url === url));
+      return { endpoint: presentEndpoint(created, new Date()), secret: isNew ? secret : "" };
     },
     getWebhookEndpoint: async ({ organisation, id }) => {
       const owner = await requireOrganisation(deps, organisation);

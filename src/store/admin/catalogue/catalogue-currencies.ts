@@ -1,6 +1,6 @@
 /**
  * Finds the currencies that an organisation's catalogue is priced in, with the entries that use
- * them.
+ * them. A sum over two tables, so it is SQL.
  */
 import type { Pool } from "../../database/pool.ts";
 
@@ -23,11 +23,16 @@ export async function findCatalogueCurrencies(
 ): Promise<readonly CatalogueCurrency[]> {
   const { rows } = await pool.query<CatalogueCurrency>({
     name: "find_catalogue_currencies",
-    text: `SELECT currency, (array_agg(name ORDER BY name))[1:${namedAtMost}] AS names, count(*)::int AS total FROM (
-        SELECT currency, 'plan ' || code AS name FROM plans WHERE organisation_id = $1 AND status <> 'inactive'
+    text: `SELECT currency, (array_agg(name ORDER BY name))[1:${namedAtMost}] AS names,
+        count(*)::int AS total
+      FROM (
+        SELECT currency, 'plan ' || code AS name FROM plans
+        WHERE organisation_id = $1 AND status <> 'inactive'
         UNION ALL
-        SELECT currency, 'charge ' || code FROM charges WHERE organisation_id = $1 AND status <> 'inactive'
-      ) entries GROUP BY currency ORDER BY currency`,
+        SELECT currency, 'charge ' || code FROM charges
+        WHERE organisation_id = $1 AND status <> 'inactive'
+      ) entries
+      GROUP BY currency ORDER BY currency`,
     values: [organisationId],
   });
   return rows;

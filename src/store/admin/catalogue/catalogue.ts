@@ -6,6 +6,7 @@
 import type { MeterStatus } from "../../../domain/catalogue/meter.ts";
 import type { CatalogueStatus } from "../../../domain/catalogue/plan.ts";
 import { type Decimal, formatDecimal } from "../../../domain/money/decimal.ts";
+import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
 import {
   type Filter,
@@ -15,14 +16,14 @@ import {
   type Page,
   type PageRequest,
 } from "../../database/page.ts";
-import type { AnyRow, Pool } from "../../database/pool.ts";
+import type { AnyRow, Pool, Transaction } from "../../database/pool.ts";
 import {
   type Actor,
   type Change,
   type Changed,
   type Changes,
+  changed,
   isTaken,
-  type PrismaTransaction,
 } from "../changes.ts";
 
 /** Fields that every catalogue entry has. */
@@ -74,16 +75,8 @@ export interface CatalogueKind<T extends CatalogueEntry, View> {
   readonly targetKind: "plan" | "charge" | "meter";
   readonly entryOf: (view: View) => T;
   readonly usesOf: (view: View) => number;
-  readonly insert: (
-    transaction: PrismaTransaction,
-    organisationId: string,
-    entry: T,
-  ) => Promise<void>;
-  readonly replace: (
-    transaction: PrismaTransaction,
-    organisationId: string,
-    entry: T,
-  ) => Promise<void>;
+  readonly insert: (tx: Transaction, organisationId: string, entry: T) => Promise<unknown>;
+  readonly replace: (tx: Transaction, organisationId: string, entry: T) => Promise<unknown>;
   /** The part of the entry that is logged and compared, in the form that `logged` returns. */
   readonly snapshot: (entry: T) => object;
   /** The fields that determine billing. They cannot change once the entry is used. CATALOGUE-3. */
@@ -95,6 +88,12 @@ export interface CatalogueKind<T extends CatalogueEntry, View> {
   readonly decideMove: (from: T["status"], to: T["status"]) => boolean;
 }
 
+/** Returns SQL for the number of rows of a table that refer to the entry `t`. */
+export function usesOf(table: string, column: string): string {
+  return `(SELECT count(*)::int FROM ${table} u
+    WHERE u.organisation_id = t.organisation_id AND u.${column} = t.id)`;
+}
+
 /** Creates the store of one kind over changes. */
 export function createCatalogueStore<Row extends AnyRow, T extends CatalogueEntry, View>(
   pool: Pool,
@@ -104,68 +103,86 @@ export function createCatalogueStore<Row extends AnyRow, T extends CatalogueEntr
 ): CatalogueStore<T, View> {
   const get = async (organisationId: string, id: string) =>
     isId(id) ? getOne(pool, organisationId, listing, id) : null;
-  const changeOf = (organisationId: string, before: T | null, after: T): Change => ({
-    targetKind: kind.targetKind,
-    targetId: after.id,
-    organisationId,
-    before: before && kind.snapshot(before),
-    after: kind.snapshot(after),
-  });
-  const write = async (
+  const update = async (
     actor: Actor,
     organisationId: string,
     id: string,
     decide: (before: T) => T,
   ): Promise<View | CatalogueRefusal | null> => {
     if (!isId(id)) return null;
-    const outcome = await run(
-      actor,
-      async (transaction): Promise<Changed<CatalogueRefusal | "same" | "done" | null>> => {
-        await holdCatalogue(transaction, organisationId);
-        // The row is read outside the transaction, but no writer changes it while the catalogue is
-        // locked.
-        const view = await get(organisationId, id);
-        if (view === null) return { result: null, changes: [] };
-        const before = kind.entryOf(view);
-        const after = decide(before);
-        if (isSame(kind.snapshot(before), kind.snapshot(after)))
-          return { result: "same", changes: [] };
-        const billedChanges = !isSame(kind.billedBy(before), kind.billedBy(after));
-        if (billedChanges && kind.usesOf(view) > 0) return { result: "in_use", changes: [] };
-        await kind.replace(transaction, organisationId, after);
-        return { result: "done", changes: [changeOf(organisationId, before, after)] };
-      },
-    ).catch((error: unknown) => {
-      if (isTaken(error)) return "code_taken" as const;
-      throw error;
-    });
-    return outcome === "same" || outcome === "done" ? get(organisationId, id) : outcome;
+    const outcome = await orTaken(
+      run(actor, async (tx): Promise<Changed<CatalogueRefusal | "stored" | null>> => {
+        await lockCatalogue(tx, organisationId);
+        const view = await getOne(tx, organisationId, listing, id);
+        return view === null ? changed(null) : replace(tx, organisationId, kind, { view, decide });
+      }),
+    );
+    return outcome === "stored" ? get(organisationId, id) : outcome;
   };
   return {
     get,
+    update,
     create: async (actor, organisationId, entry) => {
-      const made = await run(actor, async (transaction) => {
-        await holdCatalogue(transaction, organisationId);
-        await kind.insert(transaction, organisationId, entry);
-        return { result: true, changes: [changeOf(organisationId, null, entry)] };
-      }).catch((error: unknown) => {
-        if (isTaken(error)) return false;
-        throw error;
-      });
+      const outcome = await orTaken(
+        run(actor, async (tx) => {
+          await lockCatalogue(tx, organisationId);
+          await kind.insert(tx, organisationId, entry);
+          return changed("stored", changeOf(kind, organisationId, null, entry));
+        }),
+      );
       const view = await get(organisationId, entry.id);
-      if (view === null && made) throw new Error(`${kind.targetKind} ${entry.id} is gone`);
+      if (view === null && outcome === "stored")
+        throw new Error(`${kind.targetKind} ${entry.id} is gone`);
       return view ?? "code_taken";
     },
     list: (organisationId, filters, page) =>
       listPage(pool, organisationId, listing, conditions(filters), page),
-    update: write,
     setStatus: async (actor, organisationId, id, status) => {
-      const view = await write(actor, organisationId, id, (before) =>
+      const view = await update(actor, organisationId, id, (before) =>
         kind.decideMove(before.status, status) ? { ...before, status } : before,
       );
       if (typeof view === "string") throw new Error("a status is neither taken nor billed");
       return view;
     },
+  };
+}
+
+async function orTaken<T>(writing: Promise<T>): Promise<T | "code_taken"> {
+  try {
+    return await writing;
+  } catch (error) {
+    if (isTaken(error)) return "code_taken";
+    throw error;
+  }
+}
+
+async function replace<T extends CatalogueEntry, View>(
+  tx: Transaction,
+  organisationId: string,
+  kind: CatalogueKind<T, View>,
+  { view, decide }: { readonly view: View; readonly decide: (before: T) => T },
+): Promise<Changed<"in_use" | "stored">> {
+  const before = kind.entryOf(view);
+  const after = decide(before);
+  if (isSame(kind.snapshot(before), kind.snapshot(after))) return changed("stored");
+  const isBilledOtherwise = !isSame(kind.billedBy(before), kind.billedBy(after));
+  if (isBilledOtherwise && kind.usesOf(view) > 0) return changed("in_use");
+  await kind.replace(tx, organisationId, after);
+  return changed("stored", changeOf(kind, organisationId, before, after));
+}
+
+function changeOf<T extends CatalogueEntry, View>(
+  { targetKind, snapshot }: CatalogueKind<T, View>,
+  organisationId: string,
+  before: T | null,
+  after: T,
+): Change {
+  return {
+    targetKind,
+    targetId: after.id,
+    organisationId,
+    before: before && snapshot(before),
+    after: snapshot(after),
   };
 }
 
@@ -182,13 +199,10 @@ function conditions({
 /**
  * Waits for creations under way, and makes creations that used the previous catalogue decide again.
  * A count after this call includes every use of an entry. Caches of the catalogue compare its
- * version to detect a change.
+ * version to detect a change. The organisation's row is the lock of its catalogue and its mappings.
  */
-async function holdCatalogue(
-  transaction: PrismaTransaction,
-  organisationId: string,
-): Promise<void> {
-  await transaction.organisation.update({
+export async function lockCatalogue(tx: Transaction, organisationId: string): Promise<void> {
+  await db(tx).organisation.update({
     where: { id: organisationId },
     data: { catalogueVersion: { increment: 1 } },
   });

@@ -1,13 +1,14 @@
-/** Writes and lists charges for the admin API. */
+/** Writes and lists charges for the admin API. A list with the count of lines is SQL. */
 
 import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import type { Charge } from "../../../domain/catalogue/plan.ts";
 import { formatDecimal } from "../../../domain/money/decimal.ts";
 import { type ChargeRow, chargeListing, readCharge } from "../../catalogue/catalogue.ts";
+import { db } from "../../database/client.ts";
 import type { Listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import type { Changes } from "../changes.ts";
-import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
+import { type CatalogueStore, createCatalogueStore, logged, usesOf } from "./catalogue.ts";
 
 /** A charge with the number of invoice lines that bill it. */
 export interface AdminCharge {
@@ -15,11 +16,10 @@ export interface AdminCharge {
   readonly invoiceLines: number;
 }
 
-const chargeViews: Listing<ChargeRow & { invoice_lines: number }, AdminCharge> = {
+const chargeViews: Listing<ChargeRow & { readonly invoiceLines: number }, AdminCharge> = {
   ...chargeListing,
-  columns: `${chargeListing.columns}, (SELECT count(*)::int FROM invoice_lines l
-    WHERE l.organisation_id = t.organisation_id AND l.charge_id = t.id) AS invoice_lines`,
-  read: (row) => ({ charge: readCharge(row), invoiceLines: row.invoice_lines }),
+  columns: `${chargeListing.columns}, ${usesOf("invoice_lines", "charge_id")} AS "invoiceLines"`,
+  read: ({ invoiceLines, ...row }) => ({ charge: readCharge(row), invoiceLines }),
 };
 
 /** Creates the charge store over changes. */
@@ -27,20 +27,18 @@ export function createChargeStore(
   pool: Pool,
   changes: Changes,
 ): CatalogueStore<Charge, AdminCharge> {
-  const record = (charge: Charge) => ({ ...charge, price: formatDecimal(charge.price) });
+  const columns = (charge: Charge) => ({ ...charge, price: formatDecimal(charge.price) });
   return createCatalogueStore(pool, changes, chargeViews, {
     targetKind: "charge",
     entryOf: ({ charge }) => charge,
     usesOf: ({ invoiceLines }) => invoiceLines,
-    insert: async (transaction, organisationId, charge) => {
-      await transaction.charge.create({ data: { ...record(charge), organisationId } });
-    },
-    replace: async (transaction, organisationId, charge) => {
-      await transaction.charge.updateMany({
+    insert: (tx, organisationId, charge) =>
+      db(tx).charge.create({ data: { ...columns(charge), organisationId } }),
+    replace: (tx, organisationId, charge) =>
+      db(tx).charge.update({
         where: { organisationId, id: charge.id },
-        data: record(charge),
-      });
-    },
+        data: columns(charge),
+      }),
     snapshot: logged,
     billedBy: ({ code, price, currency }) => logged({ code, price, currency }),
     decideMove,

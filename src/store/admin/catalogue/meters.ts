@@ -1,10 +1,14 @@
-/** Writes and lists meters for the admin API. */
+/** Writes and lists meters for the admin API. A list with the count of plans is SQL. */
 
 import type { Meter } from "../../../domain/catalogue/meter.ts";
+import type { Meter as MeterModel } from "../../../gen/prisma/client.ts";
+import { db } from "../../database/client.ts";
+import { isId } from "../../database/ids.ts";
+import { columnsOf, type ModelRow } from "../../database/model-columns.ts";
 import type { Listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import type { Changes } from "../changes.ts";
-import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
+import { type CatalogueStore, createCatalogueStore, logged, usesOf } from "./catalogue.ts";
 
 /** A meter with the number of plans that have a price for it. */
 export interface AdminMeter {
@@ -20,40 +24,31 @@ export interface MeterStore extends CatalogueStore<Meter, AdminMeter> {
   named(organisationId: string, idsOrCodes: readonly string[]): Promise<readonly Meter[]>;
 }
 
-interface MeterRow {
-  id: string;
-  code: string;
-  name: string;
-  unit_label: string;
-  status: Meter["status"];
-  revenue_account: string | null;
-  tax_type: string | null;
-  created_at: Date;
-  plans: number;
-}
+const meterFields = [
+  "id",
+  "code",
+  "name",
+  "unitLabel",
+  "status",
+  "createdAt",
+  "revenueAccount",
+  "taxType",
+] as const satisfies readonly (keyof MeterModel)[];
+
+type MeterRow = ModelRow<MeterModel, (typeof meterFields)[number]> & {
+  readonly status: Meter["status"];
+  readonly plans: number;
+};
 
 const meterViews: Listing<MeterRow, AdminMeter> = {
   table: "meters",
-  columns: `t.id, t.code, t.name, t.unit_label, t.status, t.revenue_account, t.tax_type, t.created_at,
-    (SELECT count(*)::int FROM plan_meters p WHERE p.organisation_id = t.organisation_id AND p.meter_id = t.id) AS plans`,
+  columns: `${columnsOf("t", meterFields)}, ${usesOf("plan_meters", "meter_id")} AS plans`,
   from: "meters t",
-  read: (row) => ({
-    meter: {
-      id: row.id,
-      code: row.code,
-      name: row.name,
-      unitLabel: row.unit_label,
-      status: row.status,
-      createdAt: row.created_at,
-      revenueAccount: row.revenue_account,
-      taxType: row.tax_type,
-    },
-    plans: row.plans,
-  }),
+  read: ({ plans, ...meter }) => ({ meter, plans }),
 };
 
-const namedText = `SELECT ${meterViews.columns} FROM ${meterViews.from}
-  WHERE t.organisation_id = $1 AND (t.code = ANY ($2) OR t.id::text = ANY ($3))`;
+/** The columns that no meter shows. */
+const hidden = { organisationId: true, seq: true } as const;
 
 /** Creates the meter store over changes. */
 export function createMeterStore(pool: Pool, changes: Changes): MeterStore {
@@ -61,15 +56,10 @@ export function createMeterStore(pool: Pool, changes: Changes): MeterStore {
     targetKind: "meter",
     entryOf: ({ meter }) => meter,
     usesOf: ({ plans }) => plans,
-    insert: async (transaction, organisationId, meter) => {
-      await transaction.meter.create({ data: { ...meter, organisationId } });
-    },
-    replace: async (transaction, organisationId, meter) => {
-      await transaction.meter.updateMany({
-        where: { organisationId, id: meter.id },
-        data: { ...meter },
-      });
-    },
+    insert: (tx, organisationId, meter) =>
+      db(tx).meter.create({ data: { ...meter, organisationId } }),
+    replace: (tx, organisationId, meter) =>
+      db(tx).meter.update({ where: { organisationId, id: meter.id }, data: { ...meter } }),
     snapshot: logged,
     // Usage reports name the meter by its code. The prices belong to plans.
     billedBy: ({ code }) => code,
@@ -78,13 +68,11 @@ export function createMeterStore(pool: Pool, changes: Changes): MeterStore {
   return {
     ...store,
     named: async (organisationId, idsOrCodes) => {
-      const ids = idsOrCodes.map((each) => each.toLowerCase());
-      const { rows } = await pool.query<MeterRow>({
-        name: "named_meters",
-        text: namedText,
-        values: [organisationId, idsOrCodes, ids],
-      });
-      return rows.map((row) => meterViews.read(row).meter);
+      const ids = idsOrCodes.map((each) => each.toLowerCase()).filter(isId);
+      const named = [{ code: { in: [...idsOrCodes] } }, { id: { in: ids } }];
+      const where = { organisationId, OR: named };
+      const meters = await db(pool).meter.findMany({ where, omit: hidden });
+      return meters.map((meter) => ({ ...meter, status: meter.status as Meter["status"] }));
     },
   };
 }

@@ -1,14 +1,18 @@
-/** Writes and lists plans, with their tiers and meters, for the admin API. */
+/**
+ * Writes and lists plans, with their tiers and meters, for the admin API. Lists with tiers, meters
+ * and counts are SQL.
+ */
 
 import { decideMove } from "../../../domain/catalogue/catalogue-status.ts";
 import { checkMeteredPlan, type MeteredPlan } from "../../../domain/catalogue/meter.ts";
 import { type PlanRow, planListing, readPlan } from "../../catalogue/catalogue.ts";
 import { type PlanMeterRow, planMetersJson, readPlanMeters } from "../../catalogue/meters.ts";
-import { insertPlanPrices, planRecord } from "../../catalogue/plan-writes.ts";
+import { planColumns, planPrices } from "../../catalogue/plan-writes.ts";
+import { db } from "../../database/client.ts";
 import type { Listing } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import type { Changes } from "../changes.ts";
-import { type CatalogueStore, createCatalogueStore, logged } from "./catalogue.ts";
+import { type CatalogueStore, createCatalogueStore, logged, usesOf } from "./catalogue.ts";
 
 /** A plan with the number of its subscriptions, including ended ones. */
 export interface AdminPlan {
@@ -16,16 +20,18 @@ export interface AdminPlan {
   readonly subscriptions: number;
 }
 
-const planViews: Listing<
-  PlanRow & { meters: PlanMeterRow[] | null; subscriptions: number },
-  AdminPlan
-> = {
+type PlanViewRow = PlanRow & {
+  readonly meters: readonly PlanMeterRow[] | null;
+  readonly subscriptions: number;
+};
+
+const planViews: Listing<PlanViewRow, AdminPlan> = {
   ...planListing,
   columns: `${planListing.columns}, ${planMetersJson("t.organisation_id", "t.id")} AS meters,
-    (SELECT count(*)::int FROM subscriptions s WHERE s.organisation_id = t.organisation_id AND s.plan_id = t.id) AS subscriptions`,
-  read: (row) => ({
-    plan: { ...readPlan(row), meters: readPlanMeters(row.meters) },
-    subscriptions: row.subscriptions,
+    ${usesOf("subscriptions", "plan_id")} AS subscriptions`,
+  read: ({ meters, subscriptions, ...row }) => ({
+    plan: { ...readPlan(row), meters: readPlanMeters(meters) },
+    subscriptions,
   }),
 };
 
@@ -38,20 +44,20 @@ export function createPlanStore(
     targetKind: "plan",
     entryOf: ({ plan }) => plan,
     usesOf: ({ subscriptions }) => subscriptions,
-    insert: async (transaction, organisationId, plan) => {
+    insert: (tx, organisationId, plan) => {
       checkMeteredPlan(plan);
-      await transaction.plan.create({ data: planRecord(organisationId, plan) });
-      await insertPlanPrices(transaction, organisationId, [plan]);
+      const data = { ...planColumns(plan), ...planPrices(plan), organisationId };
+      return db(tx).plan.create({ data });
     },
-    replace: async (transaction, organisationId, plan) => {
+    replace: async (tx, organisationId, plan) => {
       checkMeteredPlan(plan);
-      const { id, organisationId: _, ...data } = planRecord(organisationId, plan);
-      await transaction.plan.updateMany({ where: { organisationId, id }, data });
-      const where = { organisationId, planId: plan.id };
-      await transaction.planTier.deleteMany({ where });
-      await transaction.planMeterTier.deleteMany({ where });
-      await transaction.planMeter.deleteMany({ where });
-      await insertPlanPrices(transaction, organisationId, [plan]);
+      const prices = { organisationId, planId: plan.id };
+      await db(tx).planTier.deleteMany({ where: prices });
+      await db(tx).planMeterTier.deleteMany({ where: prices });
+      await db(tx).planMeter.deleteMany({ where: prices });
+      const where = { organisationId, id: plan.id };
+      const data = { ...planColumns(plan), ...planPrices(plan) };
+      await db(tx).plan.update({ where, data });
     },
     snapshot,
     billedBy: ({ name: _, unitLabels: __, allowsPriceOverride: ___, status: ____, ...billed }) =>

@@ -1,10 +1,11 @@
 /**
  * Lists documents for operators, invoices and credit notes together. Each shows the last ledger job
- * for it and the ledger's answer. ADMIN-6.
+ * for it and the ledger's answer. SQL, because one list has two tables and their jobs. ADMIN-6.
  */
 
 import type { DocumentStatus } from "../../../domain/billing/invoice.ts";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import { readDecimal } from "../../catalogue/catalogue.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import { isRefusedPair } from "../../ledger-jobs/credit-allocations.ts";
@@ -62,48 +63,37 @@ const operations = {
   allocate_credit: "allocation",
 } as const satisfies Record<string, DocumentOperation>;
 
-interface DocumentRow {
-  id: string;
-  kind: DocumentKind;
-  number: string;
-  state: DocumentState;
-  status: DocumentStatus;
-  customer_id: string;
-  subscription_id: string;
-  currency: string;
-  total: string;
-  subtotal: string;
-  ledger_subtotal: string | null;
-  ledger_id: string | null;
-  sync_error: string | null;
-  operation: keyof typeof operations | null;
-  job_id: string | null;
-  allocation_invoice_id: string | null;
-  reason: string | null;
-  message: string | null;
-  attempts: number;
-  next_attempt_at: Date | null;
-  created_at: Date;
-}
+/** A row has the amounts as text, and the kind of the job in place of the operation. */
+type DocumentRow = Omit<AdminDocument, Amounts | "operation"> & {
+  readonly [Amount in Exclude<Amounts, "ledgerSubtotal">]: string;
+} & {
+  readonly ledgerSubtotal: string | null;
+  readonly operation: keyof typeof operations | null;
+};
+
+type Amounts = "total" | "subtotal" | "ledgerSubtotal";
 
 // One sequence numbers both kinds, so that they share one order.
 const documents = `(
-  SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id, d.subscription_id,
-    d.currency, d.total, d.subtotal, d.ledger_subtotal, d.ledger_invoice_id AS ledger_id, d.sync_error, 0 AS remaining_credit, d.created_at
+  SELECT 'invoice' AS kind, d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
+    d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
+    d.ledger_invoice_id AS ledger_id, d.sync_error, 0 AS remaining_credit, d.created_at
   FROM invoices d
   UNION ALL
-  SELECT 'credit_note', d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id, d.subscription_id,
-    d.currency, d.total, d.subtotal, d.ledger_subtotal, d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
+  SELECT 'credit_note', d.organisation_id, d.id, d.seq, d.number, d.status, d.customer_id,
+    d.subscription_id, d.currency, d.total, d.subtotal, d.ledger_subtotal,
+    d.ledger_credit_note_id, d.sync_error, d.remaining_credit, d.created_at
   FROM credit_notes d
 )`;
 
-const positions =
-  "(SELECT organisation_id, id, seq FROM invoices UNION ALL SELECT organisation_id, id, seq FROM credit_notes)";
+const positions = `(SELECT organisation_id, id, seq FROM invoices
+  UNION ALL SELECT organisation_id, id, seq FROM credit_notes)`;
 
 const open = "o.state IN ('ready', 'sending', 'uncertain')";
 
 // The job of the document that still waits for the ledger.
-const waiting = `SELECT o.*, CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END AS next_attempt_at
+const waiting = `SELECT o.*,
+    CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END AS next_attempt_at
   FROM ledger_jobs o
   WHERE o.organisation_id = t.organisation_id AND ${open} AND (
     o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice')
@@ -113,15 +103,17 @@ const waiting = `SELECT o.*, CASE WHEN o.state = 'ready' THEN o.not_before ELSE 
 // Whether credit of the note could be allocated to the invoice `i` if the ledger had not refused
 // that.
 const isBlocked = (note: string) =>
-  `(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0 AND i.amount_due > 0
-    AND ${isRefusedPair(note, "i")})`;
+  `(${note}.status = 'approved' AND i.status = 'approved' AND ${note}.remaining_credit > 0
+    AND i.amount_due > 0 AND ${isRefusedPair(note, "i")})`;
 
 // The last refusal that still counts. For creations and amendments the document's `sync_error`
 // decides that.
 const refused = `SELECT o.*, NULL::timestamptz AS next_attempt_at FROM ledger_jobs o
-    LEFT JOIN invoices i ON o.kind = 'allocate_credit' AND i.organisation_id = o.organisation_id AND i.id = o.invoice_id
+    LEFT JOIN invoices i ON o.kind = 'allocate_credit'
+      AND i.organisation_id = o.organisation_id AND i.id = o.invoice_id
   WHERE o.organisation_id = t.organisation_id AND o.state = 'refused' AND (
-    o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice') AND t.sync_error IS NOT NULL
+    o.invoice_id = t.id AND o.kind IN ('create_invoice', 'amend_invoice')
+      AND t.sync_error IS NOT NULL
     OR o.credit_note_id = t.id AND o.kind = 'create_credit_note' AND t.sync_error IS NOT NULL
     OR o.credit_note_id = t.id AND o.kind = 'allocate_credit' AND ${isBlocked("t")})
   ORDER BY o.seq DESC LIMIT 1`;
@@ -134,41 +126,32 @@ const drifts = (document: string) => `(${document}.ledger_subtotal <> ${document
 /** Lists every document, including those without a failed or waiting job. */
 export const documentListing: Listing<DocumentRow, AdminDocument> = {
   table: positions,
-  columns: `t.id, t.kind, t.number, s.state, t.status, t.customer_id, t.subscription_id, t.currency, t.total, t.subtotal, t.ledger_subtotal, t.ledger_id,
-    t.sync_error, t.created_at,
-    coalesce(o.kind, CASE WHEN t.status = 'not_in_external' AND t.ledger_id IS NULL THEN 'create_' || t.kind END) AS operation,
-    o.id AS job_id, CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS allocation_invoice_id,
-    o.reason, CASE s.state WHEN 'failed' THEN coalesce(t.sync_error, o.message) ELSE o.message END AS message,
-    coalesce(o.attempts, 0) AS attempts, o.next_attempt_at`,
+  columns: `t.id, t.kind, t.number, s.state, t.status, t.customer_id AS "customerId",
+    t.subscription_id AS "subscriptionId", t.currency, t.total, t.subtotal,
+    t.ledger_subtotal AS "ledgerSubtotal", t.ledger_id AS "ledgerId", t.sync_error AS "syncError",
+    t.created_at AS "createdAt",
+    coalesce(o.kind, CASE WHEN t.status = 'not_in_external' AND t.ledger_id IS NULL
+      THEN 'create_' || t.kind END) AS operation,
+    o.id AS "jobId", CASE WHEN o.kind = 'allocate_credit' THEN o.invoice_id END AS "invoiceId",
+    o.reason,
+    CASE s.state WHEN 'failed' THEN coalesce(t.sync_error, o.message) ELSE o.message END AS message,
+    coalesce(o.attempts, 0) AS attempts, o.next_attempt_at AS "nextAttemptAt"`,
   from: `${documents} t
     LEFT JOIN LATERAL (
-      SELECT * FROM (SELECT w.*, 0 AS place FROM (${waiting}) w UNION ALL SELECT r.*, 1 FROM (${refused}) r) u
+      SELECT * FROM (
+        SELECT w.*, 0 AS place FROM (${waiting}) w UNION ALL SELECT r.*, 1 FROM (${refused}) r) u
       ORDER BY u.place LIMIT 1
     ) o ON true
-    CROSS JOIN LATERAL (SELECT CASE WHEN o.next_attempt_at IS NOT NULL OR t.status = 'scheduled' THEN 'waiting'
-      WHEN t.sync_error IS NOT NULL OR o.id IS NOT NULL THEN 'failed' WHEN ${drifts("t")} THEN 'drift' ELSE 'synced' END AS state) s`,
+    CROSS JOIN LATERAL (SELECT CASE
+      WHEN o.next_attempt_at IS NOT NULL OR t.status = 'scheduled' THEN 'waiting'
+      WHEN t.sync_error IS NOT NULL OR o.id IS NOT NULL THEN 'failed'
+      WHEN ${drifts("t")} THEN 'drift' ELSE 'synced' END AS state) s`,
   read: (row) => ({
-    id: row.id,
-    kind: row.kind,
-    number: row.number,
-    state: row.state,
-    status: row.status,
-    customerId: row.customer_id,
-    subscriptionId: row.subscription_id,
-    currency: row.currency,
+    ...row,
     total: parseDecimal(row.total),
     subtotal: parseDecimal(row.subtotal),
-    ledgerSubtotal: row.ledger_subtotal === null ? null : parseDecimal(row.ledger_subtotal),
-    ledgerId: row.ledger_id,
-    syncError: row.sync_error,
-    operation: row.operation === null ? null : operations[row.operation],
-    jobId: row.job_id,
-    invoiceId: row.allocation_invoice_id,
-    reason: row.reason,
-    message: row.message,
-    attempts: row.attempts,
-    nextAttemptAt: row.next_attempt_at,
-    createdAt: row.created_at,
+    ledgerSubtotal: readDecimal(row.ledgerSubtotal),
+    operation: row.operation && operations[row.operation],
   }),
 };
 
@@ -181,7 +164,8 @@ const idsText = `WITH open AS (
     SELECT o.credit_note_id AS id FROM ledger_jobs o
       JOIN credit_notes n ON n.organisation_id = $1 AND n.id = o.credit_note_id
       JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
-    WHERE o.organisation_id = $1 AND o.state = 'refused' AND o.kind = 'allocate_credit' AND ${isBlocked("n")}
+    WHERE o.organisation_id = $1 AND o.state = 'refused' AND o.kind = 'allocate_credit'
+      AND ${isBlocked("n")}
   ), failed AS (
     SELECT id FROM invoices WHERE organisation_id = $1 AND sync_error IS NOT NULL
     UNION SELECT id FROM credit_notes WHERE organisation_id = $1 AND sync_error IS NOT NULL
@@ -192,14 +176,17 @@ const idsText = `WITH open AS (
     UNION SELECT n.id FROM credit_notes n WHERE n.organisation_id = $1 AND ${drifts("n")}
     EXCEPT SELECT id FROM open EXCEPT SELECT id FROM failed
   ), wanted AS (
-    SELECT id FROM open WHERE 'waiting' = ANY ($2::text[]) UNION SELECT id FROM failed WHERE 'failed' = ANY ($2::text[])
+    SELECT id FROM open WHERE 'waiting' = ANY ($2::text[])
+    UNION SELECT id FROM failed WHERE 'failed' = ANY ($2::text[])
     UNION SELECT id FROM drift WHERE 'drift' = ANY ($2::text[])
   ), found AS (
     SELECT i.id, i.seq FROM wanted JOIN invoices i ON i.organisation_id = $1 AND i.id = wanted.id
-    UNION ALL SELECT n.id, n.seq FROM wanted JOIN credit_notes n ON n.organisation_id = $1 AND n.id = wanted.id
+    UNION ALL SELECT n.id, n.seq FROM wanted
+      JOIN credit_notes n ON n.organisation_id = $1 AND n.id = wanted.id
   )
   SELECT id FROM found
-  WHERE $3::uuid IS NULL OR seq < (SELECT c.seq FROM ${positions} c WHERE c.organisation_id = $1 AND c.id = $3)
+  WHERE $3::uuid IS NULL
+    OR seq < (SELECT c.seq FROM ${positions} c WHERE c.organisation_id = $1 AND c.id = $3)
   ORDER BY seq DESC LIMIT $4`;
 
 /**

@@ -25,13 +25,13 @@ export interface DocumentStore {
 }
 
 /** Creates the document store over changes. */
-export function createDocumentStore(pool: Pool, { runOnClient }: Changes): DocumentStore {
+export function createDocumentStore(pool: Pool, { run }: Changes): DocumentStore {
   return {
     get: async (organisationId, id) =>
       isId(id) ? getOne(pool, organisationId, documentListing, id) : null,
     list: (organisationId, state, page) =>
       listDocuments(pool, organisationId, state === null ? ["failed", "waiting"] : [state], page),
     retry: async (actor, organisationId, id) =>
-      isId(id) ? runOnClient(actor, (client) => retryDocument(client, organisationId, id)) : null,
+      isId(id) ? run(actor, (tx) => retryDocument(tx, organisationId, id)) : null,
   };
 }

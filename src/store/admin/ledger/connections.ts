@@ -1,56 +1,30 @@
-/** Stores ledger connections and account mappings. */
+/** Stores ledger connections. ADMIN-3. */
 
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
+import { db } from "../../database/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
-import { isId } from "../../database/ids.ts";
-import type { Pool } from "../../database/pool.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
 import {
   type ConnectionState,
   type LedgerConnection,
   readConnection,
 } from "../../ledger-connection/connections.ts";
 import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
-import type { Actor, Changed, Changes, PrismaTransaction } from "../changes.ts";
+import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
+import { lockAuthorisation, lockOrganisation } from "../row-locks.ts";
+import { createMappingStore, type MappingStore } from "./account-mappings.ts";
 import type { ConsentTokens } from "./consents.ts";
 
 /** A connection without its secret. */
 export type ConnectionView = Omit<ConnectionRecord, "encryptedSecret" | "encryptionKeyId">;
-
-/** An account and a tax type of the ledger. Null uses the next wider mapping. */
-export interface Mapping {
-  readonly revenueAccount: string | null;
-  readonly taxType: string | null;
-}
-
-/** The mapping of a plan, charge or meter. */
-export interface CatalogueMapping extends Mapping {
-  readonly id: string;
-  readonly code: string;
-  readonly name: string;
-}
 
 /** The tokens of a connection by authorisation, and the ledger's own id of the connection. */
 export interface GrantedTokens extends ConsentTokens {
   readonly ledgerConnection: string;
 }
 
-/** All mappings of an organisation: its default, and those of single plans, charges and meters. */
-export interface Mappings {
-  readonly default: Mapping;
-  readonly plans: readonly CatalogueMapping[];
-  readonly charges: readonly CatalogueMapping[];
-  readonly meters: readonly CatalogueMapping[];
-}
-
-/** The plan, charge, meter or organisation that a mapping belongs to. */
-export interface MappingTarget {
-  readonly kind: "organisation" | "plan" | "charge" | "meter";
-  /** The id of the target. */
-  readonly id: string;
-}
-
 /** Connections and mappings of organisations. */
-export interface ConnectionStore {
+export interface ConnectionStore extends MappingStore {
   /** Returns the connection without its secret, or null if there is none. */
   view(organisationId: string): Promise<ConnectionView | null>;
   /**
@@ -75,132 +49,118 @@ export interface ConnectionStore {
    * is none.
    */
   disconnect(actor: Actor, organisationId: string, reason: string): Promise<ConnectionView | null>;
-  mappings(organisationId: string): Promise<Mappings>;
-  /** Sets and returns the mapping. Null if the plan, charge or meter does not exist. */
-  map(
-    actor: Actor,
-    organisationId: string,
-    target: MappingTarget,
-    mapping: Mapping,
-  ): Promise<Mapping | null>;
 }
 
-/**
- * Creates the connection store over changes. Without `encryption` no connection can be saved or
- * decrypted.
- */
+/** Creates the connection store over changes. `encryption` is for the secrets. */
 export function createConnectionStore(
   pool: Pool,
-  { prisma, run }: Changes,
+  changes: Changes,
   encryption: Encryption,
 ): ConnectionStore {
+  const { run } = changes;
   return {
+    ...createMappingStore(pool, changes),
     view: (organisationId) =>
-      prisma.ledgerConnection.findUnique({
+      db(pool).ledgerConnection.findFirst({
         where: { organisationId },
         omit: { encryptedSecret: true, encryptionKeyId: true },
       }),
     inLedger: async (organisationId) => {
-      const kept = await prisma.ledgerAuthorisation.findUnique({ where: { organisationId } });
-      return kept?.ledgerConnection ?? null;
+      const where = { organisationId };
+      const authorisation = await db(pool).ledgerAuthorisation.findFirst({ where });
+      return authorisation?.ledgerConnection ?? null;
     },
     open: (organisationId) => readConnection(pool, encryption, organisationId),
-    save: (actor, organisationId, connection, granted = undefined) =>
-      run(actor, (transaction) =>
-        save(transaction, encryption, organisationId, connection, granted ?? null),
-      ),
+    save: (actor, organisationId, connection, granted) =>
+      run(actor, (tx) => save(tx, encryption, organisationId, { connection, granted })),
     disconnect: (actor, organisationId, reason) =>
-      run(actor, (transaction) => disconnect(transaction, organisationId, reason)),
-    mappings: async (organisationId) => {
-      const own = {
-        organisationId,
-        OR: [{ revenueAccount: { not: null } }, { taxType: { not: null } }],
-      };
-      const select = { id: true, code: true, name: true, revenueAccount: true, taxType: true };
-      const orderBy = { code: "asc" } as const;
-      const [organisation, plans, charges, meters] = await Promise.all([
-        prisma.organisation.findUniqueOrThrow({ where: { id: organisationId } }),
-        prisma.plan.findMany({ where: own, select, orderBy }),
-        prisma.charge.findMany({ where: own, select, orderBy }),
-        prisma.meter.findMany({ where: own, select, orderBy }),
-      ]);
-      return { default: mappingOf(organisation), plans, charges, meters };
-    },
-    map: async (actor, organisationId, target, mapping) =>
-      isId(target.id)
-        ? run(actor, (transaction) => map(transaction, organisationId, target, mapping))
-        : null,
+      run(actor, (tx) => disconnect(tx, organisationId, reason)),
   };
+}
+
+/** A connection to save, with its tokens if it is one by authorisation. */
+interface ConnectionToSave {
+  readonly connection: LedgerConnection;
+  readonly granted: GrantedTokens | undefined;
 }
 
 async function save(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   encryption: Encryption,
   organisationId: string,
-  connection: LedgerConnection,
-  granted: GrantedTokens | null,
+  { connection, granted }: ConnectionToSave,
 ): Promise<Changed<ConnectionView | "other_tenant">> {
-  await lock(transaction, organisationId);
-  const before = await transaction.ledgerConnection.findUnique({ where: { organisationId } });
+  const where = { organisationId };
+  await lockConnection(tx, organisationId);
+  const before = await db(tx).ledgerConnection.findFirst({ where });
   if (before !== null && before.tenantId !== connection.tenantId) {
-    const customers = await transaction.customer.count({ where: { organisationId } });
-    if (customers > 0) return { result: "other_tenant", changes: [] };
+    if ((await db(tx).customer.count({ where })) > 0) return changed("other_tenant");
   }
   const { clientSecret, ...shown } = connection;
-  const encrypted = granted === null ? encryption.encrypt(clientSecret, organisationId) : null;
+  const secret = granted === undefined ? encryption.encrypt(clientSecret, organisationId) : null;
   const data = {
     ...shown,
-    encryptedSecret: encrypted && new Uint8Array(encrypted.bytes),
-    encryptionKeyId: encrypted?.keyId ?? null,
-    ...welcome,
+    encryptedSecret: secret && new Uint8Array(secret.bytes),
+    encryptionKeyId: secret?.keyId ?? null,
+    ...callable,
   };
-  const after = await transaction.ledgerConnection.upsert({
-    where: { organisationId },
+  const after = await db(tx).ledgerConnection.upsert({
+    where,
     create: { ...data, organisationId },
     update: data,
   });
-  if (granted === null)
-    await transaction.ledgerAuthorisation.deleteMany({ where: { organisationId } });
-  else await saveTokens(transaction, encryption, organisationId, granted);
+  if (granted === undefined) await db(tx).ledgerAuthorisation.deleteMany({ where });
+  else await saveTokens(tx, encryption, organisationId, granted);
   // The ledger's daily limit is read again. The calls so far still count.
-  await transaction.ledgerBudget.updateMany({
-    where: { organisationId },
+  await db(tx).ledgerBudget.updateMany({
+    where,
     data: { dayRemaining: null, dayObservedAt: null, othersCalls: 0 },
   });
-  // Jobs that the pause or the missing connection rescheduled are due again.
-  await transaction.$executeRaw`UPDATE ledger_jobs o SET not_before = now() FROM (
-      SELECT id FROM ledger_jobs WHERE organisation_id = ${organisationId}::uuid AND state = 'ready' AND not_before > now()
-      ORDER BY id FOR NO KEY UPDATE) AS waiting
-    WHERE o.organisation_id = ${organisationId}::uuid AND o.id = waiting.id`;
-  const change = {
-    targetKind: "ledger_connection",
-    targetId: organisationId,
-    organisationId,
-    before,
-    after,
-  } as const;
-  return { result: after, changes: [change] };
+  await resumeJobs(tx, organisationId);
+  return changed(after, changeOf(before, after));
 }
 
 /** A connection that is neither paused nor disconnected. */
-const welcome = {
+const callable = {
   pausedUntil: null,
   pausedReason: null,
   disconnectedAt: null,
   disconnectedReason: null,
 } as const;
 
+function changeOf(before: ConnectionRecord | null, after: ConnectionRecord): Change {
+  const { organisationId } = after;
+  const target = { targetKind: "ledger_connection", targetId: organisationId } as const;
+  return { ...target, organisationId, before, after };
+}
+
 /**
  * Locks the organisation, then its tokens, then its connection. A refresh that ends an
  * authorisation takes them in the same order.
  */
-async function lock(transaction: PrismaTransaction, organisationId: string): Promise<void> {
-  await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
-  await transaction.$executeRaw`SELECT 1 FROM ledger_authorisations WHERE organisation_id = ${organisationId}::uuid FOR UPDATE`;
+async function lockConnection(tx: Transaction, organisationId: string): Promise<void> {
+  await lockOrganisation(tx, organisationId);
+  await lockAuthorisation(tx, organisationId);
+}
+
+/**
+ * Makes the jobs due that the pause or the missing connection rescheduled. SQL, because the jobs
+ * are locked by id and due by the server's clock.
+ */
+async function resumeJobs(tx: Transaction, organisationId: string): Promise<void> {
+  await tx.query({
+    name: "resume_ledger_jobs",
+    text: `UPDATE ledger_jobs o SET not_before = now() FROM (
+        SELECT id FROM ledger_jobs
+        WHERE organisation_id = $1 AND state = 'ready' AND not_before > now()
+        ORDER BY id FOR NO KEY UPDATE) AS waiting
+      WHERE o.organisation_id = $1 AND o.id = waiting.id`,
+    values: [organisationId],
+  });
 }
 
 async function saveTokens(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   encryption: Encryption,
   organisationId: string,
   { accessToken, refreshToken, freshMs, ledgerConnection }: GrantedTokens,
@@ -218,109 +178,37 @@ async function saveTokens(
     leaseUntil: null,
     refreshedAt: new Date(),
   };
-  await transaction.ledgerAuthorisation.upsert({
+  await db(tx).ledgerAuthorisation.upsert({
     where: { organisationId },
     create: { ...data, organisationId },
     update: { ...data, generation: { increment: 1 } },
   });
   // This invalidates a consent that was requested meanwhile.
-  await transaction.ledgerConsent.updateMany({
+  await db(tx).ledgerConsent.updateMany({
     where: { organisationId, usedAt: { not: null } },
     data: { connectedAt: new Date(), failure: null, encryptedTokens: null, tenants: Prisma.DbNull },
   });
 }
 
 async function disconnect(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   organisationId: string,
   reason: string,
 ): Promise<Changed<ConnectionView | null>> {
-  await lock(transaction, organisationId);
-  const before = await transaction.ledgerConnection.findUnique({ where: { organisationId } });
-  if (before === null || before.disconnectedAt !== null) return { result: before, changes: [] };
-  await transaction.ledgerAuthorisation.deleteMany({ where: { organisationId } });
-  const after = await transaction.ledgerConnection.update({
-    where: { organisationId },
+  const where = { organisationId };
+  await lockConnection(tx, organisationId);
+  const before = await db(tx).ledgerConnection.findFirst({ where });
+  if (before === null || before.disconnectedAt !== null) return changed(before);
+  await db(tx).ledgerAuthorisation.deleteMany({ where });
+  const after = await db(tx).ledgerConnection.update({
+    where,
     data: {
-      ...welcome,
+      ...callable,
       encryptedSecret: null,
       encryptionKeyId: null,
       disconnectedAt: new Date(),
       disconnectedReason: reason,
     },
   });
-  const change = {
-    targetKind: "ledger_connection",
-    targetId: organisationId,
-    organisationId,
-    before,
-    after,
-  } as const;
-  return { result: after, changes: [change] };
-}
-
-async function map(
-  transaction: PrismaTransaction,
-  organisationId: string,
-  { kind, id }: MappingTarget,
-  mapping: Mapping,
-): Promise<Changed<Mapping | null>> {
-  // Makes creations that used the old mapping decide again. The organisation's row is the lock of
-  // all its mappings.
-  await transaction.organisation.update({
-    where: { id: organisationId },
-    data: { catalogueVersion: { increment: 1 } },
-  });
-  const where = { organisationId, id };
-  const data = { ...mapping };
-  const change = (before: object, after: object) =>
-    ({ targetKind: "account_mapping", targetId: id, organisationId, before, after }) as const;
-  const told = (before: Mapping, named: object = {}) => ({
-    result: mapping,
-    changes: [
-      change(
-        { target: kind, ...named, ...mappingOf(before) },
-        { target: kind, ...named, ...mapping },
-      ),
-    ],
-  });
-  switch (kind) {
-    case "organisation": {
-      const before = await transaction.organisation.findUniqueOrThrow({
-        where: { id: organisationId },
-      });
-      if (isSame(before, mapping)) return { result: mapping, changes: [] };
-      await transaction.organisation.update({ where: { id: organisationId }, data });
-      return told(before);
-    }
-    case "plan": {
-      const before = await transaction.plan.findFirst({ where });
-      if (before === null) return { result: null, changes: [] };
-      if (isSame(before, mapping)) return { result: mapping, changes: [] };
-      await transaction.plan.updateMany({ where, data });
-      return told(before, { code: before.code });
-    }
-    case "charge": {
-      const before = await transaction.charge.findFirst({ where });
-      if (before === null) return { result: null, changes: [] };
-      if (isSame(before, mapping)) return { result: mapping, changes: [] };
-      await transaction.charge.updateMany({ where, data });
-      return told(before, { code: before.code });
-    }
-    case "meter": {
-      const before = await transaction.meter.findFirst({ where });
-      if (before === null) return { result: null, changes: [] };
-      if (isSame(before, mapping)) return { result: mapping, changes: [] };
-      await transaction.meter.updateMany({ where, data });
-      return told(before, { code: before.code });
-    }
-  }
-}
-
-function isSame(left: Mapping, right: Mapping): boolean {
-  return left.revenueAccount === right.revenueAccount && left.taxType === right.taxType;
-}
-
-function mappingOf({ revenueAccount, taxType }: Mapping): Mapping {
-  return { revenueAccount, taxType };
+  return changed(after, changeOf(before, after));
 }

@@ -4,10 +4,12 @@
  * the same valid token. Secrets are encrypted. ADMIN-4.
  */
 
-import { Prisma } from "../../../gen/prisma/client.ts";
+import { type LedgerConsent, type Operator, Prisma } from "../../../gen/prisma/client.ts";
+import { db } from "../../database/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
-import type { Pool } from "../../database/pool.ts";
-import type { Actor, Changes } from "../changes.ts";
+import type { ModelRow } from "../../database/model-columns.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
+import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */
 export interface NewConsent {
@@ -53,6 +55,13 @@ export interface ConsentView {
   readonly expiresAt: Date;
 }
 
+/** The tokens of a consent that wait for the choice of a tenant by this operator. */
+export interface ConsentChoice {
+  readonly operatorId: string;
+  readonly tokens: ConsentTokens;
+  readonly tenants: readonly ConsentTenant[];
+}
+
 /** Consents of organisations. */
 export interface ConsentStore {
   /**
@@ -77,185 +86,168 @@ export interface ConsentStore {
   /** Null if consent was never requested. */
   view(organisationId: string): Promise<ConsentView | null>;
   /** Returns the tokens that wait for a choice, or null if there are none. */
-  choice(organisationId: string): Promise<{
-    readonly operatorId: string;
-    readonly tokens: ConsentTokens;
-    readonly tenants: readonly ConsentTenant[];
-  } | null>;
+  choice(organisationId: string): Promise<ConsentChoice | null>;
 }
 
+/** Creates the consent store over changes. The pool is for writes that no operator's call makes. */
+export function createConsentStore(
+  pool: Pool,
+  { run }: Changes,
+  encryption: Encryption,
+): ConsentStore {
+  return {
+    begin: (actor, organisationId, consent) =>
+      run(actor, (tx) => begin(tx, encryption, organisationId, consent)),
+    use: (stateHash) => use(pool, encryption, stateHash),
+    fail: (organisationId, failure) => fail(pool, organisationId, failure),
+    saveChoice: async (organisationId, tokens, tenants, lifeMs) => {
+      const stored = { ...tokens, freshUntil: Date.now() + tokens.freshMs };
+      const secret = encryption.encrypt(JSON.stringify(stored), places.tokens(organisationId));
+      await db(pool).ledgerConsent.updateMany({
+        where: { ...unanswered(organisationId), failure: null },
+        data: {
+          encryptedTokens: new Uint8Array(secret.bytes),
+          encryptionKeyId: secret.keyId,
+          tenants: tenants.map((tenant) => ({ ...tenant })),
+          expiresAt: new Date(Date.now() + lifeMs),
+        },
+      });
+    },
+    view: async (organisationId) => {
+      const consent = await db(pool).ledgerConsent.findFirst({ where: { organisationId } });
+      return consent && viewOf(consent, new Date());
+    },
+    choice: async (organisationId) => {
+      const consent = await db(pool).ledgerConsent.findFirst({ where: { organisationId } });
+      return consent && choiceOf(consent, encryption);
+    },
+  };
+}
+
+/** Where each secret belongs: it cannot be decrypted for another place. */
 const places = {
   verifier: (organisationId: string) => `${organisationId}/verifier`,
   tokens: (organisationId: string) => `${organisationId}/consent`,
 } as const;
 
-// A concurrent use waits for the row's lock and then finds the state used.
-const useText = `UPDATE ledger_consents c SET used_at = now(), encrypted_verifier = NULL
-  FROM (SELECT organisation_id, encrypted_verifier FROM ledger_consents WHERE state_hash = $1 FOR UPDATE) asked, operators o,
-    operator_tokens t
-  WHERE c.organisation_id = asked.organisation_id AND c.used_at IS NULL AND c.expires_at > now()
-    AND o.id = c.operator_id AND o.active AND o.role = 'owner'
-    AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
-  RETURNING c.organisation_id, c.operator_id, o.name AS operator_name, c.token_id, asked.encrypted_verifier, c.encryption_key_id,
-    c.redirect_url`;
-
-const choiceText = `UPDATE ledger_consents SET encrypted_tokens = $2, tenants = $3, encryption_key_id = $4,
-    expires_at = now() + $5 * interval '1 millisecond'
-  WHERE organisation_id = $1 AND used_at IS NOT NULL AND connected_at IS NULL AND failure IS NULL`;
-
-const failText = `UPDATE ledger_consents SET failure = $2, encrypted_tokens = NULL, tenants = NULL
-  WHERE organisation_id = $1 AND used_at IS NOT NULL AND connected_at IS NULL`;
-
-interface UsedRow {
-  organisation_id: string;
-  operator_id: string;
-  operator_name: string;
-  token_id: string;
-  encrypted_verifier: Buffer;
-  encryption_key_id: string;
-  redirect_url: string;
+/** Selects the consent if its state was used and no connection came of it yet. */
+function unanswered(organisationId: string) {
+  return { organisationId, usedAt: { not: null }, connectedAt: null };
 }
+
+async function begin(
+  tx: Transaction,
+  encryption: Encryption,
+  organisationId: string,
+  { stateHash, verifier, lifeMs, operatorId, tokenId, redirectUrl }: NewConsent,
+): Promise<Changed<Date>> {
+  const createdAt = new Date();
+  const expiresAt = new Date(createdAt.getTime() + lifeMs);
+  const secret = encryption.encrypt(verifier, places.verifier(organisationId));
+  const requested = {
+    operatorId,
+    tokenId,
+    stateHash: new Uint8Array(stateHash),
+    redirectUrl,
+    encryptedVerifier: new Uint8Array(secret.bytes),
+    encryptionKeyId: secret.keyId,
+    createdAt,
+    expiresAt,
+  };
+  const none = {
+    encryptedTokens: null,
+    tenants: Prisma.DbNull,
+    usedAt: null,
+    connectedAt: null,
+    failure: null,
+  };
+  await db(tx).ledgerConsent.upsert({
+    where: { organisationId },
+    create: { ...requested, organisationId },
+    update: { ...requested, ...none },
+  });
+  return changed(expiresAt, {
+    targetKind: "ledger_connection",
+    targetId: organisationId,
+    organisationId,
+    before: null,
+    after: { authorisation: "requested", redirectUrl, expiresAt },
+  });
+}
+
+type UsedRow = ModelRow<
+  LedgerConsent,
+  "organisationId" | "operatorId" | "tokenId" | "encryptionKeyId" | "redirectUrl"
+> & { readonly operatorName: Operator["name"]; readonly encryptedVerifier: Buffer };
+
+// A claim, so it is SQL. A concurrent use waits for the row's lock and then finds the state used.
+const useText = `UPDATE ledger_consents c SET used_at = now(), encrypted_verifier = NULL
+  FROM (SELECT organisation_id, encrypted_verifier FROM ledger_consents WHERE state_hash = $1
+      FOR UPDATE) before, operators o, operator_tokens t
+  WHERE c.organisation_id = before.organisation_id AND c.used_at IS NULL AND c.expires_at > now()
+    AND o.id = c.operator_id AND o.active AND o.role = 'owner'
+    AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL
+    AND (t.expires_at IS NULL OR t.expires_at > now())
+  RETURNING c.organisation_id AS "organisationId", c.operator_id AS "operatorId",
+    o.name AS "operatorName", c.token_id AS "tokenId", c.encryption_key_id AS "encryptionKeyId",
+    before.encrypted_verifier AS "encryptedVerifier", c.redirect_url AS "redirectUrl"`;
 
 /**
  * The reported failure of a request that this process cannot decrypt, so that no operator waits for
  * its answer.
  */
-const unopened = "What was kept of this question cannot be opened with our keys: begin anew.";
+const unreadable = "The stored request cannot be decrypted with our keys: start another one.";
 
-/** Creates the consent store over changes. The pool is for writes that no operator's call makes. */
-export function createConsentStore(
+async function use(
   pool: Pool,
-  { prisma, run }: Changes,
   encryption: Encryption,
-): ConsentStore {
-  const find = (organisationId: string) =>
-    prisma.ledgerConsent.findUnique({ where: { organisationId } });
-  const fail = async (organisationId: string, failure: string): Promise<void> => {
-    await pool.query({ text: failText, values: [organisationId, failure] });
-  };
-  return {
-    begin: (
-      actor,
-      organisationId,
-      { operatorId, tokenId, stateHash, verifier, redirectUrl, lifeMs },
-    ) =>
-      run(actor, async (transaction) => {
-        const now = new Date();
-        const expiresAt = new Date(now.getTime() + lifeMs);
-        const encrypted = encryption.encrypt(verifier, places.verifier(organisationId));
-        const asked = {
-          operatorId,
-          tokenId,
-          stateHash: new Uint8Array(stateHash),
-          redirectUrl,
-          encryptedVerifier: new Uint8Array(encrypted.bytes),
-          encryptionKeyId: encrypted.keyId,
-          createdAt: now,
-          expiresAt,
-        };
-        const none = {
-          encryptedTokens: null,
-          tenants: Prisma.DbNull,
-          usedAt: null,
-          connectedAt: null,
-          failure: null,
-        };
-        const where = { organisationId };
-        await transaction.ledgerConsent.upsert({
-          where,
-          create: { ...asked, organisationId },
-          update: { ...asked, ...none },
-        });
-        const after = { authorisation: "asked for", redirectUrl, expiresAt };
-        const target = {
-          targetKind: "ledger_connection",
-          targetId: organisationId,
-          organisationId,
-        } as const;
-        return { result: expiresAt, changes: [{ ...target, before: null, after }] };
-      }),
-    use: async (stateHash) => {
-      const { rows } = await pool.query<UsedRow>({
-        text: useText,
-        values: [Buffer.from(stateHash)],
-      });
-      const row = rows[0];
-      if (row === undefined) return null;
-      const { organisation_id: organisationId, redirect_url: redirectUrl } = row;
-      const encrypted = { keyId: row.encryption_key_id, bytes: row.encrypted_verifier };
-      const who = {
-        operatorId: row.operator_id,
-        operatorName: row.operator_name,
-        tokenId: row.token_id,
-      };
-      try {
-        return {
-          organisationId,
-          ...who,
-          verifier: encryption.decrypt(encrypted, places.verifier(organisationId)),
-          redirectUrl,
-        };
-      } catch (error) {
-        await fail(organisationId, unopened);
-        throw error;
-      }
-    },
-    fail,
-    saveChoice: async (organisationId, tokens, tenants, lifeMs) => {
-      const kept = { ...tokens, freshUntil: Date.now() + tokens.freshMs };
-      const { keyId, bytes } = encryption.encrypt(
-        JSON.stringify(kept),
-        places.tokens(organisationId),
-      );
-      await pool.query({
-        text: choiceText,
-        values: [organisationId, bytes, JSON.stringify(tenants), keyId, lifeMs],
-      });
-    },
-    view: async (organisationId) => {
-      const row = await find(organisationId);
-      return row === null ? null : viewOf(row, new Date());
-    },
-    choice: async (organisationId) => {
-      const row = await find(organisationId);
-      if (
-        row === null ||
-        row.encryptedTokens === null ||
-        viewOf(row, new Date()).status !== "choose"
-      )
-        return null;
-      const encrypted = { keyId: row.encryptionKeyId, bytes: Buffer.from(row.encryptedTokens) };
-      const { freshUntil, ...tokens } = JSON.parse(
-        encryption.decrypt(encrypted, places.tokens(organisationId)),
-      ) as ConsentTokens & {
-        freshUntil: number;
-      };
-      const freshMs = Math.max(0, freshUntil - Date.now());
-      return {
-        operatorId: row.operatorId,
-        tokens: { ...tokens, freshMs },
-        tenants: tenantsOf(row.tenants),
-      };
-    },
-  };
+  stateHash: Uint8Array,
+): Promise<UsedConsent | null> {
+  const { rows } = await pool.query<UsedRow>({
+    name: "use_ledger_consent",
+    text: useText,
+    values: [Buffer.from(stateHash)],
+  });
+  const row = rows[0];
+  if (row === undefined) return null;
+  const { encryptedVerifier: bytes, encryptionKeyId: keyId, ...consent } = row;
+  const place = places.verifier(consent.organisationId);
+  try {
+    return { ...consent, verifier: encryption.decrypt({ keyId, bytes }, place) };
+  } catch (error) {
+    await fail(pool, consent.organisationId, unreadable);
+    throw error;
+  }
+}
+
+async function fail(pool: Pool, organisationId: string, failure: string): Promise<void> {
+  await db(pool).ledgerConsent.updateMany({
+    where: unanswered(organisationId),
+    data: { failure, encryptedTokens: null, tenants: Prisma.DbNull },
+  });
+}
+
+function choiceOf(consent: LedgerConsent, encryption: Encryption): ConsentChoice | null {
+  const { organisationId, operatorId, encryptedTokens, encryptionKeyId: keyId } = consent;
+  const { status, tenants } = viewOf(consent, new Date());
+  if (encryptedTokens === null || status !== "choose") return null;
+  const secret = { keyId, bytes: Buffer.from(encryptedTokens) };
+  const text = encryption.decrypt(secret, places.tokens(organisationId));
+  const { freshUntil, ...tokens } = JSON.parse(text) as ConsentTokens & { freshUntil: number };
+  const freshMs = Math.max(0, freshUntil - Date.now());
+  return { operatorId, tokens: { ...tokens, freshMs }, tenants };
 }
 
 function viewOf(
-  row: {
-    readonly tenants: unknown;
-    readonly failure: string | null;
-    readonly connectedAt: Date | null;
-    readonly expiresAt: Date;
-  },
+  { tenants, failure, connectedAt, expiresAt }: LedgerConsent,
   now: Date,
 ): ConsentView {
-  const { failure, connectedAt, expiresAt } = row;
-  const told = { tenants: [], failure, expiresAt };
-  if (connectedAt !== null) return { ...told, status: "connected" };
-  if (failure !== null) return { ...told, status: "failed" };
-  if (expiresAt <= now) return { ...told, status: "expired" };
-  if (row.tenants === null) return { ...told, status: "pending" };
-  return { ...told, status: "choose", tenants: tenantsOf(row.tenants) };
+  const view = { tenants: [], failure, expiresAt };
+  if (connectedAt !== null) return { ...view, status: "connected" };
+  if (failure !== null) return { ...view, status: "failed" };
+  if (expiresAt <= now) return { ...view, status: "expired" };
+  if (tenants === null) return { ...view, status: "pending" };
+  return { ...view, status: "choose", tenants: tenantsOf(tenants) };
 }
 
 function tenantsOf(value: unknown): readonly ConsentTenant[] {

@@ -1,6 +1,9 @@
-/** Shows operators the state of an organisation's ledger sync, and requests a new sync. */
-import type { Pool } from "../../database/pool.ts";
-import type { Actor, Changes } from "../changes.ts";
+/**
+ * Shows operators the state of an organisation's ledger sync, and requests a new sync. SQL, because
+ * both go by the server's clock, which the sync goes by too.
+ */
+import type { Pool, Transaction } from "../../database/pool.ts";
+import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** The state of the ledger sync. The counts are of the sync under way, or of the last one. */
 export interface LedgerSyncView {
@@ -12,7 +15,8 @@ export interface LedgerSyncView {
   readonly customersChanged: number;
   readonly creditNotesChanged: number;
   readonly invoicesChanged: number;
-  readonly hints: number;
+  /** The change notifications that wait. */
+  readonly notifications: number;
   /** How many change notifications failed in their last attempt, with the reason of one of them. */
   readonly notificationsProblem: string | null;
 }
@@ -24,87 +28,77 @@ export interface LedgerSyncAdminStore {
    * Makes a full sync due, including the notifications that failed. Returns the instant from which
    * a sync answers this request.
    */
-  ask(actor: Actor, organisationId: string): Promise<Date | null>;
-}
-
-interface SyncRow {
-  began_at: Date | null;
-  ended_at: Date | null;
-  is_waiting: boolean;
-  problem: string | null;
-  not_before: Date | null;
-  customers: number;
-  credit_notes: number;
-  invoices: number;
-  hints: number;
-  notifications_problem: string | null;
+  request(actor: Actor, organisationId: string): Promise<Date | null>;
 }
 
 /** Creates the store of the ledger sync over changes. */
 export function createLedgerSyncAdminStore(pool: Pool, { run }: Changes): LedgerSyncAdminStore {
   return {
     get: async (organisationId) => {
-      const { rows } = await pool.query<SyncRow>({
+      const { rows } = await pool.query<LedgerSyncView>({
         name: "get_ledger_sync",
         text: getText,
         values: [organisationId],
       });
-      return rows[0] === undefined ? null : readSync(rows[0]);
+      return rows[0] ?? null;
     },
-    ask: (actor, organisationId) =>
-      run(actor, async (transaction) => {
-        const rows = await transaction.$queryRaw<{ requested_at: Date }[]>`
-          INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at, requested_at)
-            SELECT organisation_id, tenant_id, now(), clock_timestamp() FROM ledger_connections WHERE organisation_id = ${organisationId}::uuid
-          ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(), requested_at = clock_timestamp(),
-            not_before = NULL, reason = NULL, failures = 0
-          RETURNING s.requested_at`;
-        const askedAt = rows[0]?.requested_at ?? null;
-        if (askedAt === null) return { result: null, changes: [] };
-        // The operator may have repaired what made these notifications fail.
-        await transaction.$executeRaw`UPDATE ledger_notifications h SET try_at = now() FROM (
-            SELECT kind, ledger_id FROM ledger_notifications WHERE organisation_id = ${organisationId}::uuid AND reason IS NOT NULL
-            ORDER BY kind, ledger_id FOR UPDATE) AS unfollowed
-          WHERE h.organisation_id = ${organisationId}::uuid AND h.kind = unfollowed.kind AND h.ledger_id = unfollowed.ledger_id`;
-        const target = {
-          targetKind: "ledger_connection",
-          targetId: organisationId,
-          organisationId,
-        } as const;
-        return {
-          result: askedAt,
-          changes: [{ ...target, before: {}, after: { syncAskedAt: askedAt } }],
-        };
-      }),
+    request: (actor, organisationId) => run(actor, (tx) => requestSync(tx, organisationId)),
   };
+}
+
+async function requestSync(tx: Transaction, organisationId: string): Promise<Changed<Date | null>> {
+  const { rows } = await tx.query<{ readonly requestedAt: Date }>({
+    name: "request_ledger_sync",
+    text: `INSERT INTO ledger_sync_cursors AS s (organisation_id, tenant_id, next_sync_at,
+        requested_at)
+      SELECT organisation_id, tenant_id, now(), clock_timestamp() FROM ledger_connections
+      WHERE organisation_id = $1
+      ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(),
+        requested_at = clock_timestamp(), not_before = NULL, reason = NULL, failures = 0
+      RETURNING s.requested_at AS "requestedAt"`,
+    values: [organisationId],
+  });
+  const requestedAt = rows[0]?.requestedAt ?? null;
+  if (requestedAt === null) return changed(null);
+  // The operator may have repaired what made these notifications fail.
+  await tx.query({
+    name: "retry_failed_notifications",
+    text: `UPDATE ledger_notifications n SET try_at = now() FROM (
+        SELECT kind, ledger_id FROM ledger_notifications
+        WHERE organisation_id = $1 AND reason IS NOT NULL
+        ORDER BY kind, ledger_id FOR UPDATE) AS failed
+      WHERE n.organisation_id = $1 AND n.kind = failed.kind AND n.ledger_id = failed.ledger_id`,
+    values: [organisationId],
+  });
+  return changed(requestedAt, {
+    targetKind: "ledger_connection",
+    targetId: organisationId,
+    organisationId,
+    before: {},
+    after: { syncRequestedAt: requestedAt },
+  });
 }
 
 // An incremental sync that fails is retried when it is due.
-const getText = `
-SELECT s.began_at, s.swept_at AS ended_at, s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS is_waiting,
-  CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)
-    WHEN c.disconnected_at IS NULL AND s.sync_kind IS NOT NULL AND s.next_sync_at > now() THEN s.reason
-    ELSE c.disconnected_reason END AS problem,
-  CASE WHEN greatest(c.paused_until, s.not_before) > now() THEN greatest(c.paused_until, s.not_before)
-    WHEN c.disconnected_at IS NULL AND s.sync_kind IS NOT NULL AND s.next_sync_at > now() THEN s.next_sync_at END AS not_before,
-  coalesce(s.contacts_changed, 0) AS customers, coalesce(s.credit_notes_changed, 0) AS credit_notes,
-  coalesce(s.invoices_changed, 0) AS invoices,
-  (SELECT count(*)::int FROM ledger_notifications h WHERE h.organisation_id = c.organisation_id) AS hints,
-  (SELECT concat(count(*), ' cannot be followed: ', min(h.reason)) FROM ledger_notifications h
-    WHERE h.organisation_id = c.organisation_id AND h.reason IS NOT NULL HAVING count(*) > 0) AS notifications_problem
-FROM ledger_connections c LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id WHERE c.organisation_id = $1`;
-
-function readSync(row: SyncRow): LedgerSyncView {
-  return {
-    beganAt: row.began_at,
-    endedAt: row.ended_at,
-    isWaiting: row.is_waiting,
-    problem: row.problem,
-    notBefore: row.not_before,
-    customersChanged: row.customers,
-    creditNotesChanged: row.credit_notes,
-    invoicesChanged: row.invoices,
-    hints: row.hints,
-    notificationsProblem: row.notifications_problem,
-  };
-}
+const getText = `SELECT s.began_at AS "beganAt", s.swept_at AS "endedAt",
+    s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS "isWaiting",
+    CASE WHEN p.until > now()
+        THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)
+      WHEN p.is_retried THEN s.reason
+      ELSE c.disconnected_reason END AS problem,
+    CASE WHEN p.until > now() THEN p.until
+      WHEN p.is_retried THEN s.next_sync_at END AS "notBefore",
+    coalesce(s.contacts_changed, 0) AS "customersChanged",
+    coalesce(s.credit_notes_changed, 0) AS "creditNotesChanged",
+    coalesce(s.invoices_changed, 0) AS "invoicesChanged",
+    (SELECT count(*)::int FROM ledger_notifications n
+      WHERE n.organisation_id = c.organisation_id) AS notifications,
+    (SELECT concat(count(*), ' cannot be read: ', min(n.reason)) FROM ledger_notifications n
+      WHERE n.organisation_id = c.organisation_id AND n.reason IS NOT NULL HAVING count(*) > 0)
+      AS "notificationsProblem"
+  FROM ledger_connections c
+    LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id
+    CROSS JOIN LATERAL (SELECT greatest(c.paused_until, s.not_before) AS until,
+      c.disconnected_at IS NULL AND s.sync_kind IS NOT NULL AND s.next_sync_at > now()
+        AS is_retried) p
+  WHERE c.organisation_id = $1`;

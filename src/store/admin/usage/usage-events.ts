@@ -1,11 +1,15 @@
 /**
  * Reads usage events for operators: each with the bill that takes it and the document of that bill.
+ * Lists with their documents are SQL.
  */
 
 import { Refusal } from "../../../domain/refusal.ts";
 import { formatInstant, type Quantity } from "../../../domain/usage/parse.ts";
+import type { UsageEvent } from "../../../gen/prisma/client.ts";
+import type { Executor } from "../../database/client.ts";
+import { columnsOf, type ModelRow } from "../../database/model-columns.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
-import type { Pool, Transaction } from "../../database/pool.ts";
+import type { Pool } from "../../database/pool.ts";
 import { microseconds } from "../../usage/ingest-facts.ts";
 import {
   readUsagePlace,
@@ -35,36 +39,42 @@ export interface EventFilters {
   readonly periodIndex: number | null;
 }
 
-interface EventRow extends UsagePlaceRow {
-  event_id: string;
-  subscription_id: string;
-  quantity: Quantity;
-  occurred_at: string;
-  created_at: Date;
-  billed: boolean;
-  voided_at: Date | null;
-  void_reason: string | null;
-}
+const eventFields = [
+  "eventId",
+  "subscriptionId",
+  "quantity",
+  "createdAt",
+  "voidedAt",
+  "voidReason",
+] as const satisfies readonly (keyof UsageEvent)[];
+
+type EventRow = UsagePlaceRow &
+  ModelRow<UsageEvent, (typeof eventFields)[number]> & {
+    readonly occurredAt: string;
+    readonly isBilled: boolean;
+  };
 
 // A voided event is on no bill, although a bill with its number may exist.
-const columns = `t.event_id, t.subscription_id, t.period_index, t.bill, t.quantity, ${microseconds("t.occurred_at")} AS occurred_at,
-  t.created_at, t.voided_at, t.void_reason, t.voided_at IS NULL AND t.bill < s.usage_billed AS billed, ${usagePlaceColumns}`;
+const columns = `${columnsOf("t", eventFields)}, ${microseconds("t.occurred_at")} AS "occurredAt",
+  t.voided_at IS NULL AND t.bill < s.usage_billed AS "isBilled", ${usagePlaceColumns}`;
 
-const beside = `JOIN subscriptions s ON s.organisation_id = $1 AND s.id = t.subscription_id
+const joins = `JOIN subscriptions s ON s.organisation_id = $1 AND s.id = t.subscription_id
   JOIN meters m ON m.organisation_id = $1 AND m.id = t.meter_id
-  LEFT JOIN usage_bills b ON b.organisation_id = $1 AND b.subscription_id = t.subscription_id AND b.period_index = t.period_index
-    AND b.meter_id = t.meter_id AND b.bill = t.bill AND t.voided_at IS NULL
+  LEFT JOIN usage_bills b ON b.organisation_id = $1 AND b.subscription_id = t.subscription_id
+    AND b.period_index = t.period_index AND b.meter_id = t.meter_id AND b.bill = t.bill
+    AND t.voided_at IS NULL
   LEFT JOIN invoices i ON i.organisation_id = $1 AND i.id = b.invoice_id
   LEFT JOIN credit_notes n ON n.organisation_id = $1 AND n.id = b.credit_note_id`;
 
 /** Returns the event with this id, or null. */
 export async function getEvent(
-  client: Transaction | Pool,
+  executor: Executor,
   organisationId: string,
   eventId: string,
 ): Promise<StoredUsageEvent | null> {
-  const { rows } = await client.query<EventRow>({
-    text: `SELECT ${columns} FROM usage_events t ${beside} WHERE t.organisation_id = $1 AND t.event_id = $2`,
+  const { rows } = await executor.query<EventRow>({
+    text: `SELECT ${columns} FROM usage_events t ${joins}
+      WHERE t.organisation_id = $1 AND t.event_id = $2`,
     values: [organisationId, eventId],
   });
   return rows[0] === undefined ? null : readEvent(rows[0]);
@@ -82,9 +92,10 @@ SELECT ${columns} FROM (
   SELECT * FROM usage_events u
   WHERE u.organisation_id = $1 AND u.subscription_id = $2 AND u.voided_at IS NULL
     AND ($4::uuid IS NULL OR u.meter_id = $4) AND ($5::int IS NULL OR u.period_index = $5)
-    AND ($6::int IS NULL OR (u.bill, u.period_index, u.meter_id, u.created_at, u.event_id) < ($6, $7::int, $8::uuid, $9::timestamptz, $10))
+    AND ($6::int IS NULL OR (u.bill, u.period_index, u.meter_id, u.created_at, u.event_id)
+      < ($6, $7::int, $8::uuid, $9::timestamptz, $10))
   ORDER BY ${order("u")} LIMIT $3
-) t ${beside}
+) t ${joins}
 ORDER BY ${order("t")}`;
 
 /**
@@ -134,13 +145,13 @@ async function positionOf(
 function readEvent(row: EventRow): StoredUsageEvent {
   return {
     ...readUsagePlace(row),
-    eventId: row.event_id,
-    subscriptionId: row.subscription_id,
-    quantity: row.quantity,
-    occurredAt: formatInstant(BigInt(row.occurred_at)),
-    createdAt: row.created_at,
-    isBilled: row.billed,
-    voidedAt: row.voided_at,
-    voidReason: row.void_reason,
+    eventId: row.eventId,
+    subscriptionId: row.subscriptionId,
+    quantity: row.quantity as Quantity,
+    occurredAt: formatInstant(BigInt(row.occurredAt)),
+    createdAt: row.createdAt,
+    isBilled: row.isBilled,
+    voidedAt: row.voidedAt,
+    voidReason: row.voidReason,
   };
 }

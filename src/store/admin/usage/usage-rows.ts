@@ -7,6 +7,8 @@ import type { DocumentStatus } from "../../../domain/billing/invoice.ts";
 import { civilDate } from "../../../domain/calendar/civil-date.ts";
 import { type Interval, type Period, periodAt } from "../../../domain/calendar/period.ts";
 import type { Meter } from "../../../domain/catalogue/meter.ts";
+import type { Subscription, UsageBill } from "../../../gen/prisma/client.ts";
+import { columnsOf, type ModelRow } from "../../database/model-columns.ts";
 
 /** The meter of usage. */
 export type MeterName = Pick<Meter, "id" | "code" | "name">;
@@ -30,53 +32,38 @@ export interface UsagePlace {
   readonly creditNote: UsageDocument | null;
 }
 
-/** The columns of `usagePlaceColumns`. */
-export interface UsagePlaceRow {
-  period_index: number;
-  start_date: string;
-  billing_day: number;
-  interval_unit: Interval["unit"];
-  interval_count: number;
-  meter_id: string;
-  meter_code: string;
-  meter_name: string;
-  bill: number;
-  invoice_id: string | null;
-  invoice_number: string | null;
-  invoice_status: DocumentStatus | null;
-  credit_note_id: string | null;
-  credit_note_number: string | null;
-  credit_note_status: DocumentStatus | null;
-}
+/** The columns of `usagePlaceColumns`, with the period and the bill of the usage. */
+export type UsagePlaceRow = ModelRow<UsageBill, "periodIndex" | "meterId" | "bill"> &
+  ModelRow<Subscription, "billingDay" | "intervalCount"> & {
+    readonly startDate: string;
+    readonly intervalUnit: Interval["unit"];
+    readonly meterCode: Meter["code"];
+    readonly meterName: Meter["name"];
+    readonly invoice: UsageDocument | null;
+    readonly creditNote: UsageDocument | null;
+  };
+
+const documentJson = (alias: string) =>
+  `CASE WHEN ${alias}.id IS NOT NULL THEN
+    json_build_object('id', ${alias}.id, 'number', ${alias}.number, 'status', ${alias}.status) END`;
 
 /**
- * The columns, of subscription `s`, meter `m`, invoice `i` and credit note `n`. Queries add the
- * columns of the usage itself.
+ * The columns, of usage `t`, subscription `s`, meter `m`, invoice `i` and credit note `n`. Queries
+ * add the columns of the usage itself.
  */
-export const usagePlaceColumns = `s.start_date, s.billing_day, s.interval_unit, s.interval_count, m.id AS meter_id, m.code AS meter_code,
-  m.name AS meter_name, i.id AS invoice_id, i.number AS invoice_number, i.status AS invoice_status, n.id AS credit_note_id,
-  n.number AS credit_note_number, n.status AS credit_note_status`;
+export const usagePlaceColumns = `${columnsOf("t", ["periodIndex", "bill"])},
+  ${columnsOf("s", ["startDate", "billingDay", "intervalUnit", "intervalCount"])},
+  m.id AS "meterId", m.code AS "meterCode", m.name AS "meterName",
+  ${documentJson("i")} AS invoice, ${documentJson("n")} AS "creditNote"`;
 
 /**
  * Converts a row to its place. The period is computed from the subscription's anchor, because its
  * own row may not exist yet. PERIOD-1.
  */
 export function readUsagePlace(row: UsagePlaceRow): UsagePlace {
-  const anchor = { start: civilDate(row.start_date), billingDay: row.billing_day };
-  const interval = { unit: row.interval_unit, count: row.interval_count };
-  return {
-    period: periodAt(anchor, interval, row.period_index),
-    meter: { id: row.meter_id, code: row.meter_code, name: row.meter_name },
-    bill: row.bill,
-    invoice: readDocument(row.invoice_id, row.invoice_number, row.invoice_status),
-    creditNote: readDocument(row.credit_note_id, row.credit_note_number, row.credit_note_status),
-  };
-}
-
-function readDocument(
-  id: string | null,
-  number: string | null,
-  status: DocumentStatus | null,
-): UsageDocument | null {
-  return id === null || number === null || status === null ? null : { id, number, status };
+  const anchor = { start: civilDate(row.startDate), billingDay: row.billingDay };
+  const interval = { unit: row.intervalUnit, count: row.intervalCount };
+  const { meterId: id, meterCode: code, meterName: name, bill, invoice, creditNote } = row;
+  const period = periodAt(anchor, interval, row.periodIndex);
+  return { period, meter: { id, code, name }, bill, invoice, creditNote };
 }

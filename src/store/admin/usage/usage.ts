@@ -1,10 +1,14 @@
 /**
  * A subscription's usage by period, meter and bill, with the documents that bill it. Also lists and
- * voids its events. USAGE-13.
+ * voids its events. Sums and lists with their documents are SQL. USAGE-13.
  */
 
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
+import type { UsageBill } from "../../../gen/prisma/client.ts";
+import { readDecimal } from "../../catalogue/catalogue.ts";
+import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
+import type { ModelRow } from "../../database/model-columns.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool } from "../../database/pool.ts";
 import type { Actor, Changes } from "../changes.ts";
@@ -73,7 +77,7 @@ export interface UsageStore {
 }
 
 /** Creates the usage store over changes. */
-export function createUsageStore(pool: Pool, { runOnClient }: Changes): UsageStore {
+export function createUsageStore(pool: Pool, { run }: Changes): UsageStore {
   return {
     list: async (organisationId, subscriptionId, query) =>
       (await hasSubscription(pool, organisationId, subscriptionId))
@@ -85,27 +89,23 @@ export function createUsageStore(pool: Pool, { runOnClient }: Changes): UsageSto
         : null,
     getEvent: (organisationId, eventId) => getEvent(pool, organisationId, eventId),
     voidEvent: (actor, organisationId, event) =>
-      runOnClient(actor, (client) => voidEvent(client, organisationId, event)),
+      run(actor, (tx) => voidEvent(tx, organisationId, event)),
   };
 }
 
 async function hasSubscription(pool: Pool, organisationId: string, id: string): Promise<boolean> {
   if (!isId(id)) return false;
-  const { rowCount } = await pool.query({
-    text: "SELECT 1 FROM subscriptions WHERE organisation_id = $1 AND id = $2",
-    values: [organisationId, id],
-  });
-  return rowCount === 1;
+  const where = { organisationId, id };
+  return (await db(pool).subscription.findFirst({ where, select: { id: true } })) !== null;
 }
 
-interface UsageRow extends UsagePlaceRow {
-  state: UsageState;
-  events: string;
-  quantity: string;
-  late: boolean;
-  amount: string | null;
-  currency: string;
-}
+type UsageRow = UsagePlaceRow &
+  ModelRow<UsageBill, "events" | "quantity"> & {
+    readonly state: UsageState;
+    readonly late: boolean;
+    readonly amount: string | null;
+    readonly currency: string;
+  };
 
 // One statement reads one moment, so usage that a bill takes meanwhile is in one part and never in
 // both. Open usage is read from the index alone, all of it, as billing reads it. Of billed usage
@@ -113,24 +113,33 @@ interface UsageRow extends UsagePlaceRow {
 const usageText = `
 WITH open AS (
   SELECT e.*, e.bill > min(e.bill) OVER (PARTITION BY e.period_index) AS late,
-    CASE WHEN e.bill < s.usage_bill OR s.status IN ('ended', 'complete') THEN 'waiting' ELSE 'open' END AS state
+    CASE WHEN e.bill < s.usage_bill OR s.status IN ('ended', 'complete') THEN 'waiting'
+      ELSE 'open' END AS state
   FROM subscriptions s CROSS JOIN LATERAL (
-    SELECT u.period_index, u.meter_id, u.bill, count(*) AS events, sum(u.quantity) AS quantity FROM usage_events u
-    WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.period_index <= $4 AND u.voided_at IS NULL
+    SELECT u.period_index, u.meter_id, u.bill, count(*) AS events, sum(u.quantity) AS quantity
+    FROM usage_events u
+    WHERE u.subscription_id = s.id AND u.bill >= s.usage_billed AND u.period_index <= $4
+      AND u.voided_at IS NULL
     GROUP BY u.bill, u.period_index, u.meter_id) e
   WHERE s.organisation_id = $1 AND s.id = $2
 ), billed AS (
-  SELECT b.*, CASE WHEN num_nonnulls(b.invoice_id, b.credit_note_id) = 0 THEN 'not_billed' ELSE 'billed' END AS state FROM usage_bills b
-  WHERE b.organisation_id = $1 AND b.subscription_id = $2 AND (b.period_index, b.meter_id, b.bill) < ($4, $5, $6)
+  SELECT b.*, CASE WHEN num_nonnulls(b.invoice_id, b.credit_note_id) = 0 THEN 'not_billed'
+    ELSE 'billed' END AS state
+  FROM usage_bills b
+  WHERE b.organisation_id = $1 AND b.subscription_id = $2
+    AND (b.period_index, b.meter_id, b.bill) < ($4, $5, $6)
     AND ($3::uuid IS NULL OR b.meter_id = $3)
   ORDER BY b.period_index DESC, b.meter_id DESC, b.bill DESC LIMIT $7
 ), listed AS (
-  SELECT period_index, meter_id, bill, state, events, quantity, late, NULL AS amount, NULL AS invoice_id, NULL AS credit_note_id FROM open
+  SELECT period_index, meter_id, bill, state, events, quantity, late, NULL AS amount,
+    NULL AS invoice_id, NULL AS credit_note_id FROM open
   UNION ALL
-  SELECT period_index, meter_id, bill, state, events, quantity, false, amount, invoice_id, credit_note_id FROM billed
+  SELECT period_index, meter_id, bill, state, events, quantity, false, amount, invoice_id,
+    credit_note_id FROM billed
 )
-SELECT t.period_index, t.bill, t.state, t.events, t.quantity, t.amount, s.currency, ${usagePlaceColumns},
-  t.late OR EXISTS (SELECT 1 FROM usage_bills e WHERE e.organisation_id = $1 AND e.subscription_id = $2
+SELECT t.state, t.events, t.quantity, t.amount, s.currency, ${usagePlaceColumns},
+  t.late OR EXISTS (SELECT 1 FROM usage_bills e
+    WHERE e.organisation_id = $1 AND e.subscription_id = $2
     AND e.period_index = t.period_index AND e.bill < t.bill) AS late
 FROM listed t
   JOIN subscriptions s ON s.organisation_id = $1 AND s.id = $2
@@ -177,7 +186,7 @@ function readUsage(row: UsageRow): UsageOfPeriod {
     events: BigInt(row.events),
     quantity: parseDecimal(row.quantity),
     late: row.late,
-    amount: row.amount === null ? null : parseDecimal(row.amount),
+    amount: readDecimal(row.amount),
     currency: row.currency,
   };
 }

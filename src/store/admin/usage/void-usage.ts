@@ -4,8 +4,9 @@
  */
 
 import { lockToBill } from "../../billing/usage-locks.ts";
+import { db } from "../../database/client.ts";
 import type { Transaction } from "../../database/pool.ts";
-import type { Changed } from "../changes.ts";
+import { type Changed, changed } from "../changes.ts";
 import { getEvent, type StoredUsageEvent } from "./usage-events.ts";
 
 /** The event to void, the reason, and the instant by the organisation's clock. */
@@ -25,45 +26,38 @@ export interface VoidOutcome {
  * Voids the event unless a bill has taken it. Null if the organisation has no event with this id.
  */
 export async function voidEvent(
-  client: Transaction,
+  tx: Transaction,
   organisationId: string,
   { eventId, reason, now }: EventToVoid,
 ): Promise<Changed<VoidOutcome | null>> {
-  const seen = await getEvent(client, organisationId, eventId);
-  if (seen === null) return { result: null, changes: [] };
-  await lockToBill(client, [seen.subscriptionId]);
+  const stored = await getEvent(tx, organisationId, eventId);
+  if (stored === null) return changed(null);
+  await lockToBill(tx, [stored.subscriptionId]);
   // Read again, because a bill under way may have taken the event before the lock.
-  const before = await getEvent(client, organisationId, eventId);
+  const before = await getEvent(tx, organisationId, eventId);
   if (before === null) throw new Error(`the usage event ${eventId} is gone`);
-  if (before.voidedAt !== null)
-    return { result: { kind: "voided_before", event: before }, changes: [] };
-  if (before.isBilled) return { result: { kind: "billed", event: before }, changes: [] };
-  await client.query({
-    text: "UPDATE usage_events SET voided_at = $3, void_reason = $4 WHERE organisation_id = $1 AND event_id = $2",
-    values: [organisationId, eventId, now, reason],
+  if (before.voidedAt !== null) return changed({ kind: "voided_before", event: before });
+  if (before.isBilled) return changed({ kind: "billed", event: before });
+  await db(tx).usageEvent.updateMany({
+    where: { organisationId, eventId },
+    data: { voidedAt: now, voidReason: reason },
   });
   const event = { ...before, voidedAt: now, voidReason: reason };
-  const change = {
-    targetKind: "usage_event",
-    // An event's id can be any text. The log finds its entries by the subscription.
-    targetId: before.subscriptionId,
-    organisationId,
-    before: logged(before),
-    after: logged(event),
-  } as const;
-  return { result: { kind: "voided", event }, changes: [change] };
+  return changed<VoidOutcome>(
+    { kind: "voided", event },
+    {
+      targetKind: "usage_event",
+      // An event's id can be any text. The log finds its entries by the subscription.
+      targetId: before.subscriptionId,
+      organisationId,
+      before: logged(before),
+      after: logged(event),
+    },
+  );
 }
 
-function logged({
-  eventId,
-  meter,
-  quantity,
-  occurredAt,
-  period,
-  bill,
-  voidedAt,
-  voidReason,
-}: StoredUsageEvent) {
-  const said = { eventId, meter: meter.code, quantity, timestamp: occurredAt };
-  return { ...said, period: period.index, bill, voidedAt, voidReason };
+function logged(event: StoredUsageEvent): object {
+  const { eventId, meter, quantity, occurredAt, period, bill, voidedAt, voidReason } = event;
+  const reported = { eventId, meter: meter.code, quantity, timestamp: occurredAt };
+  return { ...reported, period: period.index, bill, voidedAt, voidReason };
 }

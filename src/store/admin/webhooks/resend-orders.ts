@@ -1,4 +1,4 @@
-/** What is asked for when events are sent by hand, and what came of it. */
+/** The orders to send events by hand, and their outcomes. */
 import type { DueDelivery } from "../../events/due-endpoints.ts";
 
 /** A test event for an endpoint. `eventId` is new, or that of an earlier try of the same call. */

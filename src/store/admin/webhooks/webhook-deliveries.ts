@@ -1,9 +1,12 @@
 /**
  * Lists webhook deliveries for operators: the state of each event for each endpoint, with its
- * attempts. WEBHOOK-4.
+ * attempts. The list is SQL, because it joins the event and the endpoint's breaker. WEBHOOK-4.
  */
 
+import type { WebhookDelivery } from "../../../gen/prisma/client.ts";
+import { db } from "../../database/client.ts";
 import { isId } from "../../database/ids.ts";
+import { columnsOf } from "../../database/model-columns.ts";
 import {
   type Filter,
   getOne,
@@ -12,10 +15,11 @@ import {
   type Page,
   type PageRequest,
 } from "../../database/page.ts";
-import type { Pool, Transaction } from "../../database/pool.ts";
+import type { Pool } from "../../database/pool.ts";
 import type { Actor, Changes } from "../changes.ts";
-import { resendDelivery, resendSince, sendTest } from "./resend-events.ts";
+import { resendSince } from "./resend-events.ts";
 import type { EventsToResend, ResendOutcome, ResentCounts, TestToSend } from "./resend-orders.ts";
+import { resendDelivery, sendTest } from "./send-by-hand.ts";
 
 /** The state of a delivery. */
 export type DeliveryState = "pending" | "delivered" | "exhausted" | "cancelled";
@@ -89,74 +93,58 @@ export interface DeliveryStore {
   ): Promise<ResentCounts | "disabled" | null>;
 }
 
-interface DeliveryRow {
-  id: string;
-  endpoint_id: string;
-  event_id: string;
-  event_type: string;
-  object_id: string;
-  state: DeliveryState;
-  attempts: number;
-  last_status: number | null;
-  last_error: string | null;
-  began_at: Date;
-  finished_at: Date | null;
-  created_at: Date;
-}
+const isHeld = `t.state = 'pending' AND t.due_at <= now() AND w.status = 'enabled'
+  AND w.open_until IS NOT NULL`;
 
-const isHeld =
-  "t.state = 'pending' AND t.due_at <= now() AND w.status = 'enabled' AND w.open_until IS NOT NULL";
+const deliveryFields = [
+  "id",
+  "endpointId",
+  "eventId",
+  "state",
+  "attempts",
+  "beganAt",
+  "finishedAt",
+  "createdAt",
+] as const satisfies readonly (keyof WebhookDelivery)[];
 
-const listing: Listing<DeliveryRow, DeliveryView> = {
+const listing: Listing<DeliveryView, DeliveryView> = {
   table: "webhook_deliveries",
   // A delivery held back by an open breaker shows that as its error. The error is computed here and
   // not stored.
-  columns: `t.id, t.endpoint_id, t.event_id, e.type AS event_type, e.object_id, t.state, t.attempts,
-    CASE WHEN ${isHeld} THEN NULL ELSE t.last_status END AS last_status,
-    CASE WHEN ${isHeld} THEN 'not sent: the endpoint failed ' || w.failures || ' times in a row' ELSE t.last_error END AS last_error,
-    t.began_at, t.finished_at, t.created_at`,
-  from: `webhook_deliveries t JOIN events e ON e.organisation_id = t.organisation_id AND e.id = t.event_id
+  columns: `${columnsOf("t", deliveryFields)}, e.type AS "eventType", e.object_id AS "objectId",
+    CASE WHEN ${isHeld} THEN NULL ELSE t.last_status END AS "lastStatus",
+    CASE WHEN ${isHeld} THEN 'not sent: the endpoint failed ' || w.failures || ' times in a row'
+      ELSE t.last_error END AS "lastError"`,
+  from: `webhook_deliveries t
+    JOIN events e ON e.organisation_id = t.organisation_id AND e.id = t.event_id
     JOIN webhook_endpoints w ON w.organisation_id = t.organisation_id AND w.id = t.endpoint_id`,
-  read: (row) => ({
-    id: row.id,
-    endpointId: row.endpoint_id,
-    eventId: row.event_id,
-    eventType: row.event_type,
-    objectId: row.object_id,
-    state: row.state,
-    attempts: row.attempts,
-    lastStatus: row.last_status,
-    lastError: row.last_error,
-    beganAt: row.began_at,
-    finishedAt: row.finished_at,
-    createdAt: row.created_at,
-  }),
+  read: (row) => row,
 };
 
 /** Creates the delivery store over changes. */
-export function createDeliveryStore(pool: Pool, { runOnClient }: Changes): DeliveryStore {
+export function createDeliveryStore(pool: Pool, { run }: Changes): DeliveryStore {
   return {
     list: (organisationId, filters, page) =>
       listPage(pool, organisationId, listing, conditions(filters), page),
     get: async (organisationId, id) => {
       const delivery = isId(id) ? await getOne(pool, organisationId, listing, id) : null;
       if (delivery === null) return null;
-      const [tries, body] = await Promise.all([
+      const [tries, event] = await Promise.all([
         loadTries(pool, organisationId, delivery.id),
-        loadBody(pool, organisationId, delivery.eventId),
+        db(pool).event.findFirst({
+          where: { organisationId, id: delivery.eventId },
+          select: { body: true },
+        }),
       ]);
-      return { ...delivery, tries, body };
+      // Between the two reads the event may have been deleted after 30 days.
+      return { ...delivery, tries, body: event?.body ?? "" };
     },
     sendTest: async (actor, organisationId, test) =>
-      isId(test.endpointId)
-        ? runOnClient(actor, (client) => sendTest(client, organisationId, test))
-        : null,
+      isId(test.endpointId) ? run(actor, (tx) => sendTest(tx, organisationId, test)) : null,
     resend: async (actor, organisationId, id) =>
-      isId(id) ? runOnClient(actor, (client) => resendDelivery(client, organisationId, id)) : null,
+      isId(id) ? run(actor, (tx) => resendDelivery(tx, organisationId, id)) : null,
     resendSince: async (actor, organisationId, events) =>
-      isId(events.endpointId)
-        ? runOnClient(actor, (client) => resendSince(client, organisationId, events))
-        : null,
+      isId(events.endpointId) ? run(actor, (tx) => resendSince(tx, organisationId, events)) : null,
   };
 }
 
@@ -181,25 +169,15 @@ function stateText(state: DeliveryState): string {
 const triesShown = 100;
 
 async function loadTries(
-  client: Transaction | Pool,
+  pool: Pool,
   organisationId: string,
   deliveryId: string,
 ): Promise<readonly AttemptView[]> {
-  const { rows } = await client.query<Omit<AttemptView, "latencyMs"> & { latency_ms: number }>({
-    name: "list_webhook_attempts",
-    text: `SELECT number, at, latency_ms, status, error, answer FROM webhook_attempts
-      WHERE organisation_id = $1 AND delivery_id = $2 ORDER BY number DESC LIMIT $3`,
-    values: [organisationId, deliveryId, triesShown],
+  const tries = await db(pool).webhookAttempt.findMany({
+    where: { organisationId, deliveryId },
+    orderBy: { number: "desc" },
+    take: triesShown,
+    omit: { organisationId: true, deliveryId: true },
   });
-  return rows.reverse().map(({ latency_ms: latencyMs, ...rest }) => ({ ...rest, latencyMs }));
-}
-
-async function loadBody(pool: Pool, organisationId: string, eventId: string): Promise<string> {
-  const { rows } = await pool.query<{ body: string }>({
-    name: "get_event_body",
-    text: "SELECT body FROM events WHERE organisation_id = $1 AND id = $2",
-    values: [organisationId, eventId],
-  });
-  // Between the two reads the event may have been deleted after 30 days.
-  return rows[0]?.body ?? "";
+  return tries.reverse();
 }

@@ -2,16 +2,19 @@
  * Creates and changes webhook endpoints for the admin API. Signing secrets are written and never
  * returned. WEBHOOK-1, WEBHOOK-3.
  */
-import { Refusal } from "../../../domain/refusal.ts";
 import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
+import { db, dbOfAll } from "../../database/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
+import { withoutUndefined } from "../../database/without-undefined.ts";
 import { endpointSecretBound } from "../../events/signing-secrets.ts";
-import type { Actor, Changed, Changes, PrismaTransaction } from "../changes.ts";
-import type { Made } from "../credentials.ts";
-import { given } from "../organisations.ts";
+import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
+import type { Created } from "../credentials.ts";
 import { pageBySeq } from "../page-by-seq.ts";
+import { lockOrganisation, lockRow } from "../row-locks.ts";
+import { previousOf, type Rotation } from "./secret-rotation.ts";
 
 /** An endpoint without its secrets. */
 export type EndpointView = Omit<
@@ -35,13 +38,6 @@ export interface EndpointChanges {
   readonly kinds?: readonly string[] | undefined;
 }
 
-/** A rotation: the new secret, and which previous secrets stop signing at once. */
-export interface Rotation {
-  readonly secret: string;
-  readonly dropPrevious: boolean;
-  readonly dropCurrent: boolean;
-}
-
 /** An organisation's endpoints. Null stands for one that does not exist. */
 export interface EndpointStore {
   /**
@@ -52,7 +48,7 @@ export interface EndpointStore {
     actor: Actor,
     organisationId: string,
     endpoint: NewEndpoint,
-  ): Promise<Made<EndpointView> | "too_many">;
+  ): Promise<Created<EndpointView> | "too_many">;
   get(organisationId: string, id: string): Promise<EndpointView | null>;
   /** Lists endpoints with this status. Null lists all. */
   list(
@@ -94,14 +90,10 @@ export interface EndpointStore {
 /** How many endpoints of an organisation may be enabled. Each costs a request for every event. */
 export const endpointLimit = 20;
 
-/** How long the previous secret also signs after a rotation. WEBHOOK-1. */
-const overlapMs = 24 * 60 * 60 * 1000;
-
 /** A closed breaker: no failures, and no deliveries held back. */
 const healthy = { failures: 0, failingSince: null, openUntil: null } as const;
 
 const secrets = {
-  seq: true,
   encryptedSecret: true,
   encryptionKeyId: true,
   encryptedPrevious: true,
@@ -110,7 +102,8 @@ const secrets = {
 
 /** Creates the endpoint store over changes. */
 export function createEndpointStore(
-  { prisma, run }: Changes,
+  pool: Pool,
+  { run }: Changes,
   encryption: Encryption,
 ): EndpointStore {
   const encrypt = (id: string, secret: string) => {
@@ -121,165 +114,133 @@ export function createEndpointStore(
     actor: Actor,
     organisationId: string,
     id: string,
-    decide: Decide<Refused>,
-    asked: object = {},
+    decision: Decision<Refused>,
   ): Promise<EndpointView | Refused | null> =>
-    isId(id)
-      ? run(actor, (transaction) => changeEndpoint(transaction, organisationId, id, decide, asked))
-      : null;
+    isId(id) ? run(actor, (tx) => changeEndpoint(tx, organisationId, id, decision)) : null;
   return {
-    create: (actor, organisationId, { secret, ...endpoint }) => {
-      const data = {
-        ...endpoint,
-        ...encrypt(endpoint.id, secret),
-        organisationId,
-        kinds: [...endpoint.kinds],
-      };
-      return run(actor, (transaction) => createEndpoint(transaction, data));
+    create: (actor, organisationId, { secret, kinds, ...endpoint }) => {
+      const data = { ...endpoint, ...encrypt(endpoint.id, secret), kinds: [...kinds] };
+      return run(actor, (tx) => createEndpoint(tx, { ...data, organisationId }));
     },
     get: async (organisationId, id) =>
       isId(id)
-        ? prisma.webhookEndpoint.findFirst({ where: { organisationId, id }, omit: secrets })
+        ? db(pool).webhookEndpoint.findFirst({ where: { organisationId, id }, omit: secrets })
         : null,
     list: (organisationId, status, page) =>
-      pageBySeq(page, {
-        seqOf: (id) =>
-          prisma.webhookEndpoint.findFirst({
-            where: { organisationId, id },
-            select: { seq: true },
-          }),
-        below: (seq, take) =>
-          prisma.webhookEndpoint.findMany({
-            where: { organisationId, ...given({ seq }), ...(status === null ? {} : { status }) },
-            orderBy: { seq: "desc" },
-            take,
-            omit: secrets,
-          }),
-      }),
-    update: (actor, organisationId, id, { kinds, ...changes }) =>
-      change<never>(actor, organisationId, id, async (before) => {
-        const after = { ...before, ...given({ ...changes, kinds: kinds && [...kinds] }) };
-        if (JSON.stringify(logged(before)) === JSON.stringify(logged(after))) return null;
-        const { url, description } = after;
-        return { url, description, kinds: after.kinds, ...(url === before.url ? {} : healthy) };
+      // The position may have any status.
+      pageBySeq(page, ({ where, ...query }) =>
+        db(pool).webhookEndpoint.findMany({
+          where:
+            status === null || "id" in where
+              ? { ...where, organisationId }
+              : { ...where, organisationId, status },
+          omit: secrets,
+          ...query,
+        }),
+      ),
+    update: (actor, organisationId, id, changes) =>
+      change<never>(actor, organisationId, id, {
+        decide: (before) => decideUpdate(before, changes),
       }),
     rotate: (actor, organisationId, id, { secret, ...drops }) =>
-      change<never>(
-        actor,
-        organisationId,
-        id,
-        async (before) => ({
+      change<never>(actor, organisationId, id, {
+        decide: (before) => ({
           ...encrypt(before.id, secret),
           ...previousOf(before, drops, Date.now()),
         }),
-        drops,
-      ),
-    enable: (actor, organisationId, id) =>
-      change<"too_many">(actor, organisationId, id, async (before, transaction) => {
-        if (before.status === "enabled") return before.failures === 0 ? null : healthy;
-        if (await isFull(transaction, organisationId)) return "too_many";
-        return { status: "enabled", disabledReason: null, disabledAt: null, ...healthy };
+        logged: drops,
       }),
-    disable: (actor, organisationId, id, reason) =>
-      change<never>(actor, organisationId, id, async ({ status }) =>
-        status === "disabled"
-          ? null
-          : { status: "disabled", disabledReason: reason, disabledAt: new Date() },
-      ),
+    enable: (actor, organisationId, id) =>
+      change<"too_many">(actor, organisationId, id, { decide: decideEnable }),
+    disable: (actor, organisationId, id, disabledReason) =>
+      change<never>(actor, organisationId, id, {
+        decide: ({ status }) =>
+          status === "disabled"
+            ? null
+            : { status: "disabled", disabledReason, disabledAt: new Date() },
+      }),
   };
-}
-
-/**
- * Returns the secret that signs in addition to a new one: the remaining previous secret, of which
- * there is at most one.
- */
-function previousOf(
-  endpoint: WebhookEndpoint,
-  { dropPrevious, dropCurrent }: Omit<Rotation, "secret">,
-  now: number,
-): Pick<WebhookEndpoint, "encryptedPrevious" | "previousKeyId" | "previousUntil"> {
-  const { encryptedSecret, encryptionKeyId, encryptedPrevious, previousKeyId, previousUntil } =
-    endpoint;
-  const hasPrevious = !dropPrevious && previousUntil !== null && previousUntil.getTime() > now;
-  if (hasPrevious && !dropCurrent) {
-    const message =
-      `The secret before the last rotation signs until ${previousUntil.toISOString()}. With drop_previous it stops now; with ` +
-      "drop_current the newest one does, which is right where nobody has it.";
-    throw new Refusal("invalid_state", message);
-  }
-  const until = new Date(now + overlapMs);
-  if (!dropCurrent)
-    return {
-      encryptedPrevious: encryptedSecret,
-      previousKeyId: encryptionKeyId,
-      previousUntil: until,
-    };
-  if (hasPrevious) return { encryptedPrevious, previousKeyId, previousUntil: until };
-  return { encryptedPrevious: null, previousKeyId: null, previousUntil: null };
 }
 
 /** Returns the fields to write, or null for none. A string is the reason for a refusal. */
 type Decide<Refused> = (
   before: WebhookEndpoint,
-  transaction: PrismaTransaction,
-) => Promise<Prisma.WebhookEndpointUpdateManyMutationInput | Refused | null>;
+  tx: Transaction,
+) => EndpointUpdate | Refused | null | Promise<EndpointUpdate | Refused | null>;
+
+type EndpointUpdate = Prisma.WebhookEndpointUpdateManyMutationInput;
+
+/** A change of an endpoint. `logged` is what the log shows of it that the endpoint does not. */
+interface Decision<Refused> {
+  readonly decide: Decide<Refused>;
+  readonly logged?: object;
+}
+
+function decideUpdate(
+  before: WebhookEndpoint,
+  { kinds, ...changes }: EndpointChanges,
+): EndpointUpdate | null {
+  const after = {
+    ...before,
+    ...withoutUndefined({ ...changes, kinds: kinds && [...kinds] }),
+  };
+  if (JSON.stringify(logged(before)) === JSON.stringify(logged(after))) return null;
+  const { url, description } = after;
+  return { url, description, kinds: after.kinds, ...(url === before.url ? {} : healthy) };
+}
+
+const decideEnable: Decide<"too_many"> = async (before, tx) => {
+  if (before.status === "enabled") return before.failures === 0 ? null : healthy;
+  if (await isFull(tx, before.organisationId)) return "too_many";
+  return { status: "enabled", disabledReason: null, disabledAt: null, ...healthy };
+};
 
 async function createEndpoint(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   data: Prisma.WebhookEndpointUncheckedCreateInput & { readonly id: string },
-): Promise<Changed<Made<EndpointView> | "too_many">> {
+): Promise<Changed<Created<EndpointView> | "too_many">> {
   const { id, organisationId } = data;
-  await holdOrganisation(transaction, organisationId);
-  const earlier = await transaction.webhookEndpoint.findUnique({ where: { id }, omit: secrets });
-  if (earlier !== null) return { result: { made: earlier, isNew: false }, changes: [] };
-  if (await isFull(transaction, organisationId)) return { result: "too_many", changes: [] };
-  const made = await transaction.webhookEndpoint.create({ data, omit: secrets });
-  const target = { targetKind: "webhook_endpoint", targetId: id, organisationId } as const;
-  return {
-    result: { made, isNew: true },
-    changes: [{ ...target, before: null, after: logged(made) }],
-  };
+  // Locks all endpoints of the organisation, so that no other one is enabled during the count.
+  await lockOrganisation(tx, organisationId);
+  // Of any organisation: the caller refuses a key that created another organisation's endpoint.
+  const earlier = await dbOfAll(tx).webhookEndpoint.findFirst({ where: { id }, omit: secrets });
+  if (earlier !== null) return changed({ created: earlier, isNew: false });
+  if (await isFull(tx, organisationId)) return changed("too_many");
+  const created = await db(tx).webhookEndpoint.create({ data, omit: secrets });
+  return changed({ created, isNew: true }, changeOf(null, created));
 }
 
-/** `asked` is logged together with the resulting endpoint, which does not show it in full. */
 async function changeEndpoint<Refused extends string>(
-  transaction: PrismaTransaction,
+  tx: Transaction,
   organisationId: string,
   id: string,
-  decide: Decide<Refused>,
-  asked: object,
+  { decide, logged: inAddition }: Decision<Refused>,
 ): Promise<Changed<EndpointView | Refused | null>> {
-  await holdOrganisation(transaction, organisationId);
-  await transaction.$executeRaw`SELECT 1 FROM webhook_endpoints
-    WHERE organisation_id = ${organisationId}::uuid AND id = ${id}::uuid FOR NO KEY UPDATE`;
-  const before = await transaction.webhookEndpoint.findFirst({ where: { organisationId, id } });
-  if (before === null) return { result: null, changes: [] };
-  const data = await decide(before, transaction);
-  if (data === null) return { result: before, changes: [] };
-  if (typeof data === "string") return { result: data, changes: [] };
-  const after = await transaction.webhookEndpoint.update({ where: { id }, data });
-  const target = { targetKind: "webhook_endpoint", targetId: id, organisationId } as const;
+  const where = { organisationId, id };
+  await lockOrganisation(tx, organisationId);
+  await lockRow(tx, "webhook_endpoints", organisationId, id);
+  const before = await db(tx).webhookEndpoint.findFirst({ where });
+  if (before === null) return changed(null);
+  const data = await decide(before, tx);
+  if (data === null) return changed(before);
+  if (typeof data === "string") return changed(data);
+  const after = await db(tx).webhookEndpoint.update({ where, data });
+  return changed(after, changeOf(before, after, inAddition));
+}
+
+function changeOf(before: EndpointView | null, after: EndpointView, inAddition?: object): Change {
   return {
-    result: after,
-    changes: [{ ...target, before: logged(before), after: { ...logged(after), ...asked } }],
+    targetKind: "webhook_endpoint",
+    targetId: after.id,
+    organisationId: after.organisationId,
+    before: before && logged(before),
+    after: { ...logged(after), ...inAddition },
   };
 }
 
-/**
- * Locks all endpoints of the organisation, so that no other endpoint is enabled during the count.
- */
-async function holdOrganisation(
-  transaction: PrismaTransaction,
-  organisationId: string,
-): Promise<void> {
-  await transaction.$executeRaw`SELECT 1 FROM organisations WHERE id = ${organisationId}::uuid FOR NO KEY UPDATE`;
-}
-
-async function isFull(transaction: PrismaTransaction, organisationId: string): Promise<boolean> {
-  const enabled = await transaction.webhookEndpoint.count({
-    where: { organisationId, status: "enabled" },
-  });
-  return enabled >= endpointLimit;
+async function isFull(tx: Transaction, organisationId: string): Promise<boolean> {
+  const where = { organisationId, status: "enabled" };
+  return (await db(tx).webhookEndpoint.count({ where })) >= endpointLimit;
 }
 
 /**

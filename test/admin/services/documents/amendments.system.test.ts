@@ -66,7 +66,7 @@ describe.concurrent("an amendment that the ledger refused", () => {
       sync_status: "synced",
       sync_error: null,
     });
-    await world.expectEqualBooks(made);
+    await world.expectEqualDocuments(made);
     expect(await list(made)).toEqual([]);
     expect(await refusal(made, invoice.id)).toBe("invalid_state");
     const { before, after } = await lastRetry(made);
@@ -175,7 +175,7 @@ test("a charge gets a new invoice if its invoice was approved before the retry",
   expect(first).toMatchObject({ id: invoice.id, status: "approved", subtotal: "100.0000" });
   const named = "SELECT invoice_id FROM unit_changes WHERE subscription_id = $1";
   expect((await system.pool.query(named, [id])).rows).toEqual([{ invoice_id: own.id }]);
-  await world.expectEqualBooks(made);
+  await world.expectEqualDocuments(made);
 });
 
 test("a pending amendment is listed, and a retry runs it at once", async () => {
@@ -207,5 +207,5 @@ test("a pending amendment is listed, and a retry runs it at once", async () => {
   const { before, after } = await lastRetry(made);
   expect(before).toMatchObject({ operation: "amendment", next_attempt_at: document.nextAttemptAt });
   expect(Date.parse(after.next_attempt_at)).toBeLessThan(Date.parse(before.next_attempt_at));
-  await world.expectEqualBooks(made);
+  await world.expectEqualDocuments(made);
 });

@@ -1,6 +1,6 @@
 /** A system for tests of DocumentService, and the calls that those tests share. */
 import type { MadeOrganisation } from "../../../../src/dev/local-stack/first-data.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "../../../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../../../scenario/units-world.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
 import { sharedSystem } from "../../../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "../request.ts";
@@ -19,10 +19,10 @@ export type DocumentsFixture = Awaited<ReturnType<typeof startDocuments>>;
 export async function startDocuments() {
   const system = await sharedSystem();
   const admin = askWith(system, await system.operator("owner", "Olga"));
-  return { system, admin, ...callsOf(system, admin, unitsWorld(system, system.ask)) };
+  return { system, admin, ...callsOf(system, admin, unitsBuilder(system, system.ask)) };
 }
 
-function callsOf(system: TestSystem, admin: AdminAsk, world: UnitsWorld) {
+function callsOf(system: TestSystem, admin: AdminAsk, world: UnitsBuilder) {
   /** An organisation in the middle of April. Up to ten units cost 10 each, more cost 8 each. */
   async function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
     const made = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });

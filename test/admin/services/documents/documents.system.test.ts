@@ -173,7 +173,7 @@ test("a refused allocation is listed with its credit note and planned again", as
   expect(before).toMatchObject({ ...refused, message: "Not today." });
   expect(after).toMatchObject({ operation: "allocation", reason: null, message: null });
   expect(await list(made)).toEqual([]);
-  await world.expectEqualBooks(made);
+  await world.expectEqualDocuments(made);
 });
 
 test("an allocation that was refused five times is planned again", async () => {

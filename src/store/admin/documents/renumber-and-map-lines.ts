@@ -1,0 +1,93 @@
+/**
+ * Changes what a retry of a refused document needs before it is posted again: its number, and the
+ * accounts and tax types of its lines. SQL, because a number is a counter's claim and one statement
+ * writes all lines.
+ */
+import { strict as assert } from "node:assert";
+import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
+import type { Transaction } from "../../database/pool.ts";
+import { documentNumber } from "../../documents/invoice-writes.ts";
+import { invalidateReferenceData } from "../../ledger-connection/reference-data.ts";
+import type { AdminDocument, DocumentKind } from "./document-listing.ts";
+
+// The number format of creations and new credit notes: four digits after the prefix. The prefix of
+// credit notes begins with CN-.
+const prefixes: Readonly<Record<DocumentKind, string>> = {
+  invoice: "o.number_prefix",
+  credit_note: "'CN-' || regexp_replace(o.number_prefix, '^INV-', '')",
+};
+
+/**
+ * Reserves the next number of its kind, because the ledger uses the document's number for another
+ * document. INVARIANT-2.
+ */
+export async function reserveNumber(
+  tx: Transaction,
+  organisationId: string,
+  kind: DocumentKind,
+): Promise<string> {
+  const text = `WITH counter AS (
+      INSERT INTO document_counters AS d (organisation_id, kind, next) VALUES ($1, $2, 2)
+      ON CONFLICT (organisation_id, kind) DO UPDATE SET next = d.next + 1
+      RETURNING d.next - 1 AS reserved
+    )
+    SELECT ${documentNumber(prefixes[kind], "k.reserved")} AS number
+    FROM counter k, organisations o WHERE o.id = $1`;
+  const values = [organisationId, kind];
+  const { rows } = await tx.query<{ readonly number: string }>({ text, values });
+  assert(rows[0], "a counter counts");
+  return rows[0].number;
+}
+
+// The narrowest mapping applies: the plan's, charge's or meter's, then the organisation's.
+// DOCUMENT-5.
+const mapTexts: Readonly<Record<DocumentKind, string>> = {
+  invoice: `UPDATE invoice_lines l
+    SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
+    FROM (
+      SELECT k.id, coalesce(c.tax_type, m.tax_type, p.tax_type, o.tax_type) AS tax_type,
+        coalesce(c.revenue_account, m.revenue_account, p.revenue_account, o.revenue_account)
+          AS revenue_account
+      FROM invoice_lines k
+        JOIN invoices i ON i.organisation_id = $1 AND i.id = k.invoice_id
+        JOIN organisations o ON o.id = i.organisation_id
+        JOIN subscriptions s ON s.organisation_id = i.organisation_id AND s.id = i.subscription_id
+        LEFT JOIN plans p ON k.kind IN ('plan', 'proration')
+          AND p.organisation_id = i.organisation_id AND p.id = s.plan_id
+        LEFT JOIN charges c ON c.organisation_id = i.organisation_id AND c.id = k.charge_id
+        LEFT JOIN meters m ON m.organisation_id = i.organisation_id AND m.id = k.meter_id
+      WHERE k.organisation_id = $1 AND k.invoice_id = $2
+        AND (k.amending OR i.status = 'not_in_external')
+    ) m
+    WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
+  credit_note: `UPDATE credit_note_lines l
+    SET revenue_account = coalesce(m.revenue_account, l.revenue_account), tax_type = m.tax_type
+    FROM (
+      SELECT k.id, coalesce(m.tax_type, p.tax_type, o.tax_type) AS tax_type,
+        coalesce(m.revenue_account, p.revenue_account, o.revenue_account) AS revenue_account
+      FROM credit_note_lines k
+        JOIN credit_notes n ON n.organisation_id = $1 AND n.id = k.credit_note_id
+        JOIN organisations o ON o.id = n.organisation_id
+        JOIN subscriptions s ON s.organisation_id = n.organisation_id AND s.id = n.subscription_id
+        LEFT JOIN plans p ON k.meter_id IS NULL
+          AND p.organisation_id = n.organisation_id AND p.id = s.plan_id
+        LEFT JOIN meters m ON m.organisation_id = n.organisation_id AND m.id = k.meter_id
+      WHERE k.organisation_id = $1 AND k.credit_note_id = $2
+    ) m
+    WHERE l.organisation_id = $1 AND l.id = m.id AND ($3 OR l.revenue_account IS NULL)`,
+};
+
+/**
+ * Updates accounts and tax types of lines that the ledger does not have. Lines without an account
+ * are updated. If the ledger refused an account or tax type, all lines are. The operator may also
+ * have repaired the ledger, so its reference data is invalidated.
+ */
+export async function mapLines(
+  tx: Transaction,
+  organisationId: string,
+  { id, kind, reason }: AdminDocument,
+): Promise<void> {
+  await invalidateReferenceData(tx, organisationId, invalidationsOf(reason ?? ""), "mended");
+  const isRefused = reason === "account_invalid" || reason === "tax_invalid";
+  await tx.query({ text: mapTexts[kind], values: [organisationId, id, isRefused] });
+}

@@ -1,0 +1,179 @@
+/**
+ * Sends single events by hand: a test event, or one delivery again. Each write is in one
+ * transaction with its log entry. The caller wakes the endpoint's workflow, and if that fails the
+ * relay does. Deliveries are written by SQL, because they are due by the server's clock.
+ */
+import { strict as assert } from "node:assert";
+import { eventBody, testEventType } from "../../../domain/events/event.ts";
+import type { Organisation, WebhookDelivery, WebhookEndpoint } from "../../../gen/prisma/client.ts";
+import { db } from "../../database/client.ts";
+import { newId } from "../../database/ids.ts";
+import type { Transaction } from "../../database/pool.ts";
+import { type Changed, changed } from "../changes.ts";
+import { lockRow } from "../row-locks.ts";
+import type { ResendOutcome, TestToSend } from "./resend-orders.ts";
+
+type LockedEndpoint = Pick<
+  WebhookEndpoint,
+  "id" | "url" | "description" | "kinds" | "status" | "createdAt"
+> &
+  Pick<Organisation, "livemode"> & { readonly now: Date };
+
+// Locked, so that no two events of the endpoint get the same number. Rounded to milliseconds, which
+// is what a body shows.
+const endpointText = `SELECT w.id, w.url, w.description, w.kinds, w.status,
+    w.created_at AS "createdAt", o.livemode, date_trunc('milliseconds', now()) AS now
+  FROM webhook_endpoints w JOIN organisations o ON o.id = w.organisation_id
+  WHERE w.organisation_id = $1 AND w.id = $2 FOR NO KEY UPDATE OF w`;
+
+/** Writes the event and its delivery. Null if the organisation has no such endpoint. */
+export async function sendTest(
+  tx: Transaction,
+  organisationId: string,
+  { endpointId, eventId }: TestToSend,
+): Promise<Changed<ResendOutcome | null>> {
+  const { rows } = await tx.query<LockedEndpoint>({
+    name: "lock_webhook_endpoint",
+    text: endpointText,
+    values: [organisationId, endpointId],
+  });
+  const endpoint = rows[0];
+  if (endpoint === undefined) return changed(null);
+  const earlier = await db(tx).webhookDelivery.findFirst({ where: { organisationId, eventId } });
+  if (earlier !== null)
+    return changed(earlier.endpointId === endpoint.id ? due(earlier) : { kind: "other" });
+  if (endpoint.status !== "enabled") return changed({ kind: "disabled" });
+  const sequence = await nextSequence(tx, organisationId, endpoint);
+  await closeBreaker(tx, organisationId, endpoint.id);
+  const delivery = { id: newId(), organisationId, eventId, endpointId: endpoint.id };
+  await saveTest(tx, delivery, testEvent(endpoint, eventId, sequence));
+  return changed<ResendOutcome>(due(delivery), {
+    targetKind: "webhook_delivery",
+    targetId: delivery.id,
+    organisationId,
+    before: null,
+    after: { endpoint: endpoint.id, event: eventId, eventType: testEventType },
+  });
+}
+
+/**
+ * Returns the number of the endpoint's next event. It also rises after earlier events were deleted,
+ * which happens after 30 days. It is at least the age of the endpoint in seconds.
+ */
+async function nextSequence(
+  tx: Transaction,
+  organisationId: string,
+  { id, createdAt }: LockedEndpoint,
+): Promise<bigint> {
+  const { rows } = await tx.query<{ readonly sequence: string }>({
+    name: "next_test_event_sequence",
+    text: `SELECT greatest(coalesce(max(sequence), 0),
+        floor(extract(epoch FROM now() - $3::timestamptz))::bigint) + 1 AS sequence
+      FROM events
+      WHERE organisation_id = $1 AND object_kind = 'webhook_endpoint' AND object_id = $2`,
+    values: [organisationId, id, createdAt],
+  });
+  assert(rows[0], "a sum has one row");
+  return BigInt(rows[0].sequence);
+}
+
+interface TestEvent {
+  readonly sequence: bigint;
+  readonly body: string;
+  readonly createdAt: Date;
+}
+
+function testEvent(endpoint: LockedEndpoint, eventId: string, sequence: bigint): TestEvent {
+  const { id, url, description, kinds, status, createdAt, livemode, now } = endpoint;
+  const shown = { id, object: "webhook_endpoint", url, description, kinds, status };
+  const body = eventBody({
+    id: eventId,
+    type: testEventType,
+    createdAt: now,
+    livemode,
+    sequence,
+    object: JSON.stringify({ ...shown, created: createdAt.toISOString() }),
+    previousAttributes: null,
+  });
+  return { sequence, body, createdAt: now };
+}
+
+type DeliveryKey = Pick<WebhookDelivery, "id" | "organisationId" | "eventId" | "endpointId">;
+
+async function saveTest(
+  tx: Transaction,
+  { organisationId, endpointId, eventId, id }: DeliveryKey,
+  { sequence, body, createdAt }: TestEvent,
+): Promise<void> {
+  await tx.query({
+    name: "send_test_event",
+    text: `WITH event AS (
+        INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body,
+          created_at)
+        VALUES ($3, $1, $5, 'webhook_endpoint', $2, $6, $7, $8) RETURNING id
+      )
+      INSERT INTO webhook_deliveries (id, organisation_id, event_id, endpoint_id)
+      SELECT $4, $1, id, $2 FROM event`,
+    values: [
+      organisationId,
+      endpointId,
+      eventId,
+      id,
+      testEventType,
+      String(sequence),
+      body,
+      createdAt,
+    ],
+  });
+}
+
+function due({ organisationId, id: deliveryId, eventId, endpointId }: DeliveryKey): ResendOutcome {
+  return { kind: "due", delivery: { organisationId, deliveryId, eventId, endpointId } };
+}
+
+/**
+ * Makes the delivery pending, in whatever state it was. Null if the organisation has no delivery
+ * with this id.
+ */
+export async function resendDelivery(
+  tx: Transaction,
+  organisationId: string,
+  id: string,
+): Promise<Changed<ResendOutcome | null>> {
+  const where = { organisationId, id };
+  const select = { endpointId: true, endpoint: { select: { status: true } } };
+  const current = await db(tx).webhookDelivery.findFirst({ where, select });
+  if (current === null) return changed(null);
+  if (current.endpoint.status !== "enabled") return changed({ kind: "disabled" });
+  await closeBreaker(tx, organisationId, current.endpointId);
+  await lockRow(tx, "webhook_deliveries", organisationId, id);
+  const delivery = await db(tx).webhookDelivery.findFirst({ where });
+  if (delivery === null) return changed(null);
+  await tx.query({
+    name: "resend_delivery",
+    text: `UPDATE webhook_deliveries
+      SET state = 'pending', began_at = now(), due_at = now(), finished_at = NULL
+      WHERE organisation_id = $1 AND id = $2`,
+    values: [organisationId, id],
+  });
+  const { state, attempts, endpointId: endpoint, eventId: event } = delivery;
+  const shown = { endpoint, event, attempts };
+  return changed<ResendOutcome>(due(delivery), {
+    targetKind: "webhook_delivery",
+    targetId: delivery.id,
+    organisationId,
+    before: { ...shown, state },
+    after: { ...shown, state: "pending" },
+  });
+}
+
+/**
+ * Closes the endpoint's breaker, because an operator who sends by hand wants its answer now. The
+ * endpoint is locked before the delivery, in the order that attempts use.
+ */
+async function closeBreaker(tx: Transaction, organisationId: string, id: string): Promise<void> {
+  await db(tx).webhookEndpoint.updateMany({
+    where: { organisationId, id, openUntil: { not: null } },
+    data: { openUntil: null },
+  });
+}
