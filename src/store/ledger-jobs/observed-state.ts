@@ -2,7 +2,7 @@
  * Compares state observed in the ledger with our state. An older observation never replaces a newer
  * one. An observation that does not fit the columns here is only reported (LEDGER-4, LEDGER-5).
  */
-import { isBusyInvoice, isBusyNote } from "./pending-notifications.ts";
+import { isBusyInvoice, isBusyNote } from "../ledger-sync/pending-notifications.ts";
 
 /** Which kind of document of the ledger. */
 export type DocumentKind = "invoices" | "credit_notes";

@@ -4,7 +4,7 @@
  * the ledger must not be called.
  */
 import type { Pool } from "../database/pool.ts";
-import { type SyncKind, syncKinds, takenAt } from "../ledger-jobs/pending-notifications.ts";
+import { type SyncKind, syncKinds, takenAt } from "./pending-notifications.ts";
 
 /**
  * How far before its cursor each sync begins, to read what was still being written there. The

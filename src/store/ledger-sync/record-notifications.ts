@@ -7,7 +7,7 @@ import {
   dropNotifications,
   leaveNotifications,
   type SyncKind,
-} from "../ledger-jobs/pending-notifications.ts";
+} from "./pending-notifications.ts";
 import { findWithNotifications } from "./incremental-sync.ts";
 
 /** An object that a webhook reported as changed. */

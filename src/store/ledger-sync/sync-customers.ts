@@ -15,7 +15,7 @@ import {
 } from "../database/pool.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
 import { type Followed, joinSynced, nothingSynced } from "../ledger-jobs/observed-state.ts";
-import { leaveNotifications } from "../ledger-jobs/pending-notifications.ts";
+import { leaveNotifications } from "./pending-notifications.ts";
 
 /** A contact as observed, with its id in the ledger and the ledger's change time (ISO 8601). */
 export interface ObservedContact extends ObservedContactState {

@@ -19,7 +19,7 @@ import {
   leaveNotifications,
   type SkippedNotification,
   type SyncKind,
-} from "../ledger-jobs/pending-notifications.ts";
+} from "./pending-notifications.ts";
 import {
   claimSyncPage,
   endPage,

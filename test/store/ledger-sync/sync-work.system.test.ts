@@ -1,7 +1,7 @@
 /** What is to be looked at in the ledger and when: hints of webhooks, and the sweep behind them. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { leaveNotifications } from "../../../src/store/ledger-jobs/pending-notifications.ts";
+import { leaveNotifications } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";

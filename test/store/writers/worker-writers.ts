@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createTestClock } from "../../../src/store/billing/test-clock.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { createAllocating } from "../../../src/store/ledger-jobs/allocation-scope.ts";
+import { createAllocating } from "../../../src/store/ledger-jobs/allocation-store.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
 import {
   recordOutcomes,

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createCustomerStore } from "../../../src/store/admin/customers.ts";
 import { createLedgerSyncAdminStore } from "../../../src/store/admin/ledger/ledger-sync.ts";
-import type { SyncKind } from "../../../src/store/ledger-jobs/pending-notifications.ts";
+import type { SyncKind } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
 import {

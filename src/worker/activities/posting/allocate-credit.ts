@@ -28,7 +28,7 @@ import type {
 import type {
   AllocationScope,
   OpenAllocating,
-} from "../../../store/ledger-jobs/allocation-scope.ts";
+} from "../../../store/ledger-jobs/allocation-store.ts";
 import type { AllocationToSend } from "../../../store/ledger-jobs/credit-allocations.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {

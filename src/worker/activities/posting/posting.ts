@@ -12,7 +12,7 @@ import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import type { Ledger } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
-import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/post-documents.ts";
+import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
 import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
 import { postContacts } from "./post-contacts.ts";
 import { postCreditNotes } from "./post-credit-notes.ts";

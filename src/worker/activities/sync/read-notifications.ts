@@ -21,7 +21,7 @@ import type {
   ClaimedNotifications,
   SkippedNotification,
   SyncKind,
-} from "../../../store/ledger-jobs/pending-notifications.ts";
+} from "../../../store/ledger-sync/pending-notifications.ts";
 import type { LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 
 /** The access to the ledger and the store for one read. */
