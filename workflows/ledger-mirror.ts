@@ -10,7 +10,7 @@ import { databaseBatch, ledgerBatch } from "./policies.ts";
 import { workInBatches } from "./rounds.ts";
 import { endAs } from "./run-end.ts";
 
-const { startMirrors } = proxyActivities<LedgerSyncActivities>({
+const { startDueSyncs } = proxyActivities<LedgerSyncActivities>({
   ...databaseBatch,
   summary: "start the mirrors of organisations whose ledger is to be looked at",
 });
@@ -26,7 +26,7 @@ export async function ledgerSyncStarts(): Promise<void> {
   let started = 0;
   let input: DuePageInput = { after: null };
   for (;;) {
-    const round = await startMirrors(input);
+    const round = await startDueSyncs(input);
     found += round.found;
     started += round.started;
     setCurrentDetails(

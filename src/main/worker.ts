@@ -17,7 +17,7 @@ import type { Unpublished } from "../store/events/publish-isolated.ts";
 import { reencryptEndpoints } from "../store/events/reencrypt-signing-secrets.ts";
 import { deleteExpiredConsents } from "../store/ledger-connection/delete-expired-authorisations.ts";
 import { createReferenceDataReading } from "../store/ledger-connection/reference-data.ts";
-import { createAllocating } from "../store/ledger-jobs/allocation-store.ts";
+import { createAllocations } from "../store/ledger-jobs/allocation-store.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments.ts";
 import { createPosting } from "../store/ledger-jobs/posting-store.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
@@ -103,16 +103,16 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     );
   const webhooks = openWebhooks(config, pool, sealing, log);
   const activities = {
-    ...createPostingActivities({ ...parts, openScope: createPosting(pool, sealing) }),
-    ...createAmendment({ ...parts, openScope: createAmendments(pool, sealing) }),
-    ...createCreditAllocation({ ...parts, openScope: createAllocating(pool, sealing) }),
+    ...createPostingActivities({ ...parts, openStore: createPosting(pool, sealing) }),
+    ...createAmendment({ ...parts, openStore: createAmendments(pool, sealing) }),
+    ...createCreditAllocation({ ...parts, openStore: createAllocations(pool, sealing) }),
     ...createEndSubscriptionActivities({ ...parts, openScope: createTerminations(pool, sealing) }),
     ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
     ...createLedgerSyncActivities({
       ...parts,
-      mirroring: createLedgerSync(pool, sealing, config.ledger.syncIntervalMs),
-      onUnfollowed: (organisationId, what) =>
-        log.warn({ organisationId, ...what }, "something of the ledger cannot be followed"),
+      ledgerSync: createLedgerSync(pool, sealing, config.ledger.syncIntervalMs),
+      onSkipped: (organisationId, what) =>
+        log.warn({ organisationId, ...what }, "an object of the ledger cannot be synced"),
     }),
     ...createPublishingActivities({ ...work, ...publishingDependencies(pool, log) }),
     ...webhooks.activities,

@@ -72,7 +72,7 @@ function requireDocument<T>(found: T | null): T {
 /** Starts the work's workflow. If Temporal cannot be reached, the dispatcher starts it later. */
 function begin(parts: AdminParts, work: DocumentWork): Promise<boolean> {
   switch (work.kind) {
-    case "settlement":
+    case "posting":
       return parts.wake(work.organisationId);
     case "amendment":
       return parts.startAmendment(work);

@@ -28,7 +28,7 @@ export async function askOptions(
   const options = await askLedger(parts, organisationId, (ledger, call) =>
     ledger.listMappingOptions(call, kind),
   );
-  await parts.store.offers.keep(organisationId, kind, referenceDataList(options), told());
+  await parts.store.offers.save(organisationId, kind, referenceDataList(options), told());
   return options;
 }
 
@@ -40,7 +40,7 @@ export async function tryDescribe(
   const told = await tellsOf(parts, organisationId);
   const answer = await tryLedger(parts, organisationId, (ledger, call) => ledger.describe(call));
   if (answer.kind === "ok") {
-    await parts.store.offers.keep(
+    await parts.store.offers.save(
       organisationId,
       "organisation",
       organisationReferenceData(answer.value),

@@ -26,7 +26,8 @@ export function organisationReferenceData({
 export function referenceDataList(
   options: readonly { readonly code: string; readonly active: boolean }[],
 ): Readonly<Record<string, boolean>> {
-  const offer: Record<string, boolean> = {};
-  for (const { code, active } of options) offer[code] = active || offer[code] === true;
-  return offer;
+  const referenceData: Record<string, boolean> = {};
+  for (const { code, active } of options)
+    referenceData[code] = active || referenceData[code] === true;
+  return referenceData;
 }

@@ -2,6 +2,7 @@
  * The store of the activities that apply held credit: one organisation's allocations and
  * connection.
  */
+
 import type { Encryption } from "../database/encryption.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 import {
@@ -10,16 +11,12 @@ import {
   readConnection,
 } from "../ledger-connection/connections.ts";
 import { type AllocationResult, recordAllocation } from "./allocation-outcomes.ts";
-import {
-  type AllocationToSend,
-  planAllocations,
-  readAllocationWait,
-  rescheduleAllocation,
-  takeAllocation,
-} from "./credit-allocations.ts";
+import { type AllocationToSend, readAllocationWait, takeAllocation } from "./claim-allocations.ts";
+import { planAllocations } from "./credit-allocations.ts";
+import { rescheduleLeased } from "./job-lease.ts";
 
 /** Store of one organisation's allocations. */
-export interface AllocationScope {
+export interface AllocationStore {
   /** The connection with its secret decrypted, or null if there is none. */
   connection(): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
@@ -29,21 +26,27 @@ export interface AllocationScope {
   /** True if a step was planned. */
   plan(subscriptionId: string): Promise<boolean>;
   take(subscriptionId: string, leaseMs: number): Promise<AllocationToSend | null>;
-  settle(subscriptionId: string, settled: AllocationResult): Promise<void>;
+  record(subscriptionId: string, result: AllocationResult): Promise<void>;
   /** Milliseconds until the subscription's allocation can be tried. Null if there is none. */
   nextInMs(subscriptionId: string): Promise<number | null>;
 }
 
 /** Opens an organisation's allocations. */
-export type OpenAllocating = (organisationId: string) => AllocationScope;
+export type OpenAllocations = (organisationId: string) => AllocationStore;
 
-/** Binds allocations to a pool. `sealing` decrypts the connections' secrets. */
-export function createAllocating(pool: Pool, sealing: Encryption): OpenAllocating {
+/** Binds allocations to a pool. `encryption` decrypts the connections' secrets. */
+export function createAllocations(pool: Pool, encryption: Encryption): OpenAllocations {
   return (organisationId) => ({
-    connection: () => readConnection(pool, sealing, organisationId),
+    connection: () => readConnection(pool, encryption, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     reschedule: (subscriptionId, pauseMs, reason) =>
-      rescheduleAllocation(pool, organisationId, subscriptionId, pauseMs, reason),
+      rescheduleLeased(
+        pool,
+        organisationId,
+        { kind: "allocate_credit", subscriptionId },
+        pauseMs,
+        reason,
+      ),
     plan: async (subscriptionId) => {
       const planned = await inTransaction(pool, (client) =>
         planAllocations(client, organisationId, [subscriptionId]),
@@ -52,8 +55,8 @@ export function createAllocating(pool: Pool, sealing: Encryption): OpenAllocatin
     },
     take: (subscriptionId, leaseMs) =>
       takeAllocation(pool, organisationId, subscriptionId, leaseMs),
-    settle: (subscriptionId, settled) =>
-      recordAllocation(pool, organisationId, subscriptionId, settled),
+    record: (subscriptionId, result) =>
+      recordAllocation(pool, organisationId, subscriptionId, result),
     nextInMs: (subscriptionId) => readAllocationWait(pool, organisationId, subscriptionId),
   });
 }

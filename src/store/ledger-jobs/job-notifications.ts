@@ -2,8 +2,10 @@
  * Notifies waiting callers when a job has an outcome, by PostgreSQL's LISTEN and NOTIFY. One
  * connection in a process serves all its callers. A lost connection loses nothing: the jobs are
  * read again once it is back.
+ * SQL, because every waiting caller reads it on the hot path.
  */
 
+import type { LedgerJob } from "../../gen/prisma/client.ts";
 import { statementName } from "../database/page.ts";
 import { createListener, type Pool } from "../database/pool.ts";
 
@@ -51,7 +53,7 @@ export const doneMark = "+";
 const reconnectMs = 500;
 
 /** How often waiting callers read by themselves. It covers notifications lost with a connection. */
-const lookMs = 2_000;
+const readAgainMs = 2_000;
 
 /**
  * Awaits outcomes over a separate connection (LISTEN needs a session) and reads them over `pool`.
@@ -82,9 +84,9 @@ export function createOutcomes(
     next.on("error", lost);
     next.on("end", () => lost());
     next.on("notification", ({ payload }) => {
-      for (const told of (payload ?? "").split(",")) {
-        const isDone = told.startsWith(doneMark);
-        wake(isDone ? told.slice(doneMark.length) : told, isDone);
+      for (const part of (payload ?? "").split(",")) {
+        const isDone = part.startsWith(doneMark);
+        wake(isDone ? part.slice(doneMark.length) : part, isDone);
       }
     });
     try {
@@ -141,7 +143,7 @@ function startWatch(pool: Pool, watchers: Watchers, jobIds: readonly string[]): 
   const settled: Watch["settled"] = async (organisationId, untilMs) => {
     try {
       for (;;) {
-        await sleep(Math.max(0, Math.min(lookMs, untilMs - Date.now())));
+        await sleep(Math.max(0, Math.min(readAgainMs, untilMs - Date.now())));
         woken = false;
         if (open.size === 0)
           return jobIds.map((id) => ({ id, state: "done", reason: null, message: null }));
@@ -155,15 +157,13 @@ function startWatch(pool: Pool, watchers: Watchers, jobIds: readonly string[]): 
   return { settled, stop };
 }
 
-interface OutcomeRow {
-  id: string;
-  state: string;
-  reason: string | null;
-  message: string | null;
-  put_off: boolean;
+/** A job's state, and whether it was rescheduled past `untilMs`. */
+interface OutcomeRow extends Pick<LedgerJob, "id" | "state" | "reason" | "message"> {
+  readonly isRescheduled: boolean;
 }
 
-const readText = `SELECT id, state, reason, message, (state = 'ready' AND not_before > $3) AS put_off
+const readText = `SELECT id, state, reason, message,
+    (state = 'ready' AND not_before > $3) AS "isRescheduled"
   FROM ledger_jobs WHERE organisation_id = $1 AND id = ANY ($2::uuid[])`;
 
 /** `decided`: no job can change before `untilMs`. */
@@ -187,7 +187,7 @@ async function readOutcomes(
     }),
   );
   const open = rows.filter(
-    ({ put_off }, index) => outcomes[index]?.state === "waiting" && !put_off,
+    ({ isRescheduled }, index) => outcomes[index]?.state === "waiting" && !isRescheduled,
   );
   return { outcomes, decided: open.length === 0 };
 }

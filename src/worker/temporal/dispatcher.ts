@@ -83,13 +83,13 @@ export function startDispatcher(
 
 function workflowIdOf(work: StaleJobs): string {
   switch (work.kind) {
-    case "settlement":
+    case "posting":
       return ledgerWorkflowId(work.organisationId);
     case "amendment":
       return amendmentWorkflowId(work.jobId);
     case "allocation":
       return creditWorkflowId(work.subscriptionId);
-    case "ending":
+    case "termination":
       return terminationWorkflowId(work.terminationId);
     case "clock":
       return clockWorkflowId(work.organisationId);
@@ -98,13 +98,13 @@ function workflowIdOf(work: StaleJobs): string {
 
 function startStaleJobs(work: LedgerWork & StartWork, neglected: StaleJobs): Promise<boolean> {
   switch (neglected.kind) {
-    case "settlement":
+    case "posting":
       return work.wake(neglected.organisationId);
     case "amendment":
       return work.startAmendment(neglected);
     case "allocation":
       return work.startAllocation(neglected);
-    case "ending":
+    case "termination":
       return work.startTermination(neglected);
     case "clock":
       return work.startClock(neglected.organisationId);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import type { AmendmentOutcome } from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
 import {
-  type AmendmentScope,
+  type AmendmentStore,
   type AmendmentToSend,
   createAmendments,
 } from "../../../src/store/ledger-jobs/amendments.ts";
@@ -67,7 +67,7 @@ async function added(row: Parameters<typeof addAmendment>[2] = {}) {
   return { rows, jobId, scope: openAmendments(rows.organisation) };
 }
 
-async function taken(scope: AmendmentScope, jobId: string): Promise<AmendmentToSend> {
+async function taken(scope: AmendmentStore, jobId: string): Promise<AmendmentToSend> {
   const amendment = await scope.take(jobId, leaseMs);
   if (amendment === null) throw new Error("it cannot be taken");
   return amendment;
@@ -155,7 +155,7 @@ describe("an amendment", () => {
     const second = await taken(scope, jobId);
     expect(second.attempts).toBe(2);
     expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "uncertain" });
-    for (const settlement of [done(rows), refusal, move]) await scope.settle(first, settlement);
+    for (const settlement of [done(rows), refusal, move]) await scope.record(first, settlement);
     expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "uncertain",
       attempts: 2,
@@ -166,15 +166,15 @@ describe("an amendment", () => {
       (await pool.query("SELECT id FROM invoices WHERE organisation_id = $1", [rows.organisation]))
         .rows,
     ).toHaveLength(1);
-    await scope.settle(second, done(rows));
-    expect(await scope.look(jobId)).toMatchObject({ outcome: "done", nextInMs: null });
+    await scope.record(second, done(rows));
+    expect(await scope.read(jobId)).toMatchObject({ outcome: "done", nextInMs: null });
     expect(await scope.take(jobId, leaseMs)).toBeNull();
   });
 
   test("that the ledger has taken leaves its lines with their ids, and the invoice as the ledger told it", async () => {
     const { rows, jobId, scope } = await added();
     await pool.query("UPDATE invoices SET sync_error = 'earlier' WHERE id = $1", [rows.invoice]);
-    await scope.settle(await taken(scope, jobId), done(rows));
+    await scope.record(await taken(scope, jobId), done(rows));
     expect(await linesOf(rows.invoice)).toMatchObject([
       { id: rows.line, amending: false, ledger_line_id: "plan-line" },
       { id: rows.addedLine, amending: false, ledger_line_id: "added-line" },
@@ -192,8 +192,8 @@ describe("an amendment", () => {
   test("that is put off waits so long, also where its answer was lost, and never while somebody is at it", async () => {
     const { jobId, scope } = await added();
     await scope.reschedule(jobId, 60_000, "minute limit");
-    expect(await scope.look(jobId)).toMatchObject({ outcome: null, reason: "minute limit" });
-    expect((await scope.look(jobId))?.nextInMs).toBeGreaterThan(40_000);
+    expect(await scope.read(jobId)).toMatchObject({ outcome: null, reason: "minute limit" });
+    expect((await scope.read(jobId))?.nextInMs).toBeGreaterThan(40_000);
     expect(await scope.take(jobId, leaseMs)).toBeNull();
     await until("who waits is told", async () => told.includes(jobId));
     await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE id = $1", [jobId]);
@@ -215,9 +215,9 @@ describe("an amendment", () => {
 
   test("that nobody knows is none", async () => {
     const { rows, scope, jobId } = await added();
-    expect(await scope.look(rows.invoice)).toBeNull();
+    expect(await scope.read(rows.invoice)).toBeNull();
     const others = await seedInvoice(pool);
-    expect(await openAmendments(others.organisation).look(jobId)).toBeNull();
+    expect(await openAmendments(others.organisation).read(jobId)).toBeNull();
     expect(await openAmendments(others.organisation).take(jobId, leaseMs)).toBeNull();
   });
 });
@@ -225,7 +225,7 @@ describe("an amendment", () => {
 describe("a refused amendment", () => {
   test("leaves its lines to be sent by the next, and the invoice with the ledger's words", async () => {
     const { rows, jobId, scope } = await added();
-    await scope.settle(await taken(scope, jobId), refusal);
+    await scope.record(await taken(scope, jobId), refusal);
     expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "refused",
       reason: "period_locked",
@@ -241,7 +241,7 @@ describe("a refused amendment", () => {
     ]);
     await until("it is told", async () => told.includes(jobId));
     const retry = await addAmendment(pool, rows);
-    await scope.settle(await taken(scope, retry), done(rows));
+    await scope.record(await taken(scope, retry), done(rows));
     expect(await one("invoices", rows.invoice)).toMatchObject({ sync_error: null });
     expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: false }]);
   });
@@ -249,7 +249,7 @@ describe("a refused amendment", () => {
   test("mirrors what the ledger told of the invoice", async () => {
     const { rows, jobId, scope } = await added({ joins: false });
     const paid = { status: "paid", total: "28.7500", amountDue: "0.0000", sent: true } as const;
-    await scope.settle(await taken(scope, jobId), {
+    await scope.record(await taken(scope, jobId), {
       ...refusal,
       reason: "wrong_status",
       invoice: paid,
@@ -263,7 +263,7 @@ describe("a refused amendment", () => {
 
   test("of an invoice that the ledger no longer has says so", async () => {
     const { rows, jobId, scope } = await added({ joins: false });
-    await scope.settle(await taken(scope, jobId), {
+    await scope.record(await taken(scope, jobId), {
       ...refusal,
       reason: "not_found",
       invoice: gone,
@@ -277,7 +277,7 @@ describe("a refused amendment", () => {
   test("stands for an answer that fits no record", async () => {
     const { rows, jobId, scope } = await added();
     const invoice = { ...draft, total: "9999999999999999.0000" };
-    await scope.settle(await taken(scope, jobId), { ...done(rows), invoice } as AmendmentOutcome);
+    await scope.record(await taken(scope, jobId), { ...done(rows), invoice } as AmendmentOutcome);
     expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "refused",
       reason: "validation",
@@ -298,9 +298,9 @@ describe("lines that the invoice takes no more", () => {
     const text =
       "UPDATE subscriptions SET timezone = 'Pacific/Auckland', invoice_reference = 'PO 7' WHERE id = $1";
     await pool.query(text, [rows.subscription]);
-    await scope.settle(await taken(scope, jobId), move);
+    await scope.record(await taken(scope, jobId), move);
 
-    expect(await scope.look(jobId)).toMatchObject({ outcome: "moved" });
+    expect(await scope.read(jobId)).toMatchObject({ outcome: "moved" });
     const { rows: invoices } = await pool.query(
       "SELECT * FROM invoices WHERE organisation_id = $1 AND type = 'change'",
       [rows.organisation],
@@ -362,10 +362,10 @@ describe("lines that the invoice takes no more", () => {
     await repriceLine(pool, rows);
     const scope = openAmendments(rows.organisation);
     const earlier = await addAmendment(pool, rows, { joins: false, toUnits: 4 });
-    await scope.settle(await taken(scope, earlier), refusal);
+    await scope.record(await taken(scope, earlier), refusal);
     await addLine(pool, rows);
     const jobId = await addAmendment(pool, rows);
-    await scope.settle(await taken(scope, jobId), move);
+    await scope.record(await taken(scope, jobId), move);
     expect(await linesOf(rows.invoice)).toMatchObject([
       { id: rows.line, amending: true, amount: "50.0000" },
     ]);
@@ -382,7 +382,7 @@ describe("lines that the invoice takes no more", () => {
 
   test("leave an invoice that the ledger no longer has", async () => {
     const { rows, jobId, scope } = await added();
-    await scope.settle(await taken(scope, jobId), {
+    await scope.record(await taken(scope, jobId), {
       ...move,
       message: "Not there.",
       invoice: gone,
@@ -410,11 +410,11 @@ describe("what waits", () => {
     await pool.query(another("ledger_jobs", jobId, { kind: "create_invoice", joins: false }));
     expect((await readWaiting(pool, organisationId)).waiting).toBe(1);
     const byKind = (await found()).map(({ kind }) => kind);
-    expect(byKind.toSorted()).toEqual(["amendment", "settlement"]);
+    expect(byKind.toSorted()).toEqual(["amendment", "posting"]);
 
     await openAmendments(organisationId).take(jobId, leaseMs);
-    expect(await found()).toEqual([{ kind: "settlement", organisationId }]);
+    expect(await found()).toEqual([{ kind: "posting", organisationId }]);
     await loseLease(jobId);
-    expect((await found()).map(({ kind }) => kind).toSorted()).toEqual(["amendment", "settlement"]);
+    expect((await found()).map(({ kind }) => kind).toSorted()).toEqual(["amendment", "posting"]);
   });
 });

@@ -13,15 +13,15 @@ import {
 } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
   type AllocationToSend,
-  type AskedPair,
-  planAllocations,
   takeAllocation,
-} from "../../../src/store/ledger-jobs/credit-allocations.ts";
+} from "../../../src/store/ledger-jobs/claim-allocations.ts";
+import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import {
-  recordOutcomes,
-  type Settlement,
-} from "../../../src/store/ledger-jobs/document-outcomes.ts";
-import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
+  type PairToRetry,
+  planAllocations,
+} from "../../../src/store/ledger-jobs/credit-allocations.ts";
+import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import {
   addSubscription,
   anId,
@@ -59,14 +59,14 @@ export async function addParty(pool: pg.Pool): Promise<Party> {
   };
 }
 
-/** What the ledger makes of an invoice: nothing paid of it, and no tax, unless told otherwise. */
+/** What the ledger makes of an invoice: nothing paid of it, and no tax, unless text otherwise. */
 export interface InvoiceTaken {
   readonly status: string;
   readonly due?: string;
   readonly total?: string;
 }
 
-/** An invoice that the ledger has taken, approved over this amount unless told otherwise. What was planned of it. */
+/** An invoice that the ledger has taken, approved over this amount unless text otherwise. What was planned of it. */
 export async function addInvoice(
   party: Party,
   amount: string,
@@ -82,7 +82,7 @@ export async function takenInvoices(
   { pool, organisationId }: Party,
   amount: string,
   outcome: InvoiceTaken,
-): Promise<readonly Settlement[]> {
+): Promise<readonly PostingOutcome[]> {
   const { ready } = await takeInvoices(pool, organisationId, 60_000);
   const { status, due = amount, total = amount } = outcome;
   return ready.map(({ id, attempts, lines }) => ({
@@ -105,13 +105,13 @@ export async function addNote(party: Party, amount: string): Promise<readonly st
   return recordOutcomes(pool, organisationId, await takenNotes(party, amount));
 }
 
-/** What becomes of the credit notes that wait, approved over `total` unless told otherwise; nothing of it is used but `used`. */
+/** What becomes of the credit notes that wait, approved over `total` unless text otherwise; nothing of it is used but `used`. */
 export async function takenNotes(
   { pool, organisationId }: Party,
   total: string,
   status = "approved",
   ...used: readonly ObservedAllocation[]
-): Promise<readonly Settlement[]> {
+): Promise<readonly PostingOutcome[]> {
   const { ready } = await takeCreditNotes(pool, organisationId, 60_000);
   return ready.map(({ id, attempts }) => ({
     jobId: id,
@@ -128,19 +128,19 @@ export async function takenNotes(
 
 /** The allocations of an organisation, as `state amount note invoice`. */
 export async function planned({ pool, organisationId }: Party): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ told: string }>(
-    `SELECT concat_ws(' ', o.state, round(o.amount, 2), n.number, i.number) AS told
+  const { rows } = await pool.query<{ text: string }>(
+    `SELECT concat_ws(' ', o.state, round(o.amount, 2), n.number, i.number) AS text
       FROM ledger_jobs o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
       WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
     [organisationId],
   );
-  return rows.map(({ told }) => told);
+  return rows.map(({ text }) => text);
 }
 
 /** Plans the subscription's next allocation; `asked` is what an operator asks for. */
 export function plan(
   { pool, organisationId, subscriptionId }: Party,
-  asked?: AskedPair,
+  asked?: PairToRetry,
 ): Promise<readonly string[]> {
   return inTransaction(pool, (client) =>
     planAllocations(client, organisationId, [subscriptionId], asked),
@@ -157,8 +157,8 @@ export async function take(
   return taken;
 }
 
-/** A note over `total` as it is seen with these allocations: what they do not use is left. */
-export function noteSeen(
+/** A note over `total` as it is observed with these allocations: what they do not use is left. */
+export function observedNote(
   total: string,
   status: string,
   ...allocations: readonly ObservedAllocation[]
@@ -190,28 +190,36 @@ export async function ledgerIdOf({ pool, organisationId }: Party, number: string
   return rows[0]?.ledger_invoice_id ?? "";
 }
 
-/** Settles a taken allocation as done, over what is seen of it. */
-export function settleDone(
+/** Settles a taken allocation as done, over what is observed of it. */
+export function recordDone(
   { pool, organisationId, subscriptionId }: Party,
   { id, attempts }: AllocationToSend,
-  seen: ObservedCreditState,
+  observed: ObservedCreditState,
 ): Promise<void> {
-  const settlement = { kind: "done", jobId: id, attempt: attempts } as const;
-  return recordAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
+  const outcome = { kind: "done", jobId: id, attempt: attempts } as const;
+  return recordAllocation(pool, organisationId, subscriptionId, {
+    outcome,
+    amount: null,
+    observed,
+  });
 }
 
-/** Settles a taken allocation as refused, over what is seen of it. */
-export function settleRefused(
+/** Settles a taken allocation as refused, over what is observed of it. */
+export function recordRefused(
   { pool, organisationId, subscriptionId }: Party,
   { id, attempts }: AllocationToSend,
-  seen: ObservedCreditState | null,
+  observed: ObservedCreditState | null,
 ): Promise<void> {
-  const settlement = {
+  const outcome = {
     kind: "refused",
     jobId: id,
     attempt: attempts,
     reason: "period_locked",
     message: "The lock date has passed.",
   } as const;
-  return recordAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
+  return recordAllocation(pool, organisationId, subscriptionId, {
+    outcome,
+    amount: null,
+    observed,
+  });
 }

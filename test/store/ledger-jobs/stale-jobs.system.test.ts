@@ -35,8 +35,8 @@ test("operations of kinds that nobody here knows are told of once each look, and
   );
   const unknown: string[] = [];
   const found = await findStaleJobs(pool, -1_000, (kind) => unknown.push(kind));
-  const settlements = parties.map(({ organisationId }) => ({ kind: "settlement", organisationId }));
+  const postings = parties.map(({ organisationId }) => ({ kind: "posting", organisationId }));
   expect(found).toHaveLength(2);
-  expect(found).toEqual(expect.arrayContaining(settlements));
+  expect(found).toEqual(expect.arrayContaining(postings));
   expect(unknown).toEqual(["from_a_newer_version"]);
 });

@@ -148,14 +148,14 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
         sent: false,
         ...changes,
       });
-      if (settlement.kind !== "done") await amendments.settle(amendment, settlement);
+      if (settlement.kind !== "done") await amendments.record(amendment, settlement);
       else {
         const changed = amendment.lines.filter(({ amending }) => amending);
-        const lines = changed.map(({ id, ledger_line_id }) => ({
+        const lines = changed.map(({ id, ledgerLineId }) => ({
           id,
-          ledgerLineId: ledger_line_id ?? id,
+          ledgerLineId: ledgerLineId ?? id,
         }));
-        await amendments.settle(amendment, { ...settlement, lines });
+        await amendments.record(amendment, { ...settlement, lines });
       }
       return operation.id;
     },

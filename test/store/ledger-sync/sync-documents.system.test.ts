@@ -14,11 +14,11 @@ import {
   addNote,
   entry,
   ledgerIdOf,
-  noteSeen,
+  observedNote,
   type Party,
   plan,
   planned,
-  settleDone,
+  recordDone,
   take,
 } from "../ledger-jobs/credit-party.ts";
 import {
@@ -141,7 +141,7 @@ describe.concurrent("an invoice", () => {
     expect(await scope.loseDocuments("invoices", [id, anId()], await clockOf(party))).toMatchObject(
       left,
     );
-    await settleDone(party, taken, noteSeen("30", "paid", ...note.allocations));
+    await recordDone(party, taken, observedNote("30", "paid", ...note.allocations));
     // That nobody else did anything is known: nothing is to be looked at.
     expect(await hintsOf(party)).toEqual([]);
     expect(await scope.syncInvoices([look], await clockOf(party))).toMatchObject({
@@ -185,7 +185,7 @@ describe.concurrent("an invoice", () => {
       changed: 1,
     });
     expect(await told(party, "INV-0001")).toBe(
-      "approved 100.00 of 100.00 What the ledger has of it fits no record here.",
+      "approved 100.00 of 100.00 The ledger's values fit no record here.",
     );
     expect(await told(party, "INV-0002")).toBe("paid 0.00 of 50.00");
     const scope = open(party);
@@ -278,7 +278,7 @@ describe.concurrent("a credit note", () => {
     await addInvoice(party, "20");
     const [noteId, id] = [await noteIdOf(party, "CN-0001"), await ledgerIdOf(party, "INV-0001")];
     const first = await take(party);
-    await settleDone(party, first, noteSeen("30", "approved", entry(first)));
+    await recordDone(party, first, observedNote("30", "approved", entry(first)));
     const scope = open(party);
     const due = invoiceLooked(id, { total: "20", amountDue: "20", updatedAt: ledgerTime(1) });
     expect(await scope.syncInvoices([due], await clockOf(party))).toMatchObject({
@@ -296,7 +296,7 @@ describe.concurrent("a credit note", () => {
     });
     expect(await addInvoice(party, "5")).toEqual([party.subscriptionId]);
     const next = await take(party);
-    await settleDone(party, next, noteSeen("30", "approved", entry(next)));
+    await recordDone(party, next, observedNote("30", "approved", entry(next)));
     expect(await plan(party)).toEqual([]);
     const done = ["done 20.00 CN-0001 INV-0001", "done 5.00 CN-0001 INV-0002"];
     expect(await planned(party)).toEqual(done);

@@ -1,7 +1,7 @@
 /** What is to be looked at in the ledger and when: hints of webhooks, and the sweep behind them. */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { leaveNotifications } from "../../../src/store/ledger-sync/pending-notifications.ts";
+import { saveNotifications } from "../../../src/store/ledger-sync/pending-notifications.ts";
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
@@ -40,7 +40,7 @@ afterAll(async () => {
 const open = (party: Party) => mirroringOf(pool).open(party.organisationId);
 
 const leave = (party: Party, ledgerId: string, changedAt: string | null = null) =>
-  leaveNotifications(pool, party.organisationId, "invoices", [{ ledgerId, changedAt }]);
+  saveNotifications(pool, party.organisationId, "invoices", [{ ledgerId, changedAt }]);
 
 async function isFound({ organisationId }: Party): Promise<boolean> {
   return (await mirroringOf(pool).find(null, 1_000)).includes(organisationId);
@@ -58,7 +58,7 @@ describe.concurrent("a hint", () => {
     await leave(party, id);
     if (first !== null) await open(party).finishNotifications(first, [], []);
     const second = await open(party).claimNotifications();
-    expect(second?.hints).toHaveLength(1);
+    expect(second?.notifications).toHaveLength(1);
     // One that has to be looked at again is, in a while that grows with the time that it has waited.
     await pool.query(
       "UPDATE ledger_notifications SET received_at = now() - interval '1 hour' WHERE organisation_id = $1",
@@ -71,7 +71,7 @@ describe.concurrent("a hint", () => {
       "UPDATE ledger_sync_cursors SET next_sync_at = now() + interval '1 hour' WHERE organisation_id = $1",
       [party.organisationId],
     );
-    expect((await open(party).look()).nextInMs).toBeGreaterThan(0);
+    expect((await open(party).state()).nextInMs).toBeGreaterThan(0);
   });
 
   test("whose call failed is asked for again, from the second time on alone and behind the others, and later each time", async () => {
@@ -90,7 +90,7 @@ describe.concurrent("a hint", () => {
     const taken = async () => {
       const some = await open(party).claimNotifications();
       if (some === null) throw new Error("something is to be looked at");
-      return { some, ids: some.hints.map(({ ledgerId }) => ledgerId).sort() };
+      return { some, ids: some.notifications.map(({ ledgerId }) => ledgerId).sort() };
     };
     await leave(party, poor);
     await leave(party, other);
@@ -137,7 +137,7 @@ describe.concurrent("a hint", () => {
     const received =
       "SELECT received_at FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2";
     const before = await pool.query(received, [party.organisationId, last.ids[0]]);
-    await open(party).leaveNotifications("invoices", [
+    await open(party).saveNotifications("invoices", [
       { ledgerId: last.ids[0] ?? "", changedAt: null },
     ]);
     expect(await soon()).toBe(0);
@@ -159,7 +159,7 @@ describe.concurrent("a hint", () => {
       "SELECT ledger_contact_id AS id FROM customers WHERE organisation_id = $1 LIMIT 1";
     const { rows } = await pool.query<{ id: string }>(contacts, [party.organisationId]);
     const contact = rows[0]?.id ?? "";
-    await leaveNotifications(pool, party.organisationId, "contacts", [
+    await saveNotifications(pool, party.organisationId, "contacts", [
       { ledgerId: contact, changedAt: null },
     ]);
     for (const id of [fresh, ...failed]) await leave(party, id);
@@ -175,7 +175,7 @@ describe.concurrent("a hint", () => {
       if (some === null) break;
       looked.push([
         `${some.kind} ${some.isAlone}`,
-        ...some.hints.map(({ ledgerId }) => ledgerId).sort(),
+        ...some.notifications.map(({ ledgerId }) => ledgerId).sort(),
       ]);
       if (some.kind === "contacts")
         await open(party).failNotifications(some, "the ledger answered 500");
@@ -213,7 +213,7 @@ describe.concurrent("a hint", () => {
     expect(await note()).toEqual([]);
     expect(await hintsOf(party)).toEqual([`invoices ${ledgerId}`]);
     await connection("paused_until = NULL, paused_reason = NULL");
-    await open(party).look();
+    await open(party).state();
     await open(party).reschedule({
       delayMs: 3_600_000,
       reason: "the ledger answered 503",
@@ -234,20 +234,20 @@ describe.concurrent("a hint", () => {
     );
     await leave(party, anId());
     await leave(party, id, ledgerTime(7));
-    await leaveNotifications(pool, party.organisationId, "contacts", [
+    await saveNotifications(pool, party.organisationId, "contacts", [
       { ledgerId: anId(), changedAt: null },
     ]);
-    await leaveNotifications(pool, party.organisationId, "credit_notes", [
+    await saveNotifications(pool, party.organisationId, "credit_notes", [
       { ledgerId: anId(), changedAt: null },
     ]);
     expect(await open(party).claimNotifications()).toBeNull();
     expect(await hintsOf(party)).toEqual([]);
     // A later change, and one of which the time is not told, are looked at.
     await leave(party, id, ledgerTime(8));
-    expect((await open(party).claimNotifications())?.hints).toHaveLength(1);
+    expect((await open(party).claimNotifications())?.notifications).toHaveLength(1);
     await leave(party, id);
     await leave(party, id, ledgerTime(7));
-    expect((await open(party).claimNotifications())?.hints).toHaveLength(1);
+    expect((await open(party).claimNotifications())?.notifications).toHaveLength(1);
   });
 
   test("waits where the document may be on its way to become ours, or one of our operations is on its way with it", async () => {
@@ -272,7 +272,7 @@ describe.concurrent("a sweep", () => {
     const party = await addConnectedParty(pool);
     const scope = open(party);
     expect(await isFound(party)).toBe(true);
-    expect(await scope.look()).toMatchObject({ waitMs: 0, nextInMs: 0 });
+    expect(await scope.state()).toMatchObject({ waitMs: 0, nextInMs: 0 });
     const contacts = await scope.claimSyncPage();
     const created = Date.now() - 3_600_000;
     expect(contacts).toMatchObject({ kind: "contacts", cursor: null });
@@ -292,7 +292,7 @@ describe.concurrent("a sweep", () => {
       if (page !== null) await scope.endPage(page, { cursor: null, highWater: null, changed: 0 });
     }
     expect(await scope.claimSyncPage()).toBeNull();
-    expect(await scope.look()).toMatchObject({ nextInMs: null });
+    expect(await scope.state()).toMatchObject({ nextInMs: null });
     expect(await isFound(party)).toBe(false);
     const { rows } = await pool.query(
       `SELECT contacts_changed, invoices_changed, round(extract(epoch FROM next_sync_at - now()) * 1000 / $2, 1)::float8 AS next
@@ -304,7 +304,7 @@ describe.concurrent("a sweep", () => {
 
   /** Ends the sweep that is due; in how many times of the setting the next one is. */
   async function sweepOnce(party: Party): Promise<number> {
-    await open(party).look();
+    await open(party).state();
     for (;;) {
       const page = await open(party).claimSyncPage();
       if (page === null) break;
@@ -341,7 +341,7 @@ describe.concurrent("a sweep", () => {
 
   test("that is asked for while one is under way is made after it", async () => {
     const party = await addConnectedParty(pool);
-    await open(party).look();
+    await open(party).state();
     await open(party).claimSyncPage();
     await pool.query(
       "UPDATE ledger_sync_cursors SET requested_at = clock_timestamp() WHERE organisation_id = $1",
@@ -358,7 +358,7 @@ describe.concurrent("a sweep", () => {
   test("waits where the ledger could not be asked, and reads everything anew of another tenant", async () => {
     const party = await addConnectedParty(pool);
     const scope = open(party);
-    await scope.look();
+    await scope.state();
     const page = await scope.claimSyncPage();
     if (page !== null)
       await scope.endPage(page, { cursor: null, highWater: ledgerTime(0), changed: 0 });
@@ -368,17 +368,17 @@ describe.concurrent("a sweep", () => {
       reason: "the ledger answered 503",
       isFailure: true,
     });
-    expect(await scope.look()).toMatchObject({ reason: "the ledger answered 503", failures: 1 });
-    expect((await scope.look()).waitMs).toBeGreaterThan(3_000_000);
+    expect(await scope.state()).toMatchObject({ reason: "the ledger answered 503", failures: 1 });
+    expect((await scope.state()).waitMs).toBeGreaterThan(3_000_000);
     expect(await isFound(party)).toBe(false);
     // What else can be looked at meanwhile says nothing of the page that failed.
     await scope.reschedule(null);
-    expect(await scope.look()).toMatchObject({
+    expect(await scope.state()).toMatchObject({
       waitMs: 0,
       failures: 1,
       reason: "the ledger answered 503",
     });
-    expect((await scope.look()).nextInMs).toBeGreaterThan(6_000_000);
+    expect((await scope.state()).nextInMs).toBeGreaterThan(6_000_000);
     expect([await isFound(party), await scope.claimSyncPage()]).toEqual([false, null]);
     await pool.query(
       "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
@@ -387,12 +387,12 @@ describe.concurrent("a sweep", () => {
     expect(await isFound(party)).toBe(true);
     const again = await scope.claimSyncPage();
     if (again !== null) await scope.endPage(again, { cursor: "2", highWater: null, changed: 0 });
-    expect(await scope.look()).toMatchObject({ waitMs: 0, failures: 0, reason: null });
+    expect(await scope.state()).toMatchObject({ waitMs: 0, failures: 0, reason: null });
     await pool.query(
       "UPDATE ledger_connections SET tenant_id = 'another' WHERE organisation_id = $1",
       [party.organisationId],
     );
-    await scope.look();
+    await scope.state();
     const { rows } = await pool.query(
       "SELECT tenant_id, sync_kind, contacts_since FROM ledger_sync_cursors WHERE organisation_id = $1",
       [party.organisationId],
@@ -411,7 +411,7 @@ describe.concurrent("a sweep", () => {
     await pool.query("DELETE FROM ledger_sync_cursors WHERE organisation_id = ANY ($1)", [ids]);
     await mirroringOf(pool)
       .open(looked ?? "")
-      .look();
+      .state();
     await mirroringOf(pool).find(null, 1_000);
     const { rows } = await pool.query<{ id: string; share: number }>(
       `SELECT s.organisation_id AS id, extract(epoch FROM s.next_sync_at - now())::float8 * 1000 / $2 AS share

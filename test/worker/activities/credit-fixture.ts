@@ -14,7 +14,7 @@ import { createSettingUp } from "../../../src/store/admin/provision.ts";
 import { createEncryption, type Encryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 import { createReferenceDataReading } from "../../../src/store/ledger-connection/reference-data.ts";
-import { createAllocating } from "../../../src/store/ledger-jobs/allocation-store.ts";
+import { createAllocations } from "../../../src/store/ledger-jobs/allocation-store.ts";
 import { createPosting } from "../../../src/store/ledger-jobs/posting-store.ts";
 import { createCreditAllocation } from "../../../src/worker/activities/posting/allocate-credit.ts";
 import { createPostingActivities } from "../../../src/worker/activities/posting/posting.ts";
@@ -96,7 +96,7 @@ export async function startCreditWorld(
   const settingUp = createSettingUp(pool, sealing);
   const ledgers = new Map<string, Ledger>();
   const started: CreditAllocationInput[] = [];
-  const parts: Omit<Parameters<typeof createPostingActivities>[0], "openScope"> = {
+  const parts: Omit<Parameters<typeof createPostingActivities>[0], "openStore"> = {
     openLedger: (organisationId, connection) => {
       const ledger = ledgers.get(organisationId) ?? createXeroLedger(connection);
       ledgers.set(organisationId, ledger);
@@ -115,11 +115,11 @@ export async function startCreditWorld(
   };
   const { postBatch } = createPostingActivities({
     ...parts,
-    openScope: createPosting(pool, sealing),
+    openStore: createPosting(pool, sealing),
   });
   const { allocateBatch } = createCreditAllocation({
     ...parts,
-    openScope: createAllocating(pool, sealing),
+    openStore: createAllocations(pool, sealing),
   });
   const admin = async (path: string, body?: object): Promise<unknown> => {
     const headers = { "content-type": "application/json" };

@@ -27,11 +27,11 @@ const credited: string[] = [];
 beforeAll(async () => {
   world = await startCreditWorld();
   mirror = createLedgerSyncActivities({
-    mirroring: createLedgerSync(world.pool, world.sealing, 3_600_000),
+    ledgerSync: createLedgerSync(world.pool, world.sealing, 3_600_000),
     openLedger: world.openLedger,
     // No fault here is a silent one: nobody waits for it, however slow the machine is.
     callDeadlineMs: 20_000,
-    onUnfollowed: (organisationId, what) => unfollowed.push({ organisationId, ...what }),
+    onSkipped: (organisationId, what) => unfollowed.push({ organisationId, ...what }),
     startLedgerSync: async (organisationId) => woken.push(organisationId) > 0,
     startAllocation: async ({ subscriptionId }) => credited.push(subscriptionId) > 0,
   });
@@ -401,7 +401,7 @@ describe.concurrent("what a person does in the ledger", () => {
     });
     expect(await hints(party)).toEqual(["3 the ledger answered 500"]);
     expect(
-      await createLedgerSync(world.pool, world.sealing, 3_600_000).open(organisationId).look(),
+      await createLedgerSync(world.pool, world.sealing, 3_600_000).open(organisationId).state(),
     ).toMatchObject({
       waitMs: 0,
     });
@@ -460,13 +460,13 @@ test("a ledger that cannot be asked is asked again later, and a limit of calls i
     detail: "paused: day limit",
     nextInMs: 7_200_000,
   });
-  expect(await mirror.startMirrors({ after: null })).toMatchObject({ next: null });
+  expect(await mirror.startDueSyncs({ after: null })).toMatchObject({ next: null });
   expect(woken).not.toContain(organisationId);
   await world.pool.query(
     "UPDATE ledger_connections SET paused_until = NULL WHERE organisation_id = $1",
     [organisationId],
   );
-  await mirror.startMirrors({ after: null });
+  await mirror.startDueSyncs({ after: null });
   expect(woken).toContain(organisationId);
   await rest(party);
   expect(await invoices(party)).toEqual(["INV-0001 paid 0.00"]);

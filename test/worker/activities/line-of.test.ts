@@ -8,10 +8,10 @@ const line = {
   name: "Team",
   description: "9 × 10.0000",
   units: 9,
-  unit_price: "10.0000",
+  unitPrice: "10.0000",
   amount: "90.0000",
-  revenue_account: "200",
-  tax_type: null,
+  revenueAccount: "200",
+  taxType: null,
 } as const;
 
 describe("a line", () => {

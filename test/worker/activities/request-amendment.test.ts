@@ -18,12 +18,12 @@ function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
     name: "Team",
     description: "2 to 3 seats",
     units: null,
-    unit_price: null,
+    unitPrice: null,
     amount: "12.5000",
-    revenue_account: "200",
-    tax_type: null,
+    revenueAccount: "200",
+    taxType: null,
     amending: true,
-    ledger_line_id: null,
+    ledgerLineId: null,
     ...line,
   };
 }
@@ -36,7 +36,7 @@ const plan = {
   kind: "plan",
   description: "3 × 12.5000",
   amount: "37.5000",
-  ledger_line_id: "plan",
+  ledgerLineId: "plan",
 } as const;
 const planInLedger = ledgers("plan", { description: "Team: 3 × 12.5000", amount: "37.5000" });
 
@@ -88,7 +88,7 @@ test("two that look alike need two lines, and one that another of ours is known 
     { id: "a", ledgerLineId: "x" },
     { id: "b", ledgerLineId: "y" },
   ]);
-  const known = ours("a", { amending: false, ledger_line_id: "x" });
+  const known = ours("a", { amending: false, ledgerLineId: "x" });
   expect(standingLines([known, ours("b")], [ledgers("x")])).toBeNull();
   expect(standingLines([known, ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
     { id: "b", ledgerLineId: "y" },
@@ -97,21 +97,21 @@ test("two that look alike need two lines, and one that another of ours is known 
 
 test("an amendment that may have taken effect is the ledger's to judge, whatever it is known to offer; a first attempt is judged here", () => {
   const amendment: AmendmentToSend = {
-    ...{ id: "a", attempts: 1, joins: true, is_awaited: false, skip_validation: false },
+    ...{ id: "a", attempts: 1, joins: true, isAwaited: false, skipValidation: false },
     ...{
-      subscription_id: "s",
-      invoice_id: "i",
+      subscriptionId: "s",
+      invoiceId: "i",
       number: "INV-0001",
-      ledger_id: "l",
+      ledgerId: "l",
       lines: [ours("a")],
     },
   };
   const archived = { ...unknownReferenceData, accounts: { "200": false } };
   expect(faultOf(amendment, archived)).toMatchObject({ reason: "account_invalid" });
   expect(faultOf({ ...amendment, attempts: 2 }, archived)).toBeNull();
-  expect(faultOf({ ...amendment, skip_validation: true }, archived)).toBeNull();
+  expect(faultOf({ ...amendment, skipValidation: true }, archived)).toBeNull();
   // What is wrong in itself was so at the first attempt: nothing can have come of that.
-  const unknownPlan = [ours("a", { ...plan, ledger_line_id: null })];
+  const unknownPlan = [ours("a", { ...plan, ledgerLineId: null })];
   expect(
     faultOf({ ...amendment, attempts: 2, lines: unknownPlan }, unknownReferenceData),
   ).toMatchObject({

@@ -15,10 +15,10 @@ let mirror: LedgerSyncActivities;
 beforeAll(async () => {
   world = await startCreditWorld();
   mirror = createLedgerSyncActivities({
-    mirroring: createLedgerSync(world.pool, world.sealing, 3_600_000),
+    ledgerSync: createLedgerSync(world.pool, world.sealing, 3_600_000),
     openLedger: world.openLedger,
     callDeadlineMs: 20_000,
-    onUnfollowed: () => undefined,
+    onSkipped: () => undefined,
     startLedgerSync: async () => true,
     startAllocation: async () => true,
   });

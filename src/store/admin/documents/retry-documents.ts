@@ -12,7 +12,7 @@ import { getOne } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { documentNumber } from "../../documents/invoice-writes.ts";
 import { invalidateReferenceData } from "../../ledger-connection/reference-data.ts";
-import { lackingChanges } from "../../ledger-jobs/abandon-amendment.ts";
+import { lackingChanges } from "../../ledger-jobs/closed-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
 import type { Changed } from "../changes.ts";
@@ -105,7 +105,7 @@ function workOf(organisationId: string, document: AdminDocument, jobId: string):
     return { kind: "amendment", organisationId, subscriptionId, invoiceId: id, jobId };
   }
   if (operation === "allocation") return { kind: "allocation", organisationId, subscriptionId };
-  return { kind: "settlement", organisationId };
+  return { kind: "posting", organisationId };
 }
 
 async function bringForward(

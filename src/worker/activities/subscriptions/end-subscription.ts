@@ -17,7 +17,7 @@ import type {
 } from "../../../store/subscriptions/end-removals.ts";
 import { connectionPause } from "../posting/ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "../posting/posting.ts";
-import { askForRemoval, type RemovalToAsk } from "../posting/request-removal.ts";
+import { type RemovalRequest, requestRemoval } from "../posting/request-removal.ts";
 
 /** The dependencies of a batch. */
 export interface EndSubscriptionDependencies
@@ -117,7 +117,7 @@ async function remove(
   parts: EndSubscriptionDependencies,
   organisationId: string,
   scope: TerminationStore,
-  task: RemovalToAsk,
+  task: RemovalRequest,
 ): Promise<boolean> {
   const connected = await scope.connection();
   if (connected === null || connected.pausedMs > 0) {
@@ -126,7 +126,7 @@ async function remove(
     return false;
   }
   const ledger = parts.openLedger(organisationId, connected.connection);
-  const answer = await askForRemoval(ledger, task, parts.callDeadlineMs);
+  const answer = await requestRemoval(ledger, task, parts.callDeadlineMs);
   crashPoint("removal_answered");
   switch (answer.kind) {
     case "removed":
