@@ -33,7 +33,7 @@ import {
   addParty,
   entry,
   ledgerIdOf,
-  observedNote,
+  observedCredit,
   type Party,
   plan,
   planned,
@@ -113,7 +113,7 @@ describe.concurrent("what is planned", () => {
     await addInvoice(party, "4");
     expect(await plan(party)).toEqual([]);
     const first = await take(party);
-    await recordDone(party, first, observedNote("10", "approved", entry(first)));
+    await recordDone(party, first, observedCredit("10", "approved", entry(first)));
     expect(await planned(party)).toEqual([
       "done 4.00 CN-0001 INV-0001",
       "ready 4.00 CN-0001 INV-0002",
@@ -153,7 +153,7 @@ describe.concurrent("what is planned", () => {
       "UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE kind = 'amend_invoice'",
     );
     const first = await take(party);
-    await recordDone(party, first, observedNote("10", "approved", entry(first)));
+    await recordDone(party, first, observedCredit("10", "approved", entry(first)));
     expect((await planned(party)).at(-1)).toBe("ready 4.00 CN-0001 INV-0001");
   });
 
@@ -212,7 +212,7 @@ describe.concurrent("a note and an invoice that the ledger refused together", ()
     // The note's credit goes on with the next invoice.
     expect(await addInvoice(party, "3")).toEqual([party.subscriptionId]);
     const next = await take(party);
-    await recordDone(party, next, observedNote("100", "approved", entry(next)));
+    await recordDone(party, next, observedCredit("100", "approved", entry(next)));
     expect(await plan(party)).toEqual([]);
     await pool.query(
       "UPDATE ledger_jobs SET state = 'abandoned' WHERE organisation_id = $1 AND state = 'refused'",
@@ -294,14 +294,14 @@ describe.concurrent("a taken allocation", () => {
     await addInvoice(party, "4");
     const late = await take(party, 0);
     const now = await take(party);
-    await recordDone(party, late, observedNote("10", "approved", entry(late)));
+    await recordDone(party, late, observedCredit("10", "approved", entry(late)));
     expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
     expect((await ourCredit(pool, party))[0]).toMatchObject({
       remaining: "10.00",
       allocations: [],
     });
-    await recordDone(party, now, observedNote("10", "approved", entry(now)));
-    await recordDone(party, now, observedNote("10", "paid"));
+    await recordDone(party, now, observedCredit("10", "approved", entry(now)));
+    await recordDone(party, now, observedCredit("10", "paid"));
     expect((await ourCredit(pool, party))[0]).toMatchObject({
       status: "AUTHORISED",
       remaining: "6.00",
@@ -337,7 +337,7 @@ describe.concurrent("what the ledger shows of a note", () => {
     // By hand: some of it on an older invoice of ours, and some on one that is none of ours.
     const byHand = onInvoice(await ledgerIdOf(party, "INV-0001"), "3.0000");
     const elsewhere = onInvoice(anId(), "2.0000");
-    await recordDone(party, first, observedNote("10", "approved", entry(first), byHand, elsewhere));
+    await recordDone(party, first, observedCredit("10", "approved", entry(first), byHand, elsewhere));
     expect(await ourDue(pool, party)).toEqual([
       { number: "INV-0001", status: "AUTHORISED", due: "47.00" },
       { number: "INV-0002", status: "PAID", due: "0.00" },
@@ -346,7 +346,7 @@ describe.concurrent("what the ledger shows of a note", () => {
     // Only what the ledger has left can be put on an invoice.
     await addInvoice(party, "2");
     expect((await planned(party)).at(-1)).toBe("ready 1.00 CN-0001 INV-0003");
-    await recordDone(party, await take(party), observedNote("10", "approved", byHand));
+    await recordDone(party, await take(party), observedCredit("10", "approved", byHand));
     expect(await ourDue(pool, party)).toMatchObject([
       { due: "47.00" },
       { status: "AUTHORISED", due: "4.00" },
@@ -363,7 +363,7 @@ describe.concurrent("what the ledger shows of a note", () => {
     await addNote(party, "10");
     await addInvoice(party, "4");
     const elsewhere = onInvoice(anId(), "10.0000");
-    await recordRefused(party, await take(party), observedNote("10", "paid", elsewhere));
+    await recordRefused(party, await take(party), observedCredit("10", "paid", elsewhere));
     expect(await ourCredit(pool, party)).toMatchObject([
       { status: "PAID", remaining: "0.00", allocations: [] },
     ]);
@@ -376,7 +376,7 @@ describe.concurrent("what the ledger shows of a note", () => {
     await addNote(party, "10");
     await addInvoice(party, "4");
     const first = await take(party);
-    const { note } = observedNote("10", "approved", entry(first));
+    const { note } = observedCredit("10", "approved", entry(first));
     if (note === null) throw new Error("it was seen");
     await recordDone(party, first, { note: { ...note, remainingCredit: "6.0100" }, invoice: null });
     expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
@@ -392,7 +392,7 @@ describe.concurrent("what the ledger shows of a note", () => {
     await addInvoice(party, "4");
     const first = await take(party);
     const absurd = { ...entry(first), amount: "5.0000" };
-    await recordDone(party, first, observedNote("10", "approved", absurd));
+    await recordDone(party, first, observedCredit("10", "approved", absurd));
     expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
     expect((await ourCredit(pool, party))[0]).toMatchObject({
       remaining: "10.00",

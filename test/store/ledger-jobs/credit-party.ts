@@ -158,7 +158,7 @@ export async function take(
 }
 
 /** A note over `total` as it is observed with these allocations: what they do not use is left. */
-export function observedNote(
+export function observedCredit(
   total: string,
   status: string,
   ...allocations: readonly ObservedAllocation[]
