@@ -234,7 +234,8 @@ export async function rescheduleSync(
     name: "reschedule_sync",
     text: `UPDATE ledger_sync_cursors SET not_before = now() + $2 * interval '1 millisecond',
         reason = coalesce($3, CASE WHEN sync_kind IS NOT NULL THEN reason END),
-        failures = CASE WHEN $3::text IS NULL AND sync_kind IS NULL THEN 0 ELSE failures + $4::int END
+        failures = CASE WHEN $3::text IS NULL AND sync_kind IS NULL THEN 0
+          ELSE failures + $4::int END
       WHERE organisation_id = $1`,
     values: [
       organisationId,

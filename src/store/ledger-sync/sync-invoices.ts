@@ -65,9 +65,9 @@ interface EvaluatedRow extends Pick<Invoice, "subscriptionId" | "status"> {
 }
 
 /**
- * Writes invoices that were read after `queriedAt` (the database's clock) in one statement. Invoices
- * that are not ours are skipped. One whose amounts do not fit the columns here keeps its state and
- * shows the error.
+ * Writes invoices that were read after `queriedAt` (the database's clock) in one statement.
+ * Invoices that are not ours are skipped. One whose amounts do not fit the columns here keeps its
+ * state and shows the error.
  */
 export async function syncInvoices(
   pool: Pool,

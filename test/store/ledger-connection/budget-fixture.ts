@@ -48,17 +48,23 @@ CREATE TABLE passed (organisation_id uuid PRIMARY KEY, time interval NOT NULL);
 CREATE TABLE seen (organisation_id uuid, call_id uuid, granted timestamptz, ended timestamptz, at_once int);
 CREATE FUNCTION see_calls() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  at timestamptz := clock_timestamp() + coalesce((SELECT time FROM passed p WHERE p.organisation_id = NEW.organisation_id), '0');
+  at timestamptz := clock_timestamp() + coalesce((SELECT time FROM passed p
+    WHERE p.organisation_id = NEW.organisation_id), '0');
 BEGIN
-  INSERT INTO seen SELECT NEW.organisation_id, f, at, NULL, cardinality(NEW.flights) FROM unnest(NEW.flights) f WHERE f <> ALL (OLD.flights);
-  UPDATE seen s SET ended = at WHERE s.organisation_id = NEW.organisation_id AND s.ended IS NULL AND s.call_id <> ALL (NEW.flights);
+  INSERT INTO seen SELECT NEW.organisation_id, f, at, NULL, cardinality(NEW.flights)
+    FROM unnest(NEW.flights) f WHERE f <> ALL (OLD.flights);
+  UPDATE seen s SET ended = at WHERE s.organisation_id = NEW.organisation_id AND s.ended IS NULL
+    AND s.call_id <> ALL (NEW.flights);
   RETURN NULL;
 END $$;
 CREATE TRIGGER see_calls AFTER UPDATE ON ledger_budgets FOR EACH ROW EXECUTE FUNCTION see_calls();`;
 
 const shiftText = `
-UPDATE ledger_budgets b SET granted_at = granted_at - t.time, written_at = written_at - t.time, others_until = others_until - t.time,
-  day_observed_at = day_observed_at - t.time, calls = (SELECT coalesce(array_agg(c - t.time), '{}') FROM unnest(b.calls) c),
+UPDATE ledger_budgets b
+  SET granted_at = granted_at - t.time, written_at = written_at - t.time,
+  others_until = others_until - t.time,
+  day_observed_at = day_observed_at - t.time, calls = (SELECT coalesce(array_agg(c - t.time), '{}')
+    FROM unnest(b.calls) c),
   flights_until = (SELECT coalesce(array_agg(f - t.time), '{}') FROM unnest(b.flights_until) f)
 FROM (SELECT $2 * interval '1 second' AS time) t WHERE b.organisation_id = $1`;
 
@@ -71,7 +77,8 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
     pool,
     organisation: async () => {
       const id = newId();
-      const text = `WITH o AS (INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'EUR', true))
+      const text = `WITH o AS (INSERT INTO organisations (id, name, timezone, default_currency,
+        livemode) VALUES ($1, 'Acme', 'UTC', 'EUR', true))
         INSERT INTO passed VALUES ($1, '0')`;
       await pool.query(text, [id]);
       return id;
@@ -79,8 +86,10 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
     budget: (organisationId, ownLeaseMs = leaseMs) =>
       createCallBudget(pool, organisationId, ownLeaseMs),
     fill: async (organisationId, secondsAgo) => {
-      const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at, written_at)
-        SELECT $1, array_agg(now() - s * interval '1 second' ORDER BY s DESC), '{}', '{}', now() - min(s) * interval '1 second', now()
+      const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until,
+        granted_at, written_at)
+        SELECT $1, array_agg(now() - s * interval '1 second'
+          ORDER BY s DESC), '{}', '{}', now() - min(s) * interval '1 second', now()
         FROM unnest($2::float8[]) s
         ON CONFLICT (organisation_id) DO UPDATE SET calls = excluded.calls, granted_at = excluded.granted_at`;
       await pool.query(text, [organisationId, secondsAgo]);
@@ -107,7 +116,8 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
     },
     calls: async (organisationId) => {
       const { rows } = await pool.query<{ granted: number; ended: number | null; at_once: number }>(
-        `SELECT extract(epoch FROM granted)::float8 AS granted, extract(epoch FROM ended)::float8 AS ended, at_once
+        `SELECT extract(epoch FROM granted)::float8 AS granted, extract(epoch
+          FROM ended)::float8 AS ended, at_once
           FROM seen WHERE organisation_id = $1 ORDER BY granted`,
         [organisationId],
       );

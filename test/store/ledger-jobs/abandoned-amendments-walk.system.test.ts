@@ -40,9 +40,10 @@ const value = (isBands: boolean, units: number) => (isBands && units > 10 ? 8 : 
 
 /** A change as the day allows it: prorated ones from the first day of the period, so that no amount is ever rounded. */
 async function anyChange(world: WindowWorld, pick: Pick): Promise<void> {
-  const [current] =
-    await world.rows(`SELECT p.start_date, EXISTS (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id
-      AND i.type = 'renewal' AND i.period_index > s.current_period AND i.status NOT IN ('voided', 'deleted')) AS is_window
+  const [current] = await world.rows(`SELECT p.start_date, EXISTS (SELECT 1 FROM invoices i
+      WHERE i.subscription_id = s.id
+      AND i.type = 'renewal' AND i.period_index > s.current_period
+        AND i.status NOT IN ('voided', 'deleted')) AS is_window
     FROM subscriptions s JOIN periods p ON p.subscription_id = s.id AND p.index = s.current_period
     WHERE s.id = '${world.subscriptionId}'`);
   const prorated = pick(2) === 0 ? { from: current.start_date } : {};
@@ -68,8 +69,8 @@ async function anyAnswer(world: WindowWorld, pick: Pick): Promise<void> {
       AND sync_error IS NOT NULL AND status <> 'not_in_external' ORDER BY seq LIMIT 1`);
     if (failed !== undefined) await world.retry(failed.id);
   }
-  const [open] =
-    await world.rows(`SELECT o.joins, i.status FROM ledger_jobs o JOIN invoices i ON i.id = o.invoice_id
+  const [open] = await world.rows(`SELECT o.joins, i.status FROM ledger_jobs o
+      JOIN invoices i ON i.id = o.invoice_id
     WHERE o.subscription_id = '${world.subscriptionId}' AND o.kind = 'amend_invoice' AND o.state = 'ready'`);
   if (open === undefined) return;
   const says = saysOf(open, pick);
@@ -101,7 +102,8 @@ async function billedInAll({ rows, subscriptionId: id }: WindowWorld): Promise<n
   const [{ billed }] = await rows(`SELECT
       (SELECT coalesce(sum(l.amount), 0) FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
         WHERE i.subscription_id = '${id}' AND i.type <> 'first' AND l.kind <> 'usage')
-      + (SELECT coalesce(sum(amount), 0) FROM deferred_lines WHERE subscription_id = '${id}' AND invoice_id IS NULL)
+      + (SELECT coalesce(sum(amount), 0) FROM deferred_lines WHERE subscription_id = '${id}'
+        AND invoice_id IS NULL)
       - (SELECT coalesce(sum(subtotal), 0) FROM credit_notes WHERE subscription_id = '${id}') AS billed`);
   return Number(billed);
 }
@@ -128,7 +130,8 @@ describe.each([
     const pick = pickFrom(seed + (isBands ? 100 : 0));
     const world = await windowWorld(pool, { isBands });
     await world.rows(
-      `UPDATE organisations SET invoice_create_days = ${[5, 12, 20][seed % 3]} WHERE id = '${world.organisationId}'`,
+      `UPDATE organisations SET invoice_create_days = ${[5, 12, 20][seed % 3]}
+        WHERE id = '${world.organisationId}'`,
     );
     const today = new Date("2026-03-01T12:00:00Z");
     for (let step = 0; step < 60; step += 1) {
@@ -155,8 +158,8 @@ test("the ledger has said everything in these walks", () => {
 /** What was refused for now is retried until it is in the ledger, or closed. */
 async function settleAll(world: WindowWorld): Promise<void> {
   await world.answer("done");
-  const failed =
-    await world.rows(`SELECT DISTINCT i.id, i.status FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
+  const failed = await world.rows(`SELECT DISTINCT i.id, i.status FROM invoices i
+      JOIN invoice_lines l ON l.invoice_id = i.id
     WHERE i.subscription_id = '${world.subscriptionId}' AND l.amending`);
   for (const { id, status } of failed) {
     expect(await world.retry(id)).toBe("retried");
@@ -168,8 +171,10 @@ async function settleAll(world: WindowWorld): Promise<void> {
 async function expectNothingLeft({ rows, subscriptionId: id }: WindowWorld): Promise<void> {
   const text = `SELECT i.number FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
       WHERE i.subscription_id = '${id}' AND (l.amending OR i.amending_from IS NOT NULL)
-    UNION ALL SELECT d.name FROM deferred_lines d WHERE d.subscription_id = '${id}' AND d.invoice_id IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.invoice_id = d.invoice_id AND l.kind = 'proration'
+    UNION ALL SELECT d.name FROM deferred_lines d WHERE d.subscription_id = '${id}'
+      AND d.invoice_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.invoice_id = d.invoice_id
+        AND l.kind = 'proration'
         AND (l.period_end, l.from_units, l.to_units, l.amount) = (d.period_end, d.from_units, d.to_units, d.amount))`;
   expect(await rows(text)).toEqual([]);
 }

@@ -93,7 +93,8 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
     const world = await windowWorld(pool);
     // What an increase came to was nothing, so that the current period is billed for less than the next.
     await world.rows(
-      `UPDATE periods SET billed_units = 8 WHERE subscription_id = '${world.subscriptionId}' AND index = 1`,
+      `UPDATE periods SET billed_units = 8 WHERE subscription_id = '${world.subscriptionId}'
+        AND index = 1`,
     );
     await world.changed(changeTo(9, separate), "done");
     const made = await world.changed(changeTo(10, { ...half, ...amend }), "paid");
@@ -108,7 +109,8 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
     const made = await world.changed(changeTo(11, { ...half, ...amend }), "paid");
     expect(made).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
     const notes = await world.rows(
-      `SELECT id, subtotal FROM credit_notes WHERE subscription_id = '${world.subscriptionId}' ORDER BY seq`,
+      `SELECT id, subtotal FROM credit_notes WHERE subscription_id = '${world.subscriptionId}'
+        ORDER BY seq`,
     );
     expect(notes.map(({ subtotal }) => subtotal)).toEqual(["6.0000", "12.0000"]);
     expect(made.creditNoteId).toBe(notes[0].id);
@@ -210,7 +212,8 @@ describe("a refusal that may pass", () => {
       renewalInvoiceId: null,
     });
     const deferred = await world.rows(
-      `SELECT DISTINCT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}'`,
+      `SELECT DISTINCT invoice_id FROM deferred_lines
+        WHERE subscription_id = '${world.subscriptionId}'`,
     );
     expect(deferred).toEqual([{ invoice_id: second.invoiceId }]);
     await expectTakenBack(world, {});
@@ -243,7 +246,8 @@ describe("a refusal that may pass", () => {
     await world.change(changeTo(8));
     await world.send();
     const [removed] = await world.rows(
-      `UPDATE invoices SET status = 'deleted' WHERE subscription_id = '${world.subscriptionId}' AND period_index = 3 RETURNING id`,
+      `UPDATE invoices SET status = 'deleted' WHERE subscription_id = '${world.subscriptionId}'
+        AND period_index = 3 RETURNING id`,
     );
     expect(await world.lines(removed.id)).toEqual(["plan 8: 80.0000", "proration: 20.0000"]);
     await world.rows(
@@ -271,7 +275,8 @@ describe("a refusal that may pass", () => {
       "proration: 10.0000",
     ]);
     const deferred = await world.rows(
-      `SELECT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}' ORDER BY seq`,
+      `SELECT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}'
+        ORDER BY seq`,
     );
     expect(deferred).toEqual([{ invoice_id: world.invoiceId }, { invoice_id: second.invoiceId }]);
   });
@@ -333,7 +338,8 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
       sync_error: "The period is locked.",
     });
     expect(await world.retry()).toBe("retried");
-    const text = `SELECT joins FROM ledger_jobs WHERE invoice_id = '${world.invoiceId}' AND state = 'ready'`;
+    const text = `SELECT joins FROM ledger_jobs WHERE invoice_id = '${world.invoiceId}'
+      AND state = 'ready'`;
     expect(await world.rows(text)).toEqual([{ joins: false }]);
     await world.answer("done", { status: "approved" });
     expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000"]);

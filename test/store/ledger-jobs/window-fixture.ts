@@ -75,9 +75,12 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
   } = await seedInvoice(pool);
   const of = `organisation_id = '${organisationId}'`;
   await pool.query(`BEGIN;
-    UPDATE organisations SET revenue_account = '200', livemode = false, test_clock = '2026-03-01T12:00:00Z', invoice_create_days = 20
+    UPDATE organisations
+      SET revenue_account = '200', livemode = false, test_clock = '2026-03-01T12:00:00Z',
+      invoice_create_days = 20
       WHERE id = '${organisationId}';
-    DELETE FROM allocations WHERE ${of}; DELETE FROM credit_note_lines WHERE ${of}; DELETE FROM credit_notes WHERE ${of};
+    DELETE FROM allocations WHERE ${of}; DELETE FROM credit_note_lines WHERE ${of}; DELETE
+      FROM credit_notes WHERE ${of};
     DELETE FROM deferred_lines WHERE ${of};
     UPDATE plans SET price = 10 WHERE id = '${plan}';
     UPDATE subscriptions SET units = 10 WHERE id = '${subscriptionId}';
@@ -113,9 +116,12 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
   await change({ units: 10, prorate: false, behaviour: null, effectiveDate: null, document: null });
   const send = async () => {
     await pool.query(`BEGIN;
-      UPDATE invoice_lines SET ledger_line_id = id::text WHERE invoice_id IN (SELECT id FROM invoices WHERE ${of} AND status = 'scheduled');
-      UPDATE invoices SET status = 'draft', ledger_invoice_id = id::text WHERE ${of} AND status = 'scheduled';
-      UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE ${of} AND kind <> 'amend_invoice' AND state = 'ready';
+      UPDATE invoice_lines SET ledger_line_id = id::text WHERE invoice_id IN (SELECT id
+        FROM invoices WHERE ${of} AND status = 'scheduled');
+      UPDATE invoices SET status = 'draft', ledger_invoice_id = id::text WHERE ${of}
+        AND status = 'scheduled';
+      UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE ${of}
+        AND kind <> 'amend_invoice' AND state = 'ready';
       COMMIT`);
   };
   await send();
@@ -135,7 +141,8 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
       return world.told(made);
     },
     answer: async (says, changes = {}) => {
-      const text = `SELECT id FROM ledger_jobs WHERE ${of} AND kind = 'amend_invoice' AND state = 'ready'`;
+      const text = `SELECT id FROM ledger_jobs WHERE ${of} AND kind = 'amend_invoice'
+        AND state = 'ready'`;
       const [operation] = await rows(text);
       if (operation === undefined) return null;
       const amendment = await amendments.take(operation.id, 60_000);
@@ -177,7 +184,8 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
     rows,
     one: async (table, id) => (await rows(`SELECT * FROM ${table} WHERE id = '${id}'`))[0],
     lines: async (invoiceId) => {
-      const text = `SELECT kind, units, amount, amending FROM invoice_lines WHERE invoice_id = '${invoiceId}' ORDER BY position`;
+      const text = `SELECT kind, units, amount, amending FROM invoice_lines
+        WHERE invoice_id = '${invoiceId}' ORDER BY position`;
       return (await rows(text)).map(
         ({ kind, units, amount, amending }) =>
           `${kind}${units ? ` ${units}` : ""}: ${amount}${amending ? ", amending" : ""}`,
@@ -244,12 +252,19 @@ function bands(organisationId: string, plan: string): string {
 
 // Its first period is still to come; the invoice of the second one is not there.
 function pending(subscriptionId: string): string {
-  return `UPDATE subscriptions SET status = 'pending', start_date = '2026-03-15', current_period = 0, renewal_date = '2026-04-15'
+  return `UPDATE subscriptions
+    SET status = 'pending', start_date = '2026-03-15', current_period = 0,
+    renewal_date = '2026-04-15'
       WHERE id = '${subscriptionId}';
     DELETE FROM periods WHERE subscription_id = '${subscriptionId}' AND index = 1;
-    UPDATE periods SET start_date = '2026-03-15', end_date = '2026-04-15' WHERE subscription_id = '${subscriptionId}';
-    UPDATE invoices SET subtotal = 100, total = 100, amount_due = 100, period_start = '2026-03-15', period_end = '2026-04-15',
+    UPDATE periods SET start_date = '2026-03-15', end_date = '2026-04-15'
+      WHERE subscription_id = '${subscriptionId}';
+    UPDATE invoices
+      SET subtotal = 100, total = 100, amount_due = 100, period_start = '2026-03-15',
+      period_end = '2026-04-15',
       issue_date = '2026-03-15' WHERE subscription_id = '${subscriptionId}';
-    UPDATE invoice_lines SET units = 10, unit_price = 10, amount = 100, description = '10 × 10.0000', period_start = '2026-03-15',
+    UPDATE invoice_lines
+      SET units = 10, unit_price = 10, amount = 100, description = '10 × 10.0000',
+      period_start = '2026-03-15',
       period_end = '2026-04-15' WHERE invoice_id IN (SELECT id FROM invoices WHERE subscription_id = '${subscriptionId}');`;
 }

@@ -97,7 +97,8 @@ describe.concurrent("held credit", () => {
     await raise(party, "-10", "10");
     await world.allocate(party);
     const { rows } = await world.pool.query(
-      `SELECT a.date, a.status, a.sync_status, b.allocated_on, b.amount = a.amount AS is_same FROM allocations a
+      `SELECT a.date, a.status, a.sync_status, b.allocated_on, b.amount = a.amount AS is_same
+        FROM allocations a
         JOIN demo_ledger.credit_allocations b ON b.allocation_id::text = a.ledger_allocation_id WHERE a.organisation_id = $1`,
       values,
     );
@@ -185,7 +186,8 @@ describe.concurrent("a credit note that the ledger does not take", () => {
     });
     await raise(party, "-10", "10");
     const { rows } = await world.pool.query(
-      "SELECT status, sync_error, ledger_credit_note_id FROM credit_notes WHERE organisation_id = $1",
+      `SELECT status, sync_error, ledger_credit_note_id FROM credit_notes
+        WHERE organisation_id = $1`,
       [party.organisationId],
     );
     expect(rows).toEqual([
@@ -209,7 +211,8 @@ describe.concurrent("a credit note that the ledger does not take", () => {
     );
     await raise(party, "-10");
     const { rows } = await world.pool.query(
-      "SELECT status, sync_error FROM credit_notes WHERE organisation_id = $1 AND number = 'CN-0002'",
+      `SELECT status, sync_error FROM credit_notes WHERE organisation_id = $1
+        AND number = 'CN-0002'`,
       [party.organisationId],
     );
     const sync_error = "The number CN-0002 is taken by another credit note in the ledger.";
@@ -225,7 +228,8 @@ describe.concurrent("a credit note that the ledger does not take", () => {
     );
     await world.settle(party);
     const { rows } = await world.pool.query(
-      "SELECT reason, message FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_credit_note'",
+      `SELECT reason, message FROM ledger_jobs WHERE organisation_id = $1
+        AND kind = 'create_credit_note'`,
       [party.organisationId],
     );
     const message = "No revenue account is mapped for a line of this credit note.";

@@ -324,7 +324,8 @@ test("of a hundred events to ten endpoints, a thousand deliveries, two dead endp
     expect(ids).toHaveLength(100);
     expect(new Set(ids)).toEqual(wanted);
   }
-  const text = `SELECT state, count(*)::int AS count FROM webhook_deliveries WHERE endpoint_id = ANY ($1) GROUP BY state ORDER BY state`;
+  const text = `SELECT state, count(*)::int AS count FROM webhook_deliveries
+    WHERE endpoint_id = ANY ($1) GROUP BY state ORDER BY state`;
   const { rows: counts } = await pool.query(text, [endpoints.map(({ id }) => id)]);
   expect(counts).toEqual([
     { state: "delivered", count: 800 },
@@ -354,7 +355,8 @@ test("what cannot be signed is not sent, and waits for the worker's key", async 
   // Another endpoint's secret is none of this one's.
   const other = await waiting();
   await pool.query(
-    "UPDATE webhook_endpoints SET encrypted_secret = (SELECT encrypted_secret FROM webhook_endpoints WHERE id = $1) WHERE id = $2",
+    `UPDATE webhook_endpoints SET encrypted_secret = (SELECT encrypted_secret
+      FROM webhook_endpoints WHERE id = $1) WHERE id = $2`,
     [other.endpoint.id, endpoint.id],
   );
   await attempt(delivery);

@@ -149,8 +149,8 @@ export async function deliveryWorld(): Promise<DeliveryWorld> {
     deliveryRow: ({ deliveryId }) => rowOf(pool, "webhook_deliveries", "due_at", deliveryId),
     endpointRow: ({ id }) => rowOf(pool, "webhook_endpoints", "open_until", id),
     attemptsOf: async ({ deliveryId }) => {
-      const text =
-        "SELECT number, status, error, answer, latency_ms, at FROM webhook_attempts WHERE delivery_id = $1 ORDER BY number";
+      const text = `SELECT number, status, error, answer, latency_ms, at FROM webhook_attempts
+          WHERE delivery_id = $1 ORDER BY number`;
       return (await pool.query(text, [deliveryId])).rows;
     },
     changeDelivery,
@@ -172,6 +172,7 @@ async function rowOf(
   id: string,
 ): Promise<WebhookRow> {
   const began = table === "webhook_deliveries" ? ", began_at::text AS began_text" : "";
-  const text = `SELECT *, (1000 * extract(epoch FROM ${column} - now()))::int AS in_ms${began} FROM ${table} WHERE id = $1`;
+  const text = `SELECT *, (1000 * extract(epoch FROM ${column} - now()))::int AS in_ms${began}
+    FROM ${table} WHERE id = $1`;
   return (await pool.query(text, [id])).rows[0];
 }

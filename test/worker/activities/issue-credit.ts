@@ -29,13 +29,17 @@ export async function addSubscription(pool: pg.Pool, organisationId: string): Pr
   const id = newId();
   await pool.query(
     `WITH subscription AS (
-      INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
+      INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
+        interval_unit, interval_count, timezone,
         start_date, billing_day, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
-      SELECT $2, $1, c.id, p.id, 'active', p.currency, 'month', 1, 'Pacific/Auckland', '2026-04-01', 1, '2026-05-01', 10, 0, 0, '9999-01-01', '\\x00'
+      SELECT $2, $1, c.id, p.id, 'active', p.currency, 'month', 1, 'Pacific/Auckland',
+        '2026-04-01', 1, '2026-05-01', 10, 0, 0, '9999-01-01', '\\x00'
       FROM customers c, plans p
-      WHERE c.organisation_id = $1 AND c.code = 'ACME' AND p.organisation_id = $1 AND p.code = 'team' RETURNING id
+      WHERE c.organisation_id = $1 AND c.code = 'ACME' AND p.organisation_id = $1
+        AND p.code = 'team' RETURNING id
     )
-    INSERT INTO periods (organisation_id, subscription_id, index, start_date, end_date, billed_units)
+    INSERT INTO periods (organisation_id, subscription_id, index, start_date, end_date,
+      billed_units)
     SELECT $1, id, 0, '2026-04-01', '2026-05-01', 10 FROM subscription`,
     [organisationId, id],
   );
@@ -125,7 +129,8 @@ export interface DueBook {
 }
 
 /** Our statuses in the ledger's words. */
-const statusWords = `CASE t.status WHEN 'approved' THEN 'AUTHORISED' WHEN 'paid' THEN 'PAID' ELSE upper(t.status) END`;
+const statusWords = `CASE t.status WHEN 'approved' THEN 'AUTHORISED' WHEN 'paid' THEN 'PAID'
+  ELSE upper(t.status) END`;
 
 /** What our rows say of the organisation's credit notes. */
 export async function ourCredit(
@@ -133,9 +138,12 @@ export async function ourCredit(
   { organisationId }: CreditOrganisation,
 ): Promise<readonly CreditBook[]> {
   const { rows } = await pool.query<CreditBook>(
-    `SELECT t.number, ${statusWords} AS status, round(t.total, 2)::text AS total, round(t.remaining_credit, 2)::text AS remaining,
-        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', round(a.amount, 2)::text) ORDER BY i.number), '[]')
-          FROM allocations a JOIN invoices i ON i.id = a.invoice_id WHERE a.credit_note_id = t.id AND a.status = 'active') AS allocations
+    `SELECT t.number, ${statusWords} AS status, round(t.total, 2)::text AS total,
+      round(t.remaining_credit, 2)::text AS remaining,
+        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', round(a.amount,
+          2)::text) ORDER BY i.number), '[]')
+          FROM allocations a JOIN invoices i ON i.id = a.invoice_id WHERE a.credit_note_id = t.id
+            AND a.status = 'active') AS allocations
       FROM credit_notes t WHERE t.organisation_id = $1 ORDER BY t.number`,
     [organisationId],
   );
@@ -148,9 +156,12 @@ export async function bookedCredit(
   { tenantId }: CreditOrganisation,
 ): Promise<readonly CreditBook[]> {
   const { rows } = await pool.query<CreditBook>(
-    `SELECT n.number, n.status, n.total::text AS total, (n.total - n.amount_allocated)::text AS remaining,
-        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', a.amount::text) ORDER BY i.number), '[]')
-          FROM demo_ledger.credit_allocations a JOIN demo_ledger.invoices i ON i.invoice_id = a.invoice_id
+    `SELECT n.number, n.status, n.total::text AS total,
+      (n.total - n.amount_allocated)::text AS remaining,
+        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', a.amount::text)
+          ORDER BY i.number), '[]')
+          FROM demo_ledger.credit_allocations a
+            JOIN demo_ledger.invoices i ON i.invoice_id = a.invoice_id
           WHERE a.credit_note_id = n.credit_note_id) AS allocations
       FROM demo_ledger.credit_notes n WHERE n.tenant_id = $1 ORDER BY n.number`,
     [tenantId],
@@ -190,8 +201,10 @@ export async function plannedCredit(
   { organisationId }: CreditOrganisation,
 ): Promise<readonly Record<string, unknown>[]> {
   const { rows } = await pool.query(
-    `SELECT o.state, round(o.amount, 2)::text AS amount, n.number AS note, i.number AS invoice, o.reason, o.message
-      FROM ledger_jobs o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
+    `SELECT o.state, round(o.amount, 2)::text AS amount, n.number AS note, i.number AS invoice,
+      o.reason, o.message
+      FROM ledger_jobs o JOIN credit_notes n ON n.id = o.credit_note_id
+        JOIN invoices i ON i.id = o.invoice_id
       WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
     [organisationId],
   );
@@ -206,7 +219,8 @@ export async function bookInvoice(
 ): Promise<void> {
   await pool.query(
     `INSERT INTO demo_ledger.invoices
-      SELECT (jsonb_populate_record(i, jsonb_build_object('invoice_id', gen_random_uuid(), 'number', $2::text, 'url', NULL))).*
+      SELECT (jsonb_populate_record(i, jsonb_build_object('invoice_id', gen_random_uuid(),
+        'number', $2::text, 'url', NULL))).*
       FROM demo_ledger.invoices i WHERE tenant_id = $1 ORDER BY number DESC LIMIT 1`,
     [tenantId, number],
   );
@@ -229,7 +243,8 @@ export async function spendCredit(
           status = CASE WHEN amount_paid + amount_credited + $2 = total THEN 'PAID' ELSE status END
         WHERE tenant_id = $1 AND number = $3 RETURNING invoice_id
       )
-      INSERT INTO demo_ledger.credit_allocations (allocation_id, tenant_id, credit_note_id, invoice_id, amount, allocated_on)
+      INSERT INTO demo_ledger.credit_allocations (allocation_id, tenant_id, credit_note_id,
+        invoice_id, amount, allocated_on)
       SELECT gen_random_uuid(), $1, credit_note_id, invoice_id, $2, '2026-04-11' FROM note, invoice`,
     [tenantId, amount, invoice],
   );

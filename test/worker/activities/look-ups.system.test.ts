@@ -26,7 +26,8 @@ interface OperationRow {
 
 async function operations({ organisationId }: CreditParty): Promise<readonly OperationRow[]> {
   const { rows } = await world.pool.query<OperationRow>(
-    "SELECT state, reason, number_taken, key_variant FROM ledger_jobs WHERE organisation_id = $1 AND kind <> 'allocate_credit' ORDER BY seq",
+    `SELECT state, reason, number_taken, key_variant FROM ledger_jobs WHERE organisation_id = $1
+      AND kind <> 'allocate_credit' ORDER BY seq`,
     [organisationId],
   );
   return rows;
@@ -35,7 +36,8 @@ async function operations({ organisationId }: CreditParty): Promise<readonly Ope
 /** What waits is to be tried now: leases and pauses are over. */
 async function bringForward({ organisationId }: CreditParty): Promise<void> {
   await world.pool.query(
-    `UPDATE ledger_jobs SET not_before = now(), lease_until = CASE WHEN state = 'uncertain' THEN now() END
+    `UPDATE ledger_jobs SET not_before = now(), lease_until = CASE WHEN state = 'uncertain'
+      THEN now() END
       WHERE organisation_id = $1 AND state IN ('ready', 'uncertain')`,
     [organisationId],
   );

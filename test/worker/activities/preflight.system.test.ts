@@ -29,8 +29,8 @@ const actor = {
 /** An organisation whose connection was not made just now. */
 async function oldParty(): Promise<CreditParty> {
   const party = await world.party();
-  const text =
-    "UPDATE ledger_connections SET created_at = now() - interval '5 minutes' WHERE organisation_id = $1";
+  const text = `UPDATE ledger_connections SET created_at = now() - interval '5 minutes'
+      WHERE organisation_id = $1`;
   await world.pool.query(text, [party.organisationId]);
   return party;
 }
@@ -43,7 +43,8 @@ async function know(
   toldAgo = "0",
 ): Promise<void> {
   const { rowCount } = await world.pool.query(
-    `UPDATE ledger_reference_data SET offer = offer || $3, fetched_at = now() - $4::interval, invalidated_at = NULL
+    `UPDATE ledger_reference_data
+      SET data = data || $3, fetched_at = now() - $4::interval, invalidated_at = NULL
       WHERE organisation_id = $1 AND kind = $2`,
     [organisationId, kind, offer, toldAgo],
   );
@@ -72,7 +73,8 @@ async function stateOf(id: string, jobId: string): Promise<readonly unknown[]> {
     reason: string | null;
     sync_error: string | null;
   }>(
-    `SELECT i.status, o.reason, i.sync_error FROM invoices i JOIN ledger_jobs o ON o.id = $2 WHERE i.id = $1`,
+    `SELECT i.status, o.reason, i.sync_error FROM invoices i JOIN ledger_jobs o ON o.id = $2
+      WHERE i.id = $1`,
     [id, jobId],
   );
   return Object.values(rows[0] ?? {});
@@ -81,7 +83,8 @@ async function stateOf(id: string, jobId: string): Promise<readonly unknown[]> {
 /** The lists that are to be read now. */
 async function dueKinds({ organisationId }: CreditParty): Promise<readonly string[]> {
   const { rows } = await world.pool.query<{ kind: string }>(
-    "SELECT kind FROM ledger_reference_data WHERE organisation_id = $1 AND next_read_at <= now() ORDER BY kind",
+    `SELECT kind FROM ledger_reference_data WHERE organisation_id = $1 AND next_read_at <= now()
+      ORDER BY kind`,
     [organisationId],
   );
   return rows.map(({ kind }) => kind);
@@ -121,7 +124,8 @@ test("what its ledger would refuse is refused without any call, in words of ours
   const note = await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "5");
   await world.settle(party);
   await know(party, "organisation", { periodLockDate: null });
-  const sweep = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at, swept_at) VALUES ($1, $2, now(), now())
+  const sweep = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at,
+    swept_at) VALUES ($1, $2, now(), now())
     ON CONFLICT (organisation_id) DO UPDATE SET swept_at = now()`;
   await world.pool.query(sweep, [party.organisationId, party.tenantId]);
   const status = "UPDATE customers SET status = $2 WHERE organisation_id = $1 AND code = 'ACME'";
@@ -280,14 +284,16 @@ test("a document that comes to another amount in the ledger is listed with both 
     });
   };
   const { rows } = await world.pool.query<{ told: string }>(
-    "SELECT ledger_subtotal AS told FROM invoices WHERE organisation_id = $1 UNION ALL SELECT ledger_subtotal FROM credit_notes WHERE organisation_id = $1",
+    `SELECT ledger_subtotal AS told FROM invoices WHERE organisation_id = $1 UNION ALL
+      SELECT ledger_subtotal FROM credit_notes WHERE organisation_id = $1`,
     [organisationId],
   );
   expect(rows.map(({ told }) => told).sort()).toEqual(["10.0000", "20.0000", "5.0000"]);
   expect(await drifting()).toEqual([]);
   const seen = async (status: string, subtotal: string) => {
     const { rows: found } = await world.pool.query<{ id: string; at: string }>(
-      "SELECT ledger_invoice_id AS id, now()::text AS at FROM invoices WHERE organisation_id = $1 AND number = 'INV-0002'",
+      `SELECT ledger_invoice_id AS id, now()::text AS at FROM invoices WHERE organisation_id = $1
+        AND number = 'INV-0002'`,
       [organisationId],
     );
     const [{ id, at } = { id: "", at: "" }] = found;

@@ -164,7 +164,9 @@ test("an uncertain allocation waits as long as the connection is paused, and nob
   });
   await world.pool.query(
     `WITH paused AS (
-        UPDATE ledger_connections SET paused_until = now() + interval '1 hour', paused_reason = 'day limit' WHERE organisation_id = $1
+        UPDATE ledger_connections
+          SET paused_until = now() + interval '1 hour', paused_reason = 'day limit'
+          WHERE organisation_id = $1
       ) UPDATE ledger_jobs SET lease_until = now() WHERE organisation_id = $1 AND state = 'uncertain'`,
     [party.organisationId],
   );

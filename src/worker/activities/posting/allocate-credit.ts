@@ -124,7 +124,8 @@ async function allocateNext(
   crashPoint("allocation_answered");
   await store.record(subscriptionId, result);
   crashPoint("allocation_saved");
-  const what = `${formatShort(parseDecimal(job.amount))} of ${job.noteNumber} on ${job.invoiceNumber}`;
+  const amount = formatShort(parseDecimal(job.amount));
+  const what = `${amount} of ${job.noteNumber} on ${job.invoiceNumber}`;
   const { outcome } = result;
   if (outcome.kind === "done") return { kind: "over", outcome: "done", detail: `put ${what}` };
   if (outcome.kind === "refused") {

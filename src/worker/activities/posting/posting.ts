@@ -144,13 +144,10 @@ async function postGroup(
     );
   }
   const ledger = parts.openLedger(organisationId, state.connection);
-  const leaseMs = leaseFactor * parts.callDeadlineMs;
-  const [contacts, invoices, creditNotes, referenceData] = await Promise.all([
-    store.takeContacts(leaseMs),
-    store.takeInvoices(leaseMs),
-    store.takeCreditNotes(leaseMs),
-    store.referenceData(),
-  ]);
+  const { contacts, invoices, creditNotes, referenceData } = await takeAll(
+    store,
+    leaseFactor * parts.callDeadlineMs,
+  );
   const settings = {
     deadlineMs: parts.callDeadlineMs,
     publicUrl: parts.publicUrl,
@@ -199,6 +196,16 @@ async function postGroup(
     };
   }
   return { ...(await reschedule(store, pause.pauseMs, pause.reason)), settled: posted, refused };
+}
+
+async function takeAll(store: PostingStore, leaseMs: number) {
+  const [contacts, invoices, creditNotes, referenceData] = await Promise.all([
+    store.takeContacts(leaseMs),
+    store.takeInvoices(leaseMs),
+    store.takeCreditNotes(leaseMs),
+    store.referenceData(),
+  ]);
+  return { contacts, invoices, creditNotes, referenceData };
 }
 
 /**

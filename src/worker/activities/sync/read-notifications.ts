@@ -44,8 +44,8 @@ export interface ReadResult {
 }
 
 /**
- * The result for some of the claimed objects. Those in `unrequested` could not be requested, because
- * of `failure`.
+ * The result for some of the claimed objects. Those in `unrequested` could not be requested,
+ * because of `failure`.
  */
 interface PartResult {
   readonly synced: SyncResult;
