@@ -1,6 +1,6 @@
 /**
- * Subscriptions with invoices and credit notes that wait for their ledger, made as the service makes them, and what our
- * rows and the ledger's books say of their credit: the two must tell the same.
+ * Builds subscriptions with invoices and credit notes that wait to be posted, and reads their credit
+ * here and in the ledger. Both must be the same.
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
@@ -24,14 +24,15 @@ const day = civilDate("2026-04-10");
 /** A revenue account and a tax type of the demo ledger: 20 % on top of every amount. */
 const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
 
-/** A subscription of the customer ACME that has nothing but its first period, and for which nothing falls due. Its id. */
+/** Adds a subscription of ACME with its first period and nothing due. Returns its id. */
 export async function addSubscription(pool: pg.Pool, organisationId: string): Promise<string> {
   const id = newId();
   await pool.query(
     `WITH subscription AS (
       INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
         interval_unit, interval_count, timezone,
-        start_date, billing_day, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
+        start_date, billing_day, renewal_date, units, minimum_units, discount_percent, due_at,
+        request_hash)
       SELECT $2, $1, c.id, p.id, 'active', p.currency, 'month', 1, 'Pacific/Auckland',
         '2026-04-01', 1, '2026-05-01', 10, 0, 0, '9999-01-01', '\\x00'
       FROM customers c, plans p
@@ -46,7 +47,7 @@ export async function addSubscription(pool: pg.Pool, organisationId: string): Pr
   return id;
 }
 
-/** An invoice of one line over this amount, waiting to be made in the ledger; the ledger adds its tax. */
+/** Issues an invoice of one line over this amount. The ledger will add its tax. */
 export async function raiseInvoice(
   pool: pg.Pool,
   organisationId: string,
@@ -87,7 +88,7 @@ export async function raiseInvoice(
   return ids;
 }
 
-/** A credit note of one line over this amount, waiting to be made in the ledger; the ledger adds its tax. */
+/** Issues a credit note of one line over this amount. The ledger will add its tax. */
 export async function raiseCredit(
   pool: pg.Pool,
   organisationId: string,
@@ -112,7 +113,7 @@ export async function raiseCredit(
   return ids;
 }
 
-/** A credit note as we or the ledger have it: amounts with two places, allocations in their order. */
+/** A credit note here or in the ledger: amounts with two places, allocations in order. */
 export interface CreditBook {
   readonly number: string;
   readonly status: string;
@@ -195,7 +196,7 @@ export async function bookedDue(
   return rows;
 }
 
-/** The allocations that were planned for an organisation's subscriptions, in order; amounts with two places. */
+/** Returns the planned allocations of an organisation in order, amounts with two places. */
 export async function plannedCredit(
   pool: pg.Pool,
   { organisationId }: CreditOrganisation,
@@ -211,7 +212,7 @@ export async function plannedCredit(
   return rows;
 }
 
-/** An invoice that a bookkeeper made in the ledger, like the newest of ours there; we do not have it. */
+/** A bookkeeper creates a foreign invoice in the ledger, like our newest one there. */
 export async function bookInvoice(
   pool: pg.Pool,
   { tenantId }: CreditOrganisation,
@@ -226,7 +227,7 @@ export async function bookInvoice(
   );
 }
 
-/** A bookkeeper uses credit of the tenant's one note on the invoice with this number, in the ledger. */
+/** A bookkeeper uses credit of the tenant's one note on the invoice with this number. */
 export async function spendCredit(
   pool: pg.Pool,
   { tenantId }: CreditOrganisation,
@@ -245,12 +246,13 @@ export async function spendCredit(
       )
       INSERT INTO demo_ledger.credit_allocations (allocation_id, tenant_id, credit_note_id,
         invoice_id, amount, allocated_on)
-      SELECT gen_random_uuid(), $1, credit_note_id, invoice_id, $2, '2026-04-11' FROM note, invoice`,
+      SELECT gen_random_uuid(), $1, credit_note_id, invoice_id, $2, '2026-04-11'
+      FROM note, invoice`,
     [tenantId, amount, invoice],
   );
 }
 
-/** Holds that rows and books tell the same of credit and of what is due, and gives what they tell. */
+/** Expects the same credit and amounts due here and in the ledger, and returns them. */
 export async function expectSameCredit(
   pool: pg.Pool,
   organisation: CreditOrganisation,
