@@ -1,4 +1,4 @@
-/** A fixture of call budgets: their past can be set or moved, and the database records every call. */
+/** A fixture of call budgets whose past can be set or moved. The database records every call. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -262,8 +262,7 @@ test("an incremental sync reads partly paid, unsent invoices once a day", async 
   await deleteAll();
   await syncedSince(party, null);
   expect(await notificationsOf(party)).toEqual([]);
-  const day =
-    `UPDATE ledger_sync_cursors SET part_paid_checked_at = now() - interval '25 hours'
+  const day = `UPDATE ledger_sync_cursors SET part_paid_checked_at = now() - interval '25 hours'
       WHERE organisation_id = $1`;
   await pool.query(day, [party.organisationId]);
   await syncedSince(party, null);

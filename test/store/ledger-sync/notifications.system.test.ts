@@ -129,8 +129,7 @@ describe.concurrent("a change notification", () => {
     for (const { in_s: inSeconds } of rows) expect(inSeconds).toBeGreaterThan(30);
     // An incremental sync keeps its pause. A new notification shortens the pause to a minute.
     const soon = async () => {
-      const text =
-        `SELECT 1 FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2
+      const text = `SELECT 1 FROM ledger_notifications WHERE organisation_id = $1 AND ledger_id = $2
           AND try_at <= now() + interval '1 minute'`;
       return (await pool.query(text, [party.organisationId, last.ids[0]])).rowCount;
     };

@@ -107,8 +107,7 @@ export async function notificationsOf({ pool, organisationId }: Party): Promise<
 
 /** Returns the ledger's id of the organisation's credit note with this number. */
 export async function noteIdOf({ pool, organisationId }: Party, number: string): Promise<string> {
-  const text =
-    `SELECT ledger_credit_note_id AS id FROM credit_notes WHERE organisation_id = $1
+  const text = `SELECT ledger_credit_note_id AS id FROM credit_notes WHERE organisation_id = $1
       AND number = $2`;
   const { rows } = await pool.query<{ id: string }>(text, [organisationId, number]);
   return rows[0]?.id ?? "";

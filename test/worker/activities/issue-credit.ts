@@ -1,6 +1,6 @@
 /**
- * Builds subscriptions with invoices and credit notes that wait to be posted, and reads their credit
- * here and in the ledger. Both must be the same.
+ * Builds subscriptions with invoices and credit notes that wait to be posted. Reads their credit
+ * here and in the ledger, which must be the same.
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";

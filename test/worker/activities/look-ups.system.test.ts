@@ -120,7 +120,7 @@ describe("an invoice whose number the ledger keeps in another form", () => {
 test.each([
   ["invoice", putInvoices, "Invoice # must be unique.", raiseInvoice],
   ["credit note", "PUT /api.xro/2.0/CreditNotes", "Credit Note # must be unique.", raiseCredit],
-] as const)("an %s with a taken, unfindable number is refused", async (_kind, match, words, raise) => {
+] as const)("an %s whose taken number is not found is refused", async (_, match, words, raise) => {
   const party = await world.party();
   await raise(world.pool, party.organisationId, party.subscriptionId, "10");
   await world.fault(party, { match, kind: "refuse", messages: [words], times: 99 });
