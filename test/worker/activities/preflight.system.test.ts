@@ -262,7 +262,7 @@ test("a paused ledger is not read, and one bad secret does not stop the others",
   );
   await world.pool.query(pause, [party.organisationId, "0"]);
   expect(await world.readReferenceData()).toBe(8);
-  expect((await readings(party)).every((one) => one.endsWith(" told 6"))).toBe(true);
+  expect((await readings(party)).every((one) => one.endsWith(" known 6"))).toBe(true);
   expect(await readings(party)).toHaveLength(4);
 });
 
