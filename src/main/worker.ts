@@ -17,9 +17,9 @@ import type { Unpublished } from "../store/events/publish-isolated.ts";
 import { reencryptEndpoints } from "../store/events/reencrypt-signing-secrets.ts";
 import { deleteExpiredConsents } from "../store/ledger-connection/delete-expired-authorisations.ts";
 import { createReferenceDataReading } from "../store/ledger-connection/reference-data.ts";
-import { createAllocations } from "../store/ledger-jobs/allocation-scope.ts";
+import { createAllocations } from "../store/ledger-jobs/allocation-store.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments.ts";
-import { createPosting } from "../store/ledger-jobs/post-documents.ts";
+import { createPosting } from "../store/ledger-jobs/posting-store.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
 import { createLedgerSync } from "../store/ledger-sync/sync-store.ts";
 import { createTerminations } from "../store/subscriptions/end-removals.ts";
@@ -103,19 +103,16 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     );
   const webhooks = openWebhooks(config, pool, encryption, log);
   const activities = {
-    ...createPostingActivities({ ...parts, openScope: createPosting(pool, encryption) }),
-    ...createAmendment({ ...parts, openScope: createAmendments(pool, encryption) }),
-    ...createCreditAllocation({ ...parts, openScope: createAllocations(pool, encryption) }),
-    ...createEndSubscriptionActivities({
-      ...parts,
-      openScope: createTerminations(pool, encryption),
-    }),
+    ...createPostingActivities({ ...parts, openStore: createPosting(pool, encryption) }),
+    ...createAmendment({ ...parts, openStore: createAmendments(pool, encryption) }),
+    ...createCreditAllocation({ ...parts, openStore: createAllocations(pool, encryption) }),
+    ...createEndSubscriptionActivities({ ...parts, openScope: createTerminations(pool, encryption) }),
     ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
     ...createLedgerSyncActivities({
       ...parts,
-      mirroring: createLedgerSync(pool, encryption, config.ledger.syncIntervalMs),
+      ledgerSync: createLedgerSync(pool, encryption, config.ledger.syncIntervalMs),
       onSkipped: (organisationId, what) =>
-        log.warn({ organisationId, ...what }, "something of the ledger cannot be followed"),
+        log.warn({ organisationId, ...what }, "an object of the ledger cannot be synced"),
     }),
     ...createPublishingActivities({ ...work, ...publishingDependencies(pool, log) }),
     ...webhooks.activities,

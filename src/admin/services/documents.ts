@@ -74,7 +74,7 @@ function requireDocument<T>(found: T | null): T {
 /** Starts the work's workflow. If Temporal cannot be reached, the dispatcher starts it later. */
 function start(deps: AdminDependencies, work: DocumentWork): Promise<boolean> {
   switch (work.kind) {
-    case "settlement":
+    case "posting":
       return deps.wake(work.organisationId);
     case "amendment":
       return deps.startAmendment(work);

@@ -26,7 +26,8 @@ export function organisationReferenceData({
 export function referenceDataList(
   options: readonly { readonly code: string; readonly active: boolean }[],
 ): Readonly<Record<string, boolean>> {
-  const known: Record<string, boolean> = {};
-  for (const { code, active } of options) known[code] = active || known[code] === true;
-  return known;
+  const referenceData: Record<string, boolean> = {};
+  for (const { code, active } of options)
+    referenceData[code] = active || referenceData[code] === true;
+  return referenceData;
 }

@@ -44,26 +44,26 @@ export const unknownReferenceData: LedgerReferenceData = {
 };
 
 /**
- * A line as it would be sent. `revenue_account` is null if none is mapped. `tax_type` is null for
+ * A line as it would be sent. `revenueAccount` is null if none is mapped. `taxType` is null for
  * the account's own.
  */
 export interface LineToValidate {
   readonly amount: string;
-  readonly revenue_account: string | null;
-  readonly tax_type: string | null;
+  readonly revenueAccount: string | null;
+  readonly taxType: string | null;
 }
 
 /** A document as it would be sent: the date is `YYYY-MM-DD`, amounts are decimal text. */
 export interface DocumentToValidate {
   readonly currency: string;
-  readonly issue_date: string;
+  readonly issueDate: string;
   readonly subtotal: string;
   /** Whether the customer's contact was observed as archived or erased in the ledger. */
-  readonly is_contact_gone: boolean;
+  readonly isContactGone: boolean;
   /** Set by an operator's manual retry: reference data is then left to the ledger (ADMIN-6). */
-  readonly skip_validation: boolean;
+  readonly skipValidation: boolean;
   /** The status that an invoice is created with. A credit note has none: it is created approved. */
-  readonly first_status?: FirstInvoiceStatus;
+  readonly firstStatus?: FirstInvoiceStatus;
   readonly lines: readonly LineToValidate[];
 }
 
@@ -106,9 +106,9 @@ export function invalidationsOf(reason: string): readonly ReferenceDataKind[] {
 export function validateDocument(
   document: DocumentToValidate,
   name: string,
-  reference: LedgerReferenceData,
+  referenceData: LedgerReferenceData,
 ): Fault | null {
-  const known = document.skip_validation ? unknownReferenceData : reference;
+  const known = document.skipValidation ? unknownReferenceData : referenceData;
   return (
     validateLines(document.lines, name, known) ??
     validateTotal(document) ??
@@ -125,9 +125,9 @@ export function validateDocument(
 export function validateLines(
   lines: readonly LineToValidate[],
   name: string,
-  reference: LedgerReferenceData,
+  referenceData: LedgerReferenceData,
 ): Fault | null {
-  if (lines.some((line) => line.revenue_account === null)) {
+  if (lines.some((line) => line.revenueAccount === null)) {
     return {
       reason: "account_invalid",
       message: `No revenue account is mapped for a line of this ${name}.`,
@@ -138,8 +138,9 @@ export function validateLines(
     const message = "The ledger keeps two decimal places; an amount has more.";
     return { reason: "currency_not_enabled", message, by: null };
   }
-  for (const { revenue_account: account, tax_type: taxType } of lines) {
-    const fault = validateAccount(account ?? "", reference) ?? validateTaxType(taxType, reference);
+  for (const { revenueAccount: account, taxType } of lines) {
+    const fault =
+      validateAccount(account ?? "", referenceData) ?? validateTaxType(taxType, referenceData);
     if (fault !== null) return fault;
   }
   return null;
@@ -193,8 +194,8 @@ function validateCurrency(
 }
 
 function validateContact({
-  is_contact_gone: isGone,
-  skip_validation: skipValidation,
+  isContactGone: isGone,
+  skipValidation,
 }: DocumentToValidate): Fault | null {
   if (!isGone || skipValidation) return null;
   return {
@@ -207,7 +208,7 @@ function validateContact({
 // Only certain cases are refused. Xero's texts disagree on the lock date itself, and Xero may
 // accept drafts before it (XERO-13).
 function validateDate(
-  { issue_date: date, first_status: status = "approved" }: DocumentToValidate,
+  { issueDate: date, firstStatus: status = "approved" }: DocumentToValidate,
   { organisation }: LedgerReferenceData,
 ): Fault | null {
   const locks = [organisation?.periodLockDate, organisation?.yearLockDate];

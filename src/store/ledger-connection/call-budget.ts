@@ -1,6 +1,7 @@
 /**
  * The budget of calls to an organisation's ledger, shared by all processes through PostgreSQL. A
- * permit is taken before a call and returned after it. POSTING-6, XERO-7.
+ * permit is taken before a call and returned after it. POSTING-6, XERO-7. SQL, because a permit is
+ * one call of a function of the database, which holds the row for one statement.
  */
 
 import { newId } from "../database/ids.ts";
@@ -32,10 +33,11 @@ export interface LedgerBudget {
   take(isBackground: boolean): Promise<CallPermit>;
 }
 
-interface TakenRow {
-  granted: boolean;
-  scope: "minute" | "day" | "concurrent" | null;
-  wait_ms: string;
+/** The answer of the database's function. */
+interface PermitRow {
+  readonly granted: boolean;
+  readonly scope: "minute" | "day" | "concurrent" | null;
+  readonly waitMs: string;
 }
 
 /**
@@ -51,15 +53,16 @@ export function createCallBudget(
   return {
     take: async (isBackground) => {
       const callId = newId();
-      const { rows } = await pool.query<TakenRow>({
+      const { rows } = await pool.query<PermitRow>({
         name: "take_ledger_call",
-        text: "SELECT granted, scope, wait_ms FROM take_ledger_call($1, $2, $3, $4 * interval '1 millisecond')",
+        text: `SELECT granted, scope, wait_ms AS "waitMs"
+          FROM take_ledger_call($1, $2, $3, $4 * interval '1 millisecond')`,
         values: [organisationId, callId, isBackground, leaseMs],
       });
       const row = rows[0];
       if (row === undefined) throw new Error("the budget gave no answer");
       if (!row.granted)
-        return { kind: "spent", scope: row.scope ?? "minute", waitMs: Number(row.wait_ms) };
+        return { kind: "spent", scope: row.scope ?? "minute", waitMs: Number(row.waitMs) };
       return {
         kind: "granted",
         end: async (left) => {

@@ -1,6 +1,7 @@
 /**
  * Reads the ledger connection of an organisation, and records the pause that its ledger requested.
  */
+import { db } from "../database/client.ts";
 
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
@@ -46,75 +47,61 @@ export interface ConnectionState {
  */
 const disconnectedPauseMs = 5 * 60_000;
 
-interface ConnectionRow {
-  kind: string;
-  grant_kind: GrantKind;
-  tenant_id: string;
-  base_url: string;
-  identity_url: string;
-  client_id: string;
-  encrypted_secret: Buffer | null;
-  encryption_key_id: string | null;
-  consented_at: string | null;
-  disconnected_reason: string | null;
-  paused_ms: number;
-  paused_reason: string | null;
-}
-
 /** Returns the organisation's connection, or null if it has none. */
 export async function readConnection(
   pool: Pool,
   encryption: Encryption,
   organisationId: string,
 ): Promise<ConnectionState | null> {
-  const { rows } = await pool.query<ConnectionRow>({
-    name: "read_connection",
-    text: `SELECT c.kind, c.grant_kind, c.tenant_id, c.base_url, c.identity_url, c.client_id, c.encrypted_secret, c.encryption_key_id,
-        c.disconnected_reason, c.paused_reason, extract(epoch FROM a.connected_at)::text AS consented_at,
-        greatest(0, coalesce(ceil(1000 * extract(epoch FROM c.paused_until - now())), 0))::float8 AS paused_ms
-      FROM ledger_connections c LEFT JOIN ledger_consents a ON a.organisation_id = c.organisation_id
-        AND c.grant_kind = 'authorisation'
-      WHERE c.organisation_id = $1`,
-    values: [organisationId],
-  });
-  const row = rows[0];
-  if (row === undefined) return null;
-  const {
-    encrypted_secret: bytes,
-    encryption_key_id: keyId,
-    disconnected_reason: disconnected,
-  } = row;
-  const secret =
-    bytes === null || keyId === null ? "" : encryption.decrypt({ keyId, bytes }, organisationId);
+  const row = await db(pool).ledgerConnection.findFirst({ where: { organisationId } });
+  if (row === null) return null;
+  const grantKind = row.grantKind === "authorisation" ? "authorisation" : "custom";
+  const consentedAt = grantKind === "custom" ? null : await readConsent(pool, organisationId);
+  const { encryptedSecret, encryptionKeyId: keyId, disconnectedReason, pausedUntil } = row;
+  const clientSecret =
+    encryptedSecret === null || keyId === null
+      ? ""
+      : encryption.decrypt({ keyId, bytes: Buffer.from(encryptedSecret) }, organisationId);
+  const { kind, tenantId, baseUrl, identityUrl, clientId } = row;
+  const address = { kind, grantKind, tenantId, baseUrl, identityUrl, clientId } as const;
+  const isDisconnected = disconnectedReason !== null;
+  const pausedMs = Math.max(0, (pausedUntil?.getTime() ?? 0) - Date.now());
   return {
-    connection: {
-      kind: row.kind,
-      grantKind: row.grant_kind,
-      tenantId: row.tenant_id,
-      baseUrl: row.base_url,
-      identityUrl: row.identity_url,
-      clientId: row.client_id,
-      clientSecret: secret,
-      consentedAt: row.consented_at,
-    },
-    isDisconnected: disconnected !== null,
-    pausedMs: disconnected === null ? row.paused_ms : disconnectedPauseMs,
-    pausedReason: disconnected ?? row.paused_reason,
+    connection: { ...address, clientSecret, consentedAt },
+    isDisconnected,
+    pausedMs: isDisconnected ? disconnectedPauseMs : pausedMs,
+    pausedReason: disconnectedReason ?? row.pausedReason,
   };
 }
 
-/** Pauses all calls of an organisation's connection. A longer pause that is already set stays. */
+/** When a person last consented, in seconds since 1970 with three decimals, or null. */
+async function readConsent(pool: Pool, organisationId: string): Promise<string | null> {
+  const consent = await db(pool).ledgerConsent.findFirst({
+    where: { organisationId },
+    select: { connectedAt: true },
+  });
+  const connectedAt = consent?.connectedAt ?? null;
+  return connectedAt === null ? null : (connectedAt.getTime() / 1_000).toFixed(3);
+}
+
+/**
+ * Pauses all calls of an organisation's connection. A longer pause that is already set stays, with
+ * the new reason.
+ */
 export async function pauseConnection(
   pool: Pool,
   organisationId: string,
   pauseMs: number,
   reason: string,
 ): Promise<void> {
-  await pool.query({
-    name: "pause_connection",
-    text: `UPDATE ledger_connections SET paused_reason = $3,
-        paused_until = greatest(paused_until, now() + $2 * interval '1 millisecond')
-      WHERE organisation_id = $1`,
-    values: [organisationId, pauseMs, reason],
+  const pausedUntil = new Date(Date.now() + pauseMs);
+  const { count } = await db(pool).ledgerConnection.updateMany({
+    where: { organisationId, OR: [{ pausedUntil: null }, { pausedUntil: { lt: pausedUntil } }] },
+    data: { pausedUntil, pausedReason: reason },
+  });
+  if (count > 0) return;
+  await db(pool).ledgerConnection.updateMany({
+    where: { organisationId },
+    data: { pausedReason: reason },
   });
 }

@@ -1,12 +1,15 @@
 /**
  * Stores the encrypted tokens of connections by authorisation, shared by all processes. A process
  * that refreshes them holds a lease while it calls the ledger, outside of any transaction. A
- * process that lost its lease saves nothing. LEDGER-6, XERO-12.
+ * process that lost its lease saves nothing. LEDGER-6, XERO-12. SQL for the claim of the lease,
+ * because all processes share the database's clock.
  */
 
+import type { LedgerAuthorisation } from "../../gen/prisma/client.ts";
+import { db } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import { newId } from "../database/ids.ts";
-import type { Pool } from "../database/pool.ts";
+import { inTransaction, type Pool } from "../database/pool.ts";
 
 /**
  * The access token in use. `freshMs` is how much longer it may be used. `generation` rises with
@@ -51,7 +54,8 @@ export interface LedgerTokens {
 
 /** The reason that operators read for a connection that the ledger ended. */
 export const endedByLedger =
-  "The ledger no longer takes our authorisation (invalid_grant): an owner must authorise the connection again.";
+  "The ledger no longer takes our authorisation (invalid_grant): " +
+  "an owner must authorise the connection again.";
 
 /** The places that the encrypted tokens are bound to. */
 export const tokenPlaces = {
@@ -59,94 +63,90 @@ export const tokenPlaces = {
   access: (organisationId: string) => `${organisationId}/access`,
 } as const;
 
-const readText = `SELECT a.generation, a.encrypted_access, a.encryption_key_id,
-    greatest(0, floor(1000 * extract(epoch FROM a.fresh_until - now())))::float8 AS fresh_ms
-  FROM ledger_authorisations a JOIN ledger_connections c USING (organisation_id)
-  WHERE a.organisation_id = $1 AND c.disconnected_at IS NULL`;
+type Authorisation = Pick<
+  LedgerAuthorisation,
+  "encryptedRefresh" | "encryptedPrevious" | "encryptionKeyId"
+>;
 
-const takeText = `UPDATE ledger_authorisations SET lease_id = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
-  WHERE organisation_id = $1 AND generation = $2 AND (lease_until IS NULL OR lease_until <= clock_timestamp())
-  RETURNING encrypted_refresh, encrypted_previous, encryption_key_id`;
-
-const saveText = `UPDATE ledger_authorisations SET generation = generation + 1, encrypted_access = $3, encrypted_refresh = $4,
-    encrypted_previous = $5, encryption_key_id = $6, fresh_until = clock_timestamp() + $7 * interval '1 millisecond',
-    refreshed_at = clock_timestamp(), lease_id = NULL, lease_until = NULL
-  WHERE organisation_id = $1 AND lease_id = $2`;
-
-const releaseText = `UPDATE ledger_authorisations SET lease_id = NULL, lease_until = NULL
-  WHERE organisation_id = $1 AND lease_id = $2`;
-
-const disconnectText = `WITH ended AS (
-    DELETE FROM ledger_authorisations WHERE organisation_id = $1 AND lease_id = $2 RETURNING organisation_id)
-  UPDATE ledger_connections SET disconnected_at = now(), disconnected_reason = $3
-  WHERE organisation_id IN (SELECT organisation_id FROM ended)`;
+const takeText = `UPDATE ledger_authorisations
+  SET lease_id = $3, lease_until = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE organisation_id = $1 AND generation = $2
+    AND (lease_until IS NULL OR lease_until <= clock_timestamp())
+  RETURNING encrypted_refresh AS "encryptedRefresh", encrypted_previous AS "encryptedPrevious",
+    encryption_key_id AS "encryptionKeyId"`;
 
 /** Creates the token store of an organisation over a pool. */
 export function createLedgerTokens(
-  pool: Pick<Pool, "query">,
+  pool: Pool,
   encryption: Encryption,
   organisationId: string,
 ): LedgerTokens {
   const refreshPlace = tokenPlaces.refresh(organisationId);
   const accessPlace = tokenPlaces.access(organisationId);
+  const authorisations = db(pool).ledgerAuthorisation;
+  const noLease = { leaseId: null, leaseUntil: null };
   return {
     read: async () => {
-      const { rows } = await pool.query<{
-        generation: string;
-        encrypted_access: Buffer;
-        encryption_key_id: string;
-        fresh_ms: number;
-      }>({ name: "read_ledger_tokens", text: readText, values: [organisationId] });
-      const row = rows[0];
-      if (row === undefined) return null;
-      const encrypted = { keyId: row.encryption_key_id, bytes: row.encrypted_access };
-      const accessToken = encryption.decrypt(encrypted, accessPlace);
-      return { generation: row.generation, accessToken, freshMs: row.fresh_ms };
+      const row = await authorisations.findFirst({
+        where: { organisationId, connection: { disconnectedAt: null } },
+      });
+      if (row === null) return null;
+      const encrypted = { keyId: row.encryptionKeyId, bytes: Buffer.from(row.encryptedAccess) };
+      return {
+        generation: String(row.generation),
+        accessToken: encryption.decrypt(encrypted, accessPlace),
+        freshMs: Math.max(0, row.freshUntil.getTime() - Date.now()),
+      };
     },
     take: async (generation, leaseMs) => {
       const leaseId = newId();
-      const { rows } = await pool.query<{
-        encrypted_refresh: Buffer;
-        encrypted_previous: Buffer | null;
-        encryption_key_id: string;
-      }>({
+      const { rows } = await pool.query<Authorisation>({
         name: "take_ledger_refresh",
         text: takeText,
         values: [organisationId, generation, leaseId, leaseMs],
       });
       const row = rows[0];
       if (row === undefined) return null;
-      const open = (bytes: Buffer) =>
-        encryption.decrypt({ keyId: row.encryption_key_id, bytes }, refreshPlace);
-      const { encrypted_refresh: refresh, encrypted_previous: previous } = row;
-      return {
-        leaseId,
-        refreshToken: open(refresh),
-        previous: previous === null ? null : open(previous),
-      };
+      const { encryptionKeyId: keyId, encryptedRefresh, encryptedPrevious } = row;
+      const open = (bytes: Uint8Array) =>
+        encryption.decrypt({ keyId, bytes: Buffer.from(bytes) }, refreshPlace);
+      const previous = encryptedPrevious === null ? null : open(encryptedPrevious);
+      return { leaseId, refreshToken: open(encryptedRefresh), previous };
     },
     save: async (leaseId, { accessToken, refreshToken, used, freshMs }) => {
       const access = encryption.encrypt(accessToken, accessPlace);
-      const [refresh, previous] = [refreshToken, used].map(
-        (token) => encryption.encrypt(token, refreshPlace).bytes,
-      );
-      const { rowCount } = await pool.query({
-        name: "save_ledger_tokens",
-        text: saveText,
-        values: [organisationId, leaseId, access.bytes, refresh, previous, access.keyId, freshMs],
+      const sealRefresh = (token: string) =>
+        new Uint8Array(encryption.encrypt(token, refreshPlace).bytes);
+      const { count } = await authorisations.updateMany({
+        where: { organisationId, leaseId },
+        data: {
+          ...noLease,
+          generation: { increment: 1 },
+          encryptedAccess: new Uint8Array(access.bytes),
+          encryptedRefresh: sealRefresh(refreshToken),
+          encryptedPrevious: sealRefresh(used),
+          encryptionKeyId: access.keyId,
+          freshUntil: new Date(Date.now() + freshMs),
+          refreshedAt: new Date(),
+        },
       });
-      return rowCount === 1;
+      return count === 1;
     },
     release: async (leaseId) => {
-      await pool.query({
-        name: "release_ledger_refresh",
-        text: releaseText,
-        values: [organisationId, leaseId],
-      });
+      await authorisations.updateMany({ where: { organisationId, leaseId }, data: noLease });
     },
-    disconnect: async (leaseId) => {
-      const values = [organisationId, leaseId, endedByLedger];
-      await pool.query({ name: "disconnect_ledger", text: disconnectText, values });
-    },
+    disconnect: (leaseId) => disconnect(pool, organisationId, leaseId),
   };
+}
+
+async function disconnect(pool: Pool, organisationId: string, leaseId: string): Promise<void> {
+  await inTransaction(pool, async (tx) => {
+    const where = { organisationId, leaseId };
+    const { count } = await db(tx).ledgerAuthorisation.deleteMany({ where });
+    if (count === 0) return;
+    await db(tx).ledgerConnection.updateMany({
+      where: { organisationId },
+      data: { disconnectedAt: new Date(), disconnectedReason: endedByLedger },
+    });
+  });
 }

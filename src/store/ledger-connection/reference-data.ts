@@ -1,7 +1,8 @@
 /**
  * Caches each organisation's ledger reference data, so that documents can be validated before the
  * ledger is called. It is read again in the background, and invalidated as soon as the ledger
- * contradicts it. POSTING-5.
+ * contradicts it. POSTING-5. SQL for writes, because each decides by several stored instants and
+ * the database's clock, and a claim covers all organisations.
  */
 
 import {
@@ -10,6 +11,7 @@ import {
   referenceDataKinds,
   unknownReferenceData,
 } from "../../domain/billing/ledger-validation.ts";
+import { db } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
@@ -25,7 +27,7 @@ const freshFor = "interval '6 hours'";
  * retries, and a repair in the ledger since the last read is unknown here. Above this age the
  * ledger decides. If it rejects, the list is read, so that later documents are validated here.
  */
-const trustedFor = "interval '30 minutes'";
+const trustedMs = 30 * 60_000;
 
 /**
  * The least gap between two reads of a list that rejections cause. A document that is always
@@ -49,34 +51,44 @@ export async function loadReferenceData(
   pool: Pool,
   organisationId: string,
 ): Promise<LedgerReferenceData> {
-  const { rows } = await pool.query<{ kind: ReferenceDataKind; offer: unknown }>({
-    name: "read_reference_data",
-    text: `SELECT o.kind, o.data AS offer FROM ledger_reference_data o
-        JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
-      WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedFor} AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
-    values: [organisationId],
+  const connection = await db(pool).ledgerConnection.findFirst({
+    where: { organisationId },
+    select: { tenantId: true },
   });
-  return {
-    ...unknownReferenceData,
-    ...Object.fromEntries(rows.map(({ kind, offer }) => [kind, offer])),
-  };
+  if (connection === null) return unknownReferenceData;
+  const lists = db(pool).ledgerReferenceData;
+  const rows = await lists.findMany({
+    where: {
+      organisationId,
+      tenantId: connection.tenantId,
+      fetchedAt: { gt: new Date(Date.now() - trustedMs) },
+      OR: [{ invalidatedAt: null }, { invalidatedAt: { lt: lists.fields.fetchedAt } }],
+    },
+    select: { kind: true, data: true },
+  });
+  const known = Object.fromEntries(rows.map(({ kind, data }) => [kind, data]));
+  return { ...unknownReferenceData, ...known };
 }
 
 async function saveReferenceData<Kind extends ReferenceDataKind>(
   pool: Pool,
   organisationId: string,
   kind: Kind,
-  offer: NonNullable<LedgerReferenceData[Kind]>,
-  { tenantId, ageMs }: { readonly tenantId: string; readonly ageMs: number },
+  data: NonNullable<LedgerReferenceData[Kind]>,
+  { tenantId, ageMs }: ReadFrom,
 ): Promise<void> {
   await pool.query({
     name: "save_reference_data",
-    text: `INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, data, fetched_at, next_read_at)
+    text: `INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, data,
+        fetched_at, next_read_at)
       VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${freshFor})
-      ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id, data = excluded.data, fetched_at = excluded.fetched_at,
-        next_read_at = CASE WHEN o.invalidated_at >= excluded.fetched_at THEN o.next_read_at ELSE excluded.next_read_at END
-      WHERE o.fetched_at IS NULL OR o.fetched_at <= excluded.fetched_at OR o.tenant_id <> excluded.tenant_id`,
-    values: [organisationId, kind, tenantId, JSON.stringify(offer), ageMs],
+      ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id,
+        data = excluded.data, fetched_at = excluded.fetched_at,
+        next_read_at = CASE WHEN o.invalidated_at >= excluded.fetched_at THEN o.next_read_at
+          ELSE excluded.next_read_at END
+      WHERE o.fetched_at IS NULL OR o.fetched_at <= excluded.fetched_at
+        OR o.tenant_id <> excluded.tenant_id`,
+    values: [organisationId, kind, tenantId, JSON.stringify(data), ageMs],
   });
 }
 
@@ -95,19 +107,21 @@ export async function invalidateReferenceData(
   client: Pool | Transaction,
   organisationId: string,
   kinds: readonly ReferenceDataKind[],
-  doubt: Invalidation,
+  why: Invalidation,
 ): Promise<void> {
   if (kinds.length === 0) return;
   await client.query({
     name: "invalidate_reference_data",
     text: `WITH held AS (
-        SELECT kind FROM ledger_reference_data WHERE organisation_id = $1 AND kind = ANY ($2) ORDER BY kind FOR UPDATE
+        SELECT kind FROM ledger_reference_data
+        WHERE organisation_id = $1 AND kind = ANY ($2) ORDER BY kind FOR UPDATE
       )
-      UPDATE ledger_reference_data o SET invalidated_at = CASE WHEN $4 THEN clock_timestamp() ELSE invalidated_at END,
-        next_read_at = least(next_read_at,
-          CASE WHEN $3 THEN now() WHEN fetched_at IS NOT NULL THEN greatest(now(), fetched_at + ${readingGap}) END)
+      UPDATE ledger_reference_data o SET
+        invalidated_at = CASE WHEN $4 THEN clock_timestamp() ELSE invalidated_at END,
+        next_read_at = least(next_read_at, CASE WHEN $3 THEN now()
+          WHEN fetched_at IS NOT NULL THEN greatest(now(), fetched_at + ${readingGap}) END)
       FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
-    values: [organisationId, kinds, doubt === "mended", doubt !== "refused_by"],
+    values: [organisationId, kinds, why === "mended", why !== "refused_by"],
   });
 }
 
@@ -123,12 +137,15 @@ async function rescheduleReading(
 ): Promise<void> {
   await pool.query({
     name: "reschedule_reference_data",
-    text: `WITH asked AS (SELECT now() - $4 * interval '1 millisecond' AS at), held AS (
-        SELECT o.kind FROM ledger_reference_data o, asked WHERE o.organisation_id = $1 AND o.kind = ANY ($2)
-          AND NOT coalesce(greatest(o.fetched_at, o.invalidated_at) > asked.at, false) ORDER BY o.kind FOR UPDATE OF o
+    text: `WITH request AS (SELECT now() - $4 * interval '1 millisecond' AS at), held AS (
+        SELECT o.kind FROM ledger_reference_data o, request
+        WHERE o.organisation_id = $1 AND o.kind = ANY ($2)
+          AND NOT coalesce(greatest(o.fetched_at, o.invalidated_at) > request.at, false)
+        ORDER BY o.kind FOR UPDATE OF o
       )
       UPDATE ledger_reference_data o SET next_read_at = now() + $3 * interval '1 millisecond',
-        data = CASE WHEN NOT $5 THEN data END, fetched_at = CASE WHEN NOT $5 THEN fetched_at END
+        data = CASE WHEN NOT $5 THEN data END,
+        fetched_at = CASE WHEN NOT $5 THEN fetched_at END
       FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
     values: [organisationId, kinds, pauseMs, ageMs, isForbidden],
   });
@@ -142,25 +159,31 @@ export interface FailedReading {
   readonly isForbidden: boolean;
 }
 
+/** The tenant that data was read from, and how long ago. */
+export interface ReadFrom {
+  readonly tenantId: string;
+  readonly ageMs: number;
+}
+
 /** Stores the reference data of an organisation's ledger. */
 export interface ReferenceDataStore {
   /**
    * Stores data of a kind, read `ageMs` ago from the tenant that was connected. Data that was read
    * later stays. An invalidation since then stays.
    */
-  keep<Kind extends ReferenceDataKind>(
+  save<Kind extends ReferenceDataKind>(
     organisationId: string,
     kind: Kind,
-    offer: NonNullable<LedgerReferenceData[Kind]>,
-    told: { readonly tenantId: string; readonly ageMs: number },
+    data: NonNullable<LedgerReferenceData[Kind]>,
+    from: ReadFrom,
   ): Promise<void>;
 }
 
 /** Creates the store of reference data over a pool. */
 export function createReferenceDataStore(pool: Pool): ReferenceDataStore {
   return {
-    keep: (organisationId, kind, offer, told) =>
-      saveReferenceData(pool, organisationId, kind, offer, told),
+    save: (organisationId, kind, data, from) =>
+      saveReferenceData(pool, organisationId, kind, data, from),
   };
 }
 
@@ -210,21 +233,26 @@ async function claimDueReferenceData(
   pool: Pool,
   atMost: number,
 ): Promise<readonly DueReferenceData[]> {
-  const { rows } = await pool.query<{ organisation_id: string; kinds: ReferenceDataKind[] }>({
+  const { rows } = await pool.query<DueReferenceData>({
     name: "claim_due_reference_data",
     text: `WITH due AS (
-        SELECT c.organisation_id, k.kind, c.tenant_id FROM ledger_connections c CROSS JOIN unnest($1::text[]) AS k(kind)
-          LEFT JOIN ledger_reference_data o ON o.organisation_id = c.organisation_id AND o.kind = k.kind
+        SELECT c.organisation_id, k.kind, c.tenant_id
+        FROM ledger_connections c CROSS JOIN unnest($1::text[]) AS k(kind)
+          LEFT JOIN ledger_reference_data o
+            ON o.organisation_id = c.organisation_id AND o.kind = k.kind
         WHERE c.disconnected_at IS NULL AND (c.paused_until IS NULL OR c.paused_until <= now())
           AND coalesce(o.next_read_at, c.created_at + ${firstReading}) <= now()
         ORDER BY o.next_read_at NULLS FIRST LIMIT $2
       ), taken AS (
         INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, next_read_at)
-        SELECT organisation_id, kind, tenant_id, now() + ${readingPause} FROM due ORDER BY organisation_id, kind
-        ON CONFLICT (organisation_id, kind) DO UPDATE SET next_read_at = excluded.next_read_at WHERE o.next_read_at <= now()
+        SELECT organisation_id, kind, tenant_id, now() + ${readingPause}
+        FROM due ORDER BY organisation_id, kind
+        ON CONFLICT (organisation_id, kind) DO UPDATE SET next_read_at = excluded.next_read_at
+          WHERE o.next_read_at <= now()
         RETURNING organisation_id, kind
-      ) SELECT organisation_id, array_agg(kind) AS kinds FROM taken GROUP BY organisation_id`,
+      ) SELECT organisation_id AS "organisationId", array_agg(kind) AS kinds
+      FROM taken GROUP BY organisation_id`,
     values: [referenceDataKinds, atMost],
   });
-  return rows.map(({ organisation_id: organisationId, kinds }) => ({ organisationId, kinds }));
+  return rows;
 }

@@ -1,7 +1,9 @@
 /**
  * Records the outcome of a leased allocation, and the observed state of its credit note and
- * invoice, in one transaction.
+ * invoice, in one transaction. SQL, because the job's change depends on its attempt and on the
+ * database's clock.
  */
+
 import { lockInOrder } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import {
@@ -30,19 +32,20 @@ export interface ObservedCreditState {
 }
 
 /**
- * The outcome of an allocation. `amount` is what to send next time, null if it stays. `seen` is
- * saved with it.
+ * The outcome of an allocation. `amount` is what to send next time, null if it stays. `observed`
+ * is saved with it.
  */
 export interface AllocationResult {
-  readonly settlement: UndoneOutcome | (Held & { readonly kind: "done" });
+  readonly outcome: UndoneOutcome | (Held & { readonly kind: "done" });
   readonly amount: string | null;
-  readonly seen: ObservedCreditState | null;
+  readonly observed: ObservedCreditState | null;
 }
 
-const recordStatement = `
+const recordText = `
 UPDATE ledger_jobs o SET ${recordedJob}, amount = coalesce($3::numeric, o.amount)
 FROM jsonb_to_record($2) AS r(${jobRecordType})
-WHERE o.organisation_id = $1 AND ${heldJob} AND o.kind = 'allocate_credit' RETURNING o.credit_note_id, o.invoice_id`;
+WHERE o.organisation_id = $1 AND ${heldJob} AND o.kind = 'allocate_credit'
+RETURNING o.credit_note_id AS "creditNoteId", o.invoice_id AS "invoiceId"`;
 
 /**
  * Records the outcome, the observed note and invoice, and plans the subscription's next step. An
@@ -53,19 +56,15 @@ export async function recordAllocation(
   pool: Pool,
   organisationId: string,
   subscriptionId: string,
-  settled: AllocationResult,
+  result: AllocationResult,
 ): Promise<void> {
   try {
-    await inTransaction(pool, (client) => settle(client, organisationId, subscriptionId, settled));
+    await inTransaction(pool, (client) => record(client, organisationId, subscriptionId, result));
   } catch (error) {
-    if (!isUnwritable(error) || settled.seen === null) throw error;
-    const settlement =
-      settled.settlement.kind === "done" ? unwritable(settled.settlement) : settled.settlement;
-    await recordAllocation(pool, organisationId, subscriptionId, {
-      ...settled,
-      settlement,
-      seen: null,
-    });
+    if (!isUnwritable(error) || result.observed === null) throw error;
+    const outcome = result.outcome.kind === "done" ? unwritable(result.outcome) : result.outcome;
+    const unobserved = { ...result, outcome, observed: null };
+    await recordAllocation(pool, organisationId, subscriptionId, unobserved);
   }
 }
 
@@ -73,30 +72,30 @@ function unwritable({ jobId, attempt }: Held): UndoneOutcome {
   return { kind: "refused", jobId, attempt, ...unwritableAnswer };
 }
 
-async function settle(
+async function record(
   client: Transaction,
   organisationId: string,
   subscriptionId: string,
-  { settlement, amount, seen }: AllocationResult,
+  { outcome, amount, observed }: AllocationResult,
 ): Promise<void> {
   // Also if a person applied the note's credit to invoices of other subscriptions.
   await lockInOrder(client, organisationId, {
     subscriptionIds: [subscriptionId],
-    jobIds: [settlement.jobId],
-    ledgerInvoiceIds: (seen?.note?.allocations ?? []).map(({ invoiceId }) => invoiceId),
+    jobIds: [outcome.jobId],
+    ledgerInvoiceIds: (observed?.note?.allocations ?? []).map(({ invoiceId }) => invoiceId),
   });
-  const record = settlement.kind === "done" ? doneRecord(settlement) : undoneRecord(settlement);
-  const { rows } = await client.query<{ credit_note_id: string; invoice_id: string }>({
+  const job = outcome.kind === "done" ? doneRecord(outcome) : undoneRecord(outcome);
+  const { rows } = await client.query<{ creditNoteId: string; invoiceId: string }>({
     name: "record_allocation",
-    text: recordStatement,
-    values: [organisationId, JSON.stringify(record), amount],
+    text: recordText,
+    values: [organisationId, JSON.stringify(job), amount],
   });
   const held = rows[0];
   if (held === undefined) return;
-  if (seen?.note)
-    await saveObservedNote(client, organisationId, held.credit_note_id, seen.note, "own");
-  if (seen?.invoice)
-    await saveObservedInvoice(client, organisationId, held.invoice_id, seen.invoice);
-  const isOver = settlement.kind === "done" || settlement.kind === "refused";
+  if (observed?.note)
+    await saveObservedNote(client, organisationId, held.creditNoteId, observed.note, "own");
+  if (observed?.invoice)
+    await saveObservedInvoice(client, organisationId, held.invoiceId, observed.invoice);
+  const isOver = outcome.kind === "done" || outcome.kind === "refused";
   if (isOver) await planAllocations(client, organisationId, [subscriptionId]);
 }

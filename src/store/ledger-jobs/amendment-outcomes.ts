@@ -1,21 +1,24 @@
 /**
- * Records the outcome of a leased amendment with its invoice and lines. Each outcome is written
- * together with the job's state, and waiting callers are notified.
+ * Records the outcome of a leased amendment with its invoice and lines. SQL, because one statement
+ * ends the job, writes its invoice and many lines, and notifies waiting callers.
  */
+
 import type { DocumentStatus } from "../../domain/billing/invoice.ts";
+import type { LedgerJob } from "../../gen/prisma/client.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { closeAmendment } from "./abandon-amendment.ts";
 import { planAllocations } from "./credit-allocations.ts";
 import {
   isUnwritable,
+  lineRecord,
   type NamedLine,
   plain,
-  recordOutcomes,
   type UndoneOutcome,
   unwritableAnswer,
 } from "./document-outcomes.ts";
-import { doneMark, outcomesChannel } from "./job-notifications.ts";
+import { endJob, notifyCallers } from "./job-lease.ts";
+import { recordOutcomes } from "./record-outcomes.ts";
 
 /**
  * The invoice as the ledger reported it. `not_in_external`: the ledger no longer has it, and its
@@ -56,34 +59,28 @@ export type AmendmentOutcome =
   | Extract<UndoneOutcome, { readonly kind: "again" | "uncertain" }>;
 
 /** The amendment and the attempt whose outcome is recorded. */
-export interface AmendmentAttempt {
-  readonly id: string;
-  readonly attempts: number;
-  readonly subscription_id: string;
+export interface AmendmentAttempt extends Pick<LedgerJob, "id" | "attempts"> {
+  readonly subscriptionId: string;
 }
 
-// Only the attempt that holds the lease records an outcome.
-const closeJob = `UPDATE ledger_jobs o SET state = $4, reason = $5, message = coalesce($6, o.message),
-    lease_until = NULL, finished_at = now()
-  WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3 AND o.state IN ('sending', 'uncertain')`;
-
-const mirror = `status = coalesce($7, i.status), total = coalesce($8, i.total), amount_due = coalesce($9, i.amount_due),
-    sent = coalesce($10, i.sent), ledger_subtotal = coalesce($13, i.ledger_subtotal), ledger_updated_at = coalesce($12, i.ledger_updated_at),
-    ledger_reported_at = CASE WHEN $7::text IS NULL THEN i.ledger_reported_at ELSE now() END`;
-
-const decideText = `
-WITH op AS (
-  ${closeJob} RETURNING o.id, o.state, o.invoice_id
+const recordText = `
+WITH job AS (
+  ${endJob} RETURNING t.id, t.state, t.invoice_id
 ), line AS (
   UPDATE invoice_lines l SET ledger_line_id = r.ledger_line_id, amending = false
-  FROM op, jsonb_to_recordset($11) AS r(id uuid, ledger_line_id text)
-  WHERE l.organisation_id = $1 AND l.invoice_id = op.invoice_id AND l.id = r.id
+  FROM job, jsonb_to_recordset($11) AS r(id uuid, ledger_line_id text)
+  WHERE l.organisation_id = $1 AND l.invoice_id = job.invoice_id AND l.id = r.id
 ), invoice AS (
-  UPDATE invoices i SET ${mirror}, sync_error = CASE WHEN op.state = 'refused' THEN $6 END,
-    amending_from = CASE WHEN op.state = 'refused' THEN i.amending_from END
-  FROM op WHERE i.organisation_id = $1 AND i.id = op.invoice_id
+  UPDATE invoices i SET status = coalesce($7, i.status), total = coalesce($8, i.total),
+    amount_due = coalesce($9, i.amount_due), sent = coalesce($10, i.sent),
+    ledger_subtotal = coalesce($13, i.ledger_subtotal),
+    ledger_updated_at = coalesce($12, i.ledger_updated_at),
+    ledger_reported_at = CASE WHEN $7::text IS NULL THEN i.ledger_reported_at ELSE now() END,
+    sync_error = CASE WHEN job.state = 'refused' THEN $6 END,
+    amending_from = CASE WHEN job.state = 'refused' THEN i.amending_from END
+  FROM job WHERE i.organisation_id = $1 AND i.id = job.invoice_id
 )
-SELECT pg_notify('${outcomesChannel}', CASE WHEN op.state = 'done' THEN '${doneMark}' ELSE '' END || op.id) FROM op`;
+SELECT ${notifyCallers("job")} FROM job`;
 
 /**
  * Records the outcome of a leased amendment. Writes nothing if another attempt has it by now. An
@@ -95,18 +92,15 @@ export async function recordAmendment(
   pool: Pool,
   organisationId: string,
   amendment: AmendmentAttempt,
-  settlement: AmendmentOutcome,
+  outcome: AmendmentOutcome,
 ): Promise<boolean> {
   try {
-    return await write(pool, organisationId, amendment, settlement);
+    return await write(pool, organisationId, amendment, outcome);
   } catch (error) {
-    if (!isUnwritable(error) || settlement.kind === "again" || settlement.kind === "uncertain")
+    if (!isUnwritable(error) || outcome.kind === "again" || outcome.kind === "uncertain")
       throw error;
-    return write(pool, organisationId, amendment, {
-      kind: "refused",
-      ...unwritableAnswer,
-      invoice: null,
-    });
+    const refused = { kind: "refused", ...unwritableAnswer, invoice: null } as const;
+    return write(pool, organisationId, amendment, refused);
   }
 }
 
@@ -114,50 +108,50 @@ async function write(
   pool: Pool,
   organisationId: string,
   amendment: AmendmentAttempt,
-  settlement: AmendmentOutcome,
+  outcome: AmendmentOutcome,
 ): Promise<boolean> {
-  if (settlement.kind === "again" || settlement.kind === "uncertain") {
-    await recordOutcomes(pool, organisationId, [settlement]);
+  if (outcome.kind === "again" || outcome.kind === "uncertain") {
+    await recordOutcomes(pool, organisationId, [outcome]);
     return false;
   }
-  const { subscription_id: subscriptionId } = amendment;
+  const { subscriptionId } = amendment;
   return inTransaction(pool, async (client) => {
     const isWritten =
-      settlement.kind === "closed"
-        ? await closeAmendment(client, organisationId, amendment, settlement)
-        : await decide(client, organisationId, amendment, settlement);
+      outcome.kind === "closed"
+        ? await closeAmendment(client, organisationId, amendment, outcome)
+        : await record(client, organisationId, amendment, outcome);
     if (!isWritten) return false;
     const planned = await planAllocations(client, organisationId, [subscriptionId]);
     return planned.length > 0;
   });
 }
 
-async function decide(
+async function record(
   client: Transaction,
   organisationId: string,
-  { id, attempts, subscription_id: subscriptionId }: AmendmentAttempt,
-  settlement: AmendmentOutcome & { readonly kind: "done" | "refused" },
+  { id, attempts, subscriptionId }: AmendmentAttempt,
+  outcome: AmendmentOutcome & { readonly kind: "done" | "refused" },
 ): Promise<boolean> {
   // A concurrent change of units waits, and then sees the complete outcome.
   await lockSubscriptions(client, organisationId, [subscriptionId]);
   const [reason, message, lines] =
-    settlement.kind === "done"
-      ? [null, null, settlement.lines]
-      : [plain(settlement.reason), plain(settlement.message), []];
+    outcome.kind === "done"
+      ? [null, null, outcome.lines]
+      : [plain(outcome.reason), plain(outcome.message), []];
   const { rowCount } = await client.query({
     name: "record_amendment",
-    text: decideText,
+    text: recordText,
     values: [
       organisationId,
       id,
       attempts,
-      settlement.kind,
+      outcome.kind,
       reason,
       message,
-      ...syncValues(settlement.invoice),
-      JSON.stringify(lines.map((line) => ({ id: line.id, ledger_line_id: line.ledgerLineId }))),
-      settlement.invoice?.updatedAt ?? null,
-      settlement.invoice?.subtotal ?? null,
+      ...syncValues(outcome.invoice),
+      JSON.stringify(lines.map(lineRecord)),
+      outcome.invoice?.updatedAt ?? null,
+      outcome.invoice?.subtotal ?? null,
     ],
   });
   return rowCount === 1;

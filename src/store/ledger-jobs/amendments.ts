@@ -2,7 +2,8 @@
  * Amends invoices that the ledger has, for their workflow. One job at a time is leased, with
  * everything that the ledger must get. Its states are those in `jobs.ts`. An amendment first reads
  * and compares the ledger's invoice. So an `uncertain` one is simply tried again once its first
- * request can no longer take effect.
+ * request can no longer take effect. SQL, because a claim changes the job by the database's clock
+ * and reads the invoice with all lines in the same statement.
  */
 
 import { strict as assert } from "node:assert";
@@ -11,6 +12,7 @@ import type {
   LedgerReferenceData,
   ReferenceDataKind,
 } from "../../domain/billing/ledger-validation.ts";
+import type { Invoice, InvoiceLine, LedgerJob } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import {
@@ -19,37 +21,31 @@ import {
   readConnection,
 } from "../ledger-connection/connections.ts";
 import { invalidateReferenceData, loadReferenceData } from "../ledger-connection/reference-data.ts";
-import { movedReason } from "./abandon-amendment.ts";
 import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
-import { outcomesChannel } from "./job-notifications.ts";
-import type { LineToSend } from "./jobs.ts";
+import type { LineToSend } from "./claim-jobs.ts";
+import { movedReason } from "./closed-amendment.ts";
+import { claimed, dueAt, isDue, msUntil, rescheduleLeased } from "./job-lease.ts";
 
 /**
  * A line of the invoice. `amending`: added or re-priced here, and not yet so in the ledger.
- * `ledger_line_id` is null if the ledger never reported its id: a line to add.
+ * `ledgerLineId` is null if the ledger never reported its id: a line to add.
  */
-export interface AmendmentLine extends LineToSend {
+export interface AmendmentLine extends LineToSend, Pick<InvoiceLine, "amending" | "ledgerLineId"> {
   readonly kind: LineKind;
-  readonly amending: boolean;
-  readonly ledger_line_id: string | null;
 }
 
 /**
  * A leased amendment: the invoice as the ledger knows it, and all its lines in order. `joins`: it
- * only adds lines to a draft.
+ * only adds lines to a draft. `isAwaited`: a caller waits for it. `skipValidation`: an operator
+ * retries it, and our own validation is skipped (ADMIN-6).
  */
-export interface AmendmentToSend {
-  readonly id: string;
-  readonly attempts: number;
-  readonly joins: boolean;
-  /** A caller waits for it. */
-  readonly is_awaited: boolean;
-  /** An operator retries it: our own validation is skipped (ADMIN-6). */
-  readonly skip_validation: boolean;
-  readonly subscription_id: string;
-  readonly invoice_id: string;
-  readonly number: string;
-  readonly ledger_id: string;
+export interface AmendmentToSend
+  extends Pick<LedgerJob, "id" | "attempts" | "joins" | "skipValidation">,
+    Pick<Invoice, "number"> {
+  readonly isAwaited: boolean;
+  readonly subscriptionId: string;
+  readonly invoiceId: string;
+  readonly ledgerId: string;
   readonly lines: readonly AmendmentLine[];
 }
 
@@ -58,11 +54,10 @@ export interface AmendmentToSend {
  * or `abandoned`, and null while it is open. Then it can be taken in `nextInMs`, and `reason` is
  * its last failure.
  */
-export interface AmendmentState {
-  readonly number: string;
-  readonly attempts: number;
+export interface AmendmentState
+  extends Pick<Invoice, "number">,
+    Pick<LedgerJob, "attempts" | "reason"> {
   readonly outcome: string | null;
-  readonly reason: string | null;
   readonly nextInMs: number | null;
 }
 
@@ -71,13 +66,13 @@ export interface AmendmentStore {
   /** The connection with its secret decrypted, or null if there is none. */
   connection(): Promise<ConnectionState | null>;
   /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
-  offer(): Promise<LedgerReferenceData>;
+  referenceData(): Promise<LedgerReferenceData>;
   /** Invalidates these kinds of reference data, because a refusal was about them. */
-  doubt(kinds: readonly ReferenceDataKind[]): Promise<void>;
+  invalidate(kinds: readonly ReferenceDataKind[]): Promise<void>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
   /** Loads the amendment's state. Null if there is none. */
-  look(jobId: string): Promise<AmendmentState | null>;
+  read(jobId: string): Promise<AmendmentState | null>;
   /** Takes the amendment under a lease. Null if it is decided, rescheduled or leased elsewhere. */
   take(jobId: string, leaseMs: number): Promise<AmendmentToSend | null>;
   /** Reschedules the amendment, unless it is leased, and notifies waiting callers. */
@@ -86,7 +81,7 @@ export interface AmendmentStore {
    * Records the outcome, unless another attempt has the amendment by now. True if held credit must
    * be allocated now.
    */
-  settle(amendment: AmendmentToSend, settlement: AmendmentOutcome): Promise<boolean>;
+  record(amendment: AmendmentToSend, outcome: AmendmentOutcome): Promise<boolean>;
 }
 
 /** Opens an organisation's amendments. */
@@ -96,61 +91,52 @@ export type OpenAmendments = (organisationId: string) => AmendmentStore;
 export function createAmendments(pool: Pool, encryption: Encryption): OpenAmendments {
   return (organisationId) => ({
     connection: () => readConnection(pool, encryption, organisationId),
-    offer: () => loadReferenceData(pool, organisationId),
-    doubt: (kinds) => invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
+    referenceData: () => loadReferenceData(pool, organisationId),
+    invalidate: (kinds) => invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
-    look: (jobId) => look(pool, organisationId, jobId),
+    read: (jobId) => readState(pool, organisationId, jobId),
     take: (jobId, leaseMs) => take(pool, organisationId, jobId, leaseMs),
     reschedule: (jobId, pauseMs, reason) =>
-      reschedule(pool, organisationId, jobId, pauseMs, reason),
-    settle: (amendment, settlement) => recordAmendment(pool, organisationId, amendment, settlement),
+      rescheduleLeased(pool, organisationId, { kind: "amend_invoice", id: jobId }, pauseMs, reason),
+    record: (amendment, outcome) => recordAmendment(pool, organisationId, amendment, outcome),
   });
 }
 
-interface StateRow {
-  number: string;
-  attempts: number;
-  state: string;
-  reason: string | null;
-  next_in_ms: number | null;
-}
-
-async function look(
+async function readState(
   pool: Pool,
   organisationId: string,
   jobId: string,
 ): Promise<AmendmentState | null> {
-  const { rows } = await pool.query<StateRow>({
-    name: "look_at_amendment",
-    text: `SELECT i.number, o.attempts, o.state, o.reason,
-        CASE WHEN o.finished_at IS NULL THEN greatest(0, ceil(1000 * extract(epoch FROM
-          CASE WHEN o.state = 'ready' THEN o.not_before ELSE o.lease_until END - now()))) END::float8 AS next_in_ms
-      FROM ledger_jobs o JOIN invoices i ON i.organisation_id = $1 AND i.id = o.invoice_id
-      WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'amend_invoice'`,
+  const { rows } = await pool.query<AmendmentState>({
+    name: "read_amendment_state",
+    text: `SELECT i.number, t.attempts, t.reason,
+        CASE WHEN t.finished_at IS NULL THEN ${msUntil(dueAt)} END AS "nextInMs",
+        CASE WHEN t.finished_at IS NULL THEN NULL
+          WHEN t.state = 'done' AND t.reason = '${movedReason}' THEN t.reason
+          ELSE t.state END AS outcome
+      FROM ledger_jobs t JOIN invoices i ON i.organisation_id = $1 AND i.id = t.invoice_id
+      WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'`,
     values: [organisationId, jobId],
   });
-  const row = rows[0];
-  if (row === undefined) return null;
-  const { number, attempts, state, reason, next_in_ms: nextInMs } = row;
-  const isMoved = state === "done" && reason === movedReason;
-  const outcome = nextInMs !== null ? null : isMoved ? movedReason : state;
-  return { number, attempts, outcome, reason, nextInMs };
+  return rows[0] ?? null;
 }
 
 const takeText = `
 WITH taken AS (
-  UPDATE ledger_jobs t SET state = CASE WHEN t.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
-    first_sent_at = coalesce(t.first_sent_at, now()), lease_until = now() + $3 * interval '1 millisecond',
-    attempts = t.attempts + 1
-  WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice'
-    AND (t.state = 'ready' AND t.not_before <= now() OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
-  RETURNING t.id, t.attempts, t.joins, t.skip_validation, coalesce(t.awaited_until > now(), false) AS is_awaited, t.subscription_id, t.invoice_id
+  UPDATE ledger_jobs t SET ${claimed}
+  WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice' AND ${isDue}
+  RETURNING t.*
 )
-SELECT taken.*, i.number, i.ledger_invoice_id AS ledger_id,
-  (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending, 'ledger_line_id', l.ledger_line_id,
-    'kind', l.kind, 'name', l.name, 'description', l.description, 'units', l.units, 'unit_price', l.unit_price::text,
-    'amount', l.amount::text, 'revenue_account', l.revenue_account, 'tax_type', l.tax_type) ORDER BY l.position)
-    FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines
+SELECT taken.id, taken.attempts, taken.joins, taken.skip_validation AS "skipValidation",
+  coalesce(taken.awaited_until > now(), false) AS "isAwaited",
+  taken.subscription_id AS "subscriptionId", taken.invoice_id AS "invoiceId", i.number,
+  i.ledger_invoice_id AS "ledgerId",
+  (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending,
+    'ledgerLineId', l.ledger_line_id, 'kind', l.kind, 'name', l.name,
+    'description', l.description, 'units', l.units, 'unitPrice', l.unit_price::text,
+    'amount', l.amount::text, 'revenueAccount', l.revenue_account, 'taxType', l.tax_type)
+    ORDER BY l.position)
+  FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines
 FROM taken JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id`;
 
 async function take(
@@ -159,34 +145,13 @@ async function take(
   jobId: string,
   leaseMs: number,
 ): Promise<AmendmentToSend | null> {
-  const { rows } = await pool.query<AmendmentToSend & { readonly ledger_id: string | null }>({
+  const { rows } = await pool.query<AmendmentToSend>({
     name: "take_amendment",
     text: takeText,
     values: [organisationId, jobId, leaseMs],
   });
   const [taken] = rows;
   if (taken === undefined) return null;
-  assert(taken.ledger_id, "an amended invoice was in the ledger");
+  assert(taken.ledgerId, "an amended invoice was in the ledger");
   return taken;
-}
-
-async function reschedule(
-  pool: Pool,
-  organisationId: string,
-  jobId: string,
-  pauseMs: number,
-  reason: string,
-): Promise<void> {
-  await pool.query({
-    name: "reschedule_amendment",
-    text: `WITH until AS (SELECT now() + $3 * interval '1 millisecond' AS instant), op AS (
-        UPDATE ledger_jobs o SET reason = $4, state = CASE WHEN o.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
-          not_before = CASE WHEN o.state = 'ready' THEN greatest(o.not_before, until.instant) ELSE o.not_before END,
-          lease_until = CASE WHEN o.state = 'ready' THEN o.lease_until ELSE until.instant END
-        FROM until
-        WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'amend_invoice'
-          AND (o.state = 'ready' OR o.state IN ('sending', 'uncertain') AND o.lease_until < now()) RETURNING o.id
-      ) SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`,
-    values: [organisationId, jobId, pauseMs, reason],
-  });
 }

@@ -52,7 +52,7 @@ export const doneMark = "+";
 const reconnectMs = 500;
 
 /** How often waiting callers read by themselves. It covers notifications lost with a connection. */
-const lookMs = 2_000;
+const readAgainMs = 2_000;
 
 /**
  * How many of the last notifications are remembered. A caller watches its jobs as soon as their
@@ -90,9 +90,9 @@ export function createOutcomes(
     next.on("error", lost);
     next.on("end", () => lost());
     next.on("notification", ({ payload }) => {
-      for (const told of (payload ?? "").split(",")) {
-        const isDone = told.startsWith(doneMark);
-        const id = isDone ? told.slice(doneMark.length) : told;
+      for (const part of (payload ?? "").split(",")) {
+        const isDone = part.startsWith(doneMark);
+        const id = isDone ? part.slice(doneMark.length) : part;
         remember(last, id, isDone);
         wake(id, isDone);
       }
@@ -173,7 +173,7 @@ function startWatch(
   const settled: Watch["settled"] = async (organisationId, untilMs) => {
     try {
       for (;;) {
-        await sleep(Math.max(0, Math.min(lookMs, untilMs - Date.now())));
+        await sleep(Math.max(0, Math.min(readAgainMs, untilMs - Date.now())));
         woken = false;
         if (open.size === 0)
           return jobIds.map((id) => ({ id, state: "done", reason: null, message: null }));

@@ -2,8 +2,6 @@
  * Compares state observed in the ledger with our state. An older observation never replaces a newer
  * one. An observation that does not fit the columns here is only reported (LEDGER-4, LEDGER-5).
  */
-import { isBusyInvoice, isBusyNote } from "./pending-notifications.ts";
-
 /** Which kind of document of the ledger. */
 export type DocumentKind = "invoices" | "credit_notes";
 
@@ -18,7 +16,7 @@ export interface Dated {
  * whose workflows must be started. The ledger's ids of `again`, which were written here meanwhile
  * and must be read again. The ids of `unfit`, which do not fit the columns here.
  */
-export interface Followed {
+export interface SyncResult {
   readonly changed: number;
   readonly credited: readonly string[];
   readonly again: readonly string[];
@@ -26,10 +24,10 @@ export interface Followed {
 }
 
 /** A sync that changed nothing. */
-export const nothingSynced: Followed = { changed: 0, credited: [], again: [], unfit: [] };
+export const nothingSynced: SyncResult = { changed: 0, credited: [], again: [], unfit: [] };
 
 /** Combines several results into one. */
-export function joinSyncResults(all: readonly Followed[]): Followed {
+export function joinSyncResults(all: readonly SyncResult[]): SyncResult {
   return {
     changed: all.reduce((sum, { changed }) => sum + changed, 0),
     credited: [...new Set(all.flatMap(({ credited }) => credited))],
@@ -44,8 +42,19 @@ export const ledgerIdColumn = {
   credit_notes: "ledger_credit_note_id",
 } as const;
 
-/** SQL: one of our own jobs works on row `d`. */
-export const isBusy = { invoices: isBusyInvoice, credit_notes: isBusyNote } as const;
+/** SQL: one of our own jobs works on row `d`. Its answer reports more than a read. */
+export const isBusy = {
+  invoices: `(EXISTS (SELECT FROM ledger_jobs o
+      WHERE o.organisation_id = d.organisation_id AND o.invoice_id = d.id
+        AND o.state IN ('sending', 'uncertain'))
+    OR EXISTS (SELECT FROM removals r JOIN ledger_jobs o
+        ON o.organisation_id = r.organisation_id AND o.id = r.termination_id
+      WHERE r.organisation_id = d.organisation_id AND r.invoice_id = d.id
+        AND r.state = 'waiting' AND o.state IN ('sending', 'uncertain')))`,
+  credit_notes: `EXISTS (SELECT FROM ledger_jobs o
+    WHERE o.organisation_id = d.organisation_id AND o.credit_note_id = d.id
+      AND o.state IN ('sending', 'uncertain'))`,
+} as const;
 
 /**
  * SQL: what to do with row `d`, given its observation `r`. If it was written after the ledger was
@@ -55,10 +64,11 @@ export const isBusy = { invoices: isBusyInvoice, credit_notes: isBusyNote } as c
 export const verdict = (
   kind: DocumentKind,
 ): string => `CASE WHEN d.ledger_updated_at > r.updated_at THEN 'older'
-    WHEN d.ledger_reported_at >= $3::timestamptz OR ${isBusy[kind]} THEN 'again' ELSE 'write' END`;
+    WHEN d.ledger_reported_at >= $3::timestamptz OR ${isBusy[kind]} THEN 'again'
+    ELSE 'write' END`;
 
 /**
  * SQL text of the error of an invoice whose observed state does not fit the columns here. Only an
  * observation writes it.
  */
-export const unfitText = "'What the ledger has of it fits no record here.'";
+export const unfitText = "'The ledger''s values fit no record here.'";

@@ -1,12 +1,19 @@
-/** Finds stale jobs: waiting work without a worker. The dispatcher starts their workflows. */
+/**
+ * Finds stale jobs: waiting work without a worker. The dispatcher starts their workflows. SQL,
+ * because it reads over all organisations by the database's clock, and unites posting jobs by
+ * organisation.
+ */
+
+import type { LedgerJob, Subscription } from "../../gen/prisma/client.ts";
 import type { Pool } from "../database/pool.ts";
+import { dueAt } from "./job-lease.ts";
 import { postingKinds } from "./jobs.ts";
 
 /**
  * Stale work, by the workflow that does it: an organisation's posting workflow, or a separate one.
  */
 export type StaleJobs =
-  | { readonly kind: "settlement"; readonly organisationId: string }
+  | { readonly kind: "posting"; readonly organisationId: string }
   | {
       readonly kind: "amendment";
       readonly organisationId: string;
@@ -21,7 +28,7 @@ export type StaleJobs =
     }
   | { readonly kind: "clock"; readonly organisationId: string }
   | {
-      readonly kind: "ending";
+      readonly kind: "termination";
       readonly organisationId: string;
       readonly subscriptionId: string;
       readonly customerId: string;
@@ -31,16 +38,16 @@ export type StaleJobs =
 /** The work that a document of the ledger can leave. */
 export type DocumentWork = Extract<
   StaleJobs,
-  { readonly kind: "settlement" | "amendment" | "allocation" }
+  { readonly kind: "posting" | "amendment" | "allocation" }
 >;
 
-interface StaleJobRow {
-  organisation_id: string;
-  kind: string;
-  subscription_id: string;
-  customer_id: string;
-  invoice_id: string;
-  job_id: string;
+/** A stale job's kind, with the ids that its workflow needs. Others are null. */
+interface StaleJobRow
+  extends Pick<LedgerJob, "organisationId" | "kind">,
+    Pick<Subscription, "customerId"> {
+  readonly subscriptionId: string;
+  readonly invoiceId: string;
+  readonly jobId: string;
 }
 
 /**
@@ -55,15 +62,18 @@ export async function findStaleJobs(
 ): Promise<readonly StaleJobs[]> {
   const { rows } = await pool.query<StaleJobRow>({
     name: "find_stale_jobs",
-    text: `SELECT DISTINCT organisation_id, CASE WHEN kind = ANY ($2) THEN 'settlement' ELSE kind END AS kind,
-        CASE WHEN kind IN ('amend_invoice', 'allocate_credit', 'end_subscription') THEN subscription_id END AS subscription_id,
-        CASE WHEN kind = 'amend_invoice' THEN invoice_id END AS invoice_id,
-        CASE WHEN kind IN ('amend_invoice', 'end_subscription') THEN id END AS job_id,
-        CASE WHEN kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
-          WHERE s.organisation_id = ledger_jobs.organisation_id AND s.id = subscription_id) END AS customer_id
-      FROM ledger_jobs
-      WHERE state IN ('ready', 'sending', 'uncertain')
-        AND CASE WHEN state = 'ready' THEN not_before ELSE lease_until END < now() - $1 * interval '1 millisecond'`,
+    text: `SELECT DISTINCT t.organisation_id AS "organisationId",
+        CASE WHEN t.kind = ANY ($2) THEN 'posting' ELSE t.kind END AS kind,
+        CASE WHEN t.kind IN ('amend_invoice', 'allocate_credit', 'end_subscription')
+          THEN t.subscription_id END AS "subscriptionId",
+        CASE WHEN t.kind = 'amend_invoice' THEN t.invoice_id END AS "invoiceId",
+        CASE WHEN t.kind IN ('amend_invoice', 'end_subscription') THEN t.id END AS "jobId",
+        CASE WHEN t.kind = 'end_subscription' THEN (SELECT s.customer_id FROM subscriptions s
+          WHERE s.organisation_id = t.organisation_id AND s.id = t.subscription_id)
+          END AS "customerId"
+      FROM ledger_jobs t
+      WHERE t.state IN ('ready', 'sending', 'uncertain')
+        AND ${dueAt} < now() - $1 * interval '1 millisecond'`,
     values: [graceMs, postingKinds],
   });
   const found = rows.map((row) => ({ kind: row.kind, work: readStaleJobs(row) }));
@@ -73,26 +83,18 @@ export async function findStaleJobs(
 }
 
 function readStaleJobs(row: StaleJobRow): StaleJobs | null {
-  const {
-    organisation_id: organisationId,
-    subscription_id: subscriptionId,
-    invoice_id: invoiceId,
-  } = row;
+  const { organisationId, subscriptionId, invoiceId, jobId, customerId } = row;
   switch (row.kind) {
-    case "settlement":
-      return { kind: "settlement", organisationId };
+    case "posting":
+      return { kind: "posting", organisationId };
     case "amend_invoice":
-      return { kind: "amendment", organisationId, subscriptionId, invoiceId, jobId: row.job_id };
+      return { kind: "amendment", organisationId, subscriptionId, invoiceId, jobId };
     case "allocate_credit":
       return { kind: "allocation", organisationId, subscriptionId };
-    case "end_subscription":
-      return {
-        kind: "ending",
-        organisationId,
-        subscriptionId,
-        customerId: row.customer_id,
-        terminationId: row.job_id,
-      };
+    case "end_subscription": {
+      const ids = { organisationId, subscriptionId, customerId, terminationId: jobId };
+      return { kind: "termination", ...ids };
+    }
     default:
       return null;
   }

@@ -1,22 +1,22 @@
 /**
  * Stores notifications from the ledger's webhooks for the organisations connected to those tenants,
- * if the object may be theirs (LEDGER-4).
+ * if the object may be theirs (LEDGER-4). SQL, because tenants are compared without their case.
  */
+
+import type { LedgerConnection } from "../../gen/prisma/client.ts";
 import type { Pool } from "../database/pool.ts";
+import { dropNotifications } from "./claim-notifications.ts";
 import {
-  dropNotifications,
-  leaveNotifications,
+  type ChangeNotification,
   type SyncKind,
-} from "../ledger-jobs/pending-notifications.ts";
-import { findWithNotifications } from "./incremental-sync.ts";
+  saveNotifications,
+} from "./pending-notifications.ts";
+import { findWithNotifications } from "./sync-cursors.ts";
 
 /** An object that a webhook reported as changed. */
-export interface ReceivedNotification {
+export interface ReceivedNotification extends ChangeNotification {
   readonly tenantId: string;
   readonly kind: SyncKind;
-  readonly ledgerId: string;
-  /** Its change time by the ledger's clock (ISO 8601). Null if it is not known exactly. */
-  readonly changedAt: string | null;
 }
 
 /**
@@ -26,25 +26,25 @@ export interface ReceivedNotification {
  */
 export async function recordNotifications(
   pool: Pool,
-  hints: readonly ReceivedNotification[],
+  received: readonly ReceivedNotification[],
 ): Promise<readonly string[]> {
-  if (hints.length === 0) return [];
-  const { rows } = await pool.query<{ organisation_id: string; tenant_id: string }>({
+  if (received.length === 0) return [];
+  const { rows } = await pool.query<Pick<LedgerConnection, "organisationId" | "tenantId">>({
     name: "find_connected_tenants",
-    text: "SELECT organisation_id, tenant_id FROM ledger_connections WHERE lower(tenant_id) = ANY ($1) AND disconnected_at IS NULL",
-    values: [[...new Set(hints.map(({ tenantId }) => tenantId))]],
+    text: `SELECT organisation_id AS "organisationId", tenant_id AS "tenantId"
+      FROM ledger_connections WHERE lower(tenant_id) = ANY ($1) AND disconnected_at IS NULL`,
+    values: [[...new Set(received.map(({ tenantId }) => tenantId))]],
   });
-  for (const { organisation_id: organisationId, tenant_id: tenantId } of rows) {
-    const own = hints.filter((hint) => hint.tenantId === tenantId.toLowerCase());
-    const byKind = Map.groupBy(own, ({ kind }) => kind);
-    for (const [kind, ofKind] of byKind) {
-      await leaveNotifications(pool, organisationId, kind, ofKind);
+  for (const { organisationId, tenantId } of rows) {
+    const own = received.filter((one) => one.tenantId === tenantId.toLowerCase());
+    for (const [kind, notifications] of Map.groupBy(own, (one) => one.kind)) {
+      await saveNotifications(pool, organisationId, kind, notifications);
       // A ledger reports every object, and our own writes as well. Those wake no workflow.
       await dropNotifications(pool, organisationId, kind);
     }
   }
   return findWithNotifications(
     pool,
-    rows.map((row) => row.organisation_id),
+    rows.map(({ organisationId }) => organisationId),
   );
 }

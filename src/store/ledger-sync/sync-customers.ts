@@ -1,10 +1,14 @@
-/** Syncs customers with their contacts that people changed in the ledger (CUSTOMER-5). */
-import type { Customer } from "../../domain/customers/customer.ts";
+/**
+ * Syncs customers with their contacts that people changed in the ledger (CUSTOMER-5). SQL where it
+ * locks, or compares the ledger's change times, which the typed client would cut to milliseconds.
+ */
 import {
   type ObservedContactState,
   type SyncedCustomer,
   syncContact,
 } from "../../domain/customers/sync-contact.ts";
+import type { Customer } from "../../gen/prisma/client.ts";
+import { db } from "../database/client.ts";
 import { lockInOrder } from "../database/lock-order.ts";
 import {
   inTransaction,
@@ -14,8 +18,8 @@ import {
   uniqueViolation,
 } from "../database/pool.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
-import { type Followed, joinSyncResults, nothingSynced } from "../ledger-jobs/observed-state.ts";
-import { leaveNotifications } from "../ledger-jobs/pending-notifications.ts";
+import { joinSyncResults, nothingSynced, type SyncResult } from "../ledger-jobs/observed-state.ts";
+import { saveNotifications } from "./pending-notifications.ts";
 
 /** A contact as observed, with its id in the ledger and the ledger's change time (ISO 8601). */
 export interface ObservedContact extends ObservedContactState {
@@ -23,16 +27,7 @@ export interface ObservedContact extends ObservedContactState {
   readonly updatedAt: string;
 }
 
-interface SyncedRow {
-  id: string;
-  name: string;
-  first_name: string | null;
-  last_name: string | null;
-  email: string;
-  status: Customer["status"];
-  ledger_contact_id: string;
-  is_deactivated: boolean;
-}
+type SyncedRow = SyncedCustomer & Pick<Customer, "id">;
 
 /**
  * Writes the observed contacts to their customers, each separately. Contacts without a customer are
@@ -41,28 +36,33 @@ interface SyncedRow {
 export async function syncContacts(
   pool: Pool,
   organisationId: string,
-  looked: readonly ObservedContact[],
-): Promise<Followed> {
-  if (looked.length === 0) return nothingSynced;
-  const { rows } = await pool.query<{ ledger_contact_id: string }>({
+  contacts: readonly ObservedContact[],
+): Promise<SyncResult> {
+  if (contacts.length === 0) return nothingSynced;
+  const { rows } = await pool.query<{ ledgerContactId: string }>({
     name: "find_synced_customers",
-    text: `SELECT c.ledger_contact_id FROM customers c
-        JOIN unnest($2::text[], $3::timestamptz[]) AS r(id, updated_at) ON r.id = c.ledger_contact_id
+    text: `SELECT c.ledger_contact_id AS "ledgerContactId" FROM customers c
+        JOIN unnest($2::text[], $3::timestamptz[]) AS r(id, updated_at)
+          ON r.id = c.ledger_contact_id
       WHERE c.organisation_id = $1 AND c.ledger_updated_at IS DISTINCT FROM r.updated_at`,
-    values: [organisationId, looked.map(({ id }) => id), looked.map(({ updatedAt }) => updatedAt)],
+    values: [
+      organisationId,
+      contacts.map(({ id }) => id),
+      contacts.map(({ updatedAt }) => updatedAt),
+    ],
   });
-  const ours = new Set(rows.map((row) => row.ledger_contact_id));
-  const each: Followed[] = [];
-  for (const contact of looked)
-    if (ours.has(contact.id)) each.push(await follow(pool, organisationId, contact));
+  const ours = new Set(rows.map(({ ledgerContactId }) => ledgerContactId));
+  const each: SyncResult[] = [];
+  for (const contact of contacts)
+    if (ours.has(contact.id)) each.push(await syncOne(pool, organisationId, contact));
   return joinSyncResults(each);
 }
 
-async function follow(
+async function syncOne(
   pool: Pool,
   organisationId: string,
   contact: ObservedContact,
-): Promise<Followed> {
+): Promise<SyncResult> {
   try {
     const isChanged = await inTransaction(pool, (client) => write(client, organisationId, contact));
     return { ...nothingSynced, changed: isChanged ? 1 : 0 };
@@ -84,13 +84,15 @@ async function write(
   await lockInOrder(client, organisationId, { organisation: true });
   const { rows } = await client.query<SyncedRow>({
     name: "hold_synced_customer",
-    text: `SELECT id, name, first_name, last_name, email, status, ledger_contact_id, deactivated_at IS NOT NULL AS is_deactivated
-      FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2 AND coalesce(ledger_updated_at <= $3, true) FOR NO KEY UPDATE`,
+    text: `SELECT id, name, first_name AS "firstName", last_name AS "lastName", email, status,
+        ledger_contact_id AS "ledgerContactId", deactivated_at IS NOT NULL AS "isDeactivated"
+      FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2
+        AND coalesce(ledger_updated_at <= $3, true) FOR NO KEY UPDATE`,
     values: [organisationId, contact.id, contact.updatedAt],
   });
   const [row] = rows;
   if (row === undefined) return false;
-  const before = readSynced(row);
+  const { id, ...before } = row;
   const after = syncContact(
     before,
     plainContact(contact),
@@ -99,11 +101,12 @@ async function write(
   const isMoved = after.ledgerContactId !== contact.id;
   await client.query({
     name: "sync_customer",
-    text: `UPDATE customers SET name = $3, first_name = $4, last_name = $5, email = $6, status = $7, ledger_contact_id = $8,
-        ledger_updated_at = $9 WHERE organisation_id = $1 AND id = $2`,
+    text: `UPDATE customers SET name = $3, first_name = $4, last_name = $5, email = $6, status = $7,
+        ledger_contact_id = $8, ledger_updated_at = $9
+      WHERE organisation_id = $1 AND id = $2`,
     values: [
       organisationId,
-      row.id,
+      id,
       after.name,
       after.firstName,
       after.lastName,
@@ -115,7 +118,7 @@ async function write(
   });
   // From now on the surviving contact defines the customer.
   if (isMoved && after.ledgerContactId !== null) {
-    await leaveNotifications(client, organisationId, "contacts", [
+    await saveNotifications(client, organisationId, "contacts", [
       { ledgerId: after.ledgerContactId, changedAt: null },
     ]);
   }
@@ -128,12 +131,11 @@ async function isCustomer(
   contactId: string | null,
 ): Promise<boolean> {
   if (contactId === null) return false;
-  const { rows } = await client.query({
-    name: "is_customer",
-    text: "SELECT 1 FROM customers WHERE organisation_id = $1 AND ledger_contact_id = $2",
-    values: [organisationId, contactId],
+  const found = await db(client).customer.findFirst({
+    where: { organisationId, ledgerContactId: contactId },
+    select: { id: true },
   });
-  return rows.length > 0;
+  return found !== null;
 }
 
 /**
@@ -145,25 +147,11 @@ export async function loseContacts(
   organisationId: string,
   contactIds: readonly string[],
 ): Promise<number> {
-  const { rowCount } = await pool.query({
-    name: "lose_contacts",
-    text: `UPDATE customers SET status = 'inactive', ledger_updated_at = NULL
-      WHERE organisation_id = $1 AND ledger_contact_id = ANY ($2) AND status = 'active'`,
-    values: [organisationId, contactIds],
+  const { count } = await db(pool).customer.updateMany({
+    where: { organisationId, ledgerContactId: { in: [...contactIds] }, status: "active" },
+    data: { status: "inactive", ledgerUpdatedAt: null },
   });
-  return rowCount ?? 0;
-}
-
-function readSynced(row: SyncedRow): SyncedCustomer {
-  return {
-    name: row.name,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    email: row.email,
-    status: row.status,
-    ledgerContactId: row.ledger_contact_id,
-    isDeactivated: row.is_deactivated,
-  };
+  return count;
 }
 
 function plainContact(contact: ObservedContact): ObservedContactState {

@@ -10,28 +10,32 @@ import {
   pauseConnection,
   readConnection,
 } from "../ledger-connection/connections.ts";
-import type { DocumentKind, Followed } from "../ledger-jobs/observed-state.ts";
+import type { DocumentKind, SyncResult } from "../ledger-jobs/observed-state.ts";
 import {
   type ClaimedNotifications,
   claimNotifications,
   failNotifications,
   finishNotifications,
-  leaveNotifications,
   type SkippedNotification,
-  type SyncKind,
-} from "../ledger-jobs/pending-notifications.ts";
+} from "./claim-notifications.ts";
 import {
   claimSyncPage,
   endPage,
   failSyncPage,
-  findDueSyncs,
   readSyncState,
   rescheduleSync,
+  type SyncDelay,
   type SyncedPage,
   type SyncPage,
   type SyncState,
 } from "./incremental-sync.ts";
+import {
+  type ChangeNotification,
+  type SyncKind,
+  saveNotifications,
+} from "./pending-notifications.ts";
 import { type ObservedCreditNote, syncCreditNotes } from "./sync-credit-notes.ts";
+import { findDueSyncs } from "./sync-cursors.ts";
 import { loseContacts, type ObservedContact, syncContacts } from "./sync-customers.ts";
 import { findNumbers, loseDocuments, type ObservedInvoice, syncInvoices } from "./sync-invoices.ts";
 
@@ -41,16 +45,14 @@ export interface LedgerSyncTenant {
   connection(): Promise<ConnectionState | null>;
   /** Pauses every call of the connection. */
   pause(pauseMs: number, reason: string): Promise<void>;
-  look(): Promise<SyncState>;
+  state(): Promise<SyncState>;
   /** Stops all reads for `delayMs`. Null: the ledger can be called again. */
-  reschedule(
-    put: { readonly delayMs: number; readonly reason: string; readonly isFailure: boolean } | null,
-  ): Promise<void>;
+  reschedule(delay: SyncDelay | null): Promise<void>;
   claimNotifications(): Promise<ClaimedNotifications | null>;
   finishNotifications(
     taken: ClaimedNotifications,
     again: readonly string[],
-    unfollowed: readonly SkippedNotification[],
+    skipped: readonly SkippedNotification[],
   ): Promise<void>;
   /** The call for these objects failed. Each is requested again later. */
   failNotifications(taken: ClaimedNotifications, reason: string): Promise<void>;
@@ -58,17 +60,14 @@ export interface LedgerSyncTenant {
    * Stores notifications of objects to read once more. The change time is null if it is unknown. An
    * object that could not be read keeps its pause.
    */
-  leaveNotifications(
-    kind: SyncKind,
-    hints: readonly { readonly ledgerId: string; readonly changedAt: string | null }[],
-  ): Promise<void>;
+  saveNotifications(kind: SyncKind, notifications: readonly ChangeNotification[]): Promise<void>;
   claimSyncPage(): Promise<SyncPage | null>;
   /** The page failed. The sync continues after this delay. */
   failSyncPage(delayMs: number): Promise<void>;
-  endPage(page: SyncPage, swept: SyncedPage): Promise<void>;
-  syncContacts(looked: readonly ObservedContact[]): Promise<Followed>;
-  syncCreditNotes(looked: readonly ObservedCreditNote[], askedAt: string): Promise<Followed>;
-  syncInvoices(looked: readonly ObservedInvoice[], askedAt: string): Promise<Followed>;
+  endPage(page: SyncPage, synced: SyncedPage): Promise<void>;
+  syncContacts(observed: readonly ObservedContact[]): Promise<SyncResult>;
+  syncCreditNotes(observed: readonly ObservedCreditNote[], queriedAt: string): Promise<SyncResult>;
+  syncInvoices(observed: readonly ObservedInvoice[], queriedAt: string): Promise<SyncResult>;
   /** The numbers of our documents, by their ids in the ledger. */
   findNumbers(
     kind: DocumentKind,
@@ -78,8 +77,8 @@ export interface LedgerSyncTenant {
   loseDocuments(
     kind: DocumentKind,
     ledgerIds: readonly string[],
-    askedAt: string,
-  ): Promise<Followed>;
+    queriedAt: string,
+  ): Promise<SyncResult>;
   loseContacts(contactIds: readonly string[]): Promise<number>;
 }
 
@@ -104,23 +103,25 @@ export function createLedgerSync(
     open: (organisationId) => ({
       connection: () => readConnection(pool, encryption, organisationId),
       pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
-      look: () => readSyncState(pool, organisationId, syncIntervalMs),
-      reschedule: (put) => rescheduleSync(pool, organisationId, put),
+      state: () => readSyncState(pool, organisationId, syncIntervalMs),
+      reschedule: (delay) => rescheduleSync(pool, organisationId, delay),
       claimNotifications: () => claimNotifications(pool, organisationId),
-      finishNotifications: (taken, again, unfollowed) =>
-        finishNotifications(pool, organisationId, taken, again, unfollowed),
+      finishNotifications: (taken, again, skipped) =>
+        finishNotifications(pool, organisationId, taken, again, skipped),
       failNotifications: (taken, reason) => failNotifications(pool, organisationId, taken, reason),
-      leaveNotifications: (kind, hints) =>
-        leaveNotifications(pool, organisationId, kind, hints, true),
+      saveNotifications: (kind, notifications) =>
+        saveNotifications(pool, organisationId, kind, notifications, true),
       claimSyncPage: () => claimSyncPage(pool, organisationId),
       failSyncPage: (delayMs) => failSyncPage(pool, organisationId, delayMs),
-      endPage: (page, swept) => endPage(pool, organisationId, page, swept, syncIntervalMs),
-      syncContacts: (looked) => syncContacts(pool, organisationId, looked),
-      syncCreditNotes: (looked, askedAt) => syncCreditNotes(pool, organisationId, looked, askedAt),
-      syncInvoices: (looked, askedAt) => syncInvoices(pool, organisationId, looked, askedAt),
+      endPage: (page, synced) => endPage(pool, organisationId, page, synced, syncIntervalMs),
+      syncContacts: (observed) => syncContacts(pool, organisationId, observed),
+      syncCreditNotes: (observed, queriedAt) =>
+        syncCreditNotes(pool, organisationId, observed, queriedAt),
+      syncInvoices: (observed, queriedAt) =>
+        syncInvoices(pool, organisationId, observed, queriedAt),
       findNumbers: (kind, ledgerIds) => findNumbers(pool, organisationId, kind, ledgerIds),
-      loseDocuments: (kind, ledgerIds, askedAt) =>
-        loseDocuments(pool, organisationId, kind, ledgerIds, askedAt),
+      loseDocuments: (kind, ledgerIds, queriedAt) =>
+        loseDocuments(pool, organisationId, kind, ledgerIds, queriedAt),
       loseContacts: (contactIds) => loseContacts(pool, organisationId, contactIds),
     }),
   };

@@ -83,13 +83,13 @@ export function startDispatcher(
 
 function workflowIdOf(work: StaleJobs): string {
   switch (work.kind) {
-    case "settlement":
+    case "posting":
       return ledgerWorkflowId(work.organisationId);
     case "amendment":
       return amendmentWorkflowId(work.jobId);
     case "allocation":
       return creditWorkflowId(work.subscriptionId);
-    case "ending":
+    case "termination":
       return terminationWorkflowId(work.terminationId);
     case "clock":
       return clockWorkflowId(work.organisationId);
@@ -98,13 +98,13 @@ function workflowIdOf(work: StaleJobs): string {
 
 function startStaleJobs(work: LedgerWork & StartWork, stale: StaleJobs): Promise<boolean> {
   switch (stale.kind) {
-    case "settlement":
+    case "posting":
       return work.wake(stale.organisationId);
     case "amendment":
       return work.startAmendment(stale);
     case "allocation":
       return work.startAllocation(stale);
-    case "ending":
+    case "termination":
       return work.startTermination(stale);
     case "clock":
       return work.startClock(stale.organisationId);

@@ -1,6 +1,6 @@
 /**
- * A process that takes calls of a ledger's budget and gives them back, as fast as it is let, until it is ended: for tests
- * in which several share one. Settings come from the environment.
+ * A process that takes permits of a ledger's call budget and returns them, as fast as it may, until
+ * it is ended. Tests run several over one budget. Settings come from the environment.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { createCallBudget } from "../../../src/store/ledger-connection/call-budget.ts";
@@ -14,7 +14,7 @@ const {
   LEASE_MS = "60000",
 } = process.env;
 
-/** So often a caller that was told to wait asks again at the least: what makes calls free may come sooner. */
+/** The longest pause before a waiting caller tries again, because a permit may be free sooner. */
 const impatienceMs = 15;
 
 const pool = testPool(DATABASE_URL, 4, "caller");

@@ -1,4 +1,4 @@
-/** Ledger budgets for tests: organisations with one, their past made up or moved, and an account of every call kept by the database. */
+/** A fixture of call budgets whose past can be set or moved. The database records every call. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -13,57 +13,64 @@ import { freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/until.ts";
 
-/** How long a call whose process is gone counts as on its way, where a test says nothing else. */
+/** How long the call of a lost process counts as running, unless a test says otherwise. */
 const leaseMs = 30_000;
 
-/** A database with budgets in it. */
+/** A database with budgets. */
 export interface BudgetsForTest {
   readonly pool: pg.Pool;
-  /** The id of a new organisation. */
+  /** Adds an organisation and returns its id. */
   organisation(): Promise<string>;
   budget(organisationId: string, ownLeaseMs?: number): LedgerBudget;
-  /** Calls that ended so many seconds ago. */
+  /** Adds calls that ended so many seconds ago. */
   fill(organisationId: string, secondsAgo: readonly number[]): Promise<void>;
-  /** Lets so many seconds pass for the budget; less than none sets the database's clock back. */
+  /** Lets so many seconds pass for the budget. Fewer than zero set its clock back. */
   pass(organisationId: string, seconds: number): Promise<void>;
-  /** A process of `budget-caller.ts` on the organisation's budget. */
+  /** Starts a process of `budget-caller.ts` on the organisation's budget. */
   startCaller(
     organisationId: string,
     settings?: Readonly<Record<string, string>>,
   ): Promise<ChildProcess>;
-  /** The calls that there were, in seconds of the passed time: while each was on its way, and how many were then. */
+  /** Returns the calls in seconds of passed time, and how many ran at once with each. */
   calls(organisationId: string): Promise<readonly CallSeen[]>;
   stop(): Promise<void>;
 }
 
-/** A call as the database saw it. `ended` is null where nobody gave it back. */
+/** A recorded call. `ended` is null if it was not returned. */
 export interface CallSeen {
   readonly granted: number;
   readonly ended: number | null;
   readonly atOnce: number;
 }
 
-// Both run under the lock of the budget's row, so that they see calls in their order.
+// Both run under the lock of the budget's row, so they record calls in order.
 const accountText = `
 CREATE TABLE passed (organisation_id uuid PRIMARY KEY, time interval NOT NULL);
-CREATE TABLE seen (organisation_id uuid, call_id uuid, granted timestamptz, ended timestamptz, at_once int);
+CREATE TABLE seen (organisation_id uuid, call_id uuid, granted timestamptz, ended timestamptz,
+  at_once int);
 CREATE FUNCTION see_calls() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  at timestamptz := clock_timestamp() + coalesce((SELECT time FROM passed p WHERE p.organisation_id = NEW.organisation_id), '0');
+  at timestamptz := clock_timestamp() + coalesce((SELECT time FROM passed p
+    WHERE p.organisation_id = NEW.organisation_id), '0');
 BEGIN
-  INSERT INTO seen SELECT NEW.organisation_id, f, at, NULL, cardinality(NEW.flights) FROM unnest(NEW.flights) f WHERE f <> ALL (OLD.flights);
-  UPDATE seen s SET ended = at WHERE s.organisation_id = NEW.organisation_id AND s.ended IS NULL AND s.call_id <> ALL (NEW.flights);
+  INSERT INTO seen SELECT NEW.organisation_id, f, at, NULL, cardinality(NEW.flights)
+    FROM unnest(NEW.flights) f WHERE f <> ALL (OLD.flights);
+  UPDATE seen s SET ended = at WHERE s.organisation_id = NEW.organisation_id AND s.ended IS NULL
+    AND s.call_id <> ALL (NEW.flights);
   RETURN NULL;
 END $$;
 CREATE TRIGGER see_calls AFTER UPDATE ON ledger_budgets FOR EACH ROW EXECUTE FUNCTION see_calls();`;
 
 const shiftText = `
-UPDATE ledger_budgets b SET granted_at = granted_at - t.time, written_at = written_at - t.time, others_until = others_until - t.time,
-  day_observed_at = day_observed_at - t.time, calls = (SELECT coalesce(array_agg(c - t.time), '{}') FROM unnest(b.calls) c),
+UPDATE ledger_budgets b
+  SET granted_at = granted_at - t.time, written_at = written_at - t.time,
+  others_until = others_until - t.time,
+  day_observed_at = day_observed_at - t.time, calls = (SELECT coalesce(array_agg(c - t.time), '{}')
+    FROM unnest(b.calls) c),
   flights_until = (SELECT coalesce(array_agg(f - t.time), '{}') FROM unnest(b.flights_until) f)
 FROM (SELECT $2 * interval '1 second' AS time) t WHERE b.organisation_id = $1`;
 
-/** A database of its own. */
+/** Creates a separate database. */
 export async function budgetsForTest(): Promise<BudgetsForTest> {
   const database = await freshDatabase();
   const pool = testPool(database.url, 10);
@@ -72,7 +79,8 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
     pool,
     organisation: async () => {
       const id = newId();
-      const text = `WITH o AS (INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'EUR', true))
+      const text = `WITH o AS (INSERT INTO organisations (id, name, timezone, default_currency,
+        livemode) VALUES ($1, 'Acme', 'UTC', 'EUR', true))
         INSERT INTO passed VALUES ($1, '0')`;
       await pool.query(text, [id]);
       return id;
@@ -80,16 +88,19 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
     budget: (organisationId, ownLeaseMs = leaseMs) =>
       createCallBudget(pool, organisationId, ownLeaseMs),
     fill: async (organisationId, secondsAgo) => {
-      const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at, written_at)
-        SELECT $1, array_agg(now() - s * interval '1 second' ORDER BY s DESC), '{}', '{}', now() - min(s) * interval '1 second', now()
+      const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until,
+        granted_at, written_at)
+        SELECT $1, array_agg(now() - s * interval '1 second'
+          ORDER BY s DESC), '{}', '{}', now() - min(s) * interval '1 second', now()
         FROM unnest($2::float8[]) s
-        ON CONFLICT (organisation_id) DO UPDATE SET calls = excluded.calls, granted_at = excluded.granted_at`;
+        ON CONFLICT (organisation_id) DO UPDATE
+        SET calls = excluded.calls, granted_at = excluded.granted_at`;
       await pool.query(text, [organisationId, secondsAgo]);
     },
     pass: async (organisationId, seconds) => {
       await inTransaction(pool, async (client) => {
         await client.query(shiftText, [organisationId, seconds]);
-        // The ledger's clock knows nothing of ours: it only goes on.
+        // The ledger's clock is independent of ours and only goes on.
         const text =
           "UPDATE passed SET time = time + $2 * interval '1 second' WHERE organisation_id = $1";
         await client.query(text, [organisationId, Math.max(0, seconds)]);
@@ -108,7 +119,8 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
     },
     calls: async (organisationId) => {
       const { rows } = await pool.query<{ granted: number; ended: number | null; at_once: number }>(
-        `SELECT extract(epoch FROM granted)::float8 AS granted, extract(epoch FROM ended)::float8 AS ended, at_once
+        `SELECT extract(epoch FROM granted)::float8 AS granted, extract(epoch
+          FROM ended)::float8 AS ended, at_once
           FROM seen WHERE organisation_id = $1 ORDER BY granted`,
         [organisationId],
       );
@@ -121,10 +133,7 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
   };
 }
 
-/**
- * Ends a caller at once, as a crash does. Waits until the database has ended its connections: on a
- * busy machine they still carry out what it sent before.
- */
+/** Kills a process at once, as a crash does. */
 export async function kill(child: ChildProcess, pool: pg.Pool): Promise<void> {
   const gone = once(child, "exit");
   child.kill("SIGKILL");
@@ -137,8 +146,8 @@ export async function kill(child: ChildProcess, pool: pg.Pool): Promise<void> {
 }
 
 /**
- * The most calls that a ledger can see within so many seconds, wherever they begin and whenever each call came there while
- * it was on its way.
+ * Returns the most calls that a ledger can receive within so many seconds, whenever they begin and
+ * whenever each call arrived while it was running.
  */
 export function mostWithin(calls: readonly CallSeen[], seconds: number): number {
   const counts = calls.map(({ ended: begin }) => {

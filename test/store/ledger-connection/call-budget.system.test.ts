@@ -1,4 +1,4 @@
-/** The budget of ledger calls in the database: what many processes take of it together, whatever becomes of them and of its clock. */
+/** The call budget in the database, shared by processes that may die and clocks that may move. */
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CallPermit, LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => budgets?.stop());
 
-/** So many numbers from 0 on. */
+/** Returns the numbers from 0 to below `count`. */
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 type Granted = CallPermit & { readonly kind: "granted" };
@@ -34,8 +34,8 @@ async function spent(
 }
 
 /**
- * What is said to a call that comes at once after another: where the machine stood still meanwhile for the seconds between two calls, it is
- * granted, and the next is asked for.
+ * Returns the answer to a call right after another one. If the machine stalled in between, the call
+ * is granted and the next one is requested.
  */
 async function spentAtOnce(budget: LedgerBudget): Promise<CallPermit & { readonly kind: "spent" }> {
   for (const _ of upTo(5)) {
@@ -46,7 +46,7 @@ async function spentAtOnce(budget: LedgerBudget): Promise<CallPermit & { readonl
   throw new Error("granted again and again");
 }
 
-/** A call from its start to its end. */
+/** Takes and returns one permit. */
 async function call(
   budget: LedgerBudget,
   left: { minute: number | null; day: number | null } | null = null,
@@ -55,8 +55,8 @@ async function call(
 }
 
 /**
- * Calls one after the other for so many seconds of passed time: as soon as the budget says. The longest wait, the calls of the last
- * minute, and how many there are at least where so many would be without the time that this machine took.
+ * Makes calls one after the other for so many seconds of passed time. Returns the longest wait, the
+ * calls of the last minute, and their least number without the time that this machine took.
  */
 async function callFor(organisationId: string, seconds: number, isBackground: boolean) {
   const budget = budgets.budget(organisationId);
@@ -82,14 +82,14 @@ async function callFor(organisationId: string, seconds: number, isBackground: bo
   return { longest, lastMinute: calls.filter((one) => one.granted > last - 60).length, leastOf };
 }
 
-test("no sixty seconds see more than 60 calls and no moment more than 5, whoever takes them", async () => {
+test("no sixty seconds have more than 60 calls and no moment more than 5", async () => {
   const organisationId = await budgets.organisation();
   const settings = { CALLERS: "6", LONGEST_CALL_MS: "60" };
   const callers = await Promise.all(
     upTo(3).map(() => budgets.startCaller(organisationId, settings)),
   );
   const wereMost = async () => mostWithin(await budgets.calls(organisationId), 60);
-  // Two and a half minutes, in steps of all sizes, each once everything that is free has been taken; longer where callers stood still.
+  // Two and a half minutes in steps of all sizes, each after all free permits were taken.
   for (let index = 0; index < 130 || (index < 1_000 && (await wereMost()) <= 55); index += 1) {
     let before = -1;
     await until("no more is free", async () => {
@@ -100,8 +100,8 @@ test("no sixty seconds see more than 60 calls and no moment more than 5, whoever
     });
     await budgets.pass(organisationId, index % 20 === 0 ? 4 : (index % 7) / 3);
   }
-  // Killed with calls on their way, which nobody gives back.
-  await Promise.all(callers.map(kill));
+  // Killed with running calls, which are never returned.
+  await Promise.all(callers.map((caller) => kill(caller, budgets.pool)));
   const calls = await budgets.calls(organisationId);
   expect(calls.length).toBeGreaterThan(100);
   expect(mostWithin(calls, 60)).toBeGreaterThan(55);
@@ -109,8 +109,8 @@ test("no sixty seconds see more than 60 calls and no moment more than 5, whoever
   expect(Math.max(...calls.map(({ atOnce }) => atOnce))).toBe(5);
 });
 
-describe("at once", () => {
-  test("there are 5 calls, of which work that nobody waits for takes 4", async () => {
+describe("concurrent calls", () => {
+  test("are 5 at most, of which background work takes 4", async () => {
     const budget = budgets.budget(await budgets.organisation());
     const turns = [];
     for (const _ of upTo(4)) turns.push(await granted(budget, true));
@@ -121,7 +121,7 @@ describe("at once", () => {
     await granted(budget);
   });
 
-  test("a call given back twice frees one place", async () => {
+  test("that are returned twice free one permit", async () => {
     const budget = budgets.budget(await budgets.organisation());
     const first = await granted(budget);
     for (const _ of upTo(4)) await granted(budget);
@@ -131,11 +131,11 @@ describe("at once", () => {
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
   });
 
-  test("the calls of a killed process count until their lease is over, and a minute longer in the minute", async () => {
+  test("of a killed process count until their lease expires, and then for a minute", async () => {
     const organisationId = await budgets.organisation();
     const caller = await budgets.startCaller(organisationId, {
       CALLERS: "10",
-      // Chance lets none of them end while this test looks.
+      // None of them ends while this test reads.
       LONGEST_CALL_MS: "2000000000",
       LEASE_MS: "600000",
     });
@@ -153,7 +153,7 @@ describe("at once", () => {
     for (const _ of upTo(5)) await granted(budget);
   });
 
-  test("an organisation's calls are nobody else's", async () => {
+  test("of one organisation do not count for another", async () => {
     const [one, other] = [
       budgets.budget(await budgets.organisation()),
       budgets.budget(await budgets.organisation()),
@@ -163,8 +163,8 @@ describe("at once", () => {
   });
 });
 
-describe("of a minute", () => {
-  test("half goes at once, and the rest as fast as it lasts", async () => {
+describe("the calls of a minute", () => {
+  test("are half granted at once, and the rest spread over the minute", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     const began = performance.now();
@@ -177,7 +177,7 @@ describe("of a minute", () => {
     expect(waitMs).toBeLessThan(60_100 / 29 + 10 + tookMs / 20);
   });
 
-  test("it flows on evenly, and nobody ever waits longer than a few seconds", async () => {
+  test("are spread evenly, and no caller waits longer than a few seconds", async () => {
     const { longest, lastMinute, leastOf } = await callFor(
       await budgets.organisation(),
       200,
@@ -187,7 +187,7 @@ describe("of a minute", () => {
     expect(lastMinute).toBeGreaterThanOrEqual(leastOf(59));
   });
 
-  test("work that nobody waits for leaves two, and flows on as evenly", async () => {
+  test("for background work leave a reserve of two, and are spread as evenly", async () => {
     const organisationId = await budgets.organisation();
     const { longest, lastMinute, leastOf } = await callFor(organisationId, 200, true);
     expect(longest).toBeLessThan(2_300);
@@ -205,7 +205,7 @@ describe("of a minute", () => {
     await call(budget);
   });
 
-  test("a caller waits for a second or two at the most, however much is done in the background", async () => {
+  test("leave a caller waiting two seconds at most, under any background work", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     const waits: number[] = [];
@@ -230,7 +230,7 @@ describe("of a minute", () => {
     expect(Math.max(...waits)).toBeLessThan(2_100);
   });
 
-  test("a call counts until a minute after its end, however long it takes", async () => {
+  test("count until a minute after their end, however long they take", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId, 600_000);
     const slow = await granted(budget);
@@ -253,15 +253,15 @@ describe("of a minute", () => {
   });
 });
 
-describe("what the ledger's headers say is left", () => {
-  test("is believed where it is more than 60 allow", async () => {
+describe("the limit in the ledger's headers", () => {
+  test("is used if it is more than 60", async () => {
     const budget = budgets.budget(await budgets.organisation());
     await call(budget, { minute: 599, day: null });
     for (const _ of upTo(290)) await call(budget);
     await call(budget);
   });
 
-  test("is not counted where it is more than 1,000, until it is less", async () => {
+  test("is not counted above 1,000, until it is less", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: 59_999, day: null });
@@ -271,12 +271,12 @@ describe("what the ledger's headers say is left", () => {
       [organisationId],
     );
     expect(rows).toEqual([{ calls: [] }]);
-    // The connection leads elsewhere now.
+    // The connection leads to another tenant now.
     for (const index of upTo(31)) await call(budget, { minute: 59 - index, day: null });
     expect(await spentAtOnce(budget)).toMatchObject({ scope: "minute" });
   });
 
-  test("is believed where it is less, because others use the ledger too, until it is more again", async () => {
+  test("is used if others use the ledger too, until it rises again", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: 1, day: null });
@@ -288,13 +288,13 @@ describe("what the ledger's headers say is left", () => {
     for (const _ of upTo(20)) await call(budget);
   });
 
-  test("of a limit that was lowered lowers it", async () => {
+  test("is lowered if the ledger lowered it", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: 599, day: null });
     for (const index of upTo(30)) await call(budget, { minute: 58 - index, day: null });
     expect(await spentAtOnce(budget)).toMatchObject({ scope: "minute" });
-    // The window of the ledger begins anew before ours: what is left then is no higher limit.
+    // The ledger's window begins again before ours, which is no higher limit.
     await budgets.pass(organisationId, 50);
     await call(budget, { minute: 59, day: null });
     const { rows } = await budgets.pool.query(
@@ -304,7 +304,7 @@ describe("what the ledger's headers say is left", () => {
     expect(rows).toEqual([{ minute_limit: 60 }]);
   });
 
-  test("of the day is kept for callers at its end, and asked about once an hour after it", async () => {
+  test("of the day is reserved for callers at its end, and then checked hourly", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: null, day: 52 });
@@ -324,7 +324,7 @@ describe("what the ledger's headers say is left", () => {
     await granted(budget, true);
   });
 
-  test("of the day never grows by an answer that others have overtaken", async () => {
+  test("of the day never rises by an outdated answer", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     await call(budget, { minute: null, day: 3 });
@@ -341,7 +341,7 @@ describe("what the ledger's headers say is left", () => {
 });
 
 describe("a clock that is set back", () => {
-  test("makes nobody wait for it, and forgets no call", async () => {
+  test("delays no call, and every call still counts", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId);
     // One that is free again long before the others.
@@ -355,7 +355,7 @@ describe("a clock that is set back", () => {
     expect(await spent(budget)).toMatchObject({ scope: "minute" });
   });
 
-  test("leaves the calls of a killed process no longer than their lease, nor the day's end longer than an hour", async () => {
+  test("extends neither the lease of a killed process nor the hour of a spent day", async () => {
     const organisationId = await budgets.organisation();
     const budget = budgets.budget(organisationId, 60_000);
     await call(budget, { minute: null, day: 0 });
@@ -370,7 +370,7 @@ describe("a clock that is set back", () => {
   });
 });
 
-test("a call that cannot be given back because the database is away is nobody's failure", async () => {
+test("a permit that cannot be returned without the database fails no call", async () => {
   const own = await budgetsForTest();
   const turn = await granted(own.budget(await own.organisation()));
   await own.stop();

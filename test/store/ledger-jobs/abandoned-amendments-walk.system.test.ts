@@ -1,7 +1,6 @@
 /**
- * Random changes on real PostgreSQL over months, each amendment taken, refused for now or closed for good, from fixed seeds: in the
- * end all documents of a subscription bill every period once for its billed units, nothing is lost and nothing charged twice.
- * Spec: Change units, rule 4; decisions §§5 and 6.
+ * Random changes over months from fixed seeds, each amendment done, refused or closed. In the end
+ * the documents of a subscription bill every period once for its billed units (UNITS-4).
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -24,7 +23,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** Whole numbers from 0 up to but without `below`, the same for the same seed. */
+/** Whole numbers from 0 to below `below`, the same for the same seed. */
 type Pick = (below: number) => number;
 
 function pickFrom(seed: number): Pick {
@@ -35,14 +34,15 @@ function pickFrom(seed: number): Pick {
   };
 }
 
-/** What a whole period costs. */
+/** The price of a whole period. */
 const value = (isBands: boolean, units: number) => (isBands && units > 10 ? 8 : 10) * units;
 
-/** A change as the day allows it: prorated ones from the first day of the period, so that no amount is ever rounded. */
+/** A change that the day allows. Prorated ones are on a first day, so no amount is rounded. */
 async function anyChange(world: WindowWorld, pick: Pick): Promise<void> {
-  const [current] =
-    await world.rows(`SELECT p.start_date, EXISTS (SELECT 1 FROM invoices i WHERE i.subscription_id = s.id
-      AND i.type = 'renewal' AND i.period_index > s.current_period AND i.status NOT IN ('voided', 'deleted')) AS is_window
+  const [current] = await world.rows(`SELECT p.start_date, EXISTS (SELECT 1 FROM invoices i
+      WHERE i.subscription_id = s.id
+      AND i.type = 'renewal' AND i.period_index > s.current_period
+        AND i.status NOT IN ('voided', 'deleted')) AS is_window
     FROM subscriptions s JOIN periods p ON p.subscription_id = s.id AND p.index = s.current_period
     WHERE s.id = '${world.subscriptionId}'`);
   const prorated = pick(2) === 0 ? { from: current.start_date } : {};
@@ -57,10 +57,10 @@ async function anyChange(world: WindowWorld, pick: Pick): Promise<void> {
   );
 }
 
-/** How often the ledger has said what, in all walks. */
+/** How often the ledger gave each answer, in all walks. */
 const told = new Map<LedgerSays, number>();
 
-/** Lets the ledger answer what waits, and sometimes what it refused before. */
+/** Answers a waiting amendment, and sometimes one that was refused before. */
 async function anyAnswer(world: WindowWorld, pick: Pick): Promise<void> {
   if (pick(3) === 0) {
     const [failed] =
@@ -68,16 +68,17 @@ async function anyAnswer(world: WindowWorld, pick: Pick): Promise<void> {
       AND sync_error IS NOT NULL AND status <> 'not_in_external' ORDER BY seq LIMIT 1`);
     if (failed !== undefined) await world.retry(failed.id);
   }
-  const [open] =
-    await world.rows(`SELECT o.joins, i.status FROM ledger_jobs o JOIN invoices i ON i.id = o.invoice_id
-    WHERE o.subscription_id = '${world.subscriptionId}' AND o.kind = 'amend_invoice' AND o.state = 'ready'`);
+  const [open] = await world.rows(`SELECT o.joins, i.status FROM ledger_jobs o
+      JOIN invoices i ON i.id = o.invoice_id
+    WHERE o.subscription_id = '${world.subscriptionId}' AND o.kind = 'amend_invoice'
+      AND o.state = 'ready'`);
   if (open === undefined) return;
   const says = saysOf(open, pick);
   told.set(says, (told.get(says) ?? 0) + 1);
   await world.answer(says, { status: open.status });
 }
 
-/** What the ledger can say: of a paid invoice nothing is ever done, but found done where there is nothing to do. */
+/** The possible answers. Nothing of a paid invoice is done, unless there is nothing to do. */
 function saysOf(
   { joins, status }: { readonly joins: boolean; readonly status: string },
   pick: Pick,
@@ -96,17 +97,19 @@ function saysOf(
   return all[pick(all.length)] ?? "done";
 }
 
-/** What all documents of the subscription bill of its units that were issued in this world, and what waits to be billed. */
+/** The amount that all documents of the subscription bill, and the deferred amount. */
 async function billedInAll({ rows, subscriptionId: id }: WindowWorld): Promise<number> {
   const [{ billed }] = await rows(`SELECT
       (SELECT coalesce(sum(l.amount), 0) FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
         WHERE i.subscription_id = '${id}' AND i.type <> 'first' AND l.kind <> 'usage')
-      + (SELECT coalesce(sum(amount), 0) FROM deferred_lines WHERE subscription_id = '${id}' AND invoice_id IS NULL)
-      - (SELECT coalesce(sum(subtotal), 0) FROM credit_notes WHERE subscription_id = '${id}') AS billed`);
+      + (SELECT coalesce(sum(amount), 0) FROM deferred_lines WHERE subscription_id = '${id}'
+        AND invoice_id IS NULL)
+      - (SELECT coalesce(sum(subtotal), 0) FROM credit_notes
+        WHERE subscription_id = '${id}') AS billed`);
   return Number(billed);
 }
 
-/** The period that was current at first counts for what has come since. */
+/** The first current period counts from the start of the walk. */
 async function owedInAll(
   { rows, subscriptionId: id }: WindowWorld,
   isBands: boolean,
@@ -128,7 +131,8 @@ describe.each([
     const pick = pickFrom(seed + (isBands ? 100 : 0));
     const world = await windowWorld(pool, { isBands });
     await world.rows(
-      `UPDATE organisations SET invoice_create_days = ${[5, 12, 20][seed % 3]} WHERE id = '${world.organisationId}'`,
+      `UPDATE organisations SET invoice_create_days = ${[5, 12, 20][seed % 3]}
+        WHERE id = '${world.organisationId}'`,
     );
     const today = new Date("2026-03-01T12:00:00Z");
     for (let step = 0; step < 60; step += 1) {
@@ -148,15 +152,15 @@ describe.each([
   });
 });
 
-test("the ledger has said everything in these walks", () => {
+test("the walks had every answer of the ledger", () => {
   expect([...told.keys()].sort()).toEqual(["approved", "done", "gone", "paid", "refused"]);
 });
 
-/** What was refused for now is retried until it is in the ledger, or closed. */
+/** Retries refused amendments until they are done or closed. */
 async function settleAll(world: WindowWorld): Promise<void> {
   await world.answer("done");
-  const failed =
-    await world.rows(`SELECT DISTINCT i.id, i.status FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
+  const failed = await world.rows(`SELECT DISTINCT i.id, i.status FROM invoices i
+      JOIN invoice_lines l ON l.invoice_id = i.id
     WHERE i.subscription_id = '${world.subscriptionId}' AND l.amending`);
   for (const { id, status } of failed) {
     expect(await world.retry(id)).toBe("retried");
@@ -164,12 +168,15 @@ async function settleAll(world: WindowWorld): Promise<void> {
   }
 }
 
-/** No line waits, nothing is kept to go back to, and what was deferred is on the invoice that it names. */
+/** No line waits, no price is to restore, and deferred lines are on the invoices they name. */
 async function expectNothingLeft({ rows, subscriptionId: id }: WindowWorld): Promise<void> {
   const text = `SELECT i.number FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
       WHERE i.subscription_id = '${id}' AND (l.amending OR i.amending_from IS NOT NULL)
-    UNION ALL SELECT d.name FROM deferred_lines d WHERE d.subscription_id = '${id}' AND d.invoice_id IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.invoice_id = d.invoice_id AND l.kind = 'proration'
-        AND (l.period_end, l.from_units, l.to_units, l.amount) = (d.period_end, d.from_units, d.to_units, d.amount))`;
+    UNION ALL SELECT d.name FROM deferred_lines d WHERE d.subscription_id = '${id}'
+      AND d.invoice_id IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM invoice_lines l WHERE l.invoice_id = d.invoice_id
+        AND l.kind = 'proration'
+        AND (l.period_end, l.from_units, l.to_units, l.amount)
+          = (d.period_end, d.from_units, d.to_units, d.amount))`;
   expect(await rows(text)).toEqual([]);
 }

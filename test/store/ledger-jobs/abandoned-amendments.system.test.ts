@@ -1,13 +1,13 @@
 /**
- * Re-pricings that their invoice takes no more, on real PostgreSQL: what was written of them is taken back, and billed once as a
- * separate change would have been. Spec: Change units, rule 7; decisions §6.
+ * Re-pricings whose invoice can no longer be edited, on real PostgreSQL. They are rolled back and
+ * billed once, as a separate change would have been (UNITS-8, UNITS-9).
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { type WindowWorld, windowWorld } from "./window-fixture.ts";
+import { expectRolledBack, windowWorld } from "./window-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -27,21 +27,11 @@ const separate = { document: "separate" } as const;
 /** Half of the 28 days of the current period are left. */
 const half = { from: "2026-03-01" };
 
-/** Nothing of the amendment is left on the invoice: its plan line and subtotal are those of the ledger. */
-async function expectTakenBack(world: WindowWorld, invoice: object): Promise<void> {
-  expect(await world.lines(world.invoiceId)).toEqual(["plan 10: 100.0000"]);
-  expect(await world.one("invoices", world.invoiceId)).toMatchObject({
-    subtotal: "100.0000",
-    amending_from: null,
-    ...invoice,
-  });
-}
-
-describe("an increase of the renewal invoice that the ledger takes no more", () => {
-  test("is billed as a separate change: what was added and the next period's difference, on one invoice", async () => {
+describe("an increase on a renewal invoice that is closed", () => {
+  test("is billed on one invoice: its added lines and the next period's difference", async () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(13, { ...half, ...amend }), "paid");
-    await expectTakenBack(world, { status: "paid", amount_due: "0.0000", sync_error: null });
+    await expectRolledBack(world, { status: "paid", amount_due: "0.0000", sync_error: null });
     expect(made).toMatchObject({ units: 13, renewalInvoiceId: null, creditNoteId: null });
     expect(await world.lines(made.invoiceId)).toEqual(["proration: 15.0000", "proration: 30.0000"]);
     expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({
@@ -54,7 +44,7 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
       period_index: 1,
     });
     expect(await world.billed()).toEqual(["1: 13", "2: 13 separately"]);
-    // The operations of the change: its amendment, done by that invoice, and the invoice's creation.
+    // The jobs of the change: its amendment, moved to that invoice, and the invoice's creation.
     const [first, second] = made.jobIds;
     expect(made.jobIds).toHaveLength(2);
     expect(await world.one("ledger_jobs", first ?? "")).toMatchObject({
@@ -73,51 +63,53 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
     ).toEqual([{ invoice_id: made.invoiceId }]);
   });
 
-  test("is billed the same where the ledger has lost the invoice, which says so", async () => {
+  test("is billed the same if the ledger lost the invoice", async () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(13, { ...half, ...amend }), "gone");
-    await expectTakenBack(world, { status: "not_in_external", sync_error: "It is not there." });
+    await expectRolledBack(world, { status: "not_in_external", sync_error: "It is not there." });
     expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({
       subtotal: "45.0000",
     });
   });
 
-  test("without proration bills the next period's difference alone", async () => {
+  test("without proration bills only the next period's difference", async () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(13, amend), "paid");
     expect(await world.lines(made.invoiceId)).toEqual(["proration: 30.0000"]);
     expect(await world.billed()).toEqual(["1: 10", "2: 13 separately"]);
   });
 
-  test("of the current period alone, at the price that the invoice has, is billed by itself", async () => {
+  test("of the current period only is billed alone, at the price of the invoice", async () => {
     const world = await windowWorld(pool);
-    // What an increase came to was nothing, so that the current period is billed for less than the next.
+    // The increase cost nothing, so the current period is billed for fewer units than the next.
     await world.rows(
-      `UPDATE periods SET billed_units = 8 WHERE subscription_id = '${world.subscriptionId}' AND index = 1`,
+      `UPDATE periods SET billed_units = 8 WHERE subscription_id = '${world.subscriptionId}'
+        AND index = 1`,
     );
     await world.changed(changeTo(9, separate), "done");
     const made = await world.changed(changeTo(10, { ...half, ...amend }), "paid");
     expect(made.renewalInvoiceId).toBeNull();
     expect(await world.lines(made.invoiceId)).toEqual(["proration: 10.0000"]);
-    await expectTakenBack(world, { status: "paid", sync_error: null });
+    await expectRolledBack(world, { status: "paid", sync_error: null });
     expect(await world.billed()).toEqual(["1: 10", "2: 10"]);
   });
 
-  test("into a cheaper band is one credit note more, for the next period; the change names the first", async () => {
+  test("into a cheaper band adds a credit note for the next period", async () => {
     const world = await windowWorld(pool, { isBands: true });
     const made = await world.changed(changeTo(11, { ...half, ...amend }), "paid");
     expect(made).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
     const notes = await world.rows(
-      `SELECT id, subtotal FROM credit_notes WHERE subscription_id = '${world.subscriptionId}' ORDER BY seq`,
+      `SELECT id, subtotal FROM credit_notes WHERE subscription_id = '${world.subscriptionId}'
+        ORDER BY seq`,
     );
     expect(notes.map(({ subtotal }) => subtotal)).toEqual(["6.0000", "12.0000"]);
     expect(made.creditNoteId).toBe(notes[0].id);
     expect(made.jobIds).toHaveLength(3);
-    await expectTakenBack(world, { status: "paid" });
+    await expectRolledBack(world, { status: "paid" });
     expect(await world.billed()).toEqual(["1: 11", "2: 11 separately"]);
   });
 
-  test("closes amending, also once the payment is taken back, and later changes are measured from it", async () => {
+  test("ends amending even if the payment is removed, and later changes add to it", async () => {
     const world = await windowWorld(pool);
     await world.changed(changeTo(13, { ...half, ...amend }), "paid");
     await world.rows(
@@ -129,8 +121,8 @@ describe("an increase of the renewal invoice that the ledger takes no more", () 
   });
 });
 
-describe("a decrease that the ledger takes no more", () => {
-  test("raises nothing and is shown as refused; what the invoice bills is charged no second time", async () => {
+describe("a decrease on a renewal invoice that is closed", () => {
+  test("issues nothing, shows as refused, and is never charged a second time", async () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(6, amend), "paid");
     expect(made).toMatchObject({
@@ -143,26 +135,26 @@ describe("a decrease that the ledger takes no more", () => {
       state: "refused",
       reason: "wrong_status",
     });
-    await expectTakenBack(world, { status: "paid", sync_error: "Invoice INV-0002 is paid." });
+    await expectRolledBack(world, { status: "paid", sync_error: "Invoice INV-0002 is paid." });
     expect(await world.billed()).toEqual(["1: 10", "2: 10"]);
     const again = await world.changed(changeTo(10, { ...half, ...separate }), "done");
     expect(again).toMatchObject({ invoiceId: null, renewalInvoiceId: null, jobIds: [] });
   });
 
-  test("is found done by an operator who retries it, and the error is gone", async () => {
+  test("is done when an operator retries it, and the error is gone", async () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(6, amend), "paid");
     expect(await world.retry()).toBe("retried");
-    // There is nothing to change any more.
+    // Nothing is left to change.
     await world.answer("done", { status: "paid", amountDue: "0" });
-    await expectTakenBack(world, { status: "paid", sync_error: null });
+    await expectRolledBack(world, { status: "paid", sync_error: null });
     expect(await world.billed()).toEqual(["1: 10", "2: 10"]);
     expect(await world.told(made)).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
   });
 });
 
-describe("a refusal that may pass", () => {
-  test("leaves everything as it was written, to be retried; retried in vain it is billed separately", async () => {
+describe("a temporary refusal", () => {
+  test("keeps the amendment for a retry, and a failed retry bills it separately", async () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(13, { ...half, ...amend }), "refused");
     expect(made).toMatchObject({ invoiceId: null, renewalInvoiceId: world.invoiceId });
@@ -180,10 +172,10 @@ describe("a refusal that may pass", () => {
     const told = await world.told(made);
     expect(told).toMatchObject({ renewalInvoiceId: null });
     expect(await world.lines(told.invoiceId)).toEqual(["proration: 15.0000", "proration: 30.0000"]);
-    await expectTakenBack(world, { sync_error: null });
+    await expectRolledBack(world, { sync_error: null });
   });
 
-  test("retried with success is amended, and nothing is kept to go back to", async () => {
+  test("amends the invoice on a retry, and keeps no price to restore", async () => {
     const world = await windowWorld(pool);
     await world.changed(changeTo(13, { ...half, ...amend }), "refused");
     await world.retry();
@@ -195,7 +187,7 @@ describe("a refusal that may pass", () => {
     });
   });
 
-  test("before a further amendment keeps what the ledger has: both changes are billed on the one invoice", async () => {
+  test("before another amendment keeps the ledger's price, and both are billed", async () => {
     const world = await windowWorld(pool);
     const first = await world.changed(changeTo(12, { ...half, ...amend }), "refused");
     const second = await world.changed(changeTo(15, { ...half, ...amend }), "paid");
@@ -210,14 +202,15 @@ describe("a refusal that may pass", () => {
       renewalInvoiceId: null,
     });
     const deferred = await world.rows(
-      `SELECT DISTINCT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}'`,
+      `SELECT DISTINCT invoice_id FROM deferred_lines
+        WHERE subscription_id = '${world.subscriptionId}'`,
     );
     expect(deferred).toEqual([{ invoice_id: second.invoiceId }]);
-    await expectTakenBack(world, {});
+    await expectRolledBack(world, {});
     expect(await world.billed()).toEqual(["1: 15", "2: 15 separately"]);
   });
 
-  test("of a decrease, with more billed separately since, gives back what the invoice bills after all", async () => {
+  test("of a decrease with later separate charges credits what the invoice bills", async () => {
     const world = await windowWorld(pool);
     const lower = await world.changed(changeTo(6, amend), "refused");
     const higher = await world.changed(changeTo(12, separate), "done");
@@ -230,10 +223,10 @@ describe("a refusal that may pass", () => {
       subtotal: "40.0000",
     });
     expect(await world.billed()).toEqual(["1: 10", "2: 12 separately"]);
-    await expectTakenBack(world, { sync_error: null });
+    await expectRolledBack(world, { sync_error: null });
   });
 
-  test("of a decrease gives back once what was deferred since, also where an end has removed the invoice that billed it", async () => {
+  test("of a decrease credits later deferred lines once, also after an end", async () => {
     const world = await windowWorld(pool);
     const lower = await world.changed(changeTo(6, amend), "refused");
     await world.setClock("2026-03-20T12:00:00Z");
@@ -243,7 +236,8 @@ describe("a refusal that may pass", () => {
     await world.change(changeTo(8));
     await world.send();
     const [removed] = await world.rows(
-      `UPDATE invoices SET status = 'deleted' WHERE subscription_id = '${world.subscriptionId}' AND period_index = 3 RETURNING id`,
+      `UPDATE invoices SET status = 'deleted' WHERE subscription_id = '${world.subscriptionId}'
+        AND period_index = 3 RETURNING id`,
     );
     expect(await world.lines(removed.id)).toEqual(["plan 8: 80.0000", "proration: 20.0000"]);
     await world.rows(
@@ -257,7 +251,7 @@ describe("a refusal that may pass", () => {
     });
   });
 
-  test("leaves an earlier change that is in the ledger with the renewal invoice", async () => {
+  test("leaves an earlier change in the ledger on the renewal invoice", async () => {
     const world = await windowWorld(pool);
     const first = await world.changed(changeTo(12, { ...half, ...amend }), "done");
     const second = await world.changed(changeTo(13, { ...half, ...amend }), "paid");
@@ -271,14 +265,15 @@ describe("a refusal that may pass", () => {
       "proration: 10.0000",
     ]);
     const deferred = await world.rows(
-      `SELECT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}' ORDER BY seq`,
+      `SELECT invoice_id FROM deferred_lines WHERE subscription_id = '${world.subscriptionId}'
+        ORDER BY seq`,
     );
     expect(deferred).toEqual([{ invoice_id: world.invoiceId }, { invoice_id: second.invoiceId }]);
   });
 });
 
-describe("a charge that joins an invoice whose re-pricing was refused", () => {
-  /** The period of the renewal invoice has begun, and a charge of it is to be added. */
+describe("a charge added to an invoice with a refused re-pricing", () => {
+  /** The renewal period has begun, and a charge is to be added to its invoice. */
   async function joining() {
     const world = await windowWorld(pool);
     const amended = await world.changed(changeTo(13, { ...half, ...amend }), "refused");
@@ -293,7 +288,7 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
     return { world, amended, joined };
   }
 
-  test("goes on an invoice of its own with what was added before, and the price is still to be amended", async () => {
+  test("goes on another invoice with the earlier lines, and the price can be amended", async () => {
     const { world, amended, joined } = await joining();
     await world.answer("approved");
     expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000, amending"]);
@@ -312,8 +307,8 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
 
     await world.retry();
     await world.answer("paid");
-    await expectTakenBack(world, { sync_error: null });
-    // 10 to 13 for the whole period: 13 to 14 was billed by the charge.
+    await expectRolledBack(world, { sync_error: null });
+    // 10 to 13 for the whole period: the charge billed 13 to 14.
     const [newest] = await world.rows(
       `SELECT id FROM invoices WHERE type = 'change' ORDER BY seq DESC LIMIT 1`,
     );
@@ -323,7 +318,7 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
     expect(await world.billed()).toEqual(["2: 14 separately"]);
   });
 
-  test("and is retried in vain leaves the price to be retried by itself, and told as what it was", async () => {
+  test("and refused again leaves the price for a separate retry, with its error", async () => {
     const { world } = await joining();
     await world.answer("refused");
     await world.retry();
@@ -333,13 +328,14 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
       sync_error: "The period is locked.",
     });
     expect(await world.retry()).toBe("retried");
-    const text = `SELECT joins FROM ledger_jobs WHERE invoice_id = '${world.invoiceId}' AND state = 'ready'`;
+    const text = `SELECT joins FROM ledger_jobs WHERE invoice_id = '${world.invoiceId}'
+      AND state = 'ready'`;
     expect(await world.rows(text)).toEqual([{ joins: false }]);
     await world.answer("done", { status: "approved" });
     expect(await world.lines(world.invoiceId)).toEqual(["plan 13: 130.0000"]);
   });
 
-  test("is billed together with it, where the invoice takes neither", async () => {
+  test("is billed together with it if the invoice accepts neither", async () => {
     const { world, amended, joined } = await joining();
     await world.answer("paid");
     const { invoiceId } = await world.told(joined);
@@ -349,51 +345,6 @@ describe("a charge that joins an invoice whose re-pricing was refused", () => {
       "proration: 30.0000",
     ]);
     expect(await world.told(amended)).toMatchObject({ invoiceId, renewalInvoiceId: null });
-    await expectTakenBack(world, { status: "paid", sync_error: null });
-  });
-});
-
-describe("the first invoice of a pending subscription", () => {
-  test("that takes no new price leaves an invoice with the difference", async () => {
-    const world = await windowWorld(pool, { isPending: true });
-    const made = await world.changed(changeTo(13), "paid");
-    await expectTakenBack(world, { status: "paid", type: "first" });
-    expect(await world.lines(made.invoiceId)).toEqual(["proration: 30.0000"]);
-    expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({
-      type: "change",
-      issue_date: "2026-03-15",
-    });
-    expect(await world.billed()).toEqual(["0: 13 separately"]);
-    // Also once the payment is taken back.
-    await world.rows(
-      `UPDATE invoices SET status = 'approved', amount_due = total WHERE id = '${world.invoiceId}'`,
-    );
-    expect(await world.change(changeTo(9))).toBe("first_invoice_not_amendable");
-  });
-
-  test("that takes no lower price leaves its period billed for what it bills", async () => {
-    const world = await windowWorld(pool, { isPending: true });
-    const made = await world.changed(changeTo(6), "gone");
-    expect(made).toMatchObject({ units: 6, invoiceId: null });
-    await expectTakenBack(world, { status: "not_in_external" });
-    expect(await world.billed()).toEqual(["0: 10"]);
-  });
-
-  test("gives back what was charged of the units that it bills after all, for the days of that charge", async () => {
-    const world = await windowWorld(pool, { isPending: true });
-    const lower = await world.changed(changeTo(6), "refused");
-    await world.rows(`UPDATE invoices SET status = 'approved' WHERE id = '${world.invoiceId}'`);
-    // Ten of its 31 days are left.
-    await world.setClock("2026-04-05T12:00:00Z");
-    await world.send();
-    const higher = await world.changed(changeTo(8, { from: "2026-04-05", ...separate }), "done");
-    expect((await world.lines(higher.invoiceId))[0]).toBe("proration: 6.4500");
-    await world.retry();
-    await world.answer("paid");
-    const { creditNoteId } = await world.told(lower);
-    expect(await world.one("credit_notes", creditNoteId ?? "")).toMatchObject({
-      subtotal: "6.4500",
-    });
-    expect((await world.billed())[0]).toBe("0: 10 separately");
+    await expectRolledBack(world, { status: "paid", sync_error: null });
   });
 });

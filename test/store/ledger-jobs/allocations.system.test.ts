@@ -1,27 +1,23 @@
 /**
- * Planning, taking and settling allocations on a real database: which pair is next, that nothing is planned twice or
- * missed, that only who holds an allocation settles it, and that a note's credit is never more or less than its total.
- * decisions §6.
+ * Plans, claims and records allocations on a real database: which pair is next, that no pair is
+ * planned twice or missed, and that only the holder of the lease records (DOCUMENT-4).
  */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
-import type { ObservedAllocation } from "../../../src/store/documents/compare-allocations.ts";
 import type { ObservedInvoiceState } from "../../../src/store/documents/credit-note-state.ts";
 import { recordAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
   readAllocationWait,
-  rescheduleAllocation,
   takeAllocation,
-} from "../../../src/store/ledger-jobs/credit-allocations.ts";
-import { recordOutcomes } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+} from "../../../src/store/ledger-jobs/claim-allocations.ts";
+import { rescheduleLeased } from "../../../src/store/ledger-jobs/job-lease.ts";
+import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import {
   addSubscription,
-  anId,
   ourCredit,
-  ourDue,
   raiseCredit,
   raiseInvoice,
 } from "../../worker/activities/issue-credit.ts";
@@ -30,13 +26,12 @@ import {
   addNote,
   addParty,
   entry,
-  ledgerIdOf,
-  noteSeen,
+  observedCredit,
   type Party,
   plan,
   planned,
   recordDone,
-  settleRefused,
+  recordRefused,
   take,
   takenInvoices,
   takenNotes,
@@ -57,12 +52,7 @@ afterAll(async () => {
 
 const newParty = (): Promise<Party> => addParty(pool);
 
-/** So much credit on the invoice that the ledger has under this id. */
-function onInvoice(invoiceId: string, amount: string): ObservedAllocation {
-  return { id: anId(), invoiceId, amount, date: "2026-04-11" };
-}
-
-/** Refuses what is planned, over an invoice of which so much is due by now. */
+/** Refuses the planned allocation, with this amount due on its invoice. */
 async function refuseOver(party: Party, amountDue: string): Promise<void> {
   const invoice: ObservedInvoiceState = {
     status: "approved",
@@ -70,11 +60,11 @@ async function refuseOver(party: Party, amountDue: string): Promise<void> {
     amountDue,
     sent: false,
   };
-  await settleRefused(party, await take(party), { note: null, invoice });
+  await recordRefused(party, await take(party), { note: null, invoice });
 }
 
-describe.concurrent("what is planned", () => {
-  test("is the oldest note with its oldest later invoice, over the least of both", async () => {
+describe.concurrent("a planned allocation", () => {
+  test("is of the oldest note and its oldest later invoice, over the lesser amount", async () => {
     const party = await newParty();
     await addInvoice(party, "99");
     expect(await addNote(party, "10")).toEqual([]);
@@ -86,9 +76,9 @@ describe.concurrent("what is planned", () => {
 
   test.each([
     ["a draft", { status: "draft" }],
-    ["one that waits for approval", { status: "awaiting_approval" }],
+    ["one awaiting approval", { status: "awaiting_approval" }],
     ["a paid one", { status: "paid", due: "0" }],
-    ["one of which nothing is due", { status: "approved", due: "0" }],
+    ["one with nothing due", { status: "approved", due: "0" }],
     ["a voided one", { status: "voided" }],
   ])("is never for %s", async (_, outcome) => {
     const party = await newParty();
@@ -97,38 +87,38 @@ describe.concurrent("what is planned", () => {
     expect(await plan(party)).toEqual([]);
   });
 
-  test("is no more than is due where something has been paid", async () => {
+  test("is at most what is due of a partly paid invoice", async () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "9", { status: "approved", due: "2.5" });
     expect(await planned(party)).toEqual(["ready 2.50 CN-0001 INV-0001"]);
   });
 
-  test("is one step at a time, and the next one with its settlement", async () => {
+  test("is one at a time, and its outcome plans the next one", async () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
     await addInvoice(party, "4");
     expect(await plan(party)).toEqual([]);
     const first = await take(party);
-    await recordDone(party, first, noteSeen("10", "approved", entry(first)));
+    await recordDone(party, first, observedCredit("10", "approved", entry(first)));
     expect(await planned(party)).toEqual([
       "done 4.00 CN-0001 INV-0001",
       "ready 4.00 CN-0001 INV-0002",
     ]);
   });
 
-  test("is nothing for other subscriptions, of this organisation or another", async () => {
+  test("is never for the invoice of another subscription or organisation", async () => {
     const [party, other] = await Promise.all([newParty(), newParty()]);
     await addNote(party, "10");
     await addInvoice(other, "4");
-    const beside = { ...party, subscriptionId: await addSubscription(pool, party.organisationId) };
-    await addInvoice(beside, "4");
+    const second = { ...party, subscriptionId: await addSubscription(pool, party.organisationId) };
+    await addInvoice(second, "4");
     const mixed = { ...party, subscriptionId: other.subscriptionId };
-    for (const one of [party, other, beside, mixed]) expect(await plan(one)).toEqual([]);
+    for (const one of [party, other, second, mixed]) expect(await plan(one)).toEqual([]);
   });
 
-  test("leaves an invoice alone while it is amended", async () => {
+  test("skips an invoice while it is amended", async () => {
     const party = await newParty();
     await addNote(party, "10");
     const { organisationId, subscriptionId } = party;
@@ -151,11 +141,11 @@ describe.concurrent("what is planned", () => {
       "UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE kind = 'amend_invoice'",
     );
     const first = await take(party);
-    await recordDone(party, first, noteSeen("10", "approved", entry(first)));
+    await recordDone(party, first, observedCredit("10", "approved", entry(first)));
     expect((await planned(party)).at(-1)).toBe("ready 4.00 CN-0001 INV-0001");
   });
 
-  test("is not missed where note and invoice are settled at the same moment", async () => {
+  test("is not missed if note and invoice are recorded at the same moment", async () => {
     const parties = await Promise.all(Array.from({ length: 8 }, newParty));
     for (const party of parties) {
       await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
@@ -172,7 +162,7 @@ describe.concurrent("what is planned", () => {
     }
   });
 
-  test("is one step, however many plan at once", async () => {
+  test("is one, even if several transactions plan at once", async () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
@@ -185,8 +175,8 @@ describe.concurrent("what is planned", () => {
   });
 });
 
-describe.concurrent("a note and an invoice that the ledger refused together", () => {
-  test("are not planned again over the same amount", async () => {
+describe.concurrent("a refused pair of note and invoice", () => {
+  test("is not planned again over the same amount", async () => {
     const party = await newParty();
     await addNote(party, "100");
     await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
@@ -198,7 +188,7 @@ describe.concurrent("a note and an invoice that the ledger refused together", ()
     expect(await plan(party)).toEqual([party.subscriptionId]);
   });
 
-  test("five times are not planned again, whatever the amounts, until an operator has asked for it", async () => {
+  test("is not planned after five refusals, until an operator retries it", async () => {
     const party = await newParty();
     await addNote(party, "100");
     await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
@@ -207,10 +197,10 @@ describe.concurrent("a note and an invoice that the ledger refused together", ()
       ["50", "49", "48", "47", "46"].map((one) => `refused ${one}.00 CN-0001 INV-0001`),
     );
     expect(await plan(party)).toEqual([]);
-    // The note's credit goes on with the next invoice.
+    // The note's credit goes to the next invoice.
     expect(await addInvoice(party, "3")).toEqual([party.subscriptionId]);
     const next = await take(party);
-    await recordDone(party, next, noteSeen("100", "approved", entry(next)));
+    await recordDone(party, next, observedCredit("100", "approved", entry(next)));
     expect(await plan(party)).toEqual([]);
     await pool.query(
       "UPDATE ledger_jobs SET state = 'abandoned' WHERE organisation_id = $1 AND state = 'refused'",
@@ -221,14 +211,20 @@ describe.concurrent("a note and an invoice that the ledger refused together", ()
   });
 });
 
-describe.concurrent("an allocation that is put off", () => {
+describe.concurrent("a rescheduled allocation", () => {
   const hour = 3_600_000;
   const reschedule = ({ organisationId, subscriptionId }: Party) =>
-    rescheduleAllocation(pool, organisationId, subscriptionId, hour, "day limit");
+    rescheduleLeased(
+      pool,
+      organisationId,
+      { kind: "allocate_credit", subscriptionId },
+      hour,
+      "day limit",
+    );
   const waitOf = ({ organisationId, subscriptionId }: Party) =>
     readAllocationWait(pool, organisationId, subscriptionId);
 
-  test("waits as long as the connection is paused, also where it is uncertain", async () => {
+  test("waits as long as the connection is paused, even if it is uncertain", async () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
@@ -248,7 +244,7 @@ describe.concurrent("an allocation that is put off", () => {
     expect(rows).toEqual([{ reason: "day limit" }]);
   });
 
-  test("is left to who holds it", async () => {
+  test("is not changed while it is leased", async () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
@@ -260,7 +256,7 @@ describe.concurrent("an allocation that is put off", () => {
 });
 
 describe.concurrent("a taken allocation", () => {
-  test("is held until its lease is over, and then uncertain", async () => {
+  test("is leased until the lease expires, and then uncertain", async () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
@@ -280,27 +276,27 @@ describe.concurrent("a taken allocation", () => {
     expect(await take(party)).toMatchObject({ attempts: 2, isUncertain: true });
   });
 
-  test("is settled only by who holds it", async () => {
+  test("is recorded only by the attempt that holds the lease", async () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
     const late = await take(party, 0);
     const now = await take(party);
-    await recordDone(party, late, noteSeen("10", "approved", entry(late)));
+    await recordDone(party, late, observedCredit("10", "approved", entry(late)));
     expect(await planned(party)).toEqual(["uncertain 4.00 CN-0001 INV-0001"]);
     expect((await ourCredit(pool, party))[0]).toMatchObject({
       remaining: "10.00",
       allocations: [],
     });
-    await recordDone(party, now, noteSeen("10", "approved", entry(now)));
-    await recordDone(party, now, noteSeen("10", "paid"));
+    await recordDone(party, now, observedCredit("10", "approved", entry(now)));
+    await recordDone(party, now, observedCredit("10", "paid"));
     expect((await ourCredit(pool, party))[0]).toMatchObject({
       status: "AUTHORISED",
       remaining: "6.00",
     });
   });
 
-  test("keeps the amount that is to be sent next", async () => {
+  test("keeps the amount to send next", async () => {
     const party = await newParty();
     await addNote(party, "10");
     await addInvoice(party, "4");
@@ -313,142 +309,8 @@ describe.concurrent("a taken allocation", () => {
       countsAsAttempt: true,
       reason: "less",
     } as const;
-    const settled = { settlement: again, amount: "1.2500", seen: null };
-    await recordAllocation(pool, party.organisationId, party.subscriptionId, settled);
+    const result = { outcome: again, amount: "1.2500", observed: null };
+    await recordAllocation(pool, party.organisationId, party.subscriptionId, result);
     expect(await take(party)).toMatchObject({ attempts: 2, isUncertain: false, amount: "1.2500" });
-  });
-});
-
-describe.concurrent("what the ledger shows of a note", () => {
-  test("is written with what it takes from its invoices, and back where it is taken back", async () => {
-    const party = await newParty();
-    await addInvoice(party, "50");
-    await addNote(party, "10");
-    await addInvoice(party, "4");
-    const first = await take(party);
-    // By hand: some of it on an older invoice of ours, and some on one that is none of ours.
-    const byHand = onInvoice(await ledgerIdOf(party, "INV-0001"), "3.0000");
-    const elsewhere = onInvoice(anId(), "2.0000");
-    await recordDone(party, first, noteSeen("10", "approved", entry(first), byHand, elsewhere));
-    expect(await ourDue(pool, party)).toEqual([
-      { number: "INV-0001", status: "AUTHORISED", due: "47.00" },
-      { number: "INV-0002", status: "PAID", due: "0.00" },
-    ]);
-    expect((await ourCredit(pool, party))[0]).toMatchObject({ remaining: "1.00" });
-    // Only what the ledger has left can be put on an invoice.
-    await addInvoice(party, "2");
-    expect((await planned(party)).at(-1)).toBe("ready 1.00 CN-0001 INV-0003");
-    await recordDone(party, await take(party), noteSeen("10", "approved", byHand));
-    expect(await ourDue(pool, party)).toMatchObject([
-      { due: "47.00" },
-      { status: "AUTHORISED", due: "4.00" },
-      { due: "2.00" },
-    ]);
-    expect((await ourCredit(pool, party))[0]).toMatchObject({
-      remaining: "7.00",
-      allocations: [{ amount: "3.00" }],
-    });
-  });
-
-  test("is nothing to plan where all of it was used on invoices that we do not have", async () => {
-    const party = await newParty();
-    await addNote(party, "10");
-    await addInvoice(party, "4");
-    const elsewhere = onInvoice(anId(), "10.0000");
-    await settleRefused(party, await take(party), noteSeen("10", "paid", elsewhere));
-    expect(await ourCredit(pool, party)).toMatchObject([
-      { status: "PAID", remaining: "0.00", allocations: [] },
-    ]);
-    expect(await addInvoice(party, "3")).toEqual([]);
-    expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
-  });
-
-  test("is wanted whole: a note of which more is left and used than its total is refused, and written nowhere", async () => {
-    const party = await newParty();
-    await addNote(party, "10");
-    await addInvoice(party, "4");
-    const first = await take(party);
-    const { note } = noteSeen("10", "approved", entry(first));
-    if (note === null) throw new Error("it was seen");
-    await recordDone(party, first, { note: { ...note, remainingCredit: "6.0100" }, invoice: null });
-    expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
-    expect((await ourCredit(pool, party))[0]).toMatchObject({
-      remaining: "10.00",
-      allocations: [],
-    });
-  });
-
-  test("and fits no record is refused, and nothing of it is written", async () => {
-    const party = await newParty();
-    await addNote(party, "10");
-    await addInvoice(party, "4");
-    const first = await take(party);
-    const absurd = { ...entry(first), amount: "5.0000" };
-    await recordDone(party, first, noteSeen("10", "approved", absurd));
-    expect(await planned(party)).toEqual(["refused 4.00 CN-0001 INV-0001"]);
-    expect((await ourCredit(pool, party))[0]).toMatchObject({
-      remaining: "10.00",
-      allocations: [],
-    });
-    expect(await ourDue(pool, party)).toMatchObject([{ due: "4.00" }]);
-  });
-});
-
-describe.concurrent("a settled document", () => {
-  test("has the ledger's total with tax, and all of its credit left", async () => {
-    const party = await newParty();
-    await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
-    await recordOutcomes(pool, party.organisationId, await takenNotes(party, "11.5"));
-    expect(await ourCredit(pool, party)).toMatchObject([
-      { status: "AUTHORISED", total: "11.50", remaining: "11.50" },
-    ]);
-  });
-
-  test("is a note with the credit that somebody has used of it meanwhile, and only the rest is planned", async () => {
-    const party = await newParty();
-    await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
-    await addInvoice(party, "50");
-    const used = [
-      onInvoice(await ledgerIdOf(party, "INV-0001"), "3.0000"),
-      onInvoice(anId(), "2.0000"),
-    ];
-    const settlements = await takenNotes(party, "11.5", "approved", ...used);
-    expect(await recordOutcomes(pool, party.organisationId, settlements)).toEqual([
-      party.subscriptionId,
-    ]);
-    expect(await ourCredit(pool, party)).toMatchObject([
-      {
-        status: "AUTHORISED",
-        total: "11.50",
-        remaining: "6.50",
-        allocations: [{ invoice: "INV-0001", amount: "3.00" }],
-      },
-    ]);
-    expect(await ourDue(pool, party)).toMatchObject([{ due: "47.00" }]);
-    expect(await planned(party)).toEqual(["ready 6.50 CN-0001 INV-0001"]);
-  });
-
-  test("is a note that somebody has used up, also where it fits no record where", async () => {
-    const party = await newParty();
-    await addInvoice(party, "4");
-    await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
-    // More than we know the invoice to come to.
-    const used = onInvoice(await ledgerIdOf(party, "INV-0001"), "10.0000");
-    const settlements = await takenNotes(party, "10", "paid", used);
-    expect(await recordOutcomes(pool, party.organisationId, settlements)).toEqual([]);
-    expect(await ourCredit(pool, party)).toMatchObject([
-      { status: "PAID", remaining: "0.00", allocations: [] },
-    ]);
-    expect((await ourDue(pool, party))[0]).toMatchObject({ due: "4.00" });
-  });
-
-  test("has the ledger's ids on its lines", async () => {
-    const party = await newParty();
-    await addInvoice(party, "4", { status: "draft" });
-    const { rows } = await pool.query<{ is_named: boolean }>(
-      "SELECT ledger_line_id = 'line of ' || id AS is_named FROM invoice_lines WHERE organisation_id = $1",
-      [party.organisationId],
-    );
-    expect(rows).toEqual([{ is_named: true }]);
   });
 });

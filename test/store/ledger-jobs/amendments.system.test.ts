@@ -1,6 +1,6 @@
 /**
- * Amendments on real PostgreSQL: one attempt holds each and settles it, what is refused can be sent again, and what an
- * invoice takes no more goes on an invoice of its own. decisions §6; facts-ledger section 5.4.
+ * Amendments on real PostgreSQL: one attempt holds and records each, a refused one can be sent
+ * again, and lines that an invoice no longer accepts go on another invoice (POSTING-7).
  */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
@@ -13,12 +13,9 @@ import {
   createAmendments,
 } from "../../../src/store/ledger-jobs/amendments.ts";
 import { outcomesChannel } from "../../../src/store/ledger-jobs/job-notifications.ts";
-import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
-import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
-import { another } from "../constraints/rows.ts";
 import {
   type AmendedRows,
   addAmendment,
@@ -31,7 +28,7 @@ let database: FreshDatabase;
 let pool: pg.Pool;
 let listener: pg.Client;
 let openAmendments: ReturnType<typeof createAmendments>;
-const told: string[] = [];
+const notified: string[] = [];
 
 beforeAll(async () => {
   database = await freshDatabase();
@@ -39,7 +36,7 @@ beforeAll(async () => {
   openAmendments = createAmendments(pool, createEncryption(randomBytes(32)));
   listener = new pg.Client({ connectionString: database.url });
   await listener.connect();
-  listener.on("notification", ({ payload }) => told.push(payload ?? ""));
+  listener.on("notification", ({ payload }) => notified.push(payload ?? ""));
   await listener.query(`LISTEN ${outcomesChannel}`);
 });
 
@@ -59,21 +56,21 @@ const approved = {
 } as const;
 const gone = { status: "not_in_external", total: null, amountDue: null, sent: null } as const;
 
-/** An amendment that adds a line, and its scope. */
+/** Adds an amendment with a new line, and opens its store. */
 async function added(row: Parameters<typeof addAmendment>[2] = {}) {
   const rows = await seedInvoice(pool);
   await addLine(pool, rows);
   const jobId = await addAmendment(pool, rows, row);
-  return { rows, jobId, scope: openAmendments(rows.organisation) };
+  return { rows, jobId, store: openAmendments(rows.organisation) };
 }
 
-async function taken(scope: AmendmentStore, jobId: string): Promise<AmendmentToSend> {
-  const amendment = await scope.take(jobId, leaseMs);
+async function taken(store: AmendmentStore, jobId: string): Promise<AmendmentToSend> {
+  const amendment = await store.take(jobId, leaseMs);
   if (amendment === null) throw new Error("it cannot be taken");
   return amendment;
 }
 
-/** The attempt's lease ends now, as if its worker had been gone for long. */
+/** Ends the attempt's lease now, as if its worker was lost. */
 const loseLease = (jobId: string) =>
   pool.query("UPDATE ledger_jobs SET lease_until = now() - interval '1 second' WHERE id = $1", [
     jobId,
@@ -113,22 +110,22 @@ const move = {
 } as const;
 
 describe("an amendment", () => {
-  test("is taken with all that the ledger must be told", async () => {
-    const { rows, jobId, scope } = await added();
-    expect(await taken(scope, jobId)).toMatchObject({
+  test("is claimed with everything that the ledger must get", async () => {
+    const { rows, jobId, store } = await added();
+    expect(await taken(store, jobId)).toMatchObject({
       id: jobId,
       attempts: 1,
       joins: true,
-      subscription_id: rows.subscription,
-      invoice_id: rows.invoice,
+      subscriptionId: rows.subscription,
+      invoiceId: rows.invoice,
       number: "INV-0001",
-      ledger_id: "ledger",
+      ledgerId: "ledger",
       lines: [
         {
           id: rows.line,
           kind: "plan",
           amending: false,
-          ledger_line_id: "plan-line",
+          ledgerLineId: "plan-line",
           amount: "25.0000",
           units: 2,
         },
@@ -136,26 +133,26 @@ describe("an amendment", () => {
           id: rows.addedLine,
           kind: "proration",
           amending: true,
-          ledger_line_id: null,
+          ledgerLineId: null,
           amount: "12.5000",
-          revenue_account: "200",
+          revenueAccount: "200",
         },
       ],
     });
     expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "sending", attempts: 1 });
   });
 
-  test("is held by one, and settled by the one that holds it", async () => {
-    const { rows, jobId, scope } = await added();
-    const takes = await Promise.all([1, 2, 3].map(() => scope.take(jobId, leaseMs)));
+  test("is leased by one attempt, and only that one records it", async () => {
+    const { rows, jobId, store } = await added();
+    const takes = await Promise.all([1, 2, 3].map(() => store.take(jobId, leaseMs)));
     const [first, ...others] = takes.filter((amendment) => amendment !== null);
     expect(others).toEqual([]);
     if (first === undefined) throw new Error("nobody has it");
     await loseLease(jobId);
-    const second = await taken(scope, jobId);
+    const second = await taken(store, jobId);
     expect(second.attempts).toBe(2);
     expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "uncertain" });
-    for (const settlement of [done(rows), refusal, move]) await scope.settle(first, settlement);
+    for (const settlement of [done(rows), refusal, move]) await store.record(first, settlement);
     expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "uncertain",
       attempts: 2,
@@ -166,15 +163,15 @@ describe("an amendment", () => {
       (await pool.query("SELECT id FROM invoices WHERE organisation_id = $1", [rows.organisation]))
         .rows,
     ).toHaveLength(1);
-    await scope.settle(second, done(rows));
-    expect(await scope.look(jobId)).toMatchObject({ outcome: "done", nextInMs: null });
-    expect(await scope.take(jobId, leaseMs)).toBeNull();
+    await store.record(second, done(rows));
+    expect(await store.read(jobId)).toMatchObject({ outcome: "done", nextInMs: null });
+    expect(await store.take(jobId, leaseMs)).toBeNull();
   });
 
-  test("that the ledger has taken leaves its lines with their ids, and the invoice as the ledger told it", async () => {
-    const { rows, jobId, scope } = await added();
+  test("that is done saves the ledger's line ids and the observed invoice", async () => {
+    const { rows, jobId, store } = await added();
     await pool.query("UPDATE invoices SET sync_error = 'earlier' WHERE id = $1", [rows.invoice]);
-    await scope.settle(await taken(scope, jobId), done(rows));
+    await store.record(await taken(store, jobId), done(rows));
     expect(await linesOf(rows.invoice)).toMatchObject([
       { id: rows.line, amending: false, ledger_line_id: "plan-line" },
       { id: rows.addedLine, amending: false, ledger_line_id: "added-line" },
@@ -186,46 +183,46 @@ describe("an amendment", () => {
       amount_due: "43.1250",
       sync_error: null,
     });
-    await until("it is told", async () => told.includes(`+${jobId}`));
+    await until("it is notified", async () => notified.includes(`+${jobId}`));
   });
 
-  test("that is put off waits so long, also where its answer was lost, and never while somebody is at it", async () => {
-    const { jobId, scope } = await added();
-    await scope.reschedule(jobId, 60_000, "minute limit");
-    expect(await scope.look(jobId)).toMatchObject({ outcome: null, reason: "minute limit" });
-    expect((await scope.look(jobId))?.nextInMs).toBeGreaterThan(40_000);
-    expect(await scope.take(jobId, leaseMs)).toBeNull();
-    await until("who waits is told", async () => told.includes(jobId));
+  test("that is rescheduled waits, even if uncertain, unless it is leased", async () => {
+    const { jobId, store } = await added();
+    await store.reschedule(jobId, 60_000, "minute limit");
+    expect(await store.read(jobId)).toMatchObject({ outcome: null, reason: "minute limit" });
+    expect((await store.read(jobId))?.nextInMs).toBeGreaterThan(40_000);
+    expect(await store.take(jobId, leaseMs)).toBeNull();
+    await until("who waits is notified", async () => notified.includes(jobId));
     await pool.query("UPDATE ledger_jobs SET not_before = now() WHERE id = $1", [jobId]);
-    await taken(scope, jobId);
-    await scope.reschedule(jobId, 60_000, "day limit");
+    await taken(store, jobId);
+    await store.reschedule(jobId, 60_000, "day limit");
     expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "sending",
       reason: "minute limit",
     });
     await loseLease(jobId);
-    await scope.reschedule(jobId, 60_000, "day limit");
+    await store.reschedule(jobId, 60_000, "day limit");
     expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "uncertain",
       reason: "day limit",
       attempts: 1,
     });
-    expect(await scope.take(jobId, leaseMs)).toBeNull();
+    expect(await store.take(jobId, leaseMs)).toBeNull();
   });
 
-  test("that nobody knows is none", async () => {
-    const { rows, scope, jobId } = await added();
-    expect(await scope.look(rows.invoice)).toBeNull();
+  test("that does not exist has no state", async () => {
+    const { rows, store, jobId } = await added();
+    expect(await store.read(rows.invoice)).toBeNull();
     const others = await seedInvoice(pool);
-    expect(await openAmendments(others.organisation).look(jobId)).toBeNull();
+    expect(await openAmendments(others.organisation).read(jobId)).toBeNull();
     expect(await openAmendments(others.organisation).take(jobId, leaseMs)).toBeNull();
   });
 });
 
 describe("a refused amendment", () => {
-  test("leaves its lines to be sent by the next, and the invoice with the ledger's words", async () => {
-    const { rows, jobId, scope } = await added();
-    await scope.settle(await taken(scope, jobId), refusal);
+  test("leaves its lines for the next one, and the ledger's message on the invoice", async () => {
+    const { rows, jobId, store } = await added();
+    await store.record(await taken(store, jobId), refusal);
     expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "refused",
       reason: "period_locked",
@@ -239,17 +236,17 @@ describe("a refused amendment", () => {
       { amending: false },
       { amending: true, ledger_line_id: null },
     ]);
-    await until("it is told", async () => told.includes(jobId));
+    await until("it is notified", async () => notified.includes(jobId));
     const retry = await addAmendment(pool, rows);
-    await scope.settle(await taken(scope, retry), done(rows));
+    await store.record(await taken(store, retry), done(rows));
     expect(await one("invoices", rows.invoice)).toMatchObject({ sync_error: null });
     expect(await linesOf(rows.invoice)).toMatchObject([{ amending: false }, { amending: false }]);
   });
 
-  test("mirrors what the ledger told of the invoice", async () => {
-    const { rows, jobId, scope } = await added({ joins: false });
+  test("saves the observed invoice", async () => {
+    const { rows, jobId, store } = await added({ joins: false });
     const paid = { status: "paid", total: "28.7500", amountDue: "0.0000", sent: true } as const;
-    await scope.settle(await taken(scope, jobId), {
+    await store.record(await taken(store, jobId), {
       ...refusal,
       reason: "wrong_status",
       invoice: paid,
@@ -261,9 +258,9 @@ describe("a refused amendment", () => {
     });
   });
 
-  test("of an invoice that the ledger no longer has says so", async () => {
-    const { rows, jobId, scope } = await added({ joins: false });
-    await scope.settle(await taken(scope, jobId), {
+  test("of an invoice that the ledger lost makes it not_in_external", async () => {
+    const { rows, jobId, store } = await added({ joins: false });
+    await store.record(await taken(store, jobId), {
       ...refusal,
       reason: "not_found",
       invoice: gone,
@@ -274,10 +271,10 @@ describe("a refused amendment", () => {
     });
   });
 
-  test("stands for an answer that fits no record", async () => {
-    const { rows, jobId, scope } = await added();
+  test("is recorded if the answer does not fit the columns", async () => {
+    const { rows, jobId, store } = await added();
     const invoice = { ...draft, total: "9999999999999999.0000" };
-    await scope.settle(await taken(scope, jobId), { ...done(rows), invoice } as AmendmentOutcome);
+    await store.record(await taken(store, jobId), { ...done(rows), invoice } as AmendmentOutcome);
     expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "refused",
       reason: "validation",
@@ -286,21 +283,22 @@ describe("a refused amendment", () => {
   });
 });
 
-describe("lines that the invoice takes no more", () => {
-  test("are billed once, on an invoice of their own of the same period, dated today", async () => {
+describe("lines that the invoice no longer accepts", () => {
+  test("are billed once, on another invoice of the same period, dated today", async () => {
     const awaitedUntil = new Date(Date.now() + 10_000);
-    const { rows, jobId, scope } = await added({ awaitedUntil });
-    // A day that is another in the subscription's zone.
+    const { rows, jobId, store } = await added({ awaitedUntil });
+    // A day that differs in the subscription's zone.
     await pool.query(
-      "UPDATE organisations SET livemode = false, test_clock = '2026-03-31T20:00:00Z', due_days = 7 WHERE id = $1",
+      `UPDATE organisations SET livemode = false, test_clock = '2026-03-31T20:00:00Z', due_days = 7
+        WHERE id = $1`,
       [rows.organisation],
     );
-    const text =
-      "UPDATE subscriptions SET timezone = 'Pacific/Auckland', invoice_reference = 'PO 7' WHERE id = $1";
+    const text = `UPDATE subscriptions SET timezone = 'Pacific/Auckland', invoice_reference = 'PO 7'
+        WHERE id = $1`;
     await pool.query(text, [rows.subscription]);
-    await scope.settle(await taken(scope, jobId), move);
+    await store.record(await taken(store, jobId), move);
 
-    expect(await scope.look(jobId)).toMatchObject({ outcome: "moved" });
+    expect(await store.read(jobId)).toMatchObject({ outcome: "moved" });
     const { rows: invoices } = await pool.query(
       "SELECT * FROM invoices WHERE organisation_id = $1 AND type = 'change'",
       [rows.organisation],
@@ -354,18 +352,18 @@ describe("lines that the invoice takes no more", () => {
       [rows.organisation],
     );
     expect(changes).toMatchObject([{ invoice_id: own, job_ids: [jobId, operations[0].id] }]);
-    await until("it is told", async () => told.includes(`+${jobId}`));
+    await until("it is notified", async () => notified.includes(`+${jobId}`));
   });
 
-  test("leave behind a line that was only re-priced, and what is told of it", async () => {
+  test("leave a re-priced line and its error on the invoice", async () => {
     const rows = await seedInvoice(pool);
     await repriceLine(pool, rows);
-    const scope = openAmendments(rows.organisation);
+    const store = openAmendments(rows.organisation);
     const earlier = await addAmendment(pool, rows, { joins: false, toUnits: 4 });
-    await scope.settle(await taken(scope, earlier), refusal);
+    await store.record(await taken(store, earlier), refusal);
     await addLine(pool, rows);
     const jobId = await addAmendment(pool, rows);
-    await scope.settle(await taken(scope, jobId), move);
+    await store.record(await taken(store, jobId), move);
     expect(await linesOf(rows.invoice)).toMatchObject([
       { id: rows.line, amending: true, amount: "50.0000" },
     ]);
@@ -380,9 +378,9 @@ describe("lines that the invoice takes no more", () => {
     expect(changes.map(({ invoice_id }) => invoice_id === rows.invoice)).toEqual([true, false]);
   });
 
-  test("leave an invoice that the ledger no longer has", async () => {
-    const { rows, jobId, scope } = await added();
-    await scope.settle(await taken(scope, jobId), {
+  test("leave an invoice that the ledger lost", async () => {
+    const { rows, jobId, store } = await added();
+    await store.record(await taken(store, jobId), {
       ...move,
       message: "Not there.",
       invoice: gone,
@@ -392,29 +390,5 @@ describe("lines that the invoice takes no more", () => {
       sync_error: "Not there.",
       subtotal: "25.0000",
     });
-  });
-});
-
-describe("what waits", () => {
-  test("is found for the workflow that does it, and the ledger workflow waits for its own alone", async () => {
-    const { rows, jobId } = await added();
-    const { organisation: organisationId, subscription: subscriptionId, invoice: invoiceId } = rows;
-    const graceMs = -1_000;
-    const found = async () =>
-      (await findStaleJobs(pool, graceMs)).filter((work) => work.organisationId === organisationId);
-    expect(await readWaiting(pool, organisationId)).toEqual({ waiting: 0, nextInMs: null });
-    expect(await found()).toEqual([
-      { kind: "amendment", organisationId, subscriptionId, invoiceId, jobId },
-    ]);
-
-    await pool.query(another("ledger_jobs", jobId, { kind: "create_invoice", joins: false }));
-    expect((await readWaiting(pool, organisationId)).waiting).toBe(1);
-    const byKind = (await found()).map(({ kind }) => kind);
-    expect(byKind.toSorted()).toEqual(["amendment", "settlement"]);
-
-    await openAmendments(organisationId).take(jobId, leaseMs);
-    expect(await found()).toEqual([{ kind: "settlement", organisationId }]);
-    await loseLease(jobId);
-    expect((await found()).map(({ kind }) => kind).toSorted()).toEqual(["amendment", "settlement"]);
   });
 });

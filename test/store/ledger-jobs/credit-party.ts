@@ -1,6 +1,6 @@
 /**
- * Subscriptions with invoices and credit notes that the ledger has taken as a test says, without any ledger: what is
- * planned of their credit, taken, and settled.
+ * A fixture of subscriptions with invoices and credit notes whose outcomes the test decides. There
+ * is no ledger. It plans, claims and records their allocations.
  */
 import type pg from "pg";
 import { formatDecimal, parseDecimal, subtract, sum } from "../../../src/domain/money/decimal.ts";
@@ -13,15 +13,15 @@ import {
 } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
 import {
   type AllocationToSend,
+  takeAllocation,
+} from "../../../src/store/ledger-jobs/claim-allocations.ts";
+import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
+import {
   type PairToRetry,
   planAllocations,
-  takeAllocation,
 } from "../../../src/store/ledger-jobs/credit-allocations.ts";
-import {
-  recordOutcomes,
-  type Settlement,
-} from "../../../src/store/ledger-jobs/document-outcomes.ts";
-import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
+import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import {
   addSubscription,
   anId,
@@ -29,7 +29,7 @@ import {
   raiseInvoice,
 } from "../../worker/activities/issue-credit.ts";
 
-/** A subscription in an organisation of its own. */
+/** A subscription in a separate organisation. */
 export interface Party {
   readonly pool: pg.Pool;
   readonly organisationId: string;
@@ -37,13 +37,14 @@ export interface Party {
   readonly subscriptionId: string;
 }
 
-/** Adds one, with the customer and the plan that it is of. */
+/** Adds a subscription with its customer and plan. */
 export async function addParty(pool: pg.Pool): Promise<Party> {
   const organisationId = newId();
   const values = [organisationId, newId(), newId()];
   await pool.query(
     `WITH organisation AS (
-      INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'NZD', true)
+      INSERT INTO organisations (id, name, timezone, default_currency, livemode)
+        VALUES ($1, 'Acme', 'UTC', 'NZD', true)
     ), customer AS (
       INSERT INTO customers (id, organisation_id, code, name, email, status, ledger_contact_id)
       VALUES ($2, $1, 'ACME', 'Acme', 'a@acme.example', 'active', 'contact')
@@ -59,14 +60,14 @@ export async function addParty(pool: pg.Pool): Promise<Party> {
   };
 }
 
-/** What the ledger makes of an invoice: nothing paid of it, and no tax, unless told otherwise. */
+/** The outcome of an invoice. Without `due` and `total` it is unpaid and has no tax. */
 export interface InvoiceTaken {
   readonly status: string;
   readonly due?: string;
   readonly total?: string;
 }
 
-/** An invoice that the ledger has taken, approved over this amount unless told otherwise. What was planned of it. */
+/** Posts an invoice over this amount, approved by default. Returns the planned subscriptions. */
 export async function addInvoice(
   party: Party,
   amount: string,
@@ -77,12 +78,12 @@ export async function addInvoice(
   return recordOutcomes(pool, organisationId, await takenInvoices(party, amount, outcome));
 }
 
-/** What becomes of the invoices that wait. */
+/** Claims the waiting invoices and returns their outcomes. */
 export async function takenInvoices(
   { pool, organisationId }: Party,
   amount: string,
   outcome: InvoiceTaken,
-): Promise<readonly Settlement[]> {
+): Promise<readonly PostingOutcome[]> {
   const { ready } = await takeInvoices(pool, organisationId, 60_000);
   const { status, due = amount, total = amount } = outcome;
   return ready.map(({ id, attempts, lines }) => ({
@@ -98,20 +99,20 @@ export async function takenInvoices(
   }));
 }
 
-/** A credit note that the ledger has approved over this amount. What was planned of it. */
+/** Posts an approved credit note over this amount. Returns the planned subscriptions. */
 export async function addNote(party: Party, amount: string): Promise<readonly string[]> {
   const { pool, organisationId, subscriptionId } = party;
   await raiseCredit(pool, organisationId, subscriptionId, amount);
   return recordOutcomes(pool, organisationId, await takenNotes(party, amount));
 }
 
-/** What becomes of the credit notes that wait, approved over `total` unless told otherwise; nothing of it is used but `used`. */
+/** Claims the waiting credit notes and returns their outcomes, with the allocations `used`. */
 export async function takenNotes(
   { pool, organisationId }: Party,
   total: string,
   status = "approved",
   ...used: readonly ObservedAllocation[]
-): Promise<readonly Settlement[]> {
+): Promise<readonly PostingOutcome[]> {
   const { ready } = await takeCreditNotes(pool, organisationId, 60_000);
   return ready.map(({ id, attempts }) => ({
     jobId: id,
@@ -126,28 +127,29 @@ export async function takenNotes(
   }));
 }
 
-/** The allocations of an organisation, as `state amount note invoice`. */
+/** Returns the allocations of an organisation as `state amount note invoice`. */
 export async function planned({ pool, organisationId }: Party): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ told: string }>(
-    `SELECT concat_ws(' ', o.state, round(o.amount, 2), n.number, i.number) AS told
-      FROM ledger_jobs o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
+  const { rows } = await pool.query<{ text: string }>(
+    `SELECT concat_ws(' ', o.state, round(o.amount, 2), n.number, i.number) AS text
+      FROM ledger_jobs o JOIN credit_notes n ON n.id = o.credit_note_id
+        JOIN invoices i ON i.id = o.invoice_id
       WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
     [organisationId],
   );
-  return rows.map(({ told }) => told);
+  return rows.map(({ text }) => text);
 }
 
-/** Plans the subscription's next allocation; `asked` is what an operator asks for. */
+/** Plans the subscription's next allocation. An operator retries the pair `retried`. */
 export function plan(
   { pool, organisationId, subscriptionId }: Party,
-  asked?: PairToRetry,
+  retried?: PairToRetry,
 ): Promise<readonly string[]> {
   return inTransaction(pool, (client) =>
-    planAllocations(client, organisationId, [subscriptionId], asked),
+    planAllocations(client, organisationId, [subscriptionId], retried),
   );
 }
 
-/** Takes the subscription's allocation, which must be there. */
+/** Claims the subscription's allocation, which must be there. */
 export async function take(
   { pool, organisationId, subscriptionId }: Party,
   leaseMs = 60_000,
@@ -157,8 +159,8 @@ export async function take(
   return taken;
 }
 
-/** A note over `total` as it is seen with these allocations: what they do not use is left. */
-export function noteSeen(
+/** An observed note over `total` with these allocations. The rest of its credit is left. */
+export function observedCredit(
   total: string,
   status: string,
   ...allocations: readonly ObservedAllocation[]
@@ -175,7 +177,12 @@ function leftOf(total: string, used: readonly ObservedAllocation[]): string {
   );
 }
 
-/** What the ledger shows of a taken allocation that was done. */
+/** Credit on the invoice with this id in the ledger. */
+export function creditOn(invoiceId: string, amount: string): ObservedAllocation {
+  return { id: anId(), invoiceId, amount, date: "2026-04-11" };
+}
+
+/** A claimed allocation as the ledger shows it once it is done. */
 export function entry(
   { invoiceLedgerId, amount }: AllocationToSend,
   id = anId(),
@@ -183,35 +190,43 @@ export function entry(
   return { id, invoiceId: invoiceLedgerId, amount, date: "2026-04-11" };
 }
 
-/** The ledger's id of the organisation's invoice with this number. */
+/** Returns the ledger's id of the organisation's invoice with this number. */
 export async function ledgerIdOf({ pool, organisationId }: Party, number: string): Promise<string> {
   const text = "SELECT ledger_invoice_id FROM invoices WHERE organisation_id = $1 AND number = $2";
   const { rows } = await pool.query<{ ledger_invoice_id: string }>(text, [organisationId, number]);
   return rows[0]?.ledger_invoice_id ?? "";
 }
 
-/** Settles a taken allocation as done, over what is seen of it. */
+/** Records a claimed allocation as done, with the observed state. */
 export function recordDone(
   { pool, organisationId, subscriptionId }: Party,
   { id, attempts }: AllocationToSend,
-  seen: ObservedCreditState,
+  observed: ObservedCreditState,
 ): Promise<void> {
-  const settlement = { kind: "done", jobId: id, attempt: attempts } as const;
-  return recordAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
+  const outcome = { kind: "done", jobId: id, attempt: attempts } as const;
+  return recordAllocation(pool, organisationId, subscriptionId, {
+    outcome,
+    amount: null,
+    observed,
+  });
 }
 
-/** Settles a taken allocation as refused, over what is seen of it. */
-export function settleRefused(
+/** Records a claimed allocation as refused, with the observed state. */
+export function recordRefused(
   { pool, organisationId, subscriptionId }: Party,
   { id, attempts }: AllocationToSend,
-  seen: ObservedCreditState | null,
+  observed: ObservedCreditState | null,
 ): Promise<void> {
-  const settlement = {
+  const outcome = {
     kind: "refused",
     jobId: id,
     attempt: attempts,
     reason: "period_locked",
     message: "The lock date has passed.",
   } as const;
-  return recordAllocation(pool, organisationId, subscriptionId, { settlement, amount: null, seen });
+  return recordAllocation(pool, organisationId, subscriptionId, {
+    outcome,
+    amount: null,
+    observed,
+  });
 }

@@ -1,9 +1,11 @@
 /**
- * A subscription inside its invoice window, changed through the store, and a ledger that answers each amendment as it is told:
- * ten units at 10.00 a month, in its second period, on 1 March 2026.
+ * A fixture of a subscription inside its invoice window, changed through the store. The test
+ * decides the ledger's answers. It has ten units at 10.00 a month, in its second period, on 1 March
+ * 2026.
  */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
+import { expect } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import type { UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
 import { retryDocument } from "../../../src/store/admin/documents/retry-documents.ts";
@@ -20,49 +22,59 @@ import { tenantWrites } from "../../support/tenant-writes.ts";
 import { seedInvoice } from "./amendment-rows.ts";
 
 /**
- * What the ledger says: it has done it, it refuses it for now, or the invoice takes it no more: it is `approved` and no draft to be
- * joined, it is `paid`, or it is gone.
+ * The ledger's answer: done, refused for now, or closed, because the invoice is `approved` (no
+ * draft to add lines to), `paid` or gone.
  */
 export type LedgerSays = "done" | "refused" | "approved" | "paid" | "gone";
 
-/** A row of any table as it stands. */
+/** A row of any table. */
 export type Row = Answered["json"];
 
-/** The world of one subscription. */
+/** The fixture of one subscription. */
 export interface WindowWorld {
   readonly organisationId: string;
   readonly subscriptionId: string;
   /** The invoice that can be amended: the renewal invoice, or the first one while pending. */
   readonly invoiceId: string;
-  /** The change that was made, or the code of its refusal. */
+  /** Changes the units. Returns the change, or the code of its refusal. */
   change(request: UnitsChangeRequest): Promise<UnitChange | string>;
-  /** Makes the change and has the ledger say so of its amendment, where it has one. */
+  /** Changes the units and answers its amendment, if it has one. */
   changed(request: UnitsChangeRequest, says: LedgerSays): Promise<UnitChange>;
-  /** The ledger's answer to the amendment that waits; its operation's id, null where none waits. */
+  /** Answers the waiting amendment. Returns its job's id, or null if none waits. */
   answer(says: LedgerSays, changes?: Partial<SyncedInvoice>): Promise<string | null>;
-  /** Asks for the refused amendment of an invoice once more, as an operator does: the invoice above, where none is named. */
+  /** Retries the refused amendment of an invoice, as an operator does. */
   retry(invoiceId?: string): Promise<string>;
   /** Moves the organisation's clock. */
   setClock(instant: string): Promise<void>;
-  /** Has the ledger make what waits for it, as drafts with known lines. */
+  /** Posts what waits, as drafts with known lines. */
   send(): Promise<void>;
-  /** The change as it is told now. */
+  /** The change as the API shows it now. */
   told(change: UnitChange): Promise<UnitChange>;
   rows(text: string): Promise<readonly Row[]>;
   one(table: string, id: string): Promise<Row>;
   /** The lines of an invoice as `kind units amount`, in order. */
   lines(invoiceId: string | null): Promise<readonly string[]>;
-  /** The billed units of the periods from the current one on, with `separately` where a change was billed so. */
+  /** The billed units from the current period on, with `separately` if billed so. */
   billed(): Promise<readonly string[]>;
 }
 
-/** What differs: bands make a volume plan of it, of ten units at 10.00 and of more at 8.00; pending begins on 15 March. */
+/** Expects a rolled back amendment: plan line and subtotal are those of the ledger. */
+export async function expectRolledBack(world: WindowWorld, invoice: object): Promise<void> {
+  expect(await world.lines(world.invoiceId)).toEqual(["plan 10: 100.0000"]);
+  expect(await world.one("invoices", world.invoiceId)).toMatchObject({
+    subtotal: "100.0000",
+    amending_from: null,
+    ...invoice,
+  });
+}
+
+/** Bands: a volume plan, ten units at 10.00 and more at 8.00. Pending: begins on 15 March. */
 export interface WindowOrder {
   readonly isBands?: boolean;
   readonly isPending?: boolean;
 }
 
-/** Makes the world, its invoice a draft in the ledger with known lines. */
+/** Creates the fixture. Its invoice is a draft in the ledger with known lines. */
 export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promise<WindowWorld> {
   const {
     organisation: organisationId,
@@ -71,14 +83,18 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
   } = await seedInvoice(pool);
   const of = `organisation_id = '${organisationId}'`;
   await pool.query(`BEGIN;
-    UPDATE organisations SET revenue_account = '200', livemode = false, test_clock = '2026-03-01T12:00:00Z', invoice_create_days = 20
+    UPDATE organisations
+      SET revenue_account = '200', livemode = false, test_clock = '2026-03-01T12:00:00Z',
+      invoice_create_days = 20
       WHERE id = '${organisationId}';
-    DELETE FROM allocations WHERE ${of}; DELETE FROM credit_note_lines WHERE ${of}; DELETE FROM credit_notes WHERE ${of};
+    DELETE FROM allocations WHERE ${of}; DELETE FROM credit_note_lines WHERE ${of}; DELETE
+      FROM credit_notes WHERE ${of};
     DELETE FROM deferred_lines WHERE ${of};
     UPDATE plans SET price = 10 WHERE id = '${plan}';
     UPDATE subscriptions SET units = 10 WHERE id = '${subscriptionId}';
     UPDATE periods SET billed_units = 10 WHERE subscription_id = '${subscriptionId}';
-    ${order.isBands ? bands(organisationId, plan) : ""} ${order.isPending ? pending(subscriptionId) : ""}
+    ${order.isBands ? bands(organisationId, plan) : ""}
+    ${order.isPending ? pending(subscriptionId) : ""}
     COMMIT`);
   const writes = tenantWrites(pool, organisationId);
   const amendments = createAmendments(pool, createEncryption(randomBytes(32)))(organisationId);
@@ -92,13 +108,16 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
       throw error;
     }
   };
-  // What is due is performed: the renewal invoice is issued ahead.
+  // Bills what is due: the renewal invoice is issued ahead.
   await change({ units: 10, prorate: false, behaviour: null, effectiveDate: null, document: null });
   const send = async () => {
     await pool.query(`BEGIN;
-      UPDATE invoice_lines SET ledger_line_id = id::text WHERE invoice_id IN (SELECT id FROM invoices WHERE ${of} AND status = 'scheduled');
-      UPDATE invoices SET status = 'draft', ledger_invoice_id = id::text WHERE ${of} AND status = 'scheduled';
-      UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE ${of} AND kind <> 'amend_invoice' AND state = 'ready';
+      UPDATE invoice_lines SET ledger_line_id = id::text WHERE invoice_id IN (SELECT id
+        FROM invoices WHERE ${of} AND status = 'scheduled');
+      UPDATE invoices SET status = 'draft', ledger_invoice_id = id::text WHERE ${of}
+        AND status = 'scheduled';
+      UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE ${of}
+        AND kind <> 'amend_invoice' AND state = 'ready';
       COMMIT`);
   };
   await send();
@@ -118,7 +137,8 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
       return world.told(made);
     },
     answer: async (says, changes = {}) => {
-      const text = `SELECT id FROM ledger_jobs WHERE ${of} AND kind = 'amend_invoice' AND state = 'ready'`;
+      const text = `SELECT id FROM ledger_jobs WHERE ${of} AND kind = 'amend_invoice'
+        AND state = 'ready'`;
       const [operation] = await rows(text);
       if (operation === undefined) return null;
       const amendment = await amendments.take(operation.id, 60_000);
@@ -131,14 +151,14 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
         sent: false,
         ...changes,
       });
-      if (settlement.kind !== "done") await amendments.settle(amendment, settlement);
+      if (settlement.kind !== "done") await amendments.record(amendment, settlement);
       else {
         const changed = amendment.lines.filter(({ amending }) => amending);
-        const lines = changed.map(({ id, ledger_line_id }) => ({
+        const lines = changed.map(({ id, ledgerLineId }) => ({
           id,
-          ledgerLineId: ledger_line_id ?? id,
+          ledgerLineId: ledgerLineId ?? id,
         }));
-        await amendments.settle(amendment, { ...settlement, lines });
+        await amendments.record(amendment, { ...settlement, lines });
       }
       return operation.id;
     },
@@ -160,7 +180,8 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
     rows,
     one: async (table, id) => (await rows(`SELECT * FROM ${table} WHERE id = '${id}'`))[0],
     lines: async (invoiceId) => {
-      const text = `SELECT kind, units, amount, amending FROM invoice_lines WHERE invoice_id = '${invoiceId}' ORDER BY position`;
+      const text = `SELECT kind, units, amount, amending FROM invoice_lines
+        WHERE invoice_id = '${invoiceId}' ORDER BY position`;
       return (await rows(text)).map(
         ({ kind, units, amount, amending }) =>
           `${kind}${units ? ` ${units}` : ""}: ${amount}${amending ? ", amending" : ""}`,
@@ -225,14 +246,22 @@ function bands(organisationId: string, plan: string): string {
       ('${organisationId}', '${plan}', 0, 10, 10), ('${organisationId}', '${plan}', 1, NULL, 8);`;
 }
 
-// Its first period is still to come; the invoice of the second one is not there.
+// Its first period is in the future, and the second one has no invoice.
 function pending(subscriptionId: string): string {
-  return `UPDATE subscriptions SET status = 'pending', start_date = '2026-03-15', current_period = 0, renewal_date = '2026-04-15'
+  return `UPDATE subscriptions
+    SET status = 'pending', start_date = '2026-03-15', current_period = 0,
+    renewal_date = '2026-04-15'
       WHERE id = '${subscriptionId}';
     DELETE FROM periods WHERE subscription_id = '${subscriptionId}' AND index = 1;
-    UPDATE periods SET start_date = '2026-03-15', end_date = '2026-04-15' WHERE subscription_id = '${subscriptionId}';
-    UPDATE invoices SET subtotal = 100, total = 100, amount_due = 100, period_start = '2026-03-15', period_end = '2026-04-15',
+    UPDATE periods SET start_date = '2026-03-15', end_date = '2026-04-15'
+      WHERE subscription_id = '${subscriptionId}';
+    UPDATE invoices
+      SET subtotal = 100, total = 100, amount_due = 100, period_start = '2026-03-15',
+      period_end = '2026-04-15',
       issue_date = '2026-03-15' WHERE subscription_id = '${subscriptionId}';
-    UPDATE invoice_lines SET units = 10, unit_price = 10, amount = 100, description = '10 × 10.0000', period_start = '2026-03-15',
-      period_end = '2026-04-15' WHERE invoice_id IN (SELECT id FROM invoices WHERE subscription_id = '${subscriptionId}');`;
+    UPDATE invoice_lines
+      SET units = 10, unit_price = 10, amount = 100, description = '10 × 10.0000',
+      period_start = '2026-03-15',
+      period_end = '2026-04-15' WHERE invoice_id IN (
+        SELECT id FROM invoices WHERE subscription_id = '${subscriptionId}');`;
 }

@@ -1,4 +1,4 @@
-/** Customers as their contacts in the ledger are, whatever people do to those. Issue 8 "Customers". */
+/** Customers that follow changes of their contacts in the ledger (CUSTOMER-5). */
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ObservedContact } from "../../../src/store/ledger-sync/sync-customers.ts";
@@ -6,7 +6,7 @@ import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { anId } from "../../worker/activities/issue-credit.ts";
 import type { Party } from "../ledger-jobs/credit-party.ts";
-import { addConnectedParty, hintsOf, ledgerTime, mirroringOf } from "./sync-fixture.ts";
+import { addConnectedParty, ledgerSyncOf, ledgerTime, notificationsOf } from "./sync-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -21,7 +21,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-const open = (party: Party) => mirroringOf(pool).open(party.organisationId);
+const open = (party: Party) => ledgerSyncOf(pool).open(party.organisationId);
 
 describe.concurrent("a customer", () => {
   const contact = (changes: Partial<ObservedContact> = {}): ObservedContact => ({
@@ -38,22 +38,23 @@ describe.concurrent("a customer", () => {
 
   async function customerOf({ organisationId }: Party): Promise<object | undefined> {
     const { rows } = await pool.query(
-      "SELECT name, first_name, email, status, ledger_contact_id AS contact FROM customers WHERE organisation_id = $1 AND code = 'ACME'",
+      `SELECT name, first_name, email, status, ledger_contact_id AS contact
+        FROM customers WHERE organisation_id = $1 AND code = 'ACME'`,
       [organisationId],
     );
     return rows[0];
   }
 
-  test("follows names and address, is inactive while its contact is archived, and stays what is newer", async () => {
+  test("gets newer names and address, and is inactive while its contact is archived", async () => {
     const party = await addConnectedParty(pool);
-    const scope = open(party);
+    const sync = open(party);
     const named = contact({
       name: "Acme Holdings",
       firstName: "Ada",
       email: "b@acme.example",
       updatedAt: ledgerTime(3),
     });
-    expect(await scope.syncContacts([named, contact({ id: anId() })])).toMatchObject({
+    expect(await sync.syncContacts([named, contact({ id: anId() })])).toMatchObject({
       changed: 1,
     });
     const after = {
@@ -65,20 +66,20 @@ describe.concurrent("a customer", () => {
     };
     expect(await customerOf(party)).toEqual(after);
     expect(
-      await scope.syncContacts([contact({ name: "Older", updatedAt: ledgerTime(2) })]),
+      await sync.syncContacts([contact({ name: "Older", updatedAt: ledgerTime(2) })]),
     ).toMatchObject({
       changed: 0,
     });
     const archived = { ...named, status: "archived", updatedAt: ledgerTime(4) } as const;
-    expect(await scope.syncContacts([archived])).toMatchObject({ changed: 1 });
+    expect(await sync.syncContacts([archived])).toMatchObject({ changed: 1 });
     expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
-    // Without an address the contact leaves the customer's.
-    await scope.syncContacts([{ ...named, email: null, updatedAt: ledgerTime(5) }]);
+    // A contact without an address leaves the customer's.
+    await sync.syncContacts([{ ...named, email: null, updatedAt: ledgerTime(5) }]);
     expect(await customerOf(party)).toEqual(after);
-    await scope.loseContacts(["contact"]);
+    await sync.loseContacts(["contact"]);
     expect(await customerOf(party)).toEqual({ ...after, status: "inactive" });
-    // Seen again, as it was, it is there again.
-    expect(await scope.syncContacts([{ ...named, updatedAt: ledgerTime(5) }])).toMatchObject({
+    // Observed again without a change, the customer is active again.
+    expect(await sync.syncContacts([{ ...named, updatedAt: ledgerTime(5) }])).toMatchObject({
       changed: 1,
     });
     expect(await customerOf(party)).toEqual(after);
@@ -94,16 +95,16 @@ describe.concurrent("a customer", () => {
     expect(await customerOf(party)).toMatchObject({ name: "Renamed", status: "inactive" });
   });
 
-  test("whose contact was merged is of the other contact, which is looked at; one of two customers of it is inactive", async () => {
+  test("of a merged contact moves to the other contact, unless that is a customer", async () => {
     const party = await addConnectedParty(pool);
     const into = anId();
     const merged = contact({ status: "archived", mergedInto: into });
-    // An active contact is still its own, whatever it says.
+    // An active contact carries documents itself, even if it names another.
     await open(party).syncContacts([{ ...merged, status: "active", updatedAt: ledgerTime(-1) }]);
     expect(await customerOf(party)).toMatchObject({ contact: "contact", status: "active" });
     expect(await open(party).syncContacts([merged])).toMatchObject({ changed: 1 });
     expect(await customerOf(party)).toMatchObject({ contact: into, status: "active" });
-    expect(await hintsOf(party)).toEqual([`contacts ${into}`]);
+    expect(await notificationsOf(party)).toEqual([`contacts ${into}`]);
     expect(await open(party).claimNotifications()).toMatchObject({ kind: "contacts" });
 
     const both = await addConnectedParty(pool);

@@ -8,7 +8,7 @@ import {
   addNote,
   addParty,
   entry,
-  noteSeen,
+  observedCredit,
   plan,
   planned,
   recordDone,
@@ -42,7 +42,7 @@ test("credit of a reversal goes first to the invoice that it reverses, as soon a
   await pool.query(`UPDATE invoices SET status = 'approved' WHERE ${of}`, [party.organisationId]);
   await addInvoice(party, "3");
   const first = await take(party);
-  await recordDone(party, first, noteSeen("10", "approved", entry(first)));
+  await recordDone(party, first, observedCredit("10", "approved", entry(first)));
   expect(await planned(party)).toEqual([
     "done 4.00 CN-0001 INV-0002",
     "ready 3.00 CN-0001 INV-0003",

@@ -6,18 +6,16 @@ import { randomBytes } from "node:crypto";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createTestClock } from "../../../src/store/billing/test-clock.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { createAllocations } from "../../../src/store/ledger-jobs/allocation-scope.ts";
+import { createAllocations } from "../../../src/store/ledger-jobs/allocation-store.ts";
 import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
 import {
-  recordOutcomes,
-  type Settlement,
-} from "../../../src/store/ledger-jobs/document-outcomes.ts";
-import {
-  reschedule,
   takeContacts,
   takeCreditNotes,
   takeInvoices,
-} from "../../../src/store/ledger-jobs/jobs.ts";
+} from "../../../src/store/ledger-jobs/claim-jobs.ts";
+import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { reschedule } from "../../../src/store/ledger-jobs/jobs.ts";
+import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { syncCreditNotes } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
 import { syncContacts } from "../../../src/store/ledger-sync/sync-customers.ts";
 import {
@@ -41,13 +39,13 @@ type Row = Record<string, string>;
 
 /** The writers by name. */
 export function workersOf({ pool, organisationId, ids }: WriterParts) {
-  const encryption = createEncryption(randomBytes(32));
-  const amendments = createAmendments(pool, encryption)(organisationId);
-  const allocating = createAllocations(pool, encryption)(organisationId);
-  const endings = createTerminations(pool, encryption)(organisationId);
+  const sealing = createEncryption(randomBytes(32));
+  const amendments = createAmendments(pool, sealing)(organisationId);
+  const allocating = createAllocations(pool, sealing)(organisationId);
+  const endings = createTerminations(pool, sealing)(organisationId);
   const clock = createTestClock(pool);
   const rowsOf = async (text: string) => (await pool.query<Row>(text, [organisationId])).rows;
-  const settling = (settlements: readonly Settlement[]) =>
+  const settling = (settlements: readonly PostingOutcome[]) =>
     recordOutcomes(pool, organisationId, settlements);
   const waiting = async (kind: string): Promise<string | undefined> => {
     const [row] =
@@ -62,7 +60,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
     settle: async () => {
       const { ready, uncertain } = await takeInvoices(pool, organisationId, leaseMs);
       const settled = [...ready, ...uncertain].map(
-        ({ id, attempts, subtotal, lines }): Settlement => {
+        ({ id, attempts, subtotal, lines }): PostingOutcome => {
           const held = { jobId: id, attempt: attempts };
           if (below(20) === 0) return { ...held, kind: "refused", ...refusal };
           const amounts = { subtotal, total: subtotal, amountDue: subtotal };
@@ -76,7 +74,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
     },
     "settle credit notes": async () => {
       const { ready, uncertain } = await takeCreditNotes(pool, organisationId, leaseMs);
-      const settled = [...ready, ...uncertain].map(({ id, attempts, subtotal }): Settlement => {
+      const settled = [...ready, ...uncertain].map(({ id, attempts, subtotal }): PostingOutcome => {
         const amounts = { subtotal, total: subtotal, remainingCredit: subtotal };
         const told = {
           ...amounts,
@@ -98,7 +96,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
     "settle contacts": async () => {
       const { ready, uncertain } = await takeContacts(pool, organisationId, leaseMs);
       const settled = [...ready, ...uncertain].map(
-        ({ id, attempts, wanted_contact_id: wanted }): Settlement => {
+        ({ id, attempts, wantedContactId: wanted }): PostingOutcome => {
           return {
             kind: "contact_done",
             jobId: id,
@@ -118,18 +116,18 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       const { id, attempts, amount, noteLedgerId, invoiceLedgerId } = taken;
       const held = { jobId: id, attempt: attempts };
       if (below(4) === 0) {
-        return allocating.settle(subscriptionId, {
-          settlement: { ...held, kind: "refused", ...refusal },
+        return allocating.record(subscriptionId, {
+          outcome: { ...held, kind: "refused", ...refusal },
           amount: null,
-          seen: null,
+          observed: null,
         });
       }
       const note = await noteSeen(noteLedgerId, amount, invoiceLedgerId);
-      const seen = { note, invoice: null };
-      return allocating.settle(subscriptionId, {
-        settlement: { ...held, kind: "done" },
+      const observed = { note, invoice: null };
+      return allocating.record(subscriptionId, {
+        outcome: { ...held, kind: "done" },
         amount: null,
-        seen,
+        observed,
       });
     },
     "settle an amendment": async () => {
@@ -137,13 +135,13 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
       const taken = id === undefined ? null : await amendments.take(id, leaseMs);
       if (taken === null) return null;
       const [invoice] = await rowsOf(
-        `SELECT status, total FROM invoices WHERE organisation_id = $1 AND id = '${taken.invoice_id}'`,
+        `SELECT status, total FROM invoices WHERE organisation_id = $1 AND id = '${taken.invoiceId}'`,
       );
       const total = taken.lines.reduce((sum, line) => sum + Number(line.amount), 0).toFixed(4);
       const told = { subtotal: total, total, amountDue: total, sent: false, updatedAt: now() };
       switch (below(6)) {
         case 0:
-          return amendments.settle(taken, { kind: "refused", ...refusal, invoice: null });
+          return amendments.record(taken, { kind: "refused", ...refusal, invoice: null });
         case 1: {
           const paid = {
             status: "paid",
@@ -152,7 +150,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
             sent: true,
             updatedAt: now(),
           } as const;
-          return amendments.settle(taken, {
+          return amendments.record(taken, {
             kind: "closed",
             ...refusal,
             invoice: paid,
@@ -163,10 +161,10 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
           const named = taken.lines.filter(({ amending }) => amending);
           const lines = named.map((line) => ({
             id: line.id,
-            ledgerLineId: line.ledger_line_id ?? ledgerId(),
+            ledgerLineId: line.ledgerLineId ?? ledgerId(),
           }));
           const status = invoice?.status === "approved" ? "approved" : "draft";
-          return amendments.settle(taken, { kind: "done", invoice: { ...told, status }, lines });
+          return amendments.record(taken, { kind: "done", invoice: { ...told, status }, lines });
         }
       }
     },

@@ -8,11 +8,9 @@ import { Refusal } from "../../../src/domain/refusal.ts";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
-import {
-  recordOutcomes,
-  type Settlement,
-} from "../../../src/store/ledger-jobs/document-outcomes.ts";
-import { takeInvoices } from "../../../src/store/ledger-jobs/jobs.ts";
+import { takeInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
+import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
+import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
@@ -182,7 +180,7 @@ async function fortyToSettle() {
   const ids: string[] = [];
   for (let one = 0; one < 40; one += 1) ids.push(await world.subscribe(organisationId));
   const { ready } = await takeInvoices(world.pool, organisationId, 60_000);
-  const settlements = ready.map(({ id, attempts, subtotal }): Settlement => {
+  const settlements = ready.map(({ id, attempts, subtotal }): PostingOutcome => {
     const told = {
       status: "approved",
       subtotal,

@@ -1,6 +1,6 @@
 /**
- * Held credit on its way to invoices, round by round, on a real database and the demo ledger: what is applied, in which
- * order, and what a lost answer, a refusal or a payment in between makes of it. decisions §6; facts-ledger section 5.5.
+ * Allocation of held credit, batch by batch, on a real database and the demo ledger: order, lost
+ * answers, refusals and payments in between (DOCUMENT-4).
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../support/system.ts";
@@ -30,7 +30,7 @@ const raise = (party: CreditParty, ...amounts: readonly string[]) => world.raise
 const jobsOf = (party: CreditParty) => plannedCredit(world.pool, party);
 
 describe.concurrent("held credit", () => {
-  test("goes to later invoices only, oldest note and oldest invoice first, until nothing is left", async () => {
+  test("goes to later invoices, oldest note and invoice first, until nothing is left", async () => {
     const party = await world.party();
     await raise(party, "5", "-10", "-20", "8", "15", "30");
     expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "done" });
@@ -72,7 +72,7 @@ describe.concurrent("held credit", () => {
     ]);
   });
 
-  test("is planned as soon as the later of both is approved, and its workflow is started", async () => {
+  test("is planned when the later document is approved, and its workflow starts", async () => {
     const party = await world.party();
     await raise(party, "-10");
     expect(await jobsOf(party)).toEqual([]);
@@ -86,7 +86,7 @@ describe.concurrent("held credit", () => {
     ]);
   });
 
-  test("is dated by the organisation's clock in the subscription's zone, and kept with the ledger's id", async () => {
+  test("is dated by the organisation's clock in the subscription's zone", async () => {
     const party = await world.party();
     // Noon of 31 May in UTC is 1 June in Auckland.
     const values = [party.organisationId];
@@ -97,8 +97,10 @@ describe.concurrent("held credit", () => {
     await raise(party, "-10", "10");
     await world.allocate(party);
     const { rows } = await world.pool.query(
-      `SELECT a.date, a.status, a.sync_status, b.allocated_on, b.amount = a.amount AS is_same FROM allocations a
-        JOIN demo_ledger.credit_allocations b ON b.allocation_id::text = a.ledger_allocation_id WHERE a.organisation_id = $1`,
+      `SELECT a.date, a.status, a.sync_status, b.allocated_on, b.amount = a.amount AS is_same
+        FROM allocations a
+        JOIN demo_ledger.credit_allocations b ON b.allocation_id::text = a.ledger_allocation_id
+        WHERE a.organisation_id = $1`,
       values,
     );
     expect(rows).toEqual([
@@ -112,7 +114,7 @@ describe.concurrent("held credit", () => {
     ]);
   });
 
-  test("stays held while no invoice can take it", async () => {
+  test("stays held while no invoice accepts it", async () => {
     const party = await world.party();
     await raise(party, "7", "-10");
     expect(await world.round(party)).toMatchObject({ state: "done", outcome: "done" });
@@ -139,11 +141,11 @@ describe.concurrent("a credit note whose answer was lost is in the ledger once:"
 });
 
 describe.concurrent("a look-up after a lost answer", () => {
-  test("takes over our note also where somebody has voided it since, and holds none of its credit", async () => {
+  test("adopts our note even if a person voided it, and holds none of its credit", async () => {
     const party = await world.party();
     await world.fault(party, { kind: "drop_after", match: notes });
     await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
-    // Round by round, so that none looks it up before it is voided.
+    // Batch by batch, so that none looks it up before it is voided.
     await until("the note is voided", async () => {
       const text = "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1";
       if ((await world.pool.query(text, [party.tenantId])).rowCount === 1) return true;
@@ -158,7 +160,7 @@ describe.concurrent("a look-up after a lost answer", () => {
     expect(await jobsOf(party)).toEqual([]);
   });
 
-  test("takes over no note of somebody else's that has our number by now", async () => {
+  test("adopts no foreign note that has our number", async () => {
     const party = await world.party();
     await raise(party, "-10");
     await world.pool.query(
@@ -172,64 +174,6 @@ describe.concurrent("a look-up after a lost answer", () => {
       status: "NOT_IN_EXTERNAL",
     });
     expect(await bookedCredit(world.pool, party)).toHaveLength(1);
-  });
-});
-
-describe.concurrent("a credit note that the ledger does not take", () => {
-  test("is told with the ledger's words, and holds no credit", async () => {
-    const party = await world.party();
-    await world.fault(party, {
-      kind: "refuse",
-      match: notes,
-      messages: ["The lock date has passed."],
-    });
-    await raise(party, "-10", "10");
-    const { rows } = await world.pool.query(
-      "SELECT status, sync_error, ledger_credit_note_id FROM credit_notes WHERE organisation_id = $1",
-      [party.organisationId],
-    );
-    expect(rows).toEqual([
-      {
-        status: "not_in_external",
-        sync_error: "The lock date has passed.",
-        ledger_credit_note_id: null,
-      },
-    ]);
-    expect(await jobsOf(party)).toEqual([]);
-    expect(await bookedCredit(world.pool, party)).toEqual([]);
-  });
-
-  test("is refused where its number is somebody else's, however alike", async () => {
-    const party = await world.party();
-    await raise(party, "-10");
-    // As if somebody had made the very same note by hand, under the number that comes next.
-    await world.pool.query(
-      "UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1",
-      [party.tenantId],
-    );
-    await raise(party, "-10");
-    const { rows } = await world.pool.query(
-      "SELECT status, sync_error FROM credit_notes WHERE organisation_id = $1 AND number = 'CN-0002'",
-      [party.organisationId],
-    );
-    const sync_error = "The number CN-0002 is taken by another credit note in the ledger.";
-    expect(rows).toEqual([{ status: "not_in_external", sync_error }]);
-  });
-
-  test("has no account to be booked on, and the ledger is not asked", async () => {
-    const party = await world.party();
-    await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
-    await world.pool.query(
-      "UPDATE credit_note_lines SET revenue_account = NULL WHERE organisation_id = $1",
-      [party.organisationId],
-    );
-    await world.settle(party);
-    const { rows } = await world.pool.query(
-      "SELECT reason, message FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_credit_note'",
-      [party.organisationId],
-    );
-    const message = "No revenue account is mapped for a line of this credit note.";
-    expect(rows).toEqual([{ reason: "account_invalid", message }]);
   });
 });
 
@@ -257,7 +201,7 @@ describe.concurrent("credit whose answer was lost is on its invoice once:", () =
     ],
   ])("%s", async (_, fault) => {
     const party = await world.party();
-    // The invoice takes twice the credit, so that nothing but we ourselves keeps it from being put there twice.
+    // The invoice accepts twice the credit, so only this service prevents a second allocation.
     await raise(party, "-10", "-30", "60");
     await world.fault(party, fault);
     expect(await world.allocate(party)).toMatchObject({ outcome: "done" });
@@ -293,7 +237,7 @@ describe.concurrent("a payment that arrives between plan and allocation", () => 
     ]);
   });
 
-  test("and pays the invoice whole leaves it alone, tells so, and goes on with the next invoice", async () => {
+  test("in full is reported as a refusal, and the next invoice gets the credit", async () => {
     const party = await world.party();
     await raise(party, "-10", "10", "20");
     await world.pay(party, "INV-0001", "12");
@@ -309,7 +253,7 @@ describe.concurrent("a payment that arrives between plan and allocation", () => 
     ]);
   });
 
-  test("after the answer of the allocation was lost is no reason to put the credit there again", async () => {
+  test("after a lost answer causes no second allocation", async () => {
     const party = await world.party();
     await raise(party, "-10", "20");
     await world.fault(party, { kind: "drop_after", match: allocations });
@@ -322,11 +266,11 @@ describe.concurrent("a payment that arrives between plan and allocation", () => 
   });
 });
 
-describe.concurrent("credit that somebody else used in the ledger", () => {
-  test("is kept as it is there, and only the rest is applied", async () => {
+describe.concurrent("credit that a person used in the ledger", () => {
+  test("stays as it is there, and only the rest is allocated", async () => {
     const party = await world.party();
     await raise(party, "5", "-10", "20");
-    // On the invoice from before it.
+    // On the invoice before it.
     await spendCredit(world.pool, party, "4", "INV-0001");
     await world.allocate(party);
     const books = await expectSameCredit(world.pool, party);
@@ -341,7 +285,7 @@ describe.concurrent("credit that somebody else used in the ledger", () => {
     ]);
   });
 
-  test("is not held any more where the note was voided", async () => {
+  test("is no longer held if the note was voided", async () => {
     const party = await world.party();
     await raise(party, "-10", "20");
     await world.pool.query(
@@ -360,18 +304,18 @@ describe.concurrent("credit that somebody else used in the ledger", () => {
   });
 });
 
-test("an allocation that the ledger refuses is told with its words, once, and tried again with another amount", async () => {
+test("a refused allocation shows the message and is retried with another amount", async () => {
   const party = await world.party();
   await raise(party, "-10", "20");
   await world.fault(party, { kind: "refuse", match: allocations, messages: ["Not today."] });
-  expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
-  // As often as it is asked, nothing is planned for the same two.
+  expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+  // Nothing is planned again for the same pair.
   for (let time = 0; time < 3; time += 1)
     expect(await world.round(party)).toMatchObject({ state: "done" });
   expect(await jobsOf(party)).toMatchObject([
     { state: "refused", amount: "12.00", message: "Not today." },
   ]);
-  // A later invoice takes of it all the same, and less is left for the first.
+  // A later invoice gets some of it, and less is left for the first.
   await raise(party, "5");
   await world.allocate(party);
   const books = await expectSameCredit(world.pool, party);
@@ -386,16 +330,16 @@ test("an allocation that the ledger refuses is told with its words, once, and tr
   ]);
 });
 
-test("everything that was ordered to go wrong has gone wrong", async () => {
+test("every ordered fault has happened", async () => {
   expect(await world.faultsLeft()).toBe(0);
 });
 
-test("two rounds at once put the credit on its invoice once", async () => {
+test("two concurrent batches allocate the credit once", async () => {
   const party = await world.party();
   await raise(party, "-10", "-10", "-10", "60");
-  const rounds = await Promise.all(Array.from({ length: 4 }, () => world.round(party)));
-  // Where the machine is slow, none comes to the end in the time of its calls.
-  for (const { state } of rounds) expect(state).toMatch(/^(done|waiting)$/);
+  const batches = await Promise.all(Array.from({ length: 4 }, () => world.round(party)));
+  // On a slow machine neither ends within the deadline of its calls.
+  for (const { state } of batches) expect(state).toMatch(/^(settled|waiting)$/);
   await world.allocate(party);
   const books = await expectSameCredit(world.pool, party);
   expect(books.notes.map(({ allocations: own }) => own)).toEqual(

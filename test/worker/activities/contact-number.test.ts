@@ -1,4 +1,4 @@
-/** The numbers under which contacts are made in the ledger. */
+/** The numbers under which contacts are created in the ledger. */
 import { expect, test } from "vitest";
 import { contactNumber } from "../../../src/worker/activities/posting/post-contacts.ts";
 
@@ -7,7 +7,7 @@ test("a code that fits is the contact's number", () => {
   expect(contactNumber("x".repeat(50))).toBe("x".repeat(50));
 });
 
-test("a longer code is shortened to fifty characters, and two of them never meet", () => {
+test("a longer code is cut to fifty characters and stays unique", () => {
   const [one, other] = [`${"x".repeat(99)}1`, `${"x".repeat(99)}2`].map(contactNumber);
   expect(one).toHaveLength(50);
   expect(one).not.toBe(other);

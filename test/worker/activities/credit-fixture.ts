@@ -1,6 +1,6 @@
 /**
- * Organisations on a demo ledger whose documents are settled and whose credit is applied by rounds that the test itself
- * begins, so that it decides what happens between two of them.
+ * A fixture of organisations on the demo ledger. The test starts each batch of posting and
+ * allocation, so it decides what happens between two of them.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
@@ -14,8 +14,8 @@ import { createSettingUp } from "../../../src/store/admin/provision.ts";
 import { createEncryption, type Encryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 import { createReferenceDataReading } from "../../../src/store/ledger-connection/reference-data.ts";
-import { createAllocations } from "../../../src/store/ledger-jobs/allocation-scope.ts";
-import { createPosting } from "../../../src/store/ledger-jobs/post-documents.ts";
+import { createAllocations } from "../../../src/store/ledger-jobs/allocation-store.ts";
+import { createPosting } from "../../../src/store/ledger-jobs/posting-store.ts";
 import { createCreditAllocation } from "../../../src/worker/activities/posting/allocate-credit.ts";
 import { createPostingActivities } from "../../../src/worker/activities/posting/posting.ts";
 import {
@@ -36,7 +36,7 @@ import {
 /** An organisation with one subscription. */
 export interface CreditParty extends CreditOrganisation, CreditAllocationInput {}
 
-/** The world. */
+/** The fixture. */
 export interface CreditWorld {
   readonly pool: pg.Pool;
   readonly demoUrl: string;
@@ -44,26 +44,26 @@ export interface CreditWorld {
   readonly encryption: Encryption;
   /** The subscriptions whose workflows were to be started. */
   readonly started: readonly CreditAllocationInput[];
-  /** A new organisation whose invoices are made approved, with a subscription. */
+  /** Adds an organisation whose invoices are created approved, with a subscription. */
   party(): Promise<CreditParty>;
   /**
-   * Raises documents one after the other, each settled before the next: `-12` is a credit of 12 before tax, `10` an
+   * Issues documents, each posted before the next: `-12` is a credit of 12 before tax, `10` an
    * invoice.
    */
   raise(party: CreditParty, ...amounts: readonly string[]): Promise<void>;
-  /** Settles the organisation's documents until none waits. */
+  /** Posts the organisation's documents until none waits. */
   settle(party: CreditParty): Promise<void>;
-  /** One round of the organisation's ledger workflow. */
+  /** Runs one batch of the organisation's posting workflow. */
   postBatch(party: CreditParty): Promise<unknown>;
-  /** One round of the subscription's credit workflow. */
+  /** Runs one batch of the subscription's credit workflow. */
   round(party: CreditParty): Promise<WorkBatch>;
-  /** Rounds until one is settled, waiting as long as each says; the last one, refused where one of them was, as its workflow ends. */
+  /** Runs batches until none is left. Returns the last one, refused if one of them was. */
   allocate(party: CreditParty): Promise<WorkBatch>;
-  /** Reads what the ledgers offer, as far as that is due; how many lists were taken. */
+  /** Reads due reference data. Returns how many lists were claimed. */
   readReferenceData(): Promise<number>;
-  /** The organisations of which that went wrong for reasons of ours. */
+  /** The organisations whose read failed here and not in the ledger. */
   readonly unreadable: readonly string[];
-  /** How many requests the organisation's ledger has taken. */
+  /** How many requests the organisation's ledger received. */
   calls(party: CreditParty): Promise<number>;
   fault(party: CreditParty, fault: object): Promise<void>;
   /** How many ordered faults have not happened yet. */
@@ -73,13 +73,13 @@ export interface CreditWorld {
   stop(): Promise<void>;
 }
 
-/** How long a call that writes may take: its answer is lost in some tests, and then waited for. It is looked up and sent again. */
+/** The deadline of a call that writes. Some tests lose its answer and wait for it. */
 const callDeadlineMs = 1_500;
 
-/** How long a list may take: none is lost, and one that came too late would not be asked for again within the test. */
+/** The deadline of a list. No answer of a list is lost, and a late one is not requested again. */
 const listDeadlineMs = 20_000;
 
-/** Starts it. `demoOptions` go to the demo ledger; documents lead back to `publicUrl`. */
+/** Starts it. `demoOptions` go to the demo ledger. Documents link to `publicUrl`. */
 export async function startCreditWorld(
   demoOptions: Partial<DemoLedgerOptions> = {},
   publicUrl: string | null = null,
@@ -96,7 +96,7 @@ export async function startCreditWorld(
   const settingUp = createSettingUp(pool, encryption);
   const ledgers = new Map<string, Ledger>();
   const started: CreditAllocationInput[] = [];
-  const parts: Omit<Parameters<typeof createPostingActivities>[0], "openScope"> = {
+  const parts: Omit<Parameters<typeof createPostingActivities>[0], "openStore"> = {
     openLedger: (organisationId, connection) => {
       const ledger = ledgers.get(organisationId) ?? createXeroLedger(connection);
       ledgers.set(organisationId, ledger);
@@ -115,11 +115,11 @@ export async function startCreditWorld(
   };
   const { postBatch } = createPostingActivities({
     ...parts,
-    openScope: createPosting(pool, encryption),
+    openStore: createPosting(pool, encryption),
   });
   const { allocateBatch } = createCreditAllocation({
     ...parts,
-    openScope: createAllocations(pool, encryption),
+    openStore: createAllocations(pool, encryption),
   });
   const admin = async (path: string, body?: object): Promise<unknown> => {
     const headers = { "content-type": "application/json" };
@@ -131,7 +131,7 @@ export async function startCreditWorld(
   const round = ({ organisationId, subscriptionId }: CreditParty) =>
     allocateBatch({ organisationId, subscriptionId });
   const settle = ({ organisationId }: CreditParty) =>
-    until("every document is settled", async () => {
+    until("every document is posted", async () => {
       const { nextInMs } = await postBatch({ organisationId });
       if (nextInMs !== null) await wait(nextInMs);
       return nextInMs === null;

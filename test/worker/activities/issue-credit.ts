@@ -1,6 +1,6 @@
 /**
- * Subscriptions with invoices and credit notes that wait for their ledger, made as the service makes them, and what our
- * rows and the ledger's books say of their credit: the two must tell the same.
+ * Builds subscriptions with invoices and credit notes that wait to be posted. Reads their credit
+ * here and in the ledger, which must be the same.
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
@@ -24,25 +24,30 @@ const day = civilDate("2026-04-10");
 /** A revenue account and a tax type of the demo ledger: 20 % on top of every amount. */
 const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
 
-/** A subscription of the customer ACME that has nothing but its first period, and for which nothing falls due. Its id. */
+/** Adds a subscription of ACME with its first period and nothing due. Returns its id. */
 export async function addSubscription(pool: pg.Pool, organisationId: string): Promise<string> {
   const id = newId();
   await pool.query(
     `WITH subscription AS (
-      INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
-        start_date, billing_day, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
-      SELECT $2, $1, c.id, p.id, 'active', p.currency, 'month', 1, 'Pacific/Auckland', '2026-04-01', 1, '2026-05-01', 10, 0, 0, '9999-01-01', '\\x00'
+      INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
+        interval_unit, interval_count, timezone,
+        start_date, billing_day, renewal_date, units, minimum_units, discount_percent, due_at,
+        request_hash)
+      SELECT $2, $1, c.id, p.id, 'active', p.currency, 'month', 1, 'Pacific/Auckland',
+        '2026-04-01', 1, '2026-05-01', 10, 0, 0, '9999-01-01', '\\x00'
       FROM customers c, plans p
-      WHERE c.organisation_id = $1 AND c.code = 'ACME' AND p.organisation_id = $1 AND p.code = 'team' RETURNING id
+      WHERE c.organisation_id = $1 AND c.code = 'ACME' AND p.organisation_id = $1
+        AND p.code = 'team' RETURNING id
     )
-    INSERT INTO periods (organisation_id, subscription_id, index, start_date, end_date, billed_units)
+    INSERT INTO periods (organisation_id, subscription_id, index, start_date, end_date,
+      billed_units)
     SELECT $1, id, 0, '2026-04-01', '2026-05-01', 10 FROM subscription`,
     [organisationId, id],
   );
   return id;
 }
 
-/** An invoice of one line over this amount, waiting to be made in the ledger; the ledger adds its tax. */
+/** Issues an invoice of one line over this amount. The ledger will add its tax. */
 export async function raiseInvoice(
   pool: pg.Pool,
   organisationId: string,
@@ -83,7 +88,7 @@ export async function raiseInvoice(
   return ids;
 }
 
-/** A credit note of one line over this amount, waiting to be made in the ledger; the ledger adds its tax. */
+/** Issues a credit note of one line over this amount. The ledger will add its tax. */
 export async function raiseCredit(
   pool: pg.Pool,
   organisationId: string,
@@ -108,7 +113,7 @@ export async function raiseCredit(
   return ids;
 }
 
-/** A credit note as we or the ledger have it: amounts with two places, allocations in their order. */
+/** A credit note here or in the ledger: amounts with two places, allocations in order. */
 export interface CreditBook {
   readonly number: string;
   readonly status: string;
@@ -125,7 +130,8 @@ export interface DueBook {
 }
 
 /** Our statuses in the ledger's words. */
-const statusWords = `CASE t.status WHEN 'approved' THEN 'AUTHORISED' WHEN 'paid' THEN 'PAID' ELSE upper(t.status) END`;
+const statusWords = `CASE t.status WHEN 'approved' THEN 'AUTHORISED' WHEN 'paid' THEN 'PAID'
+  ELSE upper(t.status) END`;
 
 /** What our rows say of the organisation's credit notes. */
 export async function ourCredit(
@@ -133,9 +139,12 @@ export async function ourCredit(
   { organisationId }: CreditOrganisation,
 ): Promise<readonly CreditBook[]> {
   const { rows } = await pool.query<CreditBook>(
-    `SELECT t.number, ${statusWords} AS status, round(t.total, 2)::text AS total, round(t.remaining_credit, 2)::text AS remaining,
-        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', round(a.amount, 2)::text) ORDER BY i.number), '[]')
-          FROM allocations a JOIN invoices i ON i.id = a.invoice_id WHERE a.credit_note_id = t.id AND a.status = 'active') AS allocations
+    `SELECT t.number, ${statusWords} AS status, round(t.total, 2)::text AS total,
+      round(t.remaining_credit, 2)::text AS remaining,
+        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', round(a.amount,
+          2)::text) ORDER BY i.number), '[]')
+          FROM allocations a JOIN invoices i ON i.id = a.invoice_id WHERE a.credit_note_id = t.id
+            AND a.status = 'active') AS allocations
       FROM credit_notes t WHERE t.organisation_id = $1 ORDER BY t.number`,
     [organisationId],
   );
@@ -148,9 +157,12 @@ export async function bookedCredit(
   { tenantId }: CreditOrganisation,
 ): Promise<readonly CreditBook[]> {
   const { rows } = await pool.query<CreditBook>(
-    `SELECT n.number, n.status, n.total::text AS total, (n.total - n.amount_allocated)::text AS remaining,
-        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', a.amount::text) ORDER BY i.number), '[]')
-          FROM demo_ledger.credit_allocations a JOIN demo_ledger.invoices i ON i.invoice_id = a.invoice_id
+    `SELECT n.number, n.status, n.total::text AS total,
+      (n.total - n.amount_allocated)::text AS remaining,
+        (SELECT coalesce(json_agg(json_build_object('invoice', i.number, 'amount', a.amount::text)
+          ORDER BY i.number), '[]')
+          FROM demo_ledger.credit_allocations a
+            JOIN demo_ledger.invoices i ON i.invoice_id = a.invoice_id
           WHERE a.credit_note_id = n.credit_note_id) AS allocations
       FROM demo_ledger.credit_notes n WHERE n.tenant_id = $1 ORDER BY n.number`,
     [tenantId],
@@ -184,21 +196,23 @@ export async function bookedDue(
   return rows;
 }
 
-/** The allocations that were planned for an organisation's subscriptions, in order; amounts with two places. */
+/** Returns the planned allocations of an organisation in order, amounts with two places. */
 export async function plannedCredit(
   pool: pg.Pool,
   { organisationId }: CreditOrganisation,
 ): Promise<readonly Record<string, unknown>[]> {
   const { rows } = await pool.query(
-    `SELECT o.state, round(o.amount, 2)::text AS amount, n.number AS note, i.number AS invoice, o.reason, o.message
-      FROM ledger_jobs o JOIN credit_notes n ON n.id = o.credit_note_id JOIN invoices i ON i.id = o.invoice_id
+    `SELECT o.state, round(o.amount, 2)::text AS amount, n.number AS note, i.number AS invoice,
+      o.reason, o.message
+      FROM ledger_jobs o JOIN credit_notes n ON n.id = o.credit_note_id
+        JOIN invoices i ON i.id = o.invoice_id
       WHERE o.organisation_id = $1 AND o.kind = 'allocate_credit' ORDER BY o.seq`,
     [organisationId],
   );
   return rows;
 }
 
-/** An invoice that a bookkeeper made in the ledger, like the newest of ours there; we do not have it. */
+/** A bookkeeper creates a foreign invoice in the ledger, like our newest one there. */
 export async function bookInvoice(
   pool: pg.Pool,
   { tenantId }: CreditOrganisation,
@@ -206,13 +220,14 @@ export async function bookInvoice(
 ): Promise<void> {
   await pool.query(
     `INSERT INTO demo_ledger.invoices
-      SELECT (jsonb_populate_record(i, jsonb_build_object('invoice_id', gen_random_uuid(), 'number', $2::text, 'url', NULL))).*
+      SELECT (jsonb_populate_record(i, jsonb_build_object('invoice_id', gen_random_uuid(),
+        'number', $2::text, 'url', NULL))).*
       FROM demo_ledger.invoices i WHERE tenant_id = $1 ORDER BY number DESC LIMIT 1`,
     [tenantId, number],
   );
 }
 
-/** A bookkeeper uses credit of the tenant's one note on the invoice with this number, in the ledger. */
+/** A bookkeeper uses credit of the tenant's one note on the invoice with this number. */
 export async function spendCredit(
   pool: pg.Pool,
   { tenantId }: CreditOrganisation,
@@ -229,13 +244,15 @@ export async function spendCredit(
           status = CASE WHEN amount_paid + amount_credited + $2 = total THEN 'PAID' ELSE status END
         WHERE tenant_id = $1 AND number = $3 RETURNING invoice_id
       )
-      INSERT INTO demo_ledger.credit_allocations (allocation_id, tenant_id, credit_note_id, invoice_id, amount, allocated_on)
-      SELECT gen_random_uuid(), $1, credit_note_id, invoice_id, $2, '2026-04-11' FROM note, invoice`,
+      INSERT INTO demo_ledger.credit_allocations (allocation_id, tenant_id, credit_note_id,
+        invoice_id, amount, allocated_on)
+      SELECT gen_random_uuid(), $1, credit_note_id, invoice_id, $2, '2026-04-11'
+      FROM note, invoice`,
     [tenantId, amount, invoice],
   );
 }
 
-/** Holds that rows and books tell the same of credit and of what is due, and gives what they tell. */
+/** Expects the same credit and amounts due here and in the ledger, and returns them. */
 export async function expectSameCredit(
   pool: pg.Pool,
   organisation: CreditOrganisation,

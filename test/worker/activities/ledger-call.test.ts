@@ -1,4 +1,4 @@
-/** What a failed call means for the operations that it carried. */
+/** The outcomes of the jobs that a failed call carried. */
 import { describe, expect, test } from "vitest";
 import type { LedgerFailure } from "../../../src/ledger/port/ledger.ts";
 import {
@@ -62,7 +62,7 @@ describe("a failure of a whole call", () => {
     });
   });
 
-  test("a look-up that failed leaves the operation uncertain", () => {
+  test("a failed look-up leaves the job uncertain", () => {
     for (const failure of [lost, unsent, limited(5), out, refused("validation")]) {
       expect(failedLookupOutcome(operation(3), failure).kind).toBe("uncertain");
     }
@@ -83,7 +83,7 @@ test("every pause is a whole number of milliseconds, grows, and ends at five min
   expect([1, 2, 3].map(retryDelayMs)).toEqual([1_000, 2_000, 4_000]);
 });
 
-test("what has failed twice is sent alone, and only some of it in one round", () => {
+test("jobs that failed twice are sent alone, and only some in one batch", () => {
   const fresh = [operation(1), operation(2)];
   const troubled = [3, 4, 5, 6, 7, 8, 9].map(operation);
   const { calls, later } = groupCalls([...fresh, ...troubled]);
@@ -91,14 +91,14 @@ test("what has failed twice is sent alone, and only some of it in one round", ()
   expect(later).toEqual(troubled.slice(5));
 });
 
-test("of several failures the longest pause holds for the connection", () => {
+test("the longest pause of several failures pauses the connection", () => {
   expect(connectionPause([lost, limited(10), limited(30), refused("validation")])?.pauseMs).toBe(
     30,
   );
   expect(connectionPause([lost, unsent])).toBeNull();
 });
 
-test("our own budget, once spent, pauses nothing and says when there is room again", () => {
+test("a spent budget of our calls pauses nothing and returns when calls are free", () => {
   const spent = (retryAfterMs: number): LedgerFailure =>
     ({ ...limited(retryAfterMs), isOurs: true }) as LedgerFailure;
   expect(connectionPause([spent(30)])).toBeNull();

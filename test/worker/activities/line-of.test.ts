@@ -1,4 +1,4 @@
-/** How a line of ours is sent to the ledger. */
+/** A line as it is sent to the ledger. */
 import { describe, expect, test } from "vitest";
 import { lineOf } from "../../../src/worker/activities/posting/post-documents.ts";
 
@@ -8,18 +8,18 @@ const line = {
   name: "Team",
   description: "9 × 10.0000",
   units: 9,
-  unit_price: "10.0000",
+  unitPrice: "10.0000",
   amount: "90.0000",
-  revenue_account: "200",
-  tax_type: null,
+  revenueAccount: "200",
+  taxType: null,
 } as const;
 
 describe("a line", () => {
-  test("has its units and price where they are the whole of it", () => {
+  test("has units and price if their product is the amount", () => {
     expect(lineOf(line)).toMatchObject({ quantity: "9", unitAmount: "10.0000", amount: "90.0000" });
   });
 
-  test("with a discount or free units is one amount, with the arithmetic in words and no false product beside it", () => {
+  test("with a discount or free units is one amount with the arithmetic as text", () => {
     const discounted = { ...line, description: "9 × 10.0000, less 7 %", amount: "83.7000" };
     expect(lineOf(discounted)).toEqual({
       description: "Team: 9 × 10.0000, less 7 %",

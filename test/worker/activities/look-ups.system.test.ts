@@ -1,6 +1,6 @@
 /**
- * Documents whose answer was lost or whose number is taken, in a ledger that is as strict as Xero in a large organisation:
- * each is found, adopted or refused in the end, and nothing is done twice. Facts: facts-ledger section 5.4.
+ * Documents with a lost answer or a taken number, in a ledger as strict as a large organisation's.
+ * Each is found, adopted or refused in the end, and nothing is done twice (POSTING-2).
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bearerOf } from "../../support/bookkeeper.ts";
@@ -26,22 +26,24 @@ interface OperationRow {
 
 async function operations({ organisationId }: CreditParty): Promise<readonly OperationRow[]> {
   const { rows } = await world.pool.query<OperationRow>(
-    "SELECT state, reason, number_taken, key_variant FROM ledger_jobs WHERE organisation_id = $1 AND kind <> 'allocate_credit' ORDER BY seq",
+    `SELECT state, reason, number_taken, key_variant FROM ledger_jobs WHERE organisation_id = $1
+      AND kind <> 'allocate_credit' ORDER BY seq`,
     [organisationId],
   );
   return rows;
 }
 
-/** What waits is to be tried now: leases and pauses are over. */
+/** Ends all leases and pauses, so that waiting jobs are due now. */
 async function bringForward({ organisationId }: CreditParty): Promise<void> {
   await world.pool.query(
-    `UPDATE ledger_jobs SET not_before = now(), lease_until = CASE WHEN state = 'uncertain' THEN now() END
+    `UPDATE ledger_jobs SET not_before = now(), lease_until = CASE WHEN state = 'uncertain'
+      THEN now() END
       WHERE organisation_id = $1 AND state IN ('ready', 'uncertain')`,
     [organisationId],
   );
 }
 
-/** Rounds until no document of the party waits; how many that took. */
+/** Runs batches until no document waits. Returns how many. */
 async function roundsOf(party: CreditParty, most: number): Promise<number> {
   for (let round = 1; round <= most; round += 1) {
     await world.postBatch(party);
@@ -52,7 +54,7 @@ async function roundsOf(party: CreditParty, most: number): Promise<number> {
   throw new Error(`not settled in ${most} rounds: ${JSON.stringify(await operations(party))}`);
 }
 
-/** From now on the ledger keeps numbers trimmed and takes none twice in another case. */
+/** Makes the ledger trim numbers and compare them without case. */
 async function foldNumbers(
   { organisationId, tenantId }: CreditParty,
   prefix: string,
@@ -63,7 +65,7 @@ async function foldNumbers(
   );
   const text = "UPDATE organisations SET number_prefix = $2 WHERE id = $1";
   await world.pool.query(text, [organisationId, prefix]);
-  // The ledger remembers its organisations until another one is made.
+  // The ledger caches its organisations until another one is created.
   await world.party();
 }
 
@@ -84,13 +86,13 @@ describe("an invoice whose number the ledger keeps in another form", () => {
     expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
   });
 
-  test("is adopted by its address where its answer was lost and its number is taken", async () => {
+  test("is adopted by its link after a lost answer and a taken number", async () => {
     const party = await world.party();
     await foldNumbers(party, " INV-");
     await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
     await world.postBatch(party);
-    // The ledger has forgotten the key of the first request.
+    // The ledger no longer has the key of the first request.
     await world.pool.query("DELETE FROM demo_ledger.idempotency");
     await bringForward(party);
     await roundsOf(party, 4);
@@ -98,7 +100,7 @@ describe("an invoice whose number the ledger keeps in another form", () => {
     expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
   });
 
-  test("is adopted by its address also where a person has given it another number", async () => {
+  test("is adopted by its link even if a person changed its number", async () => {
     const party = await world.party();
     await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
@@ -118,7 +120,7 @@ describe("an invoice whose number the ledger keeps in another form", () => {
 test.each([
   ["invoice", putInvoices, "Invoice # must be unique.", raiseInvoice],
   ["credit note", "PUT /api.xro/2.0/CreditNotes", "Credit Note # must be unique.", raiseCredit],
-] as const)("an %s whose number is taken and never found is refused after two rounds", async (_kind, match, words, raise) => {
+] as const)("an %s whose taken number is not found is refused", async (_, match, words, raise) => {
   const party = await world.party();
   await raise(world.pool, party.organisationId, party.subscriptionId, "10");
   await world.fault(party, { match, kind: "refuse", messages: [words], times: 99 });
@@ -140,7 +142,7 @@ test.each([
 });
 
 describe("in a large organisation", () => {
-  test("lost answers of more documents than one call looks up are all settled", async () => {
+  test("lost answers of more documents than one call looks up are all resolved", async () => {
     const party = await world.party();
     for (let note = 0; note < 12; note += 1) {
       await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
@@ -155,7 +157,7 @@ describe("in a large organisation", () => {
     expect(await ledgerNumbers(party)).toHaveLength(12);
   });
 
-  test("a query that the ledger cannot answer leaves a document uncertain, in the ledger's words", async () => {
+  test("a failed look-up leaves a document uncertain, with the ledger's message", async () => {
     const party = await world.party();
     await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
@@ -181,11 +183,11 @@ describe("in a large organisation", () => {
 });
 
 describe("the idempotency key of a call", () => {
-  test("stays the same after a lost answer: credit that a look-up does not show yet is put nowhere twice", async () => {
+  test("stays the same after a lost answer, so credit is not allocated twice", async () => {
     const party = await world.party();
     const before = await world.faultsLeft();
     await world.raise(party, "-40", "40");
-    // Less than could be put there, so that twice as much could be as well.
+    // Less than the invoice accepts, so that twice as much would fit.
     const text =
       "UPDATE ledger_jobs SET amount = 10 WHERE organisation_id = $1 AND kind = 'allocate_credit'";
     await world.pool.query(text, [party.organisationId]);
@@ -223,7 +225,7 @@ describe("the idempotency key of a call", () => {
     expect(booked?.allocations.map(({ amount }) => amount).sort()).toEqual(["10.00", "38.00"]);
   });
 
-  test("is another one after an internal error, which the ledger would give again", async () => {
+  test("changes after an internal error, which the ledger would repeat", async () => {
     const party = await world.party();
     await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "status", status: 500 });
@@ -235,7 +237,7 @@ describe("the idempotency key of a call", () => {
   });
 });
 
-/** An element of the ledger as it answers it now. */
+/** An object as the ledger answers it now. */
 async function readElement({ tenantId }: CreditParty, path: string): Promise<string> {
   const answer = await fetch(`${world.demoUrl}/api.xro/2.0/${path}`, {
     headers: { authorization: await bearerOf(world.pool, tenantId), "xero-tenant-id": tenantId },

@@ -1,6 +1,6 @@
 /**
- * Documents that their ledger would refuse are refused without asking it, by what it is known to offer; and those that come to another
- * amount there than here are told, with both. Facts: facts-ledger section 4.
+ * Documents that the ledger would refuse are refused without a call, by its reference data
+ * (POSTING-5). Documents with another amount in the ledger are listed with both amounts.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { referenceDataKinds } from "../../../src/domain/billing/ledger-validation.ts";
@@ -26,31 +26,32 @@ const actor = {
   requestId: null,
 };
 
-/** An organisation whose connection was not made just now. */
+/** Adds an organisation whose connection is five minutes old. */
 async function oldParty(): Promise<CreditParty> {
   const party = await world.party();
-  const text =
-    "UPDATE ledger_connections SET created_at = now() - interval '5 minutes' WHERE organisation_id = $1";
+  const text = `UPDATE ledger_connections SET created_at = now() - interval '5 minutes'
+      WHERE organisation_id = $1`;
   await world.pool.query(text, [party.organisationId]);
   return party;
 }
 
-/** Writes this over what is kept of the organisation's ledger. */
+/** Overwrites cached reference data of the organisation. */
 async function know(
   { organisationId }: CreditParty,
   kind: string,
-  offer: object,
-  toldAgo = "0",
+  data: object,
+  age = "0",
 ): Promise<void> {
   const { rowCount } = await world.pool.query(
-    `UPDATE ledger_reference_data SET data = data || $3, fetched_at = now() - $4::interval, invalidated_at = NULL
+    `UPDATE ledger_reference_data
+      SET data = data || $3, fetched_at = now() - $4::interval, invalidated_at = NULL
       WHERE organisation_id = $1 AND kind = $2`,
-    [organisationId, kind, offer, toldAgo],
+    [organisationId, kind, data, age],
   );
   expect(rowCount).toBe(1);
 }
 
-/** An invoice over 10 with these columns changed, on it or on its line, settled: status, reason and message. */
+/** Posts an invoice over 10 with changed columns. Returns status, reason and message. */
 async function settled(
   party: CreditParty,
   changes: Record<string, string | null> = {},
@@ -72,23 +73,25 @@ async function stateOf(id: string, jobId: string): Promise<readonly unknown[]> {
     reason: string | null;
     sync_error: string | null;
   }>(
-    `SELECT i.status, o.reason, i.sync_error FROM invoices i JOIN ledger_jobs o ON o.id = $2 WHERE i.id = $1`,
+    `SELECT i.status, o.reason, i.sync_error FROM invoices i JOIN ledger_jobs o ON o.id = $2
+      WHERE i.id = $1`,
     [id, jobId],
   );
   return Object.values(rows[0] ?? {});
 }
 
-/** The lists that are to be read now. */
+/** Returns the kinds of reference data that are due. */
 async function dueKinds({ organisationId }: CreditParty): Promise<readonly string[]> {
   const { rows } = await world.pool.query<{ kind: string }>(
-    "SELECT kind FROM ledger_reference_data WHERE organisation_id = $1 AND next_read_at <= now() ORDER BY kind",
+    `SELECT kind FROM ledger_reference_data WHERE organisation_id = $1 AND next_read_at <= now()
+      ORDER BY kind`,
     [organisationId],
   );
   return rows.map(({ kind }) => kind);
 }
 
-test("what its ledger would refuse is refused without any call, in words of ours and by the ledger's reasons", async () => {
-  // One whose connection was made just now is left to whoever made it.
+test("a document that the ledger would refuse is refused without a call", async () => {
+  // The lists of a new connection are read by the operator who created it.
   await world.party();
   const party = await oldParty();
   expect(await world.readReferenceData()).toBe(4);
@@ -121,7 +124,8 @@ test("what its ledger would refuse is refused without any call, in words of ours
   const note = await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "5");
   await world.settle(party);
   await know(party, "organisation", { periodLockDate: null });
-  const sweep = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at, swept_at) VALUES ($1, $2, now(), now())
+  const sweep = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at,
+    swept_at) VALUES ($1, $2, now(), now())
     ON CONFLICT (organisation_id) DO UPDATE SET swept_at = now()`;
   await world.pool.query(sweep, [party.organisationId, party.tenantId]);
   const status = "UPDATE customers SET status = $2 WHERE organisation_id = $1 AND code = 'ACME'";
@@ -132,11 +136,11 @@ test("what its ledger would refuse is refused without any call, in words of ours
     note.id,
   ]);
   expect(rows).toEqual([{ status: "not_in_external" }]);
-  // What was told just now is not read again for it.
+  // Recent reference data is not read again for it.
   expect(await dueKinds(party)).toEqual([]);
 });
 
-test("what is old, doubted or another tenant's refuses nothing: the ledger is asked, and what it contradicts is read again", async () => {
+test("old, invalidated or another tenant's reference data refuses nothing", async () => {
   const party = await oldParty();
   await world.readReferenceData();
   await know(party, "accounts", { "200": false }, "31 minutes");
@@ -166,7 +170,7 @@ test("what is old, doubted or another tenant's refuses nothing: the ledger is as
   expect(await settled(party)).toEqual(["approved", null, null]);
 });
 
-test("what an operator has mended is asked of the ledger by a retry, whatever was known, and is known from then on", async () => {
+test("an operator's retry skips reference data, which is then read again", async () => {
   const party = await oldParty();
   await world.readReferenceData();
   await know(party, "accounts", { "200": false });
@@ -190,10 +194,10 @@ test("what an operator has mended is asked of the ledger by a retry, whatever wa
   expect(await settled(party)).toEqual(["approved", null, null]);
 });
 
-/** The lists of an organisation: whether something was told of them, and in how many hours they are read again. */
+/** Returns each kind, whether it is known, and in how many hours it is read again. */
 async function readings({ organisationId }: CreditParty): Promise<readonly string[]> {
   const { rows } = await world.pool.query<{ told: string }>(
-    `SELECT concat_ws(' ', kind, CASE WHEN fetched_at IS NULL THEN 'unknown' ELSE 'told' END,
+    `SELECT concat_ws(' ', kind, CASE WHEN fetched_at IS NULL THEN 'unknown' ELSE 'known' END,
         round(extract(epoch FROM next_read_at - now()) / 3600)) AS told
       FROM ledger_reference_data WHERE organisation_id = $1 ORDER BY kind`,
     [organisationId],
@@ -201,7 +205,7 @@ async function readings({ organisationId }: CreditParty): Promise<readonly strin
   return rows.map(({ told }) => told);
 }
 
-test("a list that cannot be read is left alone for an hour, one that may not be read for six and is known no longer", async () => {
+test("a failed read is repeated in an hour, a forbidden one in six hours", async () => {
   const party = await oldParty();
   expect(await world.readReferenceData()).toBe(4);
   const due = "UPDATE ledger_reference_data SET next_read_at = now() WHERE organisation_id = $1";
@@ -222,23 +226,23 @@ test("a list that cannot be read is left alone for an hour, one that may not be 
   });
   expect(await world.readReferenceData()).toBe(4);
   expect(await world.readReferenceData()).toBe(0);
-  const told = ["currencies told 6", "organisation told 6"];
-  expect(await readings(party)).toEqual(["accounts told 1", ...told, "tax_rates unknown 6"]);
-  // What was never told cannot be contradicted: no call is spent on it.
+  const told = ["currencies known 6", "organisation known 6"];
+  expect(await readings(party)).toEqual(["accounts known 1", ...told, "tax_rates unknown 6"]);
+  // Unknown data cannot be contradicted, so no call is spent on it.
   await invalidateReferenceData(
     world.pool,
     party.organisationId,
     ["accounts", "tax_rates"],
     "contradicted",
   );
-  expect(await readings(party)).toEqual(["accounts told 0", ...told, "tax_rates unknown 6"]);
+  expect(await readings(party)).toEqual(["accounts known 0", ...told, "tax_rates unknown 6"]);
   await invalidateReferenceData(world.pool, party.organisationId, ["tax_rates"], "mended");
   expect(await dueKinds(party)).toEqual(["tax_rates"]);
   expect(await world.readReferenceData()).toBe(1);
   expect(await dueKinds(party)).toEqual([]);
 });
 
-test("a ledger that is paused is left alone, and one whose secret cannot be opened keeps nobody else's from being read", async () => {
+test("a paused ledger is not read, and one bad secret does not stop the others", async () => {
   const [party, broken] = [await oldParty(), await oldParty()];
   await world.pool.query(
     "UPDATE ledger_connections SET encrypted_secret = $2 WHERE organisation_id = $1",
@@ -258,11 +262,11 @@ test("a ledger that is paused is left alone, and one whose secret cannot be open
   );
   await world.pool.query(pause, [party.organisationId, "0"]);
   expect(await world.readReferenceData()).toBe(8);
-  expect((await readings(party)).every((one) => one.endsWith(" told 6"))).toBe(true);
+  expect((await readings(party)).every((one) => one.endsWith(" known 6"))).toBe(true);
   expect(await readings(party)).toHaveLength(4);
 });
 
-test("a document that comes to another amount in the ledger is listed with both amounts, is not retried, and drifts no more once it is removed", async () => {
+test("a document with another amount in the ledger drifts until it is removed", async () => {
   const party = await oldParty();
   const { organisationId } = party;
   await world.raise(party, "10", "20", "-5");
@@ -280,14 +284,16 @@ test("a document that comes to another amount in the ledger is listed with both 
     });
   };
   const { rows } = await world.pool.query<{ told: string }>(
-    "SELECT ledger_subtotal AS told FROM invoices WHERE organisation_id = $1 UNION ALL SELECT ledger_subtotal FROM credit_notes WHERE organisation_id = $1",
+    `SELECT ledger_subtotal AS told FROM invoices WHERE organisation_id = $1 UNION ALL
+      SELECT ledger_subtotal FROM credit_notes WHERE organisation_id = $1`,
     [organisationId],
   );
   expect(rows.map(({ told }) => told).sort()).toEqual(["10.0000", "20.0000", "5.0000"]);
   expect(await drifting()).toEqual([]);
   const seen = async (status: string, subtotal: string) => {
     const { rows: found } = await world.pool.query<{ id: string; at: string }>(
-      "SELECT ledger_invoice_id AS id, now()::text AS at FROM invoices WHERE organisation_id = $1 AND number = 'INV-0002'",
+      `SELECT ledger_invoice_id AS id, now()::text AS at FROM invoices WHERE organisation_id = $1
+        AND number = 'INV-0002'`,
       [organisationId],
     );
     const [{ id, at } = { id: "", at: "" }] = found;

@@ -1,6 +1,6 @@
 /**
- * Which lines of the ledger answer for an amendment that it may have taken already: none is billed
- * twice, none is forgotten.
+ * Finds the lines of an amendment that the ledger may have made already. None is billed twice, and
+ * none is left out.
  */
 import { expect, test } from "vitest";
 import { unknownReferenceData } from "../../../src/domain/billing/ledger-validation.ts";
@@ -18,12 +18,12 @@ function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
     name: "Team",
     description: "2 to 3 seats",
     units: null,
-    unit_price: null,
+    unitPrice: null,
     amount: "12.5000",
-    revenue_account: "200",
-    tax_type: null,
+    revenueAccount: "200",
+    taxType: null,
     amending: true,
-    ledger_line_id: null,
+    ledgerLineId: null,
     ...line,
   };
 }
@@ -36,11 +36,11 @@ const plan = {
   kind: "plan",
   description: "3 × 12.5000",
   amount: "37.5000",
-  ledger_line_id: "plan",
+  ledgerLineId: "plan",
 } as const;
 const planInLedger = ledgers("plan", { description: "Team: 3 × 12.5000", amount: "37.5000" });
 
-test("lines that stand there are found, each under its id", () => {
+test("lines in the ledger are found, each with its id", () => {
   const found = standingLines([ours("a", plan), ours("b")], [ledgers("x"), planInLedger]);
   expect(found).toEqual([
     { id: "a", ledgerLineId: "plan" },
@@ -48,7 +48,7 @@ test("lines that stand there are found, each under its id", () => {
   ]);
 });
 
-test("a line that is not there, or for another amount or reason, leaves nothing found", () => {
+test("a missing line, or one with another amount or text, finds nothing", () => {
   for (const line of [
     { amount: "12.5100" },
     { description: "Team: 2 to 4 seats" },
@@ -60,17 +60,17 @@ test("a line that is not there, or for another amount or reason, leaves nothing 
   expect(standingLines([ours("a", plan), ours("b")], [ledgers("x")])).toBeNull();
 });
 
-test("a line that was to be re-priced and is as it was leaves nothing found", () => {
+test("an unchanged line that was to be re-priced finds nothing", () => {
   const before = ledgers("plan", { description: "Team: 2 × 12.5000", amount: "25.0000" });
   expect(standingLines([ours("a", plan)], [before])).toBeNull();
 });
 
-test("a re-priced line that stands under another id is found", () => {
+test("a re-priced line with another id is found", () => {
   const moved = { ...planInLedger, ledgerLineId: "other" };
   expect(standingLines([ours("a", plan)], [moved])).toEqual([{ id: "a", ledgerLineId: "other" }]);
 });
 
-test("spaces and an arithmetic at its end make no other line of it", () => {
+test("spaces and appended arithmetic do not matter", () => {
   const description = "Team:  2 to 3 seats (3 × 4.1667 = 12.50)";
   expect(standingLines([ours("a")], [ledgers("x", { description })])).toEqual([
     { id: "a", ledgerLineId: "x" },
@@ -82,36 +82,36 @@ test("spaces and an arithmetic at its end make no other line of it", () => {
   ]);
 });
 
-test("two that look alike need two lines, and one that another of ours is known by answers for none", () => {
+test("two equal lines need two lines, and a line known as another one matches none", () => {
   expect(standingLines([ours("a"), ours("b")], [ledgers("x")])).toBeNull();
   expect(standingLines([ours("a"), ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
     { id: "a", ledgerLineId: "x" },
     { id: "b", ledgerLineId: "y" },
   ]);
-  const known = ours("a", { amending: false, ledger_line_id: "x" });
+  const known = ours("a", { amending: false, ledgerLineId: "x" });
   expect(standingLines([known, ours("b")], [ledgers("x")])).toBeNull();
   expect(standingLines([known, ours("b")], [ledgers("x"), ledgers("y")])).toEqual([
     { id: "b", ledgerLineId: "y" },
   ]);
 });
 
-test("an amendment that may have taken effect is the ledger's to judge, whatever it is known to offer; a first attempt is judged here", () => {
+test("reference data validates only the first attempt of an amendment", () => {
   const amendment: AmendmentToSend = {
-    ...{ id: "a", attempts: 1, joins: true, is_awaited: false, skip_validation: false },
+    ...{ id: "a", attempts: 1, joins: true, isAwaited: false, skipValidation: false },
     ...{
-      subscription_id: "s",
-      invoice_id: "i",
+      subscriptionId: "s",
+      invoiceId: "i",
       number: "INV-0001",
-      ledger_id: "l",
+      ledgerId: "l",
       lines: [ours("a")],
     },
   };
   const archived = { ...unknownReferenceData, accounts: { "200": false } };
   expect(faultOf(amendment, archived)).toMatchObject({ reason: "account_invalid" });
   expect(faultOf({ ...amendment, attempts: 2 }, archived)).toBeNull();
-  expect(faultOf({ ...amendment, skip_validation: true }, archived)).toBeNull();
-  // What is wrong in itself was so at the first attempt: nothing can have come of that.
-  const unknownPlan = [ours("a", { ...plan, ledger_line_id: null })];
+  expect(faultOf({ ...amendment, skipValidation: true }, archived)).toBeNull();
+  // A fault of the lines themselves existed at the first attempt, so nothing was sent.
+  const unknownPlan = [ours("a", { ...plan, ledgerLineId: null })];
   expect(
     faultOf({ ...amendment, attempts: 2, lines: unknownPlan }, unknownReferenceData),
   ).toMatchObject({

@@ -1,4 +1,4 @@
-/** The mirror sees that a person has e-mailed an invoice, also where the ledger moves no time of change for it. */
+/** An e-mailed invoice is synced, even if the ledger does not move its change time. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
 import {
@@ -10,12 +10,12 @@ import { until } from "../../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
 
 let world: CreditWorld;
-let mirror: LedgerSyncActivities;
+let sync: LedgerSyncActivities;
 
 beforeAll(async () => {
   world = await startCreditWorld();
-  mirror = createLedgerSyncActivities({
-    mirroring: createLedgerSync(world.pool, world.encryption, 3_600_000),
+  sync = createLedgerSyncActivities({
+    ledgerSync: createLedgerSync(world.pool, world.encryption, 3_600_000),
     openLedger: world.openLedger,
     callDeadlineMs: 20_000,
     onSkipped: () => undefined,
@@ -25,24 +25,25 @@ beforeAll(async () => {
 });
 afterAll(() => world?.stop());
 
-/** Has everything read again, in as many rounds as that takes. */
-async function sweep({ organisationId, tenantId }: CreditParty): Promise<void> {
+/** Reads everything again, in as many batches as that takes. */
+async function syncAll({ organisationId, tenantId }: CreditParty): Promise<void> {
   await world.pool.query(
-    `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at) VALUES ($1, $2, now())
+    `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)
+      VALUES ($1, $2, now())
       ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now(), not_before = NULL`,
     [organisationId, tenantId],
   );
-  const isSettled = async () => (await mirror.syncBatch({ organisationId })).state === "done";
-  await until("nothing is left to be looked at", isSettled);
+  const isOver = async () => (await sync.syncBatch({ organisationId })).nextInMs === null;
+  await until("nothing is left to read", isOver);
 }
 
-test("an e-mail of an invoice that is partly paid is seen within a day", async () => {
+test("an e-mail of a partly paid invoice is synced within a day", async () => {
   const party = await world.party();
   await world.raise(party, "10", "20");
   const hand = bookkeeper(world.pool, world.demoUrl, party.tenantId);
   await hand.pay("INV-0001", "2");
-  await sweep(party);
-  // Longer ago than a sweep reads back.
+  await syncAll(party);
+  // Longer ago than an incremental sync reads back.
   for (const [table, column, owner, id] of [
     ["demo_ledger.invoices", "updated_at", "tenant_id", party.tenantId],
     ["invoices", "ledger_updated_at", "organisation_id", party.organisationId],
@@ -60,10 +61,10 @@ test("an e-mail of an invoice that is partly paid is seen within a day", async (
       (row) => row.number,
     );
   };
-  await sweep(party);
+  await syncAll(party);
   const day = "UPDATE ledger_sync_cursors SET part_paid_checked_at = $2 WHERE organisation_id = $1";
   expect(await sent()).toEqual(["INV-0002"]);
   await world.pool.query(day, [party.organisationId, new Date(Date.now() - 25 * 3_600_000)]);
-  await sweep(party);
+  await syncAll(party);
   expect(await sent()).toEqual(["INV-0001", "INV-0002"]);
 });

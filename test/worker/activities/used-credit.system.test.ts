@@ -1,6 +1,6 @@
 /**
- * Credit that a bookkeeper used in the ledger, on invoices of ours and on others: what is left of it, what a ledger that
- * says no to the rest makes of it, and whose note it is after its answer was lost. decisions §§3 and 6.
+ * Credit that a bookkeeper used in the ledger, on our invoices and on foreign ones: what is left,
+ * what a refusal of the rest does, and which note is ours after a lost answer (POSTING-2).
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
@@ -30,7 +30,7 @@ afterAll(() => world?.stop());
 const notes = "PUT /api.xro/2.0/CreditNotes";
 const allocations = "/Allocations";
 
-/** Credit of 12.00 with tax, of which a bookkeeper has used this much on an invoice that we do not have. */
+/** Adds credit of 12.00 with tax, `used` by a bookkeeper on a foreign invoice. */
 async function usedElsewhere(amount: string): Promise<CreditParty> {
   const party = await world.party();
   await world.raise(party, "50", "-10");
@@ -39,7 +39,7 @@ async function usedElsewhere(amount: string): Promise<CreditParty> {
   return party;
 }
 
-/** Rounds until the ledger has these documents: what a slow machine could not send in time is sent again. */
+/** Runs batches until the ledger has these documents, even on a slow machine. */
 async function untilThere(party: CreditParty, ...numbers: readonly string[]): Promise<void> {
   await until(`the ledger has ${numbers.join(" and ")}`, async () => {
     const text = `SELECT number FROM demo_ledger.invoices WHERE tenant_id = $1
@@ -51,8 +51,8 @@ async function untilThere(party: CreditParty, ...numbers: readonly string[]): Pr
   });
 }
 
-describe.concurrent("credit that was used on an invoice that we do not have", () => {
-  test("is not left, and the rest goes on our next invoice", async () => {
+describe.concurrent("credit used on a foreign invoice", () => {
+  test("is gone, and the rest goes to our next invoice", async () => {
     const party = await usedElsewhere("4");
     await world.raise(party, "20");
     await world.allocate(party);
@@ -71,7 +71,7 @@ describe.concurrent("credit that was used on an invoice that we do not have", ()
     ]);
   });
 
-  test("is not left where it was all of it", async () => {
+  test("is gone even if it was all of it", async () => {
     const party = await usedElsewhere("12");
     await world.raise(party, "20");
     expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
@@ -84,7 +84,7 @@ describe.concurrent("credit that was used on an invoice that we do not have", ()
     ]);
   });
 
-  test("leaves one refusal where the ledger says no to the rest, however often it is asked", async () => {
+  test("leaves one refusal if the ledger refuses the rest, however often it is tried", async () => {
     const party = await usedElsewhere("4");
     await world.fault(party, {
       kind: "refuse",
@@ -137,7 +137,7 @@ describe.concurrent("a look-up after a lost answer takes over our note", () => {
   });
 });
 
-test("a look-up after a lost answer takes over our invoice and our note by their numbers where their contact was merged meanwhile", async () => {
+test("a look-up after a lost answer adopts documents of a merged contact", async () => {
   const party = await world.party();
   const hand = bookkeeper(world.pool, world.demoUrl, party.tenantId);
   await hand.addContact("NEW", "New Holdings");
@@ -154,7 +154,7 @@ test("a look-up after a lost answer takes over our invoice and our note by their
   });
 });
 
-test("an uncertain allocation waits as long as the connection is paused, and nobody else is sent to it", async () => {
+test("an uncertain allocation waits as long as the connection is paused", async () => {
   const party = await world.party();
   await world.raise(party, "-10", "20");
   await world.fault(party, { kind: "drop_after", match: allocations });
@@ -164,8 +164,11 @@ test("an uncertain allocation waits as long as the connection is paused, and nob
   });
   await world.pool.query(
     `WITH paused AS (
-        UPDATE ledger_connections SET paused_until = now() + interval '1 hour', paused_reason = 'day limit' WHERE organisation_id = $1
-      ) UPDATE ledger_jobs SET lease_until = now() WHERE organisation_id = $1 AND state = 'uncertain'`,
+        UPDATE ledger_connections
+          SET paused_until = now() + interval '1 hour', paused_reason = 'day limit'
+          WHERE organisation_id = $1
+      ) UPDATE ledger_jobs SET lease_until = now()
+        WHERE organisation_id = $1 AND state = 'uncertain'`,
     [party.organisationId],
   );
   const { nextInMs } = await world.round(party);
@@ -179,6 +182,6 @@ test("an uncertain allocation waits as long as the connection is paused, and nob
   ]);
 });
 
-test("everything that was ordered to go wrong has gone wrong", async () => {
+test("every ordered fault has happened", async () => {
   expect(await world.faultsLeft()).toBe(0);
 });

@@ -28,7 +28,7 @@ export async function queryMappingOptions(
   const options = await askLedger(deps, organisationId, (ledger, call) =>
     ledger.listMappingOptions(call, kind),
   );
-  await deps.store.referenceData.keep(organisationId, kind, referenceDataList(options), source());
+  await deps.store.referenceData.save(organisationId, kind, referenceDataList(options), source());
   return options;
 }
 
@@ -40,7 +40,7 @@ export async function describeLedger(
   const source = await sourceOf(deps, organisationId);
   const answer = await tryLedger(deps, organisationId, (ledger, call) => ledger.describe(call));
   if (answer.kind === "ok") {
-    await deps.store.referenceData.keep(
+    await deps.store.referenceData.save(
       organisationId,
       "organisation",
       organisationReferenceData(answer.value),

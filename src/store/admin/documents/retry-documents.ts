@@ -10,7 +10,7 @@ import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import { getOne } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
-import { lackingChanges } from "../../ledger-jobs/abandon-amendment.ts";
+import { lackingChanges } from "../../ledger-jobs/closed-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
 import { type Changed, changed } from "../changes.ts";
@@ -97,7 +97,7 @@ function workOf(organisationId: string, document: AdminDocument, jobId: string):
     return { kind: "amendment", organisationId, subscriptionId, invoiceId: id, jobId };
   }
   if (operation === "allocation") return { kind: "allocation", organisationId, subscriptionId };
-  return { kind: "settlement", organisationId };
+  return { kind: "posting", organisationId };
 }
 
 async function bringForward(

@@ -28,8 +28,8 @@ import type {
 import type {
   AllocationStore,
   OpenAllocations,
-} from "../../../store/ledger-jobs/allocation-scope.ts";
-import type { AllocationToSend } from "../../../store/ledger-jobs/credit-allocations.ts";
+} from "../../../store/ledger-jobs/allocation-store.ts";
+import type { AllocationToSend } from "../../../store/ledger-jobs/claim-allocations.ts";
 import type { UndoneOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   connectionPause,
@@ -44,7 +44,7 @@ import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 /** The dependencies of a batch. */
 export interface CreditAllocationParts
   extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
-  readonly openScope: OpenAllocations;
+  readonly openStore: OpenAllocations;
 }
 
 /** The activities of the credit workflow. */
@@ -106,42 +106,43 @@ async function allocateNext(
   parts: CreditAllocationParts,
   { organisationId, subscriptionId }: CreditAllocationInput,
 ): Promise<Step> {
-  const scope = parts.openScope(organisationId);
-  const waitMs = await scope.nextInMs(subscriptionId);
-  if (waitMs === null) return { kind: (await scope.plan(subscriptionId)) ? "moved" : "nothing" };
+  const store = parts.openStore(organisationId);
+  const waitMs = await store.nextInMs(subscriptionId);
+  if (waitMs === null) return { kind: (await store.plan(subscriptionId)) ? "moved" : "nothing" };
   if (waitMs > 0)
     return { kind: "waiting", detail: "the next attempt is not due yet", nextInMs: waitMs };
-  const state = await scope.connection();
+  const state = await store.connection();
   if (state === null || state.pausedMs > 0) {
     const reason = state?.pausedReason ?? "no ledger is connected";
-    return reschedule(scope, subscriptionId, state?.pausedMs ?? unconnectedPauseMs, reason);
+    return reschedule(store, subscriptionId, state?.pausedMs ?? unconnectedPauseMs, reason);
   }
-  const operation = await scope.take(subscriptionId, leaseFactor * parts.callDeadlineMs);
-  if (operation === null) return { kind: "moved" };
+  const job = await store.take(subscriptionId, leaseFactor * parts.callDeadlineMs);
+  if (job === null) return { kind: "moved" };
   crashPoint("allocation_taken");
   const ledger = parts.openLedger(organisationId, state.connection);
-  const { settled, failure } = await attempt(ledger, operation, parts.callDeadlineMs);
+  const { result, failure } = await attempt(ledger, job, parts.callDeadlineMs);
   crashPoint("allocation_answered");
-  await scope.settle(subscriptionId, settled);
+  await store.record(subscriptionId, result);
   crashPoint("allocation_saved");
-  const what = `${formatShort(parseDecimal(operation.amount))} of ${operation.noteNumber} on ${operation.invoiceNumber}`;
-  const { settlement } = settled;
-  if (settlement.kind === "done") return { kind: "over", outcome: "done", detail: `put ${what}` };
-  if (settlement.kind === "refused") {
+  const amount = formatShort(parseDecimal(job.amount));
+  const what = `${amount} of ${job.noteNumber} on ${job.invoiceNumber}`;
+  const { outcome } = result;
+  if (outcome.kind === "done") return { kind: "over", outcome: "done", detail: `put ${what}` };
+  if (outcome.kind === "refused") {
     return {
       kind: "over",
       outcome: "refused",
-      detail: `putting ${what} was refused: ${settlement.reason}`,
+      detail: `putting ${what} was refused: ${outcome.reason}`,
     };
   }
   const pause = failure === null ? null : connectionPause([failure]);
   if (pause !== null) {
-    await scope.pause(pause.pauseMs, pause.reason);
-    return reschedule(scope, subscriptionId, pause.pauseMs, pause.reason);
+    await store.pause(pause.pauseMs, pause.reason);
+    return reschedule(store, subscriptionId, pause.pauseMs, pause.reason);
   }
-  if (settlement.delayMs === 0) return { kind: "moved" };
-  const detail = `putting ${what}, attempt ${operation.attempts}: ${settlement.reason}`;
-  return { kind: "waiting", detail, nextInMs: settlement.delayMs };
+  if (outcome.delayMs === 0) return { kind: "moved" };
+  const detail = `putting ${what}, attempt ${job.attempts}: ${outcome.reason}`;
+  return { kind: "waiting", detail, nextInMs: outcome.delayMs };
 }
 
 /**
@@ -149,20 +150,20 @@ async function allocateNext(
  * because a look-up is a call as well.
  */
 async function reschedule(
-  scope: AllocationStore,
+  store: AllocationStore,
   subscriptionId: string,
   pauseMs: number,
   reason: string,
 ): Promise<Step> {
-  await scope.reschedule(subscriptionId, pauseMs, reason);
-  const waitMs = await scope.nextInMs(subscriptionId);
+  await store.reschedule(subscriptionId, pauseMs, reason);
+  const waitMs = await store.nextInMs(subscriptionId);
   if (waitMs === null) return { kind: "moved" };
   return { kind: "waiting", detail: `paused: ${reason}`, nextInMs: Math.max(waitMs, pauseMs) };
 }
 
 /** The outcome of an attempt. `failure` is that of a whole call, which may pause the connection. */
 interface Attempted {
-  readonly settled: AllocationResult;
+  readonly result: AllocationResult;
   readonly failure: LedgerFailure | null;
 }
 
@@ -173,57 +174,57 @@ interface Attempted {
  */
 async function attempt(
   ledger: Ledger,
-  operation: AllocationToSend,
+  job: AllocationToSend,
   deadlineMs: number,
 ): Promise<Attempted> {
-  if (operation.isUncertain || operation.attempts > 1) {
-    const looked = await lookAt(ledger, operation, deadlineMs);
-    if (looked.kind !== "ok") return undone(failedLookupOutcome(operation, looked), looked);
-    const decided = decide(operation, looked.note, looked.invoice);
-    if (decided !== null) return { settled: decided, failure: null };
+  if (job.isUncertain || job.attempts > 1) {
+    const found = await readDocuments(ledger, job, deadlineMs);
+    if (found.kind !== "ok") return undone(failedLookupOutcome(job, found), found);
+    const decided = decide(job, found.note, found.invoice);
+    if (decided !== null) return { result: decided, failure: null };
   }
   const answer = await ledger.allocateCredit(
     {
       deadlineMs,
-      jobKeys: [operation.id],
-      variant: String(operation.keyVariant),
+      jobKeys: [job.id],
+      variant: String(job.keyVariant),
       isBackground: true,
     },
     {
-      creditNoteId: operation.noteLedgerId,
-      invoiceId: operation.invoiceLedgerId,
-      amount: operation.amount,
-      date: todayIn(operation.timezone, operation.now),
+      creditNoteId: job.noteLedgerId,
+      invoiceId: job.invoiceLedgerId,
+      amount: job.amount,
+      date: todayIn(job.timezone, job.now),
     },
   );
   if (answer.kind === "ok")
-    return { settled: done(operation, { note: answer.value, invoice: null }), failure: null };
+    return { result: done(job, { note: answer.value, invoice: null }), failure: null };
   if (answer.kind !== "refused" || answer.reason === "not_found") {
-    return undone(failureOutcome(operation, answer, deadlineMs, true), answer);
+    return undone(failureOutcome(job, answer, deadlineMs, true), answer);
   }
-  const looked = await lookAt(ledger, operation, deadlineMs);
-  if (looked.kind !== "ok") {
-    const delayMs = retryDelayMs(operation.attempts);
-    const reason = `refused, and not looked at since: ${answer.reason}`;
+  const found = await readDocuments(ledger, job, deadlineMs);
+  if (found.kind !== "ok") {
+    const delayMs = retryDelayMs(job.attempts);
+    const reason = `refused, and not read since: ${answer.reason}`;
     const again = {
-      ...held(operation),
+      ...held(job),
       kind: "again",
       delayMs,
       countsAsAttempt: true,
       reason,
     } as const;
-    return undone({ ...again, isRemembered: true }, looked);
+    return undone({ ...again, isRemembered: true }, found);
   }
-  const { note, invoice } = looked;
+  const { note, invoice } = found;
   const refused = {
-    settlement: refusalOutcome(operation, answer),
+    outcome: refusalOutcome(job, answer),
     amount: null,
-    seen: { note, invoice },
+    observed: { note, invoice },
   };
-  return { settled: decide(operation, note, invoice) ?? refused, failure: null };
+  return { result: decide(job, note, invoice) ?? refused, failure: null };
 }
 
-type Looked =
+type ObservedDocuments =
   | { readonly kind: "ok"; readonly note: LedgerCreditNote; readonly invoice: LedgerInvoice }
   | LedgerFailure;
 
@@ -231,15 +232,15 @@ type Looked =
  * Returns the note and the invoice as the ledger has them now. `not_found` is a failed look-up: a
  * ledger keeps removed documents, so it only says something about the address.
  */
-async function lookAt(
+async function readDocuments(
   ledger: Ledger,
-  operation: AllocationToSend,
+  job: AllocationToSend,
   deadlineMs: number,
-): Promise<Looked> {
+): Promise<ObservedDocuments> {
   const call = { deadlineMs, jobKeys: [], isBackground: true };
   const [note, invoice] = await Promise.all([
-    ledger.getCreditNote(call, operation.noteLedgerId),
-    ledger.getInvoice(call, operation.invoiceLedgerId),
+    ledger.getCreditNote(call, job.noteLedgerId),
+    ledger.getInvoice(call, job.invoiceLedgerId),
   ]);
   if (note.kind !== "ok") return note;
   return invoice.kind === "ok" ? { kind: "ok", note: note.value, invoice: invoice.value } : invoice;
@@ -251,35 +252,35 @@ async function lookAt(
  * less, if only less can be applied. Null if the amount can be sent as it is.
  */
 function decide(
-  operation: AllocationToSend,
+  job: AllocationToSend,
   note: LedgerCreditNote,
   invoice: LedgerInvoice,
 ): AllocationResult | null {
-  const seen: ObservedCreditState = { note, invoice };
-  const amount = parseDecimal(operation.amount);
-  const own = note.allocations.filter(({ invoiceId }) => invoiceId === operation.invoiceLedgerId);
+  const observed: ObservedCreditState = { note, invoice };
+  const amount = parseDecimal(job.amount);
+  const own = note.allocations.filter(({ invoiceId }) => invoiceId === job.invoiceLedgerId);
   const applied = sum(own.map((one) => parseDecimal(one.amount)));
-  if (compare(subtract(applied, parseDecimal(operation.applied)), amount) >= 0)
-    return done(operation, seen);
+  if (compare(subtract(applied, parseDecimal(job.applied)), amount) >= 0)
+    return done(job, observed);
   const left = note.status === "approved" ? parseDecimal(note.remainingCredit) : ZERO;
   const due = invoice.status === "approved" ? parseDecimal(invoice.amountDue) : ZERO;
   const possible = minimum(amount, minimum(left, due));
   if (compare(possible, ZERO) <= 0)
     return {
-      settlement: { ...held(operation), kind: "refused", ...nothingLeft },
+      outcome: { ...held(job), kind: "refused", ...nothingLeft },
       amount: null,
-      seen,
+      observed,
     };
   if (compare(possible, amount) === 0) return null;
   const reason = `only ${formatShort(possible)} can be put there`;
-  const settlement = {
-    ...held(operation),
+  const outcome = {
+    ...held(job),
     kind: "again",
     delayMs: 0,
     countsAsAttempt: true,
     reason,
   } as const;
-  return { settlement, amount: formatDecimal(possible), seen };
+  return { outcome, amount: formatDecimal(possible), observed };
 }
 
 const nothingLeft = {
@@ -287,10 +288,10 @@ const nothingLeft = {
   message: "Nothing is left of the credit note, or nothing is due on the invoice.",
 } as const;
 
-function done(operation: AllocationToSend, seen: ObservedCreditState): AllocationResult {
-  return { settlement: { ...held(operation), kind: "done" }, amount: null, seen };
+function done(job: AllocationToSend, observed: ObservedCreditState): AllocationResult {
+  return { outcome: { ...held(job), kind: "done" }, amount: null, observed };
 }
 
-function undone(settlement: UndoneOutcome, failure: LedgerFailure): Attempted {
-  return { settled: { settlement, amount: null, seen: null }, failure };
+function undone(outcome: UndoneOutcome, failure: LedgerFailure): Attempted {
+  return { result: { outcome, amount: null, observed: null }, failure };
 }

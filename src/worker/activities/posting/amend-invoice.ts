@@ -16,7 +16,7 @@ import { requestAmendment } from "./request-amendment.ts";
 
 /** The dependencies of a batch. */
 export interface AmendmentParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
-  readonly openScope: OpenAmendments;
+  readonly openStore: OpenAmendments;
   /** Wakes the organisation's ledger workflow if an amendment leaves documents to be posted. */
   readonly wake: (organisationId: string) => Promise<boolean>;
   /** Starts the allocation of held credit, which waits during an amendment. */
@@ -45,41 +45,41 @@ async function amendBatch(
   parts: AmendmentParts,
   { organisationId, subscriptionId, jobId }: InvoiceAmendmentInput,
 ): Promise<WorkBatch> {
-  const scope = parts.openScope(organisationId);
-  const connected = await scope.connection();
+  const store = parts.openStore(organisationId);
+  const connected = await store.connection();
   if (connected === null || connected.pausedMs > 0) {
     const reason = connected?.pausedReason ?? "no ledger is connected";
-    await scope.reschedule(jobId, connected?.pausedMs ?? unconnectedPauseMs, reason);
-    return describeBatch(scope, jobId);
+    await store.reschedule(jobId, connected?.pausedMs ?? unconnectedPauseMs, reason);
+    return describeBatch(store, jobId);
   }
-  const amendment = await scope.take(jobId, leaseFactor * parts.callDeadlineMs);
-  if (amendment === null) return describeBatch(scope, jobId);
+  const amendment = await store.take(jobId, leaseFactor * parts.callDeadlineMs);
+  if (amendment === null) return describeBatch(store, jobId);
   crashPoint("amendment_taken");
   const ledger = parts.openLedger(organisationId, connected.connection);
-  const { settlement, failures } = await requestAmendment(
+  const { outcome, failures } = await requestAmendment(
     ledger,
     amendment,
     parts.callDeadlineMs,
-    await scope.offer(),
+    await store.referenceData(),
   );
   crashPoint("amendment_answered");
   // The pause is saved before the outcome, so that no other worker calls the ledger in between.
   const pause = connectionPause(failures);
-  if (pause !== null) await scope.pause(pause.pauseMs, pause.reason);
-  const isCreditPlanned = await scope.settle(amendment, settlement);
+  if (pause !== null) await store.pause(pause.pauseMs, pause.reason);
+  const isCreditPlanned = await store.record(amendment, outcome);
   crashPoint("amendment_saved");
-  if (settlement.kind === "refused") await scope.doubt(invalidationsOf(settlement.reason));
-  if (settlement.kind === "closed") await parts.wake(organisationId);
+  if (outcome.kind === "refused") await store.invalidate(invalidationsOf(outcome.reason));
+  if (outcome.kind === "closed") await parts.wake(organisationId);
   if (isCreditPlanned) await parts.startAllocation({ organisationId, subscriptionId });
-  return describeBatch(scope, jobId);
+  return describeBatch(store, jobId);
 }
 
 /**
  * Returns the batch's result as the database has it now, also if another worker was faster. It has
  * reasons only, because messages may hold names.
  */
-async function describeBatch(scope: AmendmentStore, jobId: string): Promise<WorkBatch> {
-  const state = await scope.look(jobId);
+async function describeBatch(store: AmendmentStore, jobId: string): Promise<WorkBatch> {
+  const state = await store.read(jobId);
   if (state === null) {
     return {
       state: "done",

@@ -5,7 +5,7 @@
 import type { LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type {
   Held,
-  Settlement,
+  PostingOutcome,
   UndoneOutcome,
 } from "../../../store/ledger-jobs/document-outcomes.ts";
 
@@ -61,10 +61,10 @@ export const addressesAtOnce = 5;
  * each. `later` did not fit.
  */
 export function groupCalls<T extends Carried>(
-  operations: readonly T[],
+  jobs: readonly T[],
 ): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
-  const together = operations.filter(({ attempts }) => attempts <= togetherAttempts);
-  const alone = operations.filter(({ attempts }) => attempts > togetherAttempts);
+  const together = jobs.filter(({ attempts }) => attempts <= togetherAttempts);
+  const alone = jobs.filter(({ attempts }) => attempts > togetherAttempts);
   const calls = [
     ...(together.length === 0 ? [] : [together]),
     ...alone.slice(0, mostAlone).map((one) => [one]),
@@ -73,13 +73,13 @@ export function groupCalls<T extends Carried>(
 }
 
 /** Returns the outcome that puts a job back at once, because it does not fit this batch. */
-export function rescheduleOutcome(operation: Carried): UndoneOutcome {
+export function rescheduleOutcome(job: Carried): UndoneOutcome {
   return {
-    ...held(operation),
+    ...held(job),
     kind: "again",
     delayMs: 0,
     countsAsAttempt: false,
-    reason: "next round",
+    reason: "next batch",
   };
 }
 
@@ -90,28 +90,28 @@ export function rescheduleOutcome(operation: Carried): UndoneOutcome {
  * that was alone in it. It is never final if the ledger has no such address.
  */
 export function failureOutcome(
-  operation: Carried,
+  job: Carried,
   failure: LedgerFailure,
   lookUpAfterMs: number,
   isAlone: boolean,
 ): UndoneOutcome {
-  const own = held(operation);
+  const own = held(job);
   const again = (delayMs: number, countsAsAttempt: boolean, reason: string): UndoneOutcome => {
     return { ...own, kind: "again", delayMs, countsAsAttempt, reason };
   };
   switch (failure.kind) {
     case "refused": {
       const message = failure.messages.join(" ") || "Refused";
-      if (isAlone && failure.reason !== "not_found") return refusalOutcome(operation, failure);
+      if (isAlone && failure.reason !== "not_found") return refusalOutcome(job, failure);
       const reason = `the whole call was refused: ${message}`;
-      return { ...again(retryDelayMs(operation.attempts), true, reason), isRemembered: true };
+      return { ...again(retryDelayMs(job.attempts), true, reason), isRemembered: true };
     }
     case "rate_limited":
       return again(failure.retryAfterMs, false, limitReason(failure));
     case "unauthorised":
-      return again(unauthorisedPauseMs, false, `the ledger does not let us in: ${failure.why}`);
+      return again(unauthorisedPauseMs, false, `the ledger does not authorise us: ${failure.why}`);
     case "high_volume":
-      return again(retryDelayMs(operation.attempts), true, failure.message);
+      return again(retryDelayMs(job.attempts), true, failure.message);
     case "unavailable": {
       const remembered = failure.isRemembered === true ? ({ isRemembered: true } as const) : {};
       return failure.outcome === "unknown"
@@ -122,7 +122,7 @@ export function failureOutcome(
             delayMs: lookUpAfterMs,
             reason: failure.cause,
           }
-        : { ...again(retryDelayMs(operation.attempts), true, failure.cause), ...remembered };
+        : { ...again(retryDelayMs(job.attempts), true, failure.cause), ...remembered };
     }
   }
 }
@@ -142,22 +142,21 @@ export function limitReason({
 
 /** Returns the outcome of the ledger's final refusal of one document. */
 export function refusalOutcome(
-  operation: Carried,
+  job: Carried,
   { reason, messages }: LedgerFailure & { kind: "refused" },
 ): UndoneOutcome {
-  return { ...held(operation), kind: "refused", reason, message: messages.join(" ") || "Refused" };
+  return { ...held(job), kind: "refused", reason, message: messages.join(" ") || "Refused" };
 }
 
 /**
  * Returns the outcome of a look-up that found nothing. The job is sent again at once after the
  * first lost answer, later with growing pauses.
  */
-export function missingOutcome(operation: Carried): UndoneOutcome {
+export function missingOutcome(job: Carried): UndoneOutcome {
   // Each time it was sent and then looked up: two attempts.
-  const delayMs =
-    operation.attempts <= togetherAttempts ? 0 : retryDelayMs(Math.ceil(operation.attempts / 2));
+  const delayMs = job.attempts <= togetherAttempts ? 0 : retryDelayMs(Math.ceil(job.attempts / 2));
   return {
-    ...held(operation),
+    ...held(job),
     kind: "again",
     delayMs,
     countsAsAttempt: true,
@@ -183,38 +182,38 @@ const lagMs = 60_000;
  * ledger's words.
  */
 export function numberTakenOutcome(
-  operation: Carried & { readonly number: string; readonly number_taken: number },
+  job: Carried & { readonly number: string; readonly numberTaken: number },
   messages: readonly string[],
 ): UndoneOutcome {
   const words = messages.join(" ");
-  const answered = { ...held(operation), isNumberTaken: true, isRemembered: true } as const;
+  const answered = { ...held(job), isNumberTaken: true, isRemembered: true } as const;
   const reason = `taken and not found: ${words}`;
-  if (operation.number_taken + 1 < mostTaken)
+  if (job.numberTaken + 1 < mostTaken)
     return { ...answered, kind: "uncertain", delayMs: lagMs, reason };
   const message =
-    `The ledger says: ${words} It shows no document with the number ${operation.number}: ` +
+    `The ledger says: ${words} It shows no document with the number ${job.number}: ` +
     "look for it there before this is tried again under another number.";
   return { ...answered, kind: "refused", reason: "duplicate_number", message };
 }
 
 /** Groups the look-ups of a batch into calls of `atOnce`. `later` did not fit. */
 export function groupLookUps<T>(
-  operations: readonly T[],
+  jobs: readonly T[],
   atOnce: number,
 ): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
   const starts = Array.from({ length: mostLookUps }, (_, index) => index * atOnce);
   const calls = starts
-    .map((start) => operations.slice(start, start + atOnce))
+    .map((start) => jobs.slice(start, start + atOnce))
     .filter(({ length }) => length > 0);
-  return { calls, later: operations.slice(mostLookUps * atOnce) };
+  return { calls, later: jobs.slice(mostLookUps * atOnce) };
 }
 
 /**
  * Returns the outcome of a job that stays uncertain, because its look-up does not fit this batch.
  */
-export function lookUpLater(operation: Carried): UndoneOutcome {
-  const reason = "looked up in the next round";
-  return { ...held(operation), kind: "uncertain", delayMs: 0, countsAsAttempt: false, reason };
+export function lookUpLater(job: Carried): UndoneOutcome {
+  const reason = "looked up in the next batch";
+  return { ...held(job), kind: "uncertain", delayMs: 0, countsAsAttempt: false, reason };
 }
 
 /** Returns the longest pause that the failures put on the whole connection, or null. */
@@ -251,11 +250,11 @@ export function spentBudgetMs(failures: readonly LedgerFailure[]): number {
  * Returns the outcome of a job whose look-up failed. It stays uncertain, and nothing is sent before
  * a look-up succeeds. The ledger's own words are kept.
  */
-export function failedLookupOutcome(operation: Carried, failure: LedgerFailure): UndoneOutcome {
+export function failedLookupOutcome(job: Carried, failure: LedgerFailure): UndoneOutcome {
   const delayMs =
-    failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(operation.attempts);
+    failure.kind === "rate_limited" ? failure.retryAfterMs : retryDelayMs(job.attempts);
   return {
-    ...held(operation),
+    ...held(job),
     kind: "uncertain",
     delayMs,
     reason: `look-up failed: ${causeOf(failure)}`,
@@ -282,14 +281,14 @@ function causeOf(failure: LedgerFailure): string {
  * the connection.
  */
 export interface GroupOutcome {
-  readonly settlements: readonly Settlement[];
+  readonly outcomes: readonly PostingOutcome[];
   readonly failures: readonly LedgerFailure[];
 }
 
 /** Joins several results into one. */
 export function joinOutcomes(outcomes: readonly GroupOutcome[]): GroupOutcome {
   return {
-    settlements: outcomes.flatMap(({ settlements }) => settlements),
+    outcomes: outcomes.flatMap(({ outcomes }) => outcomes),
     failures: outcomes.flatMap(({ failures }) => failures),
   };
 }

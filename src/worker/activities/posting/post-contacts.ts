@@ -1,8 +1,8 @@
 /** Posts the contacts of new customers: creates them in the ledger or imports them (CUSTOMER-3). */
 import { createHash } from "node:crypto";
 import type { Ledger, LedgerCall, LedgerContact } from "../../../ledger/port/ledger.ts";
-import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
-import type { ContactToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
+import type { ContactToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   addressesAtOnce,
   failedLookupOutcome,
@@ -61,7 +61,7 @@ export async function postContacts(
       .slice(0, mostImports)
       .map((contact) => importContact(ledger, contact, settings, claimed)),
   ]);
-  return joinOutcomes([{ settlements: postponed, failures: [] }, ...outcomes]);
+  return joinOutcomes([{ outcomes: postponed, failures: [] }, ...outcomes]);
 }
 
 /**
@@ -94,38 +94,38 @@ async function createContacts(
   const call: LedgerCall = {
     ...callOf(settings),
     jobKeys: contacts.map(({ id }) => id),
-    variant: contacts.map((contact) => contact.key_variant).join(),
+    variant: contacts.map((contact) => contact.keyVariant).join(),
   };
-  const drafts = contacts.map(({ code, name, first_name, last_name, email }) => ({
+  const drafts = contacts.map(({ code, name, firstName, lastName, email }) => ({
     code: contactNumber(code),
     name,
-    firstName: first_name,
-    lastName: last_name,
+    firstName: firstName,
+    lastName: lastName,
     email,
   }));
   const answer = await ledger.createContacts(call, drafts);
   if (answer.kind !== "ok") {
     const isAlone = contacts.length === 1;
-    const settlements = contacts.map((contact) =>
+    const outcomes = contacts.map((contact) =>
       failureOutcome(contact, answer, settings.deadlineMs, isAlone),
     );
-    return { settlements, failures: [answer] };
+    return { outcomes, failures: [answer] };
   }
-  const settlements: Settlement[] = [];
+  const outcomes: PostingOutcome[] = [];
   const takenNames: ContactToSend[] = [];
   for (const [index, contact] of contacts.entries()) {
     const element = answer.value[index];
     if (element === undefined) throw new Error("the ledger's adapter left out an element");
-    if (element.kind === "ok") settlements.push(done(contact, element.value));
+    if (element.kind === "ok") outcomes.push(done(contact, element.value));
     else if (element.kind === "refused" && element.reason === "duplicate_contact")
       takenNames.push(contact);
-    else if (element.kind === "refused") settlements.push(refusalOutcome(contact, element));
-    else settlements.push(failureOutcome(contact, element, settings.deadlineMs, true));
+    else if (element.kind === "refused") outcomes.push(refusalOutcome(contact, element));
+    else outcomes.push(failureOutcome(contact, element, settings.deadlineMs, true));
   }
-  const looked = await lookUpAll(ledger, takenNames, settings, claim, (contact) =>
+  const found = await lookUpAll(ledger, takenNames, settings, claim, (contact) =>
     refuse(contact, nameTaken),
   );
-  return joinOutcomes([{ settlements, failures: [] }, looked]);
+  return joinOutcomes([{ outcomes, failures: [] }, found]);
 }
 
 async function lookUpAll(
@@ -133,13 +133,13 @@ async function lookUpAll(
   contacts: readonly ContactToSend[],
   settings: CallSettings,
   claim: Claim,
-  missing: (contact: ContactToSend) => Settlement,
+  missing: (contact: ContactToSend) => PostingOutcome,
 ): Promise<GroupOutcome> {
   const { calls, later } = groupLookUps(contacts, addressesAtOnce);
-  const looked = await Promise.all(
+  const found = await Promise.all(
     calls.map((call) => lookUpContacts(ledger, call, settings, claim, missing)),
   );
-  return joinOutcomes([{ settlements: later.map(lookUpLater), failures: [] }, ...looked]);
+  return joinOutcomes([{ outcomes: later.map(lookUpLater), failures: [] }, ...found]);
 }
 
 /**
@@ -152,7 +152,7 @@ async function lookUpContacts(
   contacts: readonly ContactToSend[],
   settings: CallSettings,
   claim: Claim,
-  missing: (contact: ContactToSend) => Settlement,
+  missing: (contact: ContactToSend) => PostingOutcome,
 ): Promise<GroupOutcome> {
   const call = callOf(settings);
   const answer = await ledger.findContacts(call, {
@@ -160,20 +160,19 @@ async function lookUpContacts(
   });
   if (answer.kind !== "ok") {
     return {
-      settlements: contacts.map((contact) => failedLookupOutcome(contact, answer)),
+      outcomes: contacts.map((contact) => failedLookupOutcome(contact, answer)),
       failures: [answer],
     };
   }
   const byCode = new Map(answer.value.map((contact) => [contact.code, contact]));
-  const settlements: Settlement[] = [];
+  const outcomes: PostingOutcome[] = [];
   for (const contact of contacts) {
     const found = byCode.get(contactNumber(contact.code));
-    if (found === undefined) settlements.push(missing(contact));
-    else if (isOurs(contact, found) && (await claim(found.id)))
-      settlements.push(done(contact, found));
-    else settlements.push(refuse(contact, found.status === "active" ? codeTaken : codeArchived));
+    if (found === undefined) outcomes.push(missing(contact));
+    else if (isOurs(contact, found) && (await claim(found.id))) outcomes.push(done(contact, found));
+    else outcomes.push(refuse(contact, found.status === "active" ? codeTaken : codeArchived));
   }
-  return { settlements, failures: [] };
+  return { outcomes, failures: [] };
 }
 
 function isOurs(contact: ContactToSend, found: LedgerContact): boolean {
@@ -193,28 +192,28 @@ async function importContact(
   claim: Claim,
 ): Promise<GroupOutcome> {
   const call = callOf(settings);
-  const answer = await ledger.getContact(call, contact.wanted_contact_id ?? "");
+  const answer = await ledger.getContact(call, contact.wantedContactId ?? "");
   if (answer.kind === "refused")
-    return { settlements: [refusalOutcome(contact, answer)], failures: [] };
+    return { outcomes: [refusalOutcome(contact, answer)], failures: [] };
   if (answer.kind !== "ok") {
     return {
-      settlements: [failureOutcome(contact, answer, settings.deadlineMs, true)],
+      outcomes: [failureOutcome(contact, answer, settings.deadlineMs, true)],
       failures: [answer],
     };
   }
-  return { settlements: [await validateImport(contact, answer.value, claim)], failures: [] };
+  return { outcomes: [await validateImport(contact, answer.value, claim)], failures: [] };
 }
 
 async function validateImport(
   contact: ContactToSend,
   found: LedgerContact,
   claim: Claim,
-): Promise<Settlement> {
+): Promise<PostingOutcome> {
   if (found.status !== "active") return refuse(contact, inactive);
   return (await claim(found.id)) ? done(contact, found) : refuse(contact, imported);
 }
 
-function done(contact: ContactToSend, found: LedgerContact): Settlement {
+function done(contact: ContactToSend, found: LedgerContact): PostingOutcome {
   return { ...held(contact), kind: "contact_done", ledgerId: found.id };
 }
 
@@ -244,6 +243,6 @@ const imported: OwnRefusal = {
   message: "The contact is a customer already.",
 };
 
-function refuse(contact: ContactToSend, refusal: OwnRefusal): Settlement {
+function refuse(contact: ContactToSend, refusal: OwnRefusal): PostingOutcome {
   return { ...held(contact), kind: "refused", ...refusal };
 }

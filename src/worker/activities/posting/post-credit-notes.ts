@@ -7,8 +7,8 @@ import type {
   LedgerCreditNote,
   LedgerCreditNoteDraft,
 } from "../../../ledger/port/ledger.ts";
-import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
-import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
+import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
 import { type CallSettings, lineOf, postDocuments, sameAmounts } from "./post-documents.ts";
 
@@ -45,13 +45,13 @@ function isOurs(note: CreditNoteToSend, found: LedgerCreditNote): boolean {
     note.attempts > 1 &&
     found.currency === note.currency &&
     found.reference === note.reference &&
-    found.issueDate === note.issue_date &&
+    found.issueDate === note.issueDate &&
     found.subtotal === note.subtotal &&
     sameAmounts(note.lines, found.lines)
   );
 }
 
-function done(note: CreditNoteToSend, found: LedgerCreditNote): Settlement {
+function done(note: CreditNoteToSend, found: LedgerCreditNote): PostingOutcome {
   return {
     ...held(note),
     kind: "credit_note_done",
@@ -70,9 +70,9 @@ function draftOf(note: CreditNoteToSend): LedgerCreditNoteDraft {
   return {
     number: note.number,
     reference: note.reference,
-    contactId: note.contact_id,
+    contactId: note.contactId,
     currency: note.currency,
-    issueDate: note.issue_date,
+    issueDate: note.issueDate,
     lineAmounts: "exclusive",
     status: "approved",
     lines: note.lines.map(lineOf),

@@ -12,8 +12,8 @@ import {
 import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money/decimal.ts";
 import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../../../ledger/port/ledger.ts";
 import { foldText } from "../../../ledger/port/texts.ts";
-import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
-import type { LineToSend, Taken } from "../../../store/ledger-jobs/jobs.ts";
+import type { LineToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import {
   type Carried,
   failedLookupOutcome,
@@ -25,9 +25,9 @@ import {
   joinOutcomes,
   lookUpLater,
   missingOutcome,
+  numberTakenOutcome,
   refusalOutcome,
   rescheduleOutcome,
-  numberTakenOutcome,
 } from "./ledger-call.ts";
 
 /**
@@ -37,15 +37,15 @@ import {
 export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
   readonly deadlineMs: number;
   readonly publicUrl: string | null;
-  readonly offer: LedgerReferenceData;
+  readonly referenceData: LedgerReferenceData;
 }
 
 /** A taken job that creates a document under its reserved number (POSTING-2). */
 export interface DocumentToSend extends Carried, DocumentToValidate {
-  readonly is_awaited: boolean;
+  readonly isAwaited: boolean;
   readonly number: string;
-  readonly key_variant: number;
-  readonly number_taken: number;
+  readonly keyVariant: number;
+  readonly numberTaken: number;
   readonly lines: readonly LineToSend[];
 }
 
@@ -74,7 +74,7 @@ export interface DocumentKind<
   leadsBack(document: Document, found: Found): boolean;
   draftOf(document: Document): Draft;
   isOurs(document: Document, found: Found): boolean;
-  done(document: Document, found: Found): Settlement;
+  done(document: Document, found: Found): PostingOutcome;
 }
 
 /** The longest description that the ledger accepts. */
@@ -93,24 +93,24 @@ export async function postDocuments<
   taken: Taken<Document>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
-  const judged = taken.ready.map((document) => ({
+  const validated = taken.ready.map((document) => ({
     document,
-    fault: validateDocument(document, kind.name, settings.offer),
+    fault: validateDocument(document, kind.name, settings.referenceData),
   }));
-  const refusals = judged.flatMap(({ document, fault }): Settlement[] => {
+  const refusals = validated.flatMap(({ document, fault }): PostingOutcome[] => {
     if (fault === null) return [];
     const { reason, message, by } = fault;
     return [{ ...held(document), kind: "refused", reason, message, evaluatedBy: by }];
   });
   const { calls, later } = groupCalls(
-    judged.filter(({ fault }) => fault === null).map(({ document }) => document),
+    validated.filter(({ fault }) => fault === null).map(({ document }) => document),
   );
   const outcomes = await Promise.all([
     ...calls.map((call) => send(kind, call, settings)),
     lookUpAll(kind, taken.uncertain, settings, null),
   ]);
   return joinOutcomes([
-    { settlements: [...refusals, ...later.map(rescheduleOutcome)], failures: [] },
+    { outcomes: [...refusals, ...later.map(rescheduleOutcome)], failures: [] },
     ...outcomes,
   ]);
 }
@@ -122,7 +122,7 @@ export async function postDocuments<
  */
 export function lineOf(line: LineToSend): LedgerLineDraft {
   const text = line.description === "" ? line.name : `${line.name}: ${line.description}`;
-  const { units, unit_price: price, amount } = line;
+  const { units, unitPrice: price, amount } = line;
   const isPriced =
     units !== null &&
     price !== null &&
@@ -132,8 +132,8 @@ export function lineOf(line: LineToSend): LedgerLineDraft {
     quantity: isPriced ? String(units) : "1",
     unitAmount: isPriced ? price : amount,
     amount: line.amount,
-    accountCode: line.revenue_account ?? "",
-    taxType: line.tax_type,
+    accountCode: line.revenueAccount ?? "",
+    taxType: line.taxType,
   };
 }
 
@@ -153,7 +153,7 @@ function callOf(
   documents: readonly DocumentToSend[],
   { deadlineMs, onPermit }: CallSettings,
 ): LedgerCall {
-  const isBackground = !documents.some(({ is_awaited }) => is_awaited);
+  const isBackground = !documents.some(({ isAwaited }) => isAwaited);
   return { deadlineMs, jobKeys: [], isBackground, ...(onPermit === undefined ? {} : { onPermit }) };
 }
 
@@ -171,30 +171,30 @@ async function send<
     jobKeys: documents.map(({ id }) => id),
     // After a lost answer the key stays the same, so that a request still in progress is not done
     // twice. After a bad answer it changes.
-    variant: documents.map((document) => document.key_variant).join(),
+    variant: documents.map((document) => document.keyVariant).join(),
   };
   const answer = await kind.create(call, documents.map(kind.draftOf));
   if (answer.kind !== "ok") {
     const isAlone = documents.length === 1;
-    const settlements = documents.map((document) =>
+    const outcomes = documents.map((document) =>
       failureOutcome(document, answer, settings.deadlineMs, isAlone),
     );
-    return { settlements, failures: [answer] };
+    return { outcomes, failures: [answer] };
   }
-  const settlements: Settlement[] = [];
+  const outcomes: PostingOutcome[] = [];
   const numberTaken = new Map<Document, readonly string[]>();
   for (const [index, document] of documents.entries()) {
     const element = answer.value[index];
     if (element === undefined) throw new Error("the ledger's adapter left out an element");
-    if (element.kind === "ok") settlements.push(kind.done(document, element.value));
+    if (element.kind === "ok") outcomes.push(kind.done(document, element.value));
     // Taken by our own earlier request whose answer was lost, or by another document.
     else if (element.kind === "refused" && element.reason === "duplicate_number")
       numberTaken.set(document, element.messages);
-    else if (element.kind === "refused") settlements.push(refusalOutcome(document, element));
-    else settlements.push(failureOutcome(document, element, settings.deadlineMs, true));
+    else if (element.kind === "refused") outcomes.push(refusalOutcome(document, element));
+    else outcomes.push(failureOutcome(document, element, settings.deadlineMs, true));
   }
-  const looked = await lookUpAll(kind, [...numberTaken.keys()], settings, numberTaken);
-  return joinOutcomes([{ settlements, failures: [] }, looked]);
+  const found = await lookUpAll(kind, [...numberTaken.keys()], settings, numberTaken);
+  return joinOutcomes([{ outcomes, failures: [] }, found]);
 }
 
 async function lookUpAll<
@@ -208,8 +208,8 @@ async function lookUpAll<
   taken: ReadonlyMap<Document, readonly string[]> | null,
 ): Promise<GroupOutcome> {
   const { calls, later } = groupLookUps(documents, kind.lookUpAtOnce);
-  const looked = await Promise.all(calls.map((call) => lookUp(kind, call, settings, taken)));
-  return joinOutcomes([{ settlements: later.map(lookUpLater), failures: [] }, ...looked]);
+  const found = await Promise.all(calls.map((call) => lookUp(kind, call, settings, taken)));
+  return joinOutcomes([{ outcomes: later.map(lookUpLater), failures: [] }, ...found]);
 }
 
 /**
@@ -235,12 +235,12 @@ async function lookUp<
   );
   if (answer.kind !== "ok") {
     return {
-      settlements: documents.map((document) => failedLookupOutcome(document, answer)),
+      outcomes: documents.map((document) => failedLookupOutcome(document, answer)),
       failures: [answer],
     };
   }
   const byNumber = Map.groupBy(answer.value, (found) => foldText(found.number));
-  const settlements = documents.map((document): Settlement => {
+  const outcomes = documents.map((document): PostingOutcome => {
     const named = byNumber.get(foldText(document.number)) ?? [];
     const ours =
       answer.value.find((found) => kind.leadsBack(document, found)) ??
@@ -254,5 +254,5 @@ async function lookUp<
     const message = `The number ${document.number} is taken by another ${kind.name} in the ledger.`;
     return { ...held(document), kind: "refused", reason: "duplicate_number", message };
   });
-  return { settlements, failures: [] };
+  return { outcomes, failures: [] };
 }

@@ -2,8 +2,12 @@
  * Posts waiting invoices in the ledger's form, and recognises those that the ledger already has.
  */
 import type { Ledger, LedgerInvoice, LedgerInvoiceDraft } from "../../../ledger/port/ledger.ts";
-import type { NamedLine, Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
-import { groupSize, type InvoiceToSend, type Taken } from "../../../store/ledger-jobs/jobs.ts";
+import {
+  groupSize,
+  type InvoiceToSend,
+  type Taken,
+} from "../../../store/ledger-jobs/claim-jobs.ts";
+import type { NamedLine, PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { type GroupOutcome, held } from "./ledger-call.ts";
 import { type CallSettings, lineOf, postDocuments, sameAmounts } from "./post-documents.ts";
 
@@ -39,8 +43,8 @@ function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
     invoice.attempts > 1 &&
     found.currency === invoice.currency &&
     found.reference === invoice.reference &&
-    found.issueDate === invoice.issue_date &&
-    found.dueDate === invoice.due_date &&
+    found.issueDate === invoice.issueDate &&
+    found.dueDate === invoice.dueDate &&
     found.subtotal === invoice.subtotal &&
     sameAmounts(invoice.lines, found.lines) &&
     isUntouched(found)
@@ -52,7 +56,7 @@ function isUntouched({ amountPaid, amountCredited }: LedgerInvoice): boolean {
   return [amountPaid, amountCredited].every((amount) => /^0(?:\.0*)?$/.test(amount));
 }
 
-function done(invoice: InvoiceToSend, found: LedgerInvoice): Settlement {
+function done(invoice: InvoiceToSend, found: LedgerInvoice): PostingOutcome {
   return {
     ...held(invoice),
     kind: "invoice_done",
@@ -83,20 +87,20 @@ function namedLines(invoice: InvoiceToSend, found: LedgerInvoice): readonly Name
  * Returns the path of the link without the host, because our public address may change between two
  * attempts.
  */
-function sourcePath({ invoice_id }: InvoiceToSend): string {
-  return `/v1/invoices/${invoice_id}`;
+function sourcePath({ invoiceId }: InvoiceToSend): string {
+  return `/v1/invoices/${invoiceId}`;
 }
 
 function draftOf(invoice: InvoiceToSend, publicUrl: string | null): LedgerInvoiceDraft {
   return {
     number: invoice.number,
     reference: invoice.reference,
-    contactId: invoice.contact_id,
+    contactId: invoice.contactId,
     currency: invoice.currency,
-    issueDate: invoice.issue_date,
-    dueDate: invoice.due_date,
+    issueDate: invoice.issueDate,
+    dueDate: invoice.dueDate,
     lineAmounts: "exclusive",
-    status: invoice.first_status,
+    status: invoice.firstStatus,
     sourceUrl: publicUrl === null ? null : `${publicUrl}${sourcePath(invoice)}`,
     lines: invoice.lines.map(lineOf),
   };

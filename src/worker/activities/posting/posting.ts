@@ -11,8 +11,8 @@ import { crashPoint } from "../../../crash-points.ts";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
 import type { Ledger } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
-import type { Settlement } from "../../../store/ledger-jobs/document-outcomes.ts";
-import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/post-documents.ts";
+import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
+import type { OpenPosting, PostingStore } from "../../../store/ledger-jobs/posting-store.ts";
 import { connectionPause, type GroupOutcome, joinOutcomes, spentBudgetMs } from "./ledger-call.ts";
 import { postContacts } from "./post-contacts.ts";
 import { postCreditNotes } from "./post-credit-notes.ts";
@@ -23,7 +23,7 @@ import { postInvoices } from "./post-invoices.ts";
  * from batch to batch.
  */
 export interface PostingDependencies {
-  readonly openScope: OpenPosting;
+  readonly openStore: OpenPosting;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** How long one call to the ledger may take. */
   readonly callDeadlineMs: number;
@@ -54,7 +54,7 @@ export const unconnectedPauseMs = 5 * 60_000;
  * its call is being sent. Documents that arrive in the meantime go with the next one, and no other
  * batch holds any.
  */
-type Gather = (organisationId: string) => Promise<() => void>;
+type Coalesce = (organisationId: string) => Promise<() => void>;
 
 /**
  * The most concurrent batches: as many background calls as the budget allows at once (POSTING-6).
@@ -78,8 +78,8 @@ const batchMs = 1_000;
  * finds only what is left.
  */
 export function createPostingActivities(parts: PostingDependencies): PostingActivities {
-  const gather = createCoalesce();
-  return { postBatch: ({ organisationId }) => postBatch(parts, gather, organisationId) };
+  const coalesce = createCoalesce();
+  return { postBatch: ({ organisationId }) => postBatch(parts, coalesce, organisationId) };
 }
 
 /**
@@ -88,29 +88,30 @@ export function createPostingActivities(parts: PostingDependencies): PostingActi
  */
 async function postBatch(
   parts: PostingDependencies,
-  gather: Gather,
+  coalesce: Coalesce,
   organisationId: string,
 ): Promise<PostingBatch> {
   const endMs = performance.now() + batchMs;
   let posted = 0;
   let refused = 0;
   for (;;) {
-    const gathered = await gather(organisationId);
+    const release = await coalesce(organisationId);
     let sentMs = performance.now();
     const onPermit = () => {
       sentMs = performance.now();
-      gathered();
+      release();
     };
-    const group = await postGroup(parts, organisationId, onPermit).finally(gathered);
+    const group = await postGroup(parts, organisationId, onPermit).finally(release);
     posted += group.posted;
     refused += group.refused;
     const atOnce = Math.min(mostAtOnce, 1 + Math.floor((performance.now() - sentMs) / callGapMs));
     const isMore = group.nextInMs === 0 && group.posted + group.refused > 0;
-    if (!isMore || performance.now() >= endMs) return { ...group, posted, refused, atOnce };
+    if (!isMore || performance.now() >= endMs)
+      return { ...group, posted, refused, atOnce };
   }
 }
 
-function createCoalesce(): Gather {
+function createCoalesce(): Coalesce {
   const last = new Map<string, Promise<void>>();
   return async (organisationId) => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -133,59 +134,56 @@ async function postGroup(
   organisationId: string,
   onPermit: () => void,
 ): Promise<PostingBatch> {
-  const scope = parts.openScope(organisationId);
-  const state = await scope.connection();
+  const store = parts.openStore(organisationId);
+  const state = await store.connection();
   if (state === null || state.pausedMs > 0) {
     return reschedule(
-      scope,
+      store,
       state?.pausedMs ?? unconnectedPauseMs,
       state?.pausedReason ?? "no ledger is connected",
     );
   }
   const ledger = parts.openLedger(organisationId, state.connection);
-  const leaseMs = leaseFactor * parts.callDeadlineMs;
-  const [contacts, invoices, creditNotes, offer] = await Promise.all([
-    scope.takeContacts(leaseMs),
-    scope.takeInvoices(leaseMs),
-    scope.takeCreditNotes(leaseMs),
-    scope.offer(),
-  ]);
+  const { contacts, invoices, creditNotes, referenceData } = await takeAll(
+    store,
+    leaseFactor * parts.callDeadlineMs,
+  );
   const settings = {
     deadlineMs: parts.callDeadlineMs,
     publicUrl: parts.publicUrl,
-    offer,
+    referenceData,
     onPermit,
   };
   crashPoint("posting_taken");
   // Each kind is saved as soon as it is answered, and neither waits for the other.
-  const save = async (outcome: GroupOutcome): Promise<GroupOutcome> => {
+  const save = async (group: GroupOutcome): Promise<GroupOutcome> => {
     crashPoint("posting_answered");
     // The pause is saved before the outcome, so that no other worker calls the ledger in between.
-    const asked = connectionPause(outcome.failures);
-    if (asked !== null) await scope.pause(asked.pauseMs, asked.reason);
-    const credited = await scope.settle(outcome.settlements);
+    const required = connectionPause(group.failures);
+    if (required !== null) await store.pause(required.pauseMs, required.reason);
+    const credited = await store.record(group.outcomes);
     crashPoint("posting_saved");
-    await invalidateReferenceDataKind(scope, outcome.settlements);
+    await invalidateRefusedData(store, group.outcomes);
     const { startAllocation } = parts;
     if (startAllocation !== undefined) {
       await Promise.all(
         credited.map((subscriptionId) => startAllocation({ organisationId, subscriptionId })),
       );
     }
-    return outcome;
+    return group;
   };
-  const { settlements, failures } = joinOutcomes(
+  const { outcomes, failures } = joinOutcomes(
     await Promise.all([
-      postContacts(ledger, contacts, settings, scope.findImported).then(save),
+      postContacts(ledger, contacts, settings, store.findImported).then(save),
       postInvoices(ledger, invoices, settings).then(save),
       postCreditNotes(ledger, creditNotes, settings).then(save),
     ]),
   );
-  const posted = settlements.filter(({ kind }) => kind.endsWith("_done")).length;
-  const refused = settlements.filter(({ kind }) => kind === "refused").length;
+  const posted = outcomes.filter(({ kind }) => kind.endsWith("_done")).length;
+  const refused = outcomes.filter(({ kind }) => kind === "refused").length;
   const pause = connectionPause(failures);
   if (pause === null) {
-    const { waiting, nextInMs } = await scope.waiting();
+    const { waiting, nextInMs } = await store.waiting();
     // If the budget allowed no call, it allows none for the other ready jobs either. The next batch
     // waits until it does.
     const spentMs = posted + refused > 0 ? 0 : spentBudgetMs(failures);
@@ -197,24 +195,34 @@ async function postGroup(
       paused: spentMs > 0 ? "our calls to the ledger are used up" : null,
     };
   }
-  return { ...(await reschedule(scope, pause.pauseMs, pause.reason)), posted, refused };
+  return { ...(await reschedule(store, pause.pauseMs, pause.reason)), posted, refused };
+}
+
+async function takeAll(store: PostingStore, leaseMs: number) {
+  const [contacts, invoices, creditNotes, referenceData] = await Promise.all([
+    store.takeContacts(leaseMs),
+    store.takeInvoices(leaseMs),
+    store.takeCreditNotes(leaseMs),
+    store.referenceData(),
+  ]);
+  return { contacts, invoices, creditNotes, referenceData };
 }
 
 /**
  * Invalidates the cached reference data if the ledger rejected a document because of it, or if we
  * rejected one using data that may be stale. POSTING-5.
  */
-async function invalidateReferenceDataKind(
-  scope: PostingStore,
-  settlements: readonly Settlement[],
+async function invalidateRefusedData(
+  store: PostingStore,
+  outcomes: readonly PostingOutcome[],
 ): Promise<void> {
-  const refused = settlements.filter((settlement) => settlement.kind === "refused");
+  const refused = outcomes.filter((outcome) => outcome.kind === "refused");
   const contradicted = refused.flatMap(({ evaluatedBy, reason }) =>
     evaluatedBy === undefined ? invalidationsOf(reason) : [],
   );
   const evaluatedBy = refused.flatMap(({ evaluatedBy: by }) => by ?? []);
-  await scope.doubt([...new Set(contradicted)], "contradicted");
-  await scope.doubt([...new Set(evaluatedBy)], "refused_by");
+  await store.invalidate([...new Set(contradicted)], "contradicted");
+  await store.invalidate([...new Set(evaluatedBy)], "refused_by");
 }
 
 /**
@@ -222,12 +230,12 @@ async function invalidateReferenceDataKind(
  * because a look-up is a call as well.
  */
 async function reschedule(
-  scope: PostingStore,
+  store: PostingStore,
   pauseMs: number,
   reason: string,
 ): Promise<PostingBatch> {
-  await scope.reschedule(pauseMs, reason);
-  const { waiting, nextInMs } = await scope.waiting();
+  await store.reschedule(pauseMs, reason);
+  const { waiting, nextInMs } = await store.waiting();
   return {
     posted: 0,
     refused: 0,

@@ -78,13 +78,13 @@ async function readReferenceData(
   const { connection } = state;
   const ledger = openLedger(organisationId, connection);
   const call: LedgerCall = { deadlineMs: callDeadlineMs, jobKeys: [], isBackground: true };
-  const askedMs = performance.now();
-  const ageMs = () => performance.now() - askedMs;
+  const requestedMs = performance.now();
+  const ageMs = () => performance.now() - requestedMs;
   const answers = await Promise.all(
     kinds.map(async (kind) => {
       const { tenantId } = connection;
-      const answer = await queryReferenceData(ledger, call, kind, (told, offer) => {
-        return store.keep(organisationId, told, offer, { tenantId, ageMs: ageMs() });
+      const answer = await queryReferenceData(ledger, call, kind, (read, data) => {
+        return store.save(organisationId, read, data, { tenantId, ageMs: ageMs() });
       });
       const isForbidden = answer.kind === "refused" || answer.kind === "unauthorised";
       const pauseMs = isForbidden ? forbiddenPauseMs : failedPauseMs;
@@ -107,17 +107,17 @@ async function queryReferenceData(
   ledger: Ledger,
   call: LedgerCall,
   kind: ReferenceDataKind,
-  tell: <Kind extends ReferenceDataKind>(
-    told: Kind,
-    offer: NonNullable<LedgerReferenceData[Kind]>,
+  save: <Kind extends ReferenceDataKind>(
+    read: Kind,
+    data: NonNullable<LedgerReferenceData[Kind]>,
   ) => Promise<void>,
 ): Promise<LedgerAnswer<unknown>> {
   if (kind === "organisation") {
     const answer = await ledger.describe(call);
-    if (answer.kind === "ok") await tell(kind, organisationReferenceData(answer.value));
+    if (answer.kind === "ok") await save(kind, organisationReferenceData(answer.value));
     return answer;
   }
   const answer = await ledger.listMappingOptions(call, kind);
-  if (answer.kind === "ok") await tell(kind, referenceDataList(answer.value));
+  if (answer.kind === "ok") await save(kind, referenceDataList(answer.value));
   return answer;
 }

@@ -28,7 +28,7 @@ import { lineOf } from "./post-documents.ts";
 
 /** The outcome, and the failures of calls, which may pause the connection. */
 export interface AmendmentAnswer {
-  readonly settlement: AmendmentOutcome;
+  readonly outcome: AmendmentOutcome;
   readonly failures: readonly LedgerFailure[];
 }
 
@@ -58,22 +58,22 @@ export async function requestAmendment(
   ledger: Ledger,
   amendment: AmendmentToSend,
   deadlineMs: number,
-  offer: LedgerReferenceData,
+  referenceData: LedgerReferenceData,
 ): Promise<AmendmentAnswer> {
   const { id, lines, joins } = amendment;
-  const fault = faultOf(amendment, offer);
+  const fault = faultOf(amendment, referenceData);
   if (fault !== null)
-    return { settlement: { kind: "refused", ...fault, invoice: null }, failures: [] };
+    return { outcome: { kind: "refused", ...fault, invoice: null }, failures: [] };
   const changed = changedLines(lines);
   const answer = await ledger.amendInvoice(
     {
       deadlineMs,
       jobKeys: [id],
       variant: String(amendment.attempts),
-      isBackground: !amendment.is_awaited,
+      isBackground: !amendment.isAwaited,
     },
     {
-      id: amendment.ledger_id,
+      id: amendment.ledgerId,
       allowed: joins ? joined : open,
       lineAmounts: "exclusive",
       changes: changed.map(changeOf),
@@ -86,20 +86,20 @@ export async function requestAmendment(
       return ledgerLineId === undefined ? [] : [{ id: line.id, ledgerLineId }];
     });
     if (named.length < changed.length) throw new Error("the ledger's adapter left out a line");
-    return { settlement: { kind: "done", invoice: syncOf(invoice), lines: named }, failures: [] };
+    return { outcome: { kind: "done", invoice: syncOf(invoice), lines: named }, failures: [] };
   }
   if (answer.kind !== "refused") return undone(amendment, answer, deadlineMs);
   switch (answer.reason) {
     case "wrong_status":
     case "has_payment_or_credit":
-      return lookAtInvoice(ledger, amendment, answer, deadlineMs);
+      return checkInvoice(ledger, amendment, answer, deadlineMs);
     case "not_found":
-      return lookForInvoice(ledger, amendment, answer, deadlineMs);
+      return findLostInvoice(ledger, amendment, answer, deadlineMs);
     case "stale":
       if (amendment.attempts >= believedAttempts) break;
-      return { settlement: again(amendment, "changed in the ledger meanwhile"), failures: [] };
+      return { outcome: again(amendment, "changed in the ledger meanwhile"), failures: [] };
   }
-  return { settlement: refused(answer, null), failures: [] };
+  return { outcome: refused(answer, null), failures: [] };
 }
 
 /**
@@ -108,17 +108,17 @@ export async function requestAmendment(
  * it. A plan line is never added: sent without its id it would be there twice.
  */
 export function faultOf(
-  { lines, number, attempts, skip_validation: skipValidation }: AmendmentToSend,
-  offer: LedgerReferenceData,
+  { lines, number, attempts, skipValidation }: AmendmentToSend,
+  referenceData: LedgerReferenceData,
 ): { readonly reason: string; readonly message: string } | null {
   const amending = lines.filter((line) => line.amending);
   const fault = validateLines(
     amending,
     "invoice",
-    skipValidation || attempts > 1 ? unknownReferenceData : offer,
+    skipValidation || attempts > 1 ? unknownReferenceData : referenceData,
   );
   if (fault !== null) return { reason: fault.reason, message: fault.message };
-  if (amending.every((line) => line.kind !== "plan" || line.ledger_line_id !== null)) return null;
+  if (amending.every((line) => line.kind !== "plan" || line.ledgerLineId !== null)) return null;
   return {
     reason: "validation",
     message: `It is not known which line of ${number} in the ledger is the plan's.`,
@@ -131,67 +131,67 @@ export function faultOf(
  */
 function changedLines(lines: readonly AmendmentLine[]): readonly AmendmentLine[] {
   const amending = lines.filter((line) => line.amending);
-  const added = amending.filter((line) => line.ledger_line_id === null).map(lineOf);
+  const added = amending.filter((line) => line.ledgerLineId === null).map(lineOf);
   const isTwin = (line: AmendmentLine): boolean => {
     const { description, amount } = lineOf(line);
     return added.some((one) => one.description === description && one.amount === amount);
   };
   return [
     ...amending,
-    ...lines.filter((line) => !line.amending && line.ledger_line_id !== null && isTwin(line)),
+    ...lines.filter((line) => !line.amending && line.ledgerLineId !== null && isTwin(line)),
   ];
 }
 
 function changeOf(line: AmendmentLine): LedgerLineChange {
-  return { ...lineOf(line), ledgerLineId: line.ledger_line_id };
+  return { ...lineOf(line), ledgerLineId: line.ledgerLineId };
 }
 
 /**
  * Reads an invoice that is paid, approved, removed or has money on it. An earlier attempt with a
  * lost answer may have amended it before.
  */
-async function lookAtInvoice(
+async function checkInvoice(
   ledger: Ledger,
   amendment: AmendmentToSend,
   refusal: Refusal,
   deadlineMs: number,
 ): Promise<AmendmentAnswer> {
-  const answer = await ledger.getInvoice(lookCall(amendment, deadlineMs), amendment.ledger_id);
+  const answer = await ledger.getInvoice(readCall(amendment, deadlineMs), amendment.ledgerId);
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
   const found = answer.value;
   const lines = standingLines(amendment.lines, found.lines);
   if (lines !== null)
-    return { settlement: { kind: "done", invoice: syncOf(found), lines }, failures: [] };
+    return { outcome: { kind: "done", invoice: syncOf(found), lines }, failures: [] };
   const allowed = amendment.joins ? joined : open;
   const isOpenAgain = refusal.reason === "wrong_status" && allowed.includes(found.status);
   if (isOpenAgain && amendment.attempts < believedAttempts) {
-    return { settlement: again(amendment, "the invoice can be changed again"), failures: [] };
+    return { outcome: again(amendment, "the invoice can be changed again"), failures: [] };
   }
-  return { settlement: closed(amendment, refusal, syncOf(found)), failures: [] };
+  return { outcome: closed(amendment, refusal, syncOf(found)), failures: [] };
 }
 
 /**
  * Looks an invoice up by its number after its address was not found. Only if the number is not
  * found either, the ledger has lost it.
  */
-async function lookForInvoice(
+async function findLostInvoice(
   ledger: Ledger,
   amendment: AmendmentToSend,
   refusal: Refusal,
   deadlineMs: number,
 ): Promise<AmendmentAnswer> {
-  const answer = await ledger.findInvoices(lookCall(amendment, deadlineMs), {
+  const answer = await ledger.findInvoices(readCall(amendment, deadlineMs), {
     numbers: [amendment.number],
   });
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
-  if (answer.value.some(({ id }) => id === amendment.ledger_id)) {
-    return { settlement: again(amendment, "not found by its id"), failures: [] };
+  if (answer.value.some(({ id }) => id === amendment.ledgerId)) {
+    return { outcome: again(amendment, "not found by its id"), failures: [] };
   }
   const gone = { status: "not_in_external", total: null, amountDue: null, sent: null } as const;
-  return { settlement: closed(amendment, refusal, gone), failures: [] };
+  return { outcome: closed(amendment, refusal, gone), failures: [] };
 }
 
-function lookCall({ is_awaited: isAwaited }: AmendmentToSend, deadlineMs: number): LedgerCall {
+function readCall({ isAwaited }: AmendmentToSend, deadlineMs: number): LedgerCall {
   return { deadlineMs, jobKeys: [], isBackground: !isAwaited };
 }
 
@@ -224,10 +224,10 @@ function undone(
   failure: LedgerFailure,
   deadlineMs: number,
 ): AmendmentAnswer {
-  const settlement = failureOutcome(amendment, failure, deadlineMs, false);
-  if (settlement.kind === "refused")
+  const outcome = failureOutcome(amendment, failure, deadlineMs, false);
+  if (outcome.kind === "refused")
     throw new Error("a refusal of a look-up is no refusal of the amendment");
-  return { settlement, failures: [failure] };
+  return { outcome, failures: [failure] };
 }
 
 function again(amendment: AmendmentToSend, reason: string): AmendmentOutcome {
@@ -262,11 +262,11 @@ export function standingLines(
   ours: readonly AmendmentLine[],
   ledgers: readonly LedgerLine[],
 ): readonly NamedLine[] | null {
-  const known = new Set(ours.map((line) => line.ledger_line_id));
+  const known = new Set(ours.map((line) => line.ledgerLineId));
   const free = ledgers.filter((line) => !known.has(line.ledgerLineId));
   const named: NamedLine[] = [];
   for (const line of ours.filter(({ amending }) => amending)) {
-    const own = ledgers.find(({ ledgerLineId }) => ledgerLineId === line.ledger_line_id);
+    const own = ledgers.find(({ ledgerLineId }) => ledgerLineId === line.ledgerLineId);
     const index = free.findIndex((other) => standsAs(other, line));
     const [found] = own === undefined ? free.splice(index, index < 0 ? 0 : 1) : [own];
     if (found === undefined || !standsAs(found, line)) return null;

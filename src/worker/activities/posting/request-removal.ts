@@ -44,19 +44,20 @@ export async function requestRemoval(
 ): Promise<RemovalAnswer> {
   const call: LedgerCall = { deadlineMs, jobKeys: [], isBackground: !task.isAwaited };
   const answer = await ledger.removeInvoice(call, task.ledgerId, { onlyUnsent: task.isOnlyUnsent });
-  if (answer.kind === "refused") return lookAtRefused(ledger, task, answer, call);
+  if (answer.kind === "refused") return checkRefused(ledger, task, answer, call);
   if (answer.kind !== "ok") return again(answer);
   const { outcome, invoice } = answer.value;
-  if (outcome === "not_found") return lookForMissing(ledger, task, call);
-  if (!isRemoved(invoice)) return { kind: "again", reason: "it stands there still", failure: null };
-  return { kind: "removed", removed: { outcome, invoice: told(invoice) } };
+  if (outcome === "not_found") return findLostInvoice(ledger, task, call);
+  if (!isRemoved(invoice))
+    return { kind: "again", reason: "the ledger still has the invoice", failure: null };
+  return { kind: "removed", removed: { outcome, invoice: reported(invoice) } };
 }
 
 /**
  * Reads the invoice after a refusal. It may have money on it now. A person or our own earlier
  * attempt may also have changed or removed it since it was read.
  */
-async function lookAtRefused(
+async function checkRefused(
   ledger: Ledger,
   { ledgerId, triedMs, isOnlyUnsent }: RemovalRequest,
   refusal: LedgerFailure & { readonly kind: "refused" },
@@ -66,9 +67,9 @@ async function lookAtRefused(
   if (answer.kind !== "ok") return again(answer);
   const invoice = answer.value;
   if (isRemoved(invoice)) {
-    return { kind: "removed", removed: { outcome: "already_removed", invoice: told(invoice) } };
+    return { kind: "removed", removed: { outcome: "already_removed", invoice: reported(invoice) } };
   }
-  if (isOnlyUnsent && !isUnsent(invoice)) return { kind: "kept", invoice: told(invoice) };
+  if (isOnlyUnsent && !isUnsent(invoice)) return { kind: "kept", invoice: reported(invoice) };
   const isPassing =
     refusal.reason === "stale" ||
     refusal.reason === "not_found" ||
@@ -77,14 +78,17 @@ async function lookAtRefused(
     return { kind: "again", reason: "changed in the ledger meanwhile", failure: null };
   }
   const message = refusal.messages.join(" ") || "Refused.";
-  return { kind: "refused", refused: { reason: refusal.reason, message, invoice: told(invoice) } };
+  return {
+    kind: "refused",
+    refused: { reason: refusal.reason, message, invoice: reported(invoice) },
+  };
 }
 
 /**
  * Looks an invoice up by its number after its address was not found. Only if the number is not
  * found either, the ledger has lost it.
  */
-async function lookForMissing(
+async function findLostInvoice(
   ledger: Ledger,
   { ledgerId, number }: RemovalRequest,
   call: LedgerCall,
@@ -101,7 +105,7 @@ function isRemoved({ status }: LedgerInvoice): boolean {
   return status === "voided" || status === "deleted";
 }
 
-function told({ status, total, amountDue, sent, updatedAt }: LedgerInvoice): ReportedInvoice {
+function reported({ status, total, amountDue, sent, updatedAt }: LedgerInvoice): ReportedInvoice {
   return { status, total, amountDue, sent, updatedAt };
 }
 

@@ -14,14 +14,14 @@ import { isMerged } from "../../../domain/customers/sync-contact.ts";
 import type { Ledger, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import { joinSyncResults, nothingSynced } from "../../../store/ledger-jobs/observed-state.ts";
-import type { SyncKind } from "../../../store/ledger-jobs/pending-notifications.ts";
 import type { SyncPage, SyncState } from "../../../store/ledger-sync/incremental-sync.ts";
+import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.ts";
 import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";
 import {
-  isForAll,
-  type Looked,
-  type Looking,
+  isConnectionFailure,
+  type LedgerReader,
+  type ReadResult,
   readNotifications,
   reasonOf,
   syncObserved,
@@ -29,7 +29,7 @@ import {
 
 /** The dependencies of the ledger sync. */
 export interface LedgerSyncDependencies {
-  readonly mirroring: LedgerSync;
+  readonly ledgerSync: LedgerSync;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** How long one call to the ledger may take. */
   readonly callDeadlineMs: number;
@@ -83,10 +83,10 @@ export function createLedgerSyncActivities(parts: LedgerSyncDependencies): Ledge
 }
 
 async function startDueSyncs(
-  { mirroring, startLedgerSync }: LedgerSyncDependencies,
+  { ledgerSync, startLedgerSync }: LedgerSyncDependencies,
   after: string | null,
 ): Promise<DuePage> {
-  const page = await mirroring.find(after, pageSize);
+  const page = await ledgerSync.find(after, pageSize);
   const waiting = page.values();
   let started = 0;
   const starter = async (): Promise<void> => {
@@ -102,9 +102,9 @@ async function startDueSyncs(
 
 /** The counts of a batch so far. */
 interface Counts {
-  looked: number;
+  read: number;
   changed: number;
-  unfollowed: number;
+  skipped: number;
 }
 
 async function syncBatch(
@@ -112,30 +112,30 @@ async function syncBatch(
   organisationId: string,
 ): Promise<WorkBatch> {
   const endMs = performance.now() + batchMs;
-  const scope = parts.mirroring.open(organisationId);
-  const counts: Counts = { looked: 0, changed: 0, unfollowed: 0 };
+  const store = parts.ledgerSync.open(organisationId);
+  const counts: Counts = { read: 0, changed: 0, skipped: 0 };
   const call = { deadlineMs: parts.callDeadlineMs, jobKeys: [], isBackground: true };
   for (;;) {
-    const state = await scope.look();
+    const state = await store.state();
     if (state.waitMs > 0)
-      return waiting(`waits: ${state.reason ?? "the ledger cannot be asked"}`, state.waitMs);
-    const connected = await scope.connection();
-    if (connected === null) return settled("no ledger is connected");
+      return waiting(`waits: ${state.reason ?? "the ledger cannot be called"}`, state.waitMs);
+    const connected = await store.connection();
+    if (connected === null) return over("no ledger is connected");
     if (connected.pausedMs > 0)
       return waiting(`paused: ${connected.pausedReason ?? "for now"}`, connected.pausedMs);
     const ledger = parts.openLedger(organisationId, connected.connection);
-    const step = await lookOnce(parts, organisationId, { scope, ledger, call });
+    const step = await readNext(parts, organisationId, { store, ledger, call });
     if (step === null) return atRest(state, counts);
-    counts.looked += step.looked;
-    counts.changed += step.followed.changed;
-    counts.unfollowed += step.unfollowed.length;
+    counts.read += step.read;
+    counts.changed += step.synced.changed;
+    counts.skipped += step.skipped.length;
     await Promise.all(
-      step.followed.credited.map((subscriptionId) =>
+      step.synced.credited.map((subscriptionId) =>
         parts.startAllocation({ organisationId, subscriptionId }),
       ),
     );
-    if (step.failure !== null) return failed(scope, state, step.failure, step.of);
-    if (state.reason !== null) await scope.reschedule(null);
+    if (step.failure !== null) return failed(store, state, step.failure, step.of);
+    if (state.reason !== null) await store.reschedule(null);
     if (performance.now() >= endMs) return waiting(described(counts), 0);
   }
 }
@@ -144,58 +144,60 @@ async function syncBatch(
  * What a step read last: notifications, a single one that failed before, or a page of the
  * incremental sync.
  */
-type LookedAt = "hints" | "lone_notification" | "page";
+type ReadKind = "notifications" | "lone_notification" | "page";
 
 /** The result of a read, and its kind. */
-type Look = Looked & { readonly of: LookedAt };
+type ReadStep = ReadResult & { readonly of: ReadKind };
 
 /**
  * Reads notifications first, because a person may be viewing the document. Returns null if there is
  * nothing to read. Failing notifications do not stop an incremental sync that is due.
  */
-async function lookOnce(
+async function readNext(
   parts: LedgerSyncDependencies,
   organisationId: string,
-  looking: Looking,
-): Promise<Look | null> {
-  const hints = await looking.scope.claimNotifications();
-  const of = hints?.isAlone ? "lone_notification" : "hints";
+  reader: LedgerReader,
+): Promise<ReadStep | null> {
+  const notifications = await reader.store.claimNotifications();
+  const of = notifications?.isAlone ? "lone_notification" : "notifications";
   const byNotifications =
-    hints === null ? null : ({ ...(await readNotifications(looking, hints)), of } as const);
-  if (hints !== null && byNotifications !== null && byNotifications.unfollowed.length > 0) {
-    const reasons = [...new Set(byNotifications.unfollowed.map(({ reason }) => reason))];
-    const ids = byNotifications.unfollowed.map(({ ledgerId }) => ledgerId);
-    parts.onSkipped(organisationId, { kind: hints.kind, ids, reason: reasons.join("; ") });
+    notifications === null
+      ? null
+      : ({ ...(await readNotifications(reader, notifications)), of } as const);
+  if (notifications !== null && byNotifications !== null && byNotifications.skipped.length > 0) {
+    const reasons = [...new Set(byNotifications.skipped.map(({ reason }) => reason))];
+    const ids = byNotifications.skipped.map(({ ledgerId }) => ledgerId);
+    parts.onSkipped(organisationId, { kind: notifications.kind, ids, reason: reasons.join("; ") });
   }
   if (
     byNotifications !== null &&
-    (byNotifications.failure === null || isForAll(byNotifications.failure))
+    (byNotifications.failure === null || isConnectionFailure(byNotifications.failure))
   )
     return byNotifications;
-  const page = await looking.scope.claimSyncPage();
+  const page = await reader.store.claimSyncPage();
   if (page === null) return byNotifications;
-  const byIncrementalSync = await lookAtPage(parts, organisationId, looking, page);
+  const byIncrementalSync = await readPage(parts, organisationId, reader, page);
   if (byNotifications === null) return byIncrementalSync;
   return {
     ...byIncrementalSync,
     ...countsOf([byNotifications, byIncrementalSync]),
-    unfollowed: byNotifications.unfollowed,
+    skipped: byNotifications.skipped,
   };
 }
 
-function countsOf(looks: readonly Looked[]): Pick<Looked, "looked" | "followed"> {
+function countsOf(results: readonly ReadResult[]): Pick<ReadResult, "read" | "synced"> {
   return {
-    looked: looks.reduce((sum, { looked }) => sum + looked, 0),
-    followed: joinSyncResults(looks.map(({ followed }) => followed)),
+    read: results.reduce((sum, { read }) => sum + read, 0),
+    synced: joinSyncResults(results.map(({ synced }) => synced)),
   };
 }
 
-async function lookAtPage(
+async function readPage(
   parts: LedgerSyncDependencies,
   organisationId: string,
-  { scope, ledger, call }: Looking,
+  { store, ledger, call }: LedgerReader,
   page: SyncPage,
-): Promise<Look> {
+): Promise<ReadStep> {
   const { kind, since, cursor, takenAt } = page;
   const answer = await ledger.listChanges(call, {
     kind,
@@ -203,9 +205,9 @@ async function lookAtPage(
     ...(cursor === null ? {} : { cursor }),
   });
   const none = {
-    looked: 0,
-    followed: nothingSynced,
-    unfollowed: [],
+    read: 0,
+    synced: nothingSynced,
+    skipped: [],
     failure: null,
     of: "page",
   } as const;
@@ -220,16 +222,16 @@ async function lookAtPage(
   // Notifications of unknown contacts are dropped.
   const merged = kind === "contacts" ? (changes as readonly LedgerContact[]).filter(isMerged) : [];
   const others = changes.filter(({ id }) => !merged.some((contact) => contact.id === id));
-  const followed = await syncObserved(scope, kind, others, takenAt);
-  await scope.leaveNotifications(kind, [
-    ...[...followed.again, ...followed.unfit, ...ids].map((ledgerId) => ({
+  const synced = await syncObserved(store, kind, others, takenAt);
+  await store.saveNotifications(kind, [
+    ...[...synced.again, ...synced.unfit, ...ids].map((ledgerId) => ({
       ledgerId,
       changedAt: null,
     })),
     ...merged.map(({ id, updatedAt }) => ({ ledgerId: id, changedAt: updatedAt })),
   ]);
-  await scope.endPage(page, { ...next, changed: followed.changed });
-  return { ...none, looked: changes.length, followed };
+  await store.endPage(page, { ...next, changed: synced.changed });
+  return { ...none, read: changes.length, synced };
 }
 
 /**
@@ -239,26 +241,26 @@ async function lookAtPage(
  * pauses all calls of the connection.
  */
 async function failed(
-  scope: LedgerSyncTenant,
+  store: LedgerSyncTenant,
   { failures }: SyncState,
   failure: LedgerFailure,
-  of: LookedAt,
+  of: ReadKind,
 ): Promise<WorkBatch> {
   const pause = connectionPause([failure]);
   if (pause !== null) {
-    await scope.pause(pause.pauseMs, pause.reason);
+    await store.pause(pause.pauseMs, pause.reason);
     return waiting(`paused: ${pause.reason}`, pause.pauseMs);
   }
   if (failure.kind === "rate_limited") {
     const reason = limitReason(failure);
-    await scope.reschedule({ delayMs: failure.retryAfterMs, reason, isFailure: false });
+    await store.reschedule({ delayMs: failure.retryAfterMs, reason, isFailure: false });
     return waiting(`waits: ${reason}`, failure.retryAfterMs);
   }
   const reason = reasonOf(failure);
   const retryMs = retryDelayMs(failures + 1);
   const delayMs = Math.min(retryMs, longestForAllMs);
-  if (of === "page") await scope.failSyncPage(retryMs);
-  await scope.reschedule({
+  if (of === "page") await store.failSyncPage(retryMs);
+  await store.reschedule({
     delayMs: of === "lone_notification" ? 0 : delayMs,
     reason,
     isFailure: true,
@@ -268,17 +270,15 @@ async function failed(
 
 function atRest({ nextInMs }: SyncState, counts: Counts): WorkBatch {
   const detail = described(counts);
-  return nextInMs === null
-    ? settled(detail)
-    : waiting(`${detail}; something is to be looked at again`, nextInMs);
+  return nextInMs === null ? over(detail) : waiting(`${detail}; the rest is read later`, nextInMs);
 }
 
-function described({ looked, changed, unfollowed }: Counts): string {
-  const told = `looked at ${looked} in the ledger, ${changed} changed here`;
-  return unfollowed === 0 ? told : `${told}, ${unfollowed} cannot be followed`;
+function described({ read, changed, skipped }: Counts): string {
+  const text = `read ${read} objects in the ledger, ${changed} changed here`;
+  return skipped === 0 ? text : `${text}, ${skipped} cannot be synced`;
 }
 
-function settled(detail: string): WorkBatch {
+function over(detail: string): WorkBatch {
   return { state: "done", outcome: "done", detail, nextInMs: null };
 }
 

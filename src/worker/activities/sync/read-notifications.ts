@@ -13,52 +13,52 @@ import type {
 } from "../../../ledger/port/ledger.ts";
 import {
   type DocumentKind,
-  type Followed,
   joinSyncResults,
   nothingSynced,
+  type SyncResult,
 } from "../../../store/ledger-jobs/observed-state.ts";
 import type {
   ClaimedNotifications,
   SkippedNotification,
-  SyncKind,
-} from "../../../store/ledger-jobs/pending-notifications.ts";
+} from "../../../store/ledger-sync/claim-notifications.ts";
+import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.ts";
 import type { LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 
 /** The access to the ledger and the store for one read. */
-export interface Looking {
-  readonly scope: LedgerSyncTenant;
+export interface LedgerReader {
+  readonly store: LedgerSyncTenant;
   readonly ledger: Ledger;
   readonly call: LedgerCall;
 }
 
 /**
- * The result of a read. Notifications in `unfollowed` are kept, because their objects cannot be
+ * The result of a read. Notifications in `skipped` are kept, because their objects cannot be
  * synced.
  */
-export interface Looked {
-  readonly looked: number;
-  readonly followed: Followed;
-  readonly unfollowed: readonly SkippedNotification[];
+export interface ReadResult {
+  readonly read: number;
+  readonly synced: SyncResult;
+  readonly skipped: readonly SkippedNotification[];
   /** Why the rest could not be read, or null. */
   readonly failure: LedgerFailure | null;
 }
 
 /**
- * The result for some of the requested objects. Those in `unasked` could not be requested, because
- * of `failure`.
+ * The result for some of the claimed objects. Those in `unrequested` could not be requested,
+ * because of `failure`.
  */
-interface Sought {
-  readonly followed: Followed;
-  readonly unfollowed: readonly SkippedNotification[];
-  readonly unasked: readonly string[];
+interface PartResult {
+  readonly synced: SyncResult;
+  readonly skipped: readonly SkippedNotification[];
+  readonly unrequested: readonly string[];
   readonly failure: LedgerFailure | null;
 }
 
 /** Why an object of the ledger is not synced. A reason names no data of the object. */
-const unreadReason = "what the ledger tells of it cannot be read";
-const unfitReason = "what the ledger has of it fits no record here";
-const otherNumberReason = "the ledger has its number on another document";
-const lostMergeReason = "the contact that took its place is not there, or cannot be read";
+const unreadReason = "the ledger's answer about it cannot be parsed";
+const unfitReason = "the ledger's values fit no record here";
+const otherNumberReason = "another document in the ledger has its number";
+const lostMergeReason = "the contact that replaced it is missing or cannot be parsed";
 
 /** How many missing contacts one read requests singly. Each is a call. */
 const mostContactsAlone = 2;
@@ -67,7 +67,7 @@ const mostContactsAlone = 2;
  * Whether the ledger refused every current call and not just these objects: a rate limit, or a
  * connection without authorisation.
  */
-export function isForAll(failure: LedgerFailure): boolean {
+export function isConnectionFailure(failure: LedgerFailure): boolean {
   return failure.kind === "rate_limited" || failure.kind === "unauthorised";
 }
 
@@ -75,100 +75,100 @@ export function isForAll(failure: LedgerFailure): boolean {
 export function reasonOf(failure: LedgerFailure): string {
   if (failure.kind === "unavailable") return failure.cause;
   if (failure.kind === "high_volume") return "the ledger has too many records to answer";
-  return failure.kind === "refused" ? `looking was refused: ${failure.reason}` : failure.kind;
+  return failure.kind === "refused" ? `the read was refused: ${failure.reason}` : failure.kind;
 }
 
-/** Saves the state of objects of one kind, as observed after `askedAt`. */
+/** Saves the state of objects of one kind, as observed after `queriedAt`. */
 export function syncObserved<Kind extends SyncKind>(
-  scope: LedgerSyncTenant,
+  store: LedgerSyncTenant,
   kind: Kind,
-  seen: readonly LedgerChanged[Kind][],
-  askedAt: string,
-): Promise<Followed> {
+  observed: readonly LedgerChanged[Kind][],
+  queriedAt: string,
+): Promise<SyncResult> {
   switch (kind) {
     case "contacts":
-      return scope.syncContacts(seen as readonly LedgerChanged["contacts"][]);
+      return store.syncContacts(observed as readonly LedgerChanged["contacts"][]);
     case "credit_notes":
-      return scope.syncCreditNotes(seen as readonly LedgerChanged["credit_notes"][], askedAt);
+      return store.syncCreditNotes(observed as readonly LedgerChanged["credit_notes"][], queriedAt);
     default:
-      return scope.syncInvoices(seen as readonly LedgerChanged["invoices"][], askedAt);
+      return store.syncInvoices(observed as readonly LedgerChanged["invoices"][], queriedAt);
   }
 }
 
 /** Reads the objects of claimed notifications and finishes the notifications. */
 export async function readNotifications(
-  looking: Looking,
+  reader: LedgerReader,
   taken: ClaimedNotifications,
-): Promise<Looked> {
-  const { scope, ledger, call } = looking;
-  const { kind, hints, takenAt } = taken;
-  const ids = hints.map(({ ledgerId }) => ledgerId);
+): Promise<ReadResult> {
+  const { store, ledger, call } = reader;
+  const { kind, notifications, takenAt } = taken;
+  const ids = notifications.map(({ ledgerId }) => ledgerId);
   const answer = await ledger.getMany(call, { kind, ids });
-  if (answer.kind !== "ok") return end(scope, taken, [unasked(ids, answer)]);
+  if (answer.kind !== "ok") return end(store, taken, [unrequested(ids, answer)]);
   const { found, unread } = answer.value;
   const missing = ids.filter((id) => !found.some((one) => one.id === id) && !unread.includes(id));
   const parts = [
-    await syncFound(looking, kind, found, takenAt),
-    unfollowed(unread, unreadReason),
+    await syncFound(reader, kind, found, takenAt),
+    skipped(unread, unreadReason),
     kind === "contacts"
-      ? await seekContacts(looking, missing, takenAt)
-      : await seekDocuments(looking, kind, missing, takenAt),
+      ? await requestContacts(reader, missing, takenAt)
+      : await findDocuments(reader, kind, missing, takenAt),
   ];
-  return end(scope, taken, parts);
+  return end(store, taken, parts);
 }
 
 async function end(
-  scope: LedgerSyncTenant,
+  store: LedgerSyncTenant,
   taken: ClaimedNotifications,
-  parts: readonly Sought[],
-): Promise<Looked> {
-  const followed = joinSyncResults(parts.map((part) => part.followed));
-  const kept = [...parts, unfollowed(followed.unfit, unfitReason)].flatMap(
-    (part) => part.unfollowed,
-  );
-  const unaskedIds = new Set(parts.flatMap((part) => part.unasked));
+  parts: readonly PartResult[],
+): Promise<ReadResult> {
+  const synced = joinSyncResults(parts.map((part) => part.synced));
+  const kept = [...parts, skipped(synced.unfit, unfitReason)].flatMap((part) => part.skipped);
+  const unrequestedIds = new Set(parts.flatMap((part) => part.unrequested));
   const failure = parts.find((part) => part.failure !== null)?.failure ?? null;
-  const [rest, asked] = [true, false].map((isRest) => ({
+  const [rest, requested] = [true, false].map((isRest) => ({
     ...taken,
-    hints: taken.hints.filter(({ ledgerId }) => unaskedIds.has(ledgerId) === isRest),
+    notifications: taken.notifications.filter(
+      ({ ledgerId }) => unrequestedIds.has(ledgerId) === isRest,
+    ),
   }));
-  if (asked !== undefined) await scope.finishNotifications(asked, followed.again, kept);
+  if (requested !== undefined) await store.finishNotifications(requested, synced.again, kept);
   // A rate limit says nothing about these objects, so they are read again unchanged.
-  if (rest !== undefined && failure !== null && !isForAll(failure))
-    await scope.failNotifications(rest, reasonOf(failure));
-  return { looked: taken.hints.length - unaskedIds.size, followed, unfollowed: kept, failure };
+  if (rest !== undefined && failure !== null && !isConnectionFailure(failure))
+    await store.failNotifications(rest, reasonOf(failure));
+  return { read: taken.notifications.length - unrequestedIds.size, synced, skipped: kept, failure };
 }
 
 async function syncFound<Kind extends SyncKind>(
-  { scope, ledger, call }: Looking,
+  { store, ledger, call }: LedgerReader,
   kind: Kind,
   found: readonly LedgerChanged[Kind][],
-  askedAt: string,
-): Promise<Sought> {
-  if (kind !== "contacts") return sought(await syncObserved(scope, kind, found, askedAt));
+  queriedAt: string,
+): Promise<PartResult> {
+  if (kind !== "contacts") return syncedPart(await syncObserved(store, kind, found, queriedAt));
   const contacts = found as readonly LedgerContact[];
   const merged = contacts.filter(isMerged);
-  const seen = new Map(contacts.map((contact) => [contact.id, contact]));
-  const failure = await seeMerges(ledger, call, merged, seen);
-  const followed = [await scope.syncContacts(contacts.filter((contact) => !isMerged(contact)))];
+  const observed = new Map(contacts.map((contact) => [contact.id, contact]));
+  const failure = await readMerges(ledger, call, merged, observed);
+  const synced = [await store.syncContacts(contacts.filter((contact) => !isMerged(contact)))];
   if (failure !== null)
-    return { ...sought(followed[0]), unasked: merged.map(({ id }) => id), failure };
+    return { ...syncedPart(synced[0]), unrequested: merged.map(({ id }) => id), failure };
   const lost: string[] = [];
   for (const contact of merged) {
-    const led = resolveMerges(contact.id, seen);
-    if (led.kind === "unseen") lost.push(contact.id);
+    const target = resolveMerges(contact.id, observed);
+    if (target.kind === "unseen") lost.push(contact.id);
     // The merge chain is a cycle, so no contact survives: treat it as archived.
     else
-      followed.push(
-        await scope.syncContacts([
-          { ...contact, mergedInto: led.kind === "end" ? led.contactId : null },
+      synced.push(
+        await store.syncContacts([
+          { ...contact, mergedInto: target.kind === "end" ? target.contactId : null },
         ]),
       );
   }
-  const changed = lost.length === 0 ? 0 : await scope.loseContacts(lost);
+  const changed = lost.length === 0 ? 0 : await store.loseContacts(lost);
   return {
-    ...unfollowed(lost, lostMergeReason),
-    followed: joinSyncResults([...followed, { ...nothingSynced, changed }]),
+    ...skipped(lost, lostMergeReason),
+    synced: joinSyncResults([...synced, { ...nothingSynced, changed }]),
   };
 }
 
@@ -176,23 +176,23 @@ async function syncFound<Kind extends SyncKind>(
  * Reads the contacts that merges lead to, until all of them have been requested. Returns the
  * failure, or null.
  */
-async function seeMerges(
+async function readMerges(
   ledger: Ledger,
   call: LedgerCall,
   merged: readonly LedgerContact[],
-  seen: Map<string, LedgerContact>,
+  observed: Map<string, LedgerContact>,
 ): Promise<LedgerFailure | null> {
-  const asked = new Set<string>();
+  const requested = new Set<string>();
   for (let merge = 0; merge < mostMerges; merge += 1) {
-    const leads = merged.map(({ id }) => resolveMerges(id, seen));
-    const unseen = leads.flatMap((led) =>
-      led.kind === "unseen" && !asked.has(led.contactId) ? [led.contactId] : [],
+    const targets = merged.map(({ id }) => resolveMerges(id, observed));
+    const unseen = targets.flatMap((target) =>
+      target.kind === "unseen" && !requested.has(target.contactId) ? [target.contactId] : [],
     );
     if (unseen.length === 0) return null;
     const answer = await ledger.getMany(call, { kind: "contacts", ids: [...new Set(unseen)] });
     if (answer.kind !== "ok") return answer;
-    for (const id of unseen) asked.add(id);
-    for (const contact of answer.value.found) seen.set(contact.id, contact);
+    for (const id of unseen) requested.add(id);
+    for (const contact of answer.value.found) observed.set(contact.id, contact);
   }
   return null;
 }
@@ -201,77 +201,77 @@ async function seeMerges(
  * Requests contacts singly that a list did not contain. A list may lag behind, and a lost contact
  * stops the billing of its customer.
  */
-async function seekContacts(
-  { scope, ledger, call }: Looking,
+async function requestContacts(
+  { store, ledger, call }: LedgerReader,
   missing: readonly string[],
-  askedAt: string,
-): Promise<Sought> {
+  queriedAt: string,
+): Promise<PartResult> {
   const alone = missing.slice(0, mostContactsAlone);
   const later = { ...nothingSynced, again: missing.slice(mostContactsAlone) };
-  const followed: Followed[] = [later];
+  const synced: SyncResult[] = [later];
   const lost: string[] = [];
   for (const [index, id] of alone.entries()) {
     const answer = await ledger.getContact(call, id);
     if (answer.kind === "ok") {
       // A merged contact is read once more together with the others.
       const again = isMerged(answer.value) ? { ...nothingSynced, again: [id] } : null;
-      followed.push(again ?? (await syncObserved(scope, "contacts", [answer.value], askedAt)));
+      synced.push(again ?? (await syncObserved(store, "contacts", [answer.value], queriedAt)));
     } else if (answer.kind === "refused" && answer.reason === "not_found") lost.push(id);
     else
       return {
-        ...(await loseContacts(scope, followed, lost)),
-        unasked: alone.slice(index),
+        ...(await loseContacts(store, synced, lost)),
+        unrequested: alone.slice(index),
         failure: answer,
       };
   }
-  return loseContacts(scope, followed, lost);
+  return loseContacts(store, synced, lost);
 }
 
 async function loseContacts(
-  scope: LedgerSyncTenant,
-  followed: readonly Followed[],
+  store: LedgerSyncTenant,
+  synced: readonly SyncResult[],
   lost: readonly string[],
-): Promise<Sought> {
-  const changed = lost.length === 0 ? 0 : await scope.loseContacts(lost);
-  return sought(joinSyncResults([...followed, { ...nothingSynced, changed }]));
+): Promise<PartResult> {
+  const changed = lost.length === 0 ? 0 : await store.loseContacts(lost);
+  return syncedPart(joinSyncResults([...synced, { ...nothingSynced, changed }]));
 }
 
 /**
  * Looks documents up by their numbers after their addresses were not found. Only if a number is not
  * found either, the ledger has lost the document.
  */
-async function seekDocuments(
-  { scope, ledger, call }: Looking,
+async function findDocuments(
+  { store, ledger, call }: LedgerReader,
   kind: DocumentKind,
   missing: readonly string[],
-  askedAt: string,
-): Promise<Sought> {
-  if (missing.length === 0) return sought(nothingSynced);
-  const numbers = await scope.findNumbers(kind, missing);
+  queriedAt: string,
+): Promise<PartResult> {
+  if (missing.length === 0) return syncedPart(nothingSynced);
+  const numbers = await store.findNumbers(kind, missing);
   const query = { numbers: [...numbers.values()] };
   const answer = await (kind === "invoices"
     ? ledger.findInvoices(call, query)
     : ledger.findCreditNotes(call, query));
-  if (answer.kind !== "ok") return unasked(missing, answer);
+  if (answer.kind !== "ok") return unrequested(missing, answer);
   const found = new Set(answer.value.map(({ id }) => id));
   const taken = new Set(answer.value.map(({ number }) => number));
   const gone = missing.filter((id) => !found.has(id));
   const others = gone.filter((id) => taken.has(numbers.get(id) ?? ""));
   const lost = gone.filter((id) => !others.includes(id));
-  const followed =
-    lost.length === 0 ? nothingSynced : await scope.loseDocuments(kind, lost, askedAt);
+  const synced =
+    lost.length === 0 ? nothingSynced : await store.loseDocuments(kind, lost, queriedAt);
   const again = { ...nothingSynced, again: missing.filter((id) => found.has(id)) };
-  return { ...unfollowed(others, otherNumberReason), followed: joinSyncResults([followed, again]) };
+  return { ...skipped(others, otherNumberReason), synced: joinSyncResults([synced, again]) };
 }
 
-function sought(followed: Followed = nothingSynced): Sought {
-  return { followed, unfollowed: [], unasked: [], failure: null };
+function syncedPart(synced: SyncResult = nothingSynced): PartResult {
+  return { synced, skipped: [], unrequested: [], failure: null };
 }
 
-function unfollowed(ids: readonly string[], reason: string): Sought {
-  return { ...sought(), unfollowed: ids.map((ledgerId) => ({ ledgerId, reason })) };
+function skipped(ids: readonly string[], reason: string): PartResult {
+  return { ...syncedPart(), skipped: ids.map((ledgerId) => ({ ledgerId, reason })) };
 }
 
-function unasked(ids: readonly string[], failure: LedgerFailure): Sought {
-  return { ...sought(), unasked: ids, failure };
+function unrequested(ids: readonly string[], failure: LedgerFailure): PartResult {
+  return { ...syncedPart(), unrequested: ids, failure };
 }

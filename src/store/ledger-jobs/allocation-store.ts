@@ -2,6 +2,7 @@
  * The store of the activities that apply held credit: one organisation's allocations and
  * connection.
  */
+
 import type { Encryption } from "../database/encryption.ts";
 import { inTransaction, type Pool } from "../database/pool.ts";
 import {
@@ -10,13 +11,9 @@ import {
   readConnection,
 } from "../ledger-connection/connections.ts";
 import { type AllocationResult, recordAllocation } from "./allocation-outcomes.ts";
-import {
-  type AllocationToSend,
-  planAllocations,
-  readAllocationWait,
-  rescheduleAllocation,
-  takeAllocation,
-} from "./credit-allocations.ts";
+import { type AllocationToSend, readAllocationWait, takeAllocation } from "./claim-allocations.ts";
+import { planAllocations } from "./credit-allocations.ts";
+import { rescheduleLeased } from "./job-lease.ts";
 
 /** Store of one organisation's allocations. */
 export interface AllocationStore {
@@ -29,7 +26,7 @@ export interface AllocationStore {
   /** True if a step was planned. */
   plan(subscriptionId: string): Promise<boolean>;
   take(subscriptionId: string, leaseMs: number): Promise<AllocationToSend | null>;
-  settle(subscriptionId: string, settled: AllocationResult): Promise<void>;
+  record(subscriptionId: string, result: AllocationResult): Promise<void>;
   /** Milliseconds until the subscription's allocation can be tried. Null if there is none. */
   nextInMs(subscriptionId: string): Promise<number | null>;
 }
@@ -43,7 +40,13 @@ export function createAllocations(pool: Pool, encryption: Encryption): OpenAlloc
     connection: () => readConnection(pool, encryption, organisationId),
     pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     reschedule: (subscriptionId, pauseMs, reason) =>
-      rescheduleAllocation(pool, organisationId, subscriptionId, pauseMs, reason),
+      rescheduleLeased(
+        pool,
+        organisationId,
+        { kind: "allocate_credit", subscriptionId },
+        pauseMs,
+        reason,
+      ),
     plan: async (subscriptionId) => {
       const planned = await inTransaction(pool, (client) =>
         planAllocations(client, organisationId, [subscriptionId]),
@@ -52,8 +55,8 @@ export function createAllocations(pool: Pool, encryption: Encryption): OpenAlloc
     },
     take: (subscriptionId, leaseMs) =>
       takeAllocation(pool, organisationId, subscriptionId, leaseMs),
-    settle: (subscriptionId, settled) =>
-      recordAllocation(pool, organisationId, subscriptionId, settled),
+    record: (subscriptionId, result) =>
+      recordAllocation(pool, organisationId, subscriptionId, result),
     nextInMs: (subscriptionId) => readAllocationWait(pool, organisationId, subscriptionId),
   });
 }

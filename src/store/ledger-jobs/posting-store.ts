@@ -20,18 +20,18 @@ import {
   invalidateReferenceData,
   loadReferenceData,
 } from "../ledger-connection/reference-data.ts";
-import { recordOutcomes, type Settlement } from "./document-outcomes.ts";
 import {
   type ContactToSend,
   type CreditNoteToSend,
   type InvoiceToSend,
-  readWaiting,
-  reschedule,
   type Taken,
   takeContacts,
   takeCreditNotes,
   takeInvoices,
-} from "./jobs.ts";
+} from "./claim-jobs.ts";
+import type { PostingOutcome } from "./document-outcomes.ts";
+import { readWaiting, reschedule } from "./jobs.ts";
+import { recordOutcomes } from "./record-outcomes.ts";
 
 /** Store of one organisation's posting jobs. */
 export interface PostingStore {
@@ -47,11 +47,11 @@ export interface PostingStore {
   takeCreditNotes(leaseMs: number): Promise<Taken<CreditNoteToSend>>;
   findImported(contactIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
-  offer(): Promise<LedgerReferenceData>;
+  referenceData(): Promise<LedgerReferenceData>;
   /** Invalidates these kinds of reference data, so that they are read again. */
-  doubt(kinds: readonly ReferenceDataKind[], doubt: Invalidation): Promise<void>;
+  invalidate(kinds: readonly ReferenceDataKind[], why: Invalidation): Promise<void>;
   /** Records outcomes. Returns the subscriptions whose credit can now be allocated. */
-  settle(settlements: readonly Settlement[]): Promise<readonly string[]>;
+  record(outcomes: readonly PostingOutcome[]): Promise<readonly string[]>;
   waiting(): ReturnType<typeof readWaiting>;
 }
 
@@ -69,9 +69,9 @@ export function createPosting(pool: Pool, encryption: Encryption): OpenPosting {
     takeInvoices: (leaseMs) => takeInvoices(pool, organisationId, leaseMs),
     takeCreditNotes: (leaseMs) => takeCreditNotes(pool, organisationId, leaseMs),
     findImported: (contactIds) => findImported(pool, organisationId, contactIds),
-    offer: () => loadReferenceData(pool, organisationId),
-    doubt: (kinds, doubt) => invalidateReferenceData(pool, organisationId, kinds, doubt),
-    settle: (settlements) => recordOutcomes(pool, organisationId, settlements),
+    referenceData: () => loadReferenceData(pool, organisationId),
+    invalidate: (kinds, why) => invalidateReferenceData(pool, organisationId, kinds, why),
+    record: (outcomes) => recordOutcomes(pool, organisationId, outcomes),
     waiting: () => readWaiting(pool, organisationId),
   });
 }

@@ -1,0 +1,84 @@
+/**
+ * Claims a subscription's planned allocation under a lease, with everything that the ledger must
+ * get. SQL, because a claim changes the row by its state and by the database's clock, and reads the
+ * credit applied so far in the same statement.
+ */
+
+import type { LedgerJob, Subscription } from "../../gen/prisma/client.ts";
+import type { Pool } from "../database/pool.ts";
+import { claimed, dueAt, isDue, msUntil } from "./job-lease.ts";
+
+/**
+ * A leased allocation. Decimal text: `amount` is to be allocated, and `applied` is already on the
+ * invoice as far as we know. The ids are the ledger's. `keyVariant` counts how often the ledger
+ * failed on it: the next call has another idempotency key.
+ */
+export interface AllocationToSend
+  extends Pick<LedgerJob, "id" | "attempts" | "keyVariant">,
+    Pick<Subscription, "timezone"> {
+  /** The answer of an earlier attempt was lost. */
+  readonly isUncertain: boolean;
+  readonly amount: string;
+  readonly applied: string;
+  readonly noteNumber: string;
+  readonly noteLedgerId: string;
+  readonly invoiceNumber: string;
+  readonly invoiceLedgerId: string;
+  /** The organisation's now. The allocation's day is its date in the subscription's zone. */
+  readonly now: Date;
+}
+
+const takeText = `
+WITH taken AS (
+  UPDATE ledger_jobs t SET ${claimed}
+  WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.kind = 'allocate_credit'
+    AND t.state IN ('ready', 'sending', 'uncertain') AND ${isDue}
+  RETURNING t.*
+)
+SELECT taken.id, taken.attempts, taken.key_variant AS "keyVariant",
+  taken.state = 'uncertain' AS "isUncertain", taken.amount,
+  n.number AS "noteNumber", n.ledger_credit_note_id AS "noteLedgerId",
+  i.number AS "invoiceNumber", i.ledger_invoice_id AS "invoiceLedgerId", s.timezone,
+  coalesce(g.test_clock, now()) AS now,
+  (SELECT coalesce(sum(a.amount), 0) FROM allocations a
+    WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.invoice_id = i.id
+      AND a.status = 'active') AS applied
+FROM taken
+  JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
+  JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
+  JOIN subscriptions s ON s.organisation_id = $1 AND s.id = taken.subscription_id
+  JOIN organisations g ON g.id = $1`;
+
+/**
+ * Takes the subscription's allocation under a lease of `leaseMs`. Null if none can be tried now.
+ * One with an expired lease becomes uncertain: its last attempt may have got an answer.
+ */
+export async function takeAllocation(
+  pool: Pool,
+  organisationId: string,
+  subscriptionId: string,
+  leaseMs: number,
+): Promise<AllocationToSend | null> {
+  const { rows } = await pool.query<AllocationToSend>({
+    name: "take_allocation",
+    text: takeText,
+    values: [organisationId, subscriptionId, leaseMs],
+  });
+  return rows[0] ?? null;
+}
+
+/** Milliseconds until the subscription's allocation can be tried. Null if there is none. */
+export async function readAllocationWait(
+  pool: Pool,
+  organisationId: string,
+  subscriptionId: string,
+): Promise<number | null> {
+  const { rows } = await pool.query<{ nextInMs: number }>({
+    name: "read_allocation_wait",
+    text: `SELECT ${msUntil(dueAt)} AS "nextInMs" FROM ledger_jobs t
+      WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.kind = 'allocate_credit'
+        AND t.state IN ('ready', 'sending', 'uncertain')`,
+    values: [organisationId, subscriptionId],
+  });
+  return rows[0]?.nextInMs ?? null;
+}

@@ -1,0 +1,76 @@
+/**
+ * The SQL that all kinds of ledger jobs share: claim, reschedule and end under a lease. SQL,
+ * because a claim changes a row by its state and by the database's clock in one statement, and
+ * because waiting callers are notified in the same statement (POSTING-2).
+ */
+import type { Pool } from "../database/pool.ts";
+import { doneMark, outcomesChannel } from "./job-notifications.ts";
+
+/**
+ * SQL: what a claim under a lease of `$3` milliseconds changes in job `t`. One with an expired
+ * lease becomes uncertain: its last attempt may have got an answer.
+ */
+export const claimed = `state = CASE WHEN t.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
+    first_sent_at = coalesce(t.first_sent_at, now()), attempts = t.attempts + 1,
+    lease_until = now() + $3 * interval '1 millisecond'`;
+
+/** SQL: job `t` can be claimed now. */
+export const isDue = `(t.state = 'ready' AND t.not_before <= now()
+    OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())`;
+
+/** SQL: when open job `t` can be claimed. */
+export const dueAt = "CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END";
+
+/** SQL: milliseconds from now until `instant`, 0 if it has passed. */
+export const msUntil = (instant: string): string =>
+  `greatest(0, ceil(1000 * extract(epoch FROM ${instant} - now())))::float8`;
+
+/** SQL: notifies the callers who wait for the jobs of `rows`, which have `id` and `state`. */
+export const notifyCallers = (rows: string): string => `pg_notify('${outcomesChannel}',
+    CASE WHEN ${rows}.state = 'done' THEN '${doneMark}' ELSE '' END || ${rows}.id)`;
+
+/**
+ * SQL: ends job `$2` in attempt `$3` as state `$4` for reason `$5` with message `$6`. Only the
+ * attempt that holds the lease records an outcome.
+ */
+export const endJob = `UPDATE ledger_jobs t SET state = $4, reason = $5,
+    message = coalesce($6, t.message), lease_until = NULL, finished_at = now()
+  WHERE t.organisation_id = $1 AND t.id = $2 AND t.attempts = $3
+    AND t.state IN ('sending', 'uncertain')`;
+
+/** Selects an amendment by its id, or a subscription's open allocation. */
+export type LeasedJob =
+  | { readonly kind: "amend_invoice"; readonly id: string }
+  | { readonly kind: "allocate_credit"; readonly subscriptionId: string };
+
+/**
+ * Reschedules a job because the connection is paused, and notifies waiting callers. One with an
+ * expired lease waits as long, because its look-up is a call as well. One under a lease is left.
+ */
+export async function rescheduleLeased(
+  pool: Pool,
+  organisationId: string,
+  job: LeasedJob,
+  pauseMs: number,
+  reason: string,
+): Promise<void> {
+  const [name, column, id] =
+    job.kind === "amend_invoice"
+      ? (["reschedule_amendment", "id", job.id] as const)
+      : (["reschedule_allocation", "subscription_id", job.subscriptionId] as const);
+  await pool.query({
+    name,
+    text: `WITH until AS (SELECT now() + $3 * interval '1 millisecond' AS instant), job AS (
+        UPDATE ledger_jobs t SET reason = $4,
+          state = CASE WHEN t.state = 'ready' THEN 'ready' ELSE 'uncertain' END,
+          not_before = CASE WHEN t.state = 'ready' THEN greatest(t.not_before, until.instant)
+            ELSE t.not_before END,
+          lease_until = CASE WHEN t.state = 'ready' THEN t.lease_until ELSE until.instant END
+        FROM until
+        WHERE t.organisation_id = $1 AND t.${column} = $2 AND t.kind = $5
+          AND (t.state = 'ready' OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())
+        RETURNING t.id
+      ) SELECT pg_notify('${outcomesChannel}', job.id::text) FROM job`,
+    values: [organisationId, id, pauseMs, reason, job.kind],
+  });
+}

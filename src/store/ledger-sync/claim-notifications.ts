@@ -1,0 +1,262 @@
+/**
+ * Claims pending change notifications, and finishes, fails or reschedules them after the read. SQL,
+ * because each statement evaluates or writes many notifications by the database's clock, and locks
+ * them by kind and id, so that two never deadlock.
+ */
+import type { LedgerNotification } from "../../gen/prisma/client.ts";
+import type { Pool } from "../database/pool.ts";
+import { isBusy } from "../ledger-jobs/observed-state.ts";
+import { type SyncKind, takenAt } from "./pending-notifications.ts";
+
+/**
+ * How many notifications are claimed at once: as many as one call reads, and few if each needs a
+ * separate address (XERO-6).
+ */
+const notificationsAtOnce = "CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END";
+
+/**
+ * After this many failed calls an object is requested alone. Otherwise one that always fails would
+ * block the others in its call.
+ */
+const togetherFailures = 2;
+
+/**
+ * The longest pause between two reads of an object that cannot be read (LEDGER-5). A person must
+ * act, in the ledger or here.
+ */
+const longestPause = "interval '6 hours'";
+
+/** A claimed notification. A later one for the same object stays. */
+export interface ClaimedNotification extends Pick<LedgerNotification, "ledgerId"> {
+  /** The database's text of an instant, which keeps its microseconds. */
+  readonly receivedAt: string;
+}
+
+/** An object that was requested and cannot be synced, and why. The reason names no person. */
+export interface SkippedNotification extends Pick<LedgerNotification, "ledgerId"> {
+  readonly reason: string;
+}
+
+/**
+ * Claimed notifications of one kind. `takenAt` is the database's clock at the claim, so the data
+ * read is at least as new. `isAlone`: calls failed for its single object.
+ */
+export interface ClaimedNotifications {
+  readonly kind: SyncKind;
+  readonly notifications: readonly ClaimedNotification[];
+  readonly isAlone: boolean;
+  readonly takenAt: string;
+}
+
+/** A kind's table, the column with the ledger's id, and the jobs that create its objects. */
+const objects = {
+  invoices: { table: "invoices", column: "ledger_invoice_id", jobs: "'create_invoice'" },
+  credit_notes: {
+    table: "credit_notes",
+    column: "ledger_credit_note_id",
+    jobs: "'create_credit_note'",
+  },
+  contacts: {
+    table: "customers",
+    column: "ledger_contact_id",
+    jobs: "'create_contact', 'import_contact'",
+  },
+} as const;
+
+// An object that is not ours, and is not becoming ours, needs no read. Neither does one that was
+// written here since its change.
+const needless = (kind: SyncKind): string => {
+  const { table, column, jobs } = objects[kind];
+  return `EXISTS (SELECT FROM ${table} d
+      WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id
+        AND d.ledger_updated_at >= h.changed_at)
+    OR NOT EXISTS (SELECT FROM ${table} d
+      WHERE d.organisation_id = $1 AND d.${column} = h.ledger_id)
+      AND NOT EXISTS (SELECT FROM ledger_jobs o WHERE o.organisation_id = $1
+        AND o.kind IN (${jobs}) AND o.state IN ('sending', 'uncertain'))`;
+};
+
+const dropText = `
+WITH needless AS (
+  SELECT h.ledger_id FROM ledger_notifications h
+  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.try_at <= now() AND CASE $2
+    WHEN 'invoices' THEN ${needless("invoices")}
+    WHEN 'credit_notes' THEN ${needless("credit_notes")}
+    ELSE ${needless("contacts")} END
+  ORDER BY h.ledger_id FOR UPDATE OF h
+)
+DELETE FROM ledger_notifications h USING needless
+WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = needless.ledger_id`;
+
+// Claims known objects and reschedules the others, later each time. An object that is being posted
+// has its outcome within seconds, or its own job looks it up.
+const takeText = `
+WITH due AS (
+  SELECT h.ledger_id, h.received_at, h.try_at, CASE $2
+    WHEN 'invoices' THEN EXISTS (SELECT FROM invoices d
+      WHERE d.organisation_id = $1 AND d.ledger_invoice_id = h.ledger_id
+        AND NOT ${isBusy.invoices})
+    WHEN 'credit_notes' THEN EXISTS (SELECT FROM credit_notes d
+      WHERE d.organisation_id = $1 AND d.ledger_credit_note_id = h.ledger_id
+        AND NOT ${isBusy.credit_notes})
+    ELSE EXISTS (SELECT FROM customers d
+      WHERE d.organisation_id = $1 AND d.ledger_contact_id = h.ledger_id) END AS is_free
+  FROM ledger_notifications h WHERE h.organisation_id = $1 AND h.kind = $2
+    AND h.try_at <= now() AND (h.failures >= ${togetherFailures}) = $3
+  ORDER BY CASE WHEN $3 THEN h.try_at ELSE h.received_at END LIMIT ${notificationsAtOnce}
+), busy AS (
+  SELECT h.ledger_id FROM ledger_notifications h JOIN due USING (ledger_id)
+  WHERE h.organisation_id = $1 AND h.kind = $2 AND NOT due.is_free
+  ORDER BY h.ledger_id FOR UPDATE OF h
+), later AS (
+  UPDATE ledger_notifications h
+  SET try_at = now() + greatest(interval '2 seconds', (now() - h.received_at) / 2) FROM busy
+  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = busy.ledger_id
+)
+SELECT ledger_id AS "ledgerId", received_at::text AS "receivedAt", ${takenAt} AS "takenAt"
+FROM due WHERE is_free ORDER BY CASE WHEN $3 THEN due.try_at ELSE due.received_at END`;
+
+// Objects with failed calls come last, the longest waiting first. They delay no other object of any
+// kind.
+const dueText = `
+SELECT kind, failures >= ${togetherFailures} AS "isAlone" FROM ledger_notifications
+WHERE organisation_id = $1 AND try_at <= now()
+GROUP BY kind, failures >= ${togetherFailures}
+ORDER BY failures >= ${togetherFailures},
+  CASE WHEN min(failures) >= ${togetherFailures} THEN min(try_at) END, min(failures), kind`;
+
+/**
+ * Deletes a kind's notifications that need no read: objects that are not ours, and objects written
+ * here since their change.
+ */
+export async function dropNotifications(
+  pool: Pool,
+  organisationId: string,
+  kind: SyncKind,
+): Promise<void> {
+  await pool.query({ name: "drop_notifications", text: dropText, values: [organisationId, kind] });
+}
+
+/**
+ * Claims notifications of the first kind that has any due, as many as one call reads. Objects with
+ * failed calls come after all others, one at a time. Null if there are none.
+ */
+export async function claimNotifications(
+  pool: Pool,
+  organisationId: string,
+): Promise<ClaimedNotifications | null> {
+  const { rows: due } = await pool.query<Pick<ClaimedNotifications, "kind" | "isAlone">>({
+    name: "due_notifications",
+    text: dueText,
+    values: [organisationId],
+  });
+  for (const { kind, isAlone } of due) {
+    await dropNotifications(pool, organisationId, kind);
+    const { rows } = await pool.query<ClaimedNotification & { readonly takenAt: string }>({
+      name: "claim_notifications",
+      text: takeText,
+      values: [organisationId, kind, isAlone],
+    });
+    const [first] = rows;
+    if (first === undefined) continue;
+    const notifications = (isAlone ? [first] : rows).map(({ ledgerId, receivedAt }) => ({
+      ledgerId,
+      receivedAt,
+    }));
+    return { kind, notifications, isAlone, takenAt: first.takenAt };
+  }
+  return null;
+}
+
+const finishText = `
+WITH taken AS (
+  SELECT * FROM unnest($3::text[], $4::timestamptz[]) AS t(ledger_id, received_at)
+), kept AS (
+  SELECT * FROM unnest($5::text[], $6::text[]) AS k(ledger_id, reason)
+), locked AS (
+  SELECT h.ledger_id FROM ledger_notifications h JOIN taken USING (ledger_id)
+  WHERE h.organisation_id = $1 AND h.kind = $2 ORDER BY h.ledger_id FOR UPDATE OF h
+), later AS (
+  UPDATE ledger_notifications h SET failures = 0, reason = kept.reason,
+    changed_at = CASE WHEN kept.reason IS NOT NULL THEN h.changed_at END,
+    try_at = now() + CASE WHEN kept.reason IS NULL
+      THEN greatest(interval '1 second', (now() - h.received_at) / 2)
+      ELSE least(${longestPause}, greatest(interval '1 minute', now() - h.received_at)) END
+  FROM locked JOIN kept USING (ledger_id)
+  WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = locked.ledger_id
+)
+DELETE FROM ledger_notifications h USING locked JOIN taken USING (ledger_id)
+WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = taken.ledger_id
+  AND h.received_at = taken.received_at
+  AND NOT EXISTS (SELECT FROM kept WHERE kept.ledger_id = h.ledger_id)`;
+
+/**
+ * Deletes notifications that were read. Those in `again` are read once more soon. Those in
+ * `skipped` stay with their reason and are read ever more rarely. If the claim was for one alone,
+ * the ledger answers again, so the others of its kind are read together.
+ */
+export async function finishNotifications(
+  pool: Pool,
+  organisationId: string,
+  { kind, notifications, isAlone }: ClaimedNotifications,
+  again: readonly string[],
+  skipped: readonly SkippedNotification[],
+): Promise<void> {
+  const reasons = new Map([
+    ...again.map((id) => [id, null] as const),
+    ...skipped.map(({ ledgerId, reason }) => [ledgerId, reason] as const),
+  ]);
+  await pool.query({
+    name: "finish_notifications",
+    text: finishText,
+    values: [
+      organisationId,
+      kind,
+      notifications.map(({ ledgerId }) => ledgerId),
+      notifications.map(({ receivedAt }) => receivedAt),
+      [...reasons.keys()],
+      [...reasons.values()],
+    ],
+  });
+  if (isAlone && notifications.length > 0) await rejoinNotifications(pool, organisationId, kind);
+}
+
+// An object that always fails is alone again after one more failure.
+async function rejoinNotifications(
+  pool: Pool,
+  organisationId: string,
+  kind: SyncKind,
+): Promise<void> {
+  await pool.query({
+    name: "rejoin_notifications",
+    text: `UPDATE ledger_notifications h SET failures = ${togetherFailures - 1} FROM (
+        SELECT ledger_id FROM ledger_notifications
+        WHERE organisation_id = $1 AND kind = $2 AND failures >= ${togetherFailures}
+        ORDER BY ledger_id FOR UPDATE) AS alone
+      WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = alone.ledger_id`,
+    values: [organisationId, kind],
+  });
+}
+
+/**
+ * Records that the call for these objects failed. Each is requested again later, and later each
+ * time.
+ */
+export async function failNotifications(
+  pool: Pool,
+  organisationId: string,
+  { kind, notifications }: Pick<ClaimedNotifications, "kind" | "notifications">,
+  reason: string,
+): Promise<void> {
+  await pool.query({
+    name: "fail_notifications",
+    text: `UPDATE ledger_notifications h SET failures = h.failures + 1, reason = $4,
+        try_at = now() + least(${longestPause},
+          greatest(interval '2 seconds', now() - h.received_at))
+      FROM (SELECT ledger_id FROM ledger_notifications
+        WHERE organisation_id = $1 AND kind = $2 AND ledger_id = ANY ($3)
+        ORDER BY ledger_id FOR UPDATE) AS failed
+      WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = failed.ledger_id`,
+    values: [organisationId, kind, notifications.map(({ ledgerId }) => ledgerId), reason],
+  });
+}

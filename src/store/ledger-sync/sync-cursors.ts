@@ -1,0 +1,75 @@
+/**
+ * Finds the organisations whose ledger is to be read now, and creates their sync cursors. SQL,
+ * because it reads over all organisations, and compares instants by the database's clock.
+ */
+import type { LedgerConnection } from "../../gen/prisma/client.ts";
+import type { Pool } from "../database/pool.ts";
+
+/**
+ * SQL: when the first sync of connection `c` is due: at a random time within one interval, and not
+ * before the connection is one interval old. If many syncs start at the same moment, as after an
+ * upgrade, their first runs are spread over one interval.
+ */
+export const firstSyncAt = (syncIntervalMs: string): string => `greatest(
+    c.created_at + ${syncIntervalMs} * interval '1 millisecond',
+    now() + random() * ${syncIntervalMs} * interval '1 millisecond')`;
+
+// Connected, and not paused.
+const callable = `ledger_connections c
+    LEFT JOIN ledger_sync_cursors s ON s.organisation_id = c.organisation_id
+  WHERE c.disconnected_at IS NULL
+    AND coalesce(greatest(c.paused_until, s.not_before) <= now(), true)`;
+
+const hasNotification = `EXISTS (SELECT FROM ledger_notifications h
+    WHERE h.organisation_id = c.organisation_id AND h.try_at <= now())`;
+
+type Found = Pick<LedgerConnection, "organisationId">;
+
+/**
+ * The organisations whose ledger is to be read now, by rising id after `after`. It reads across
+ * organisations and returns ids only.
+ */
+export async function findDueSyncs(
+  pool: Pool,
+  after: string | null,
+  limit: number,
+  syncIntervalMs: number,
+): Promise<readonly string[]> {
+  if (after === null) await createCursors(pool, syncIntervalMs);
+  const { rows } = await pool.query<Found>({
+    name: "find_due_syncs",
+    text: `SELECT c.organisation_id AS "organisationId" FROM ${callable}
+        AND ($1::uuid IS NULL OR c.organisation_id > $1)
+        AND (s.next_sync_at <= now() OR ${hasNotification})
+      ORDER BY c.organisation_id LIMIT $2`,
+    values: [after, limit],
+  });
+  return rows.map(({ organisationId }) => organisationId);
+}
+
+/** Of these organisations, those with a due notification whose ledger may be called now. */
+export async function findWithNotifications(
+  pool: Pool,
+  organisationIds: readonly string[],
+): Promise<readonly string[]> {
+  const { rows } = await pool.query<Found>({
+    name: "find_with_notifications",
+    text: `SELECT c.organisation_id AS "organisationId" FROM ${callable}
+        AND c.organisation_id = ANY ($1::uuid[]) AND ${hasNotification}`,
+    values: [organisationIds],
+  });
+  return rows.map(({ organisationId }) => organisationId);
+}
+
+async function createCursors(pool: Pool, syncIntervalMs: number): Promise<void> {
+  await pool.query({
+    name: "create_sync_cursors",
+    text: `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)
+      SELECT c.organisation_id, c.tenant_id, ${firstSyncAt("$1::float8")}
+      FROM ledger_connections c WHERE c.disconnected_at IS NULL
+        AND NOT EXISTS (SELECT FROM ledger_sync_cursors s
+          WHERE s.organisation_id = c.organisation_id)
+      ON CONFLICT DO NOTHING`,
+    values: [syncIntervalMs],
+  });
+}

@@ -1,0 +1,270 @@
+/**
+ * When an incremental sync runs and from which cursors it reads. Partly paid invoices are read once
+ * a day, because the ledger does not report that they were e-mailed.
+ */
+import type pg from "pg";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
+import {
+  addConnectedParty,
+  ledgerSyncOf,
+  ledgerTime,
+  notificationsOf,
+  syncIntervalMs,
+} from "./sync-fixture.ts";
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = testPool(database.url, 8);
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+const open = (party: Party) => ledgerSyncOf(pool).open(party.organisationId);
+
+async function isFound({ organisationId }: Party): Promise<boolean> {
+  return (await ledgerSyncOf(pool).find(null, 1_000)).includes(organisationId);
+}
+
+describe.concurrent("an incremental sync", () => {
+  test("reads each kind by page from its cursor, and is due again after an interval", async () => {
+    const party = await addConnectedParty(pool);
+    const sync = open(party);
+    expect(await isFound(party)).toBe(true);
+    expect(await sync.state()).toMatchObject({ waitMs: 0, nextInMs: 0 });
+    const contacts = await sync.claimSyncPage();
+    const created = Date.now() - 3_600_000;
+    expect(contacts).toMatchObject({ kind: "contacts", cursor: null });
+    expect(Math.abs(Date.parse(contacts?.since ?? "") + 300_000 - created)).toBeLessThan(60_000);
+    if (contacts === null) throw new Error("a sync is due");
+    await sync.endPage(contacts, { cursor: "2", highWater: ledgerTime(100), changed: 2 });
+    // Another batch with the same page moves nothing.
+    await sync.endPage(contacts, { cursor: "7", highWater: ledgerTime(50), changed: 2 });
+    const last = await sync.claimSyncPage();
+    // The newest come first, so the cursor stays until all pages are read.
+    expect(last).toMatchObject({ kind: "contacts", cursor: "2", since: contacts.since });
+    if (last === null) throw new Error("a page is left");
+    await sync.endPage(last, { cursor: null, highWater: null, changed: 1 });
+    for (const kind of ["credit_notes", "invoices"]) {
+      const page = await sync.claimSyncPage();
+      expect(page?.kind).toBe(kind);
+      if (page !== null) await sync.endPage(page, { cursor: null, highWater: null, changed: 0 });
+    }
+    expect(await sync.claimSyncPage()).toBeNull();
+    expect(await sync.state()).toMatchObject({ nextInMs: null });
+    expect(await isFound(party)).toBe(false);
+    const { rows } = await pool.query(
+      `SELECT contacts_changed, invoices_changed, round(extract(epoch
+        FROM next_sync_at - now()) * 1000 / $2, 1)::float8 AS next
+        FROM ledger_sync_cursors WHERE organisation_id = $1`,
+      [party.organisationId, syncIntervalMs],
+    );
+    expect(rows).toEqual([{ contacts_changed: 3, invoices_changed: 0, next: 1 }]);
+  });
+
+  /** Ends the due sync. Returns after how many intervals the next one is due. */
+  async function syncOnce(party: Party): Promise<number> {
+    await open(party).state();
+    for (;;) {
+      const page = await open(party).claimSyncPage();
+      if (page === null) break;
+      await open(party).endPage(page, { cursor: null, highWater: null, changed: 0 });
+    }
+    const { rows } = await pool.query<{ next: number }>(
+      `SELECT round(extract(epoch FROM next_sync_at - now()) * 1000 / $2)::float8 AS next
+        FROM ledger_sync_cursors WHERE organisation_id = $1`,
+      [party.organisationId, syncIntervalMs],
+    );
+    return rows[0]?.next ?? 0;
+  }
+
+  test("is four times rarer while less than a fifth of the daily calls is left", async () => {
+    const party = await addConnectedParty(pool);
+    const left = (day: number) =>
+      pool.query(
+        `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, day_remaining)
+          VALUES ($1, '{}', '{}', '{}', $2)
+          ON CONFLICT (organisation_id) DO UPDATE SET day_remaining = $2`,
+        [party.organisationId, day],
+      );
+    const due = () =>
+      pool.query("UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1", [
+        party.organisationId,
+      ]);
+    await left(4_800);
+    expect(await syncOnce(party)).toBe(1);
+    await left(900);
+    await due();
+    expect(await syncOnce(party)).toBe(4);
+    await left(1_000);
+    await due();
+    expect(await syncOnce(party)).toBe(1);
+  });
+
+  test("requested during another one follows it", async () => {
+    const party = await addConnectedParty(pool);
+    await open(party).state();
+    await open(party).claimSyncPage();
+    await pool.query(
+      "UPDATE ledger_sync_cursors SET requested_at = clock_timestamp() WHERE organisation_id = $1",
+      [party.organisationId],
+    );
+    expect(await syncOnce(party)).toBe(1);
+    const { rows } = await pool.query(
+      `SELECT began_at > requested_at AS is_after FROM ledger_sync_cursors
+        WHERE organisation_id = $1`,
+      [party.organisationId],
+    );
+    expect(rows).toEqual([{ is_after: true }]);
+  });
+
+  test("waits after a failed call, and reads everything again for another tenant", async () => {
+    const party = await addConnectedParty(pool);
+    const sync = open(party);
+    await sync.state();
+    const page = await sync.claimSyncPage();
+    if (page !== null)
+      await sync.endPage(page, { cursor: null, highWater: ledgerTime(0), changed: 0 });
+    await sync.failSyncPage(7_200_000);
+    await sync.reschedule({
+      delayMs: 3_600_000,
+      reason: "the ledger answered 503",
+      isFailure: true,
+    });
+    expect(await sync.state()).toMatchObject({ reason: "the ledger answered 503", failures: 1 });
+    expect((await sync.state()).waitMs).toBeGreaterThan(3_000_000);
+    expect(await isFound(party)).toBe(false);
+    // Other successful reads say nothing about the failed page.
+    await sync.reschedule(null);
+    expect(await sync.state()).toMatchObject({
+      waitMs: 0,
+      failures: 1,
+      reason: "the ledger answered 503",
+    });
+    expect((await sync.state()).nextInMs).toBeGreaterThan(6_000_000);
+    expect([await isFound(party), await sync.claimSyncPage()]).toEqual([false, null]);
+    await pool.query(
+      "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
+      [party.organisationId],
+    );
+    expect(await isFound(party)).toBe(true);
+    const again = await sync.claimSyncPage();
+    if (again !== null) await sync.endPage(again, { cursor: "2", highWater: null, changed: 0 });
+    expect(await sync.state()).toMatchObject({ waitMs: 0, failures: 0, reason: null });
+    await pool.query(
+      "UPDATE ledger_connections SET tenant_id = 'another' WHERE organisation_id = $1",
+      [party.organisationId],
+    );
+    await sync.state();
+    const { rows } = await pool.query(
+      `SELECT tenant_id, sync_kind, contacts_since FROM ledger_sync_cursors
+        WHERE organisation_id = $1`,
+      [party.organisationId],
+    );
+    expect(rows).toEqual([{ tenant_id: "another", sync_kind: null, contacts_since: null }]);
+  });
+
+  test("is first due at a random time within one interval of the connection", async () => {
+    const parties = await Promise.all(Array.from({ length: 4 }, () => addConnectedParty(pool)));
+    const ids = parties.map(({ organisationId }) => organisationId);
+    const [recent, read] = ids;
+    await pool.query(
+      "UPDATE ledger_connections SET created_at = now() WHERE organisation_id = $1",
+      [recent],
+    );
+    await pool.query("DELETE FROM ledger_sync_cursors WHERE organisation_id = ANY ($1)", [ids]);
+    await ledgerSyncOf(pool)
+      .open(read ?? "")
+      .state();
+    await ledgerSyncOf(pool).find(null, 1_000);
+    const { rows } = await pool.query<{ id: string; share: number }>(
+      `SELECT s.organisation_id AS id, extract(epoch
+        FROM s.next_sync_at - now())::float8 * 1000 / $2 AS share
+        FROM ledger_sync_cursors s WHERE s.organisation_id = ANY ($1)`,
+      [ids, syncIntervalMs],
+    );
+    const shares = rows.filter(({ id }) => id !== recent).map(({ share }) => share);
+    // Three random instants differ.
+    expect(new Set(shares).size).toBe(3);
+    for (const share of shares) expect(share).toBeLessThanOrEqual(1);
+    // A minute is left for the test itself.
+    expect(rows.find(({ id }) => id === recent)?.share).toBeGreaterThan(
+      1 - 60_000 / syncIntervalMs,
+    );
+  });
+});
+
+/** Reads every page of a due sync up to `highWater`. Returns from when each kind was read. */
+async function syncedSince(
+  party: Party,
+  highWater: string | null,
+): Promise<Record<string, number>> {
+  await pool.query(
+    "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
+    [party.organisationId],
+  );
+  const since: Record<string, number> = {};
+  for (;;) {
+    const page = await open(party).claimSyncPage();
+    if (page === null) return since;
+    since[page.kind] = Date.parse(page.since);
+    await open(party).endPage(page, { cursor: null, highWater, changed: 0 });
+  }
+}
+
+test("an incremental sync moves its cursors with time, at most to its start", async () => {
+  const party = await addConnectedParty(pool);
+  const began = Date.now();
+  await syncedSince(party, null);
+  // The cursor is five minutes before the sync, and the next one begins five minutes earlier.
+  const idle = await syncedSince(party, null);
+  for (const kind of ["contacts", "credit_notes", "invoices"]) {
+    expect(Math.abs((idle[kind] ?? 0) + 600_000 - began)).toBeLessThan(60_000);
+  }
+  // A newer change moves the cursor. A change in the future does not hide others.
+  const newest = new Date(began - 60_000).toISOString();
+  await syncedSince(party, newest);
+  expect((await syncedSince(party, "9999-12-31T23:59:59.000Z")).invoices).toBe(
+    Date.parse(newest) - 300_000,
+  );
+  const late = await syncedSince(party, null);
+  expect(Math.abs((late.invoices ?? 0) + 300_000 - Date.now())).toBeLessThan(60_000);
+});
+
+test("an incremental sync reads partly paid, unsent invoices once a day", async () => {
+  const party = await addConnectedParty(pool);
+  for (const amount of ["100", "100", "100", "100"]) await addInvoice(party, amount);
+  const text =
+    "UPDATE invoices SET amount_due = $3, sent = $4 WHERE organisation_id = $1 AND number = $2";
+  for (const [number, due, sent] of [
+    ["INV-0001", "40", false],
+    ["INV-0002", "40", true],
+    ["INV-0003", "100", false],
+    ["INV-0004", "99", false],
+  ]) {
+    await pool.query(text, [party.organisationId, number, due, sent]);
+  }
+  await syncedSince(party, null);
+  const expected = [await ledgerIdOf(party, "INV-0001"), await ledgerIdOf(party, "INV-0004")];
+  expect(await notificationsOf(party)).toEqual(expected.map((id) => `invoices ${id}`).sort());
+  const deleteAll = () =>
+    pool.query("DELETE FROM ledger_notifications WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
+  await deleteAll();
+  await syncedSince(party, null);
+  expect(await notificationsOf(party)).toEqual([]);
+  const day = `UPDATE ledger_sync_cursors SET part_paid_checked_at = now() - interval '25 hours'
+      WHERE organisation_id = $1`;
+  await pool.query(day, [party.organisationId]);
+  await syncedSince(party, null);
+  expect(await notificationsOf(party)).toHaveLength(2);
+});

@@ -1,0 +1,102 @@
+/** Reads and job outcomes of one invoice at the same time, in every order of their answers. */
+import type pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import { saveObservedInvoice } from "../../../src/store/documents/credit-note-state.ts";
+import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
+import { testPool } from "../../support/pool.ts";
+import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
+import {
+  addConnectedParty,
+  clockOf,
+  describeDocument,
+  ledgerSyncOf,
+  ledgerTime,
+  observedInvoice,
+} from "./sync-fixture.ts";
+
+let database: FreshDatabase;
+let pool: pg.Pool;
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  pool = testPool(database.url, 8);
+});
+
+afterAll(async () => {
+  await pool?.end();
+  await database?.drop();
+});
+
+const open = (party: Party) => ledgerSyncOf(pool).open(party.organisationId);
+
+test("concurrent reads and outcomes never replace newer state with older state", async () => {
+  const party = await addConnectedParty(pool);
+  await addInvoice(party, "100");
+  const id = await ledgerIdOf(party, "INV-0001");
+  const { organisationId } = party;
+  await pool.query(
+    `CREATE TABLE written (at bigserial, due numeric);
+     CREATE FUNCTION note_written() RETURNS trigger LANGUAGE plpgsql AS $$
+       BEGIN
+         IF NEW.amount_due <> OLD.amount_due THEN
+           INSERT INTO written (due) VALUES (NEW.amount_due);
+         END IF;
+         RETURN NULL;
+       END $$;
+     CREATE TRIGGER note_written AFTER UPDATE ON invoices FOR EACH ROW
+       WHEN (NEW.number = 'INV-0001') EXECUTE FUNCTION note_written()`,
+  );
+  // Each payment in the ledger reduces the amount due. Two payments may share an instant.
+  let due = 100;
+  const pay = () => {
+    due -= 1;
+  };
+  const now = () =>
+    observedInvoice(id, {
+      amountDue: String(due),
+      updatedAt: ledgerTime(Math.floor((100 - due) / 2)),
+    });
+  const invoiceId = (
+    await pool.query<{ id: string }>("SELECT id FROM invoices WHERE ledger_invoice_id = $1", [id])
+  ).rows[0]?.id;
+  const readAll = async () => {
+    for (let read = 0; read < 25; read += 1) {
+      const queriedAt = await clockOf(party);
+      const observed = now();
+      pay();
+      // Other reads and writes happen before the answer.
+      if (read % 3 === 0) await pool.query("SELECT pg_sleep(0.005)");
+      await open(party).syncInvoices([observed], queriedAt);
+    }
+  };
+  // A job sends the invoice: reads leave it alone until the outcome is recorded.
+  const recordAll = async () => {
+    for (let job = 0; job < 15; job += 1) {
+      await pool.query(
+        `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id,
+            attempts, first_sent_at, lease_until)
+          VALUES (gen_random_uuid(), $1, 'amend_invoice', 'sending', $2, $3, 1, now(),
+            now() + interval '1 minute')`,
+        [organisationId, party.subscriptionId, invoiceId],
+      );
+      pay();
+      const observed = now();
+      await pool.query("SELECT pg_sleep(0.003)");
+      await inTransaction(pool, async (client) => {
+        await saveObservedInvoice(client, organisationId, invoiceId ?? "", observed);
+        await client.query(
+          "DELETE FROM ledger_jobs WHERE organisation_id = $1 AND state = 'sending'",
+          [organisationId],
+        );
+      });
+    }
+  };
+  await Promise.all([readAll(), readAll(), readAll(), recordAll()]);
+  await open(party).syncInvoices([now()], await clockOf(party));
+  expect(await describeDocument(party, "INV-0001")).toBe(`approved ${due}.00 of 100.00`);
+  const { rows } = await pool.query<{ due: string }>("SELECT due FROM written ORDER BY at");
+  const written = rows.map((row) => Number(row.due));
+  expect(written.length).toBeGreaterThan(5);
+  expect(written).toEqual(written.toSorted((one, other) => other - one));
+});

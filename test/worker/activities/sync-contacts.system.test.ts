@@ -1,0 +1,114 @@
+/** Customers that follow their contacts, which a person changes in the demo ledger (CUSTOMER-5). */
+import { afterAll, describe, expect, test } from "vitest";
+import { createChanges } from "../../../src/store/admin/changes.ts";
+import { createCustomerStore } from "../../../src/store/admin/customers.ts";
+import { startSyncFixture } from "./ledger-sync-fixture.ts";
+
+const fixture = await startSyncFixture();
+const { world, partyWith, syncAll, notify, pending, ledgerIdOf, rest, acme } = fixture;
+
+afterAll(() => world.stop());
+
+describe.concurrent("a customer", () => {
+  test("follows a rename, an archive, a restore and a merge", async () => {
+    const { party, hand } = await partyWith();
+    await hand.changeContact("ACME", {
+      Name: "Acme Holdings",
+      EmailAddress: "pay@holdings.example",
+    });
+    await syncAll(party);
+    expect(await acme(party)).toMatchObject({
+      name: "Acme Holdings",
+      email: "pay@holdings.example",
+      status: "active",
+    });
+    await hand.changeContact("ACME", { ContactStatus: "ARCHIVED" });
+    await syncAll(party);
+    expect(await acme(party)).toMatchObject({ status: "inactive" });
+    await hand.changeContact("ACME", { ContactStatus: "ACTIVE" });
+    await syncAll(party);
+    expect(await acme(party)).toMatchObject({ status: "active" });
+    // A contact is no customer until one of ours is merged into it.
+    const contact = await hand.addContact("NEW", "New Holdings");
+    await syncAll(party);
+    expect(await acme(party)).toMatchObject({ name: "Acme Holdings" });
+    await hand.mergeContact("ACME", "NEW");
+    await syncAll(party);
+    expect(await acme(party)).toEqual({
+      name: "New Holdings",
+      email: "new@example.com",
+      status: "active",
+      contact,
+    });
+    const { rows } = await world.pool.query("SELECT 1 FROM customers WHERE organisation_id = $1", [
+      party.organisationId,
+    ]);
+    expect(rows).toHaveLength(3);
+  });
+
+  test("of an unlisted contact or a merge cycle is inactive only after a second read", async () => {
+    const { party, hand } = await partyWith();
+    const contactId = await ledgerIdOf(party, "ACME");
+    const readAgain = async () => {
+      await notify(party, "contacts", contactId);
+      await rest(party);
+    };
+    const unlisted = {
+      match: "GET /api.xro/2.0/Contacts?",
+      kind: "status",
+      status: 200,
+      body: '{"Contacts":[]}',
+    };
+    await world.fault(party, unlisted);
+    const before = await world.calls(party);
+    await readAgain();
+    expect(await world.calls(party)).toBe(before + 2);
+    expect(await acme(party)).toMatchObject({ status: "active" });
+    await world.fault(party, unlisted);
+    await world.fault(party, {
+      ...unlisted,
+      match: `GET /api.xro/2.0/Contacts/${contactId}`,
+      status: 404,
+      body: "gone",
+    });
+    await readAgain();
+    expect(await acme(party)).toMatchObject({ status: "inactive" });
+    await readAgain();
+    expect(await acme(party)).toMatchObject({ status: "active" });
+
+    // An operator activates it, and the contact archives it again.
+    await hand.changeContact("ACME", { ContactStatus: "ARCHIVED" });
+    await syncAll(party);
+    const customers = createCustomerStore(world.pool, createChanges(world.pool));
+    const found = await customers.findByContacts(party.organisationId, [contactId]);
+    const customerId = found.get(contactId)?.id ?? "";
+    const actor = {
+      operatorId: null,
+      operatorName: "Olga",
+      tokenId: null,
+      operation: "test",
+      requestId: null,
+    };
+    const activated = await customers.setStatus(actor, party.organisationId, customerId, "active");
+    expect(activated).toMatchObject({ status: "active" });
+    await rest(party);
+    expect(await acme(party)).toMatchObject({ status: "inactive" });
+
+    await hand.changeContact("ACME", { ContactStatus: "ACTIVE" });
+    await syncAll(party);
+    const into = await hand.addContact("ROUND", "Round and round");
+    const lead = (from: string, to: string) =>
+      world.pool.query(
+        `UPDATE demo_ledger.contacts
+          SET status = 'ARCHIVED', merged_to = $2, updated_at = date_trunc('milliseconds',
+          clock_timestamp())
+          WHERE contact_id = $1`,
+        [from, to],
+      );
+    await lead(contactId, into);
+    await lead(into, contactId);
+    await syncAll(party);
+    expect(await acme(party)).toMatchObject({ status: "inactive", contact: contactId });
+    expect(await pending(party)).toEqual([]);
+  });
+});
