@@ -170,9 +170,7 @@ test("where too little of the ledger's day is left, the mirror waits and says so
   });
   expect(told.finished).toBeUndefined();
   const ask = async (key: string, organisation: string) =>
-    codeOf(
-      await system.askAdmin("LedgerSyncService/SyncLedger", { key, body: { organisation } }),
-    );
+    codeOf(await system.askAdmin("LedgerSyncService/SyncLedger", { key, body: { organisation } }));
   expect(await ask(operator, crypto.randomUUID())).toBe("organisation_not_found");
   expect(await ask(await system.operator("read-only"), made.organisationId)).toBe(
     "insufficient_role",

@@ -116,7 +116,7 @@ test("an operator sets up an organisation and corrects a failed document", async
     [...connect, ...where, "--client-secret-file", "-"],
     `${tenant.clientSecret}\n`,
   );
-  expect(connected).toMatch(/ledger name +Own books/);
+  expect(connected).toMatch(/ledger name +Own ledger/);
   expect(connected).not.toContain(tenant.clientSecret);
   await done(["ledger", "check"]);
   expect(await done(["ledger", "options", "accounts"])).toMatch(/^200 +Sales +yes +yes$/m);
@@ -253,7 +253,7 @@ test("an operator advances a sandbox's clock by months, and sees its renewals", 
   ]);
   expect([exitCode, err.split("\n")[0]]).toEqual([
     0,
-    expect.stringMatching(/Z: \d+ performed, \d+ invoices raised$/),
+    expect.stringMatching(/Z: \d+ performed, \d+ invoices issued$/),
   ]);
   expect(out).toMatch(/^state +standing$/m);
   expect(out).toMatch(/^advance invoices issued +3$/m);

@@ -36,7 +36,7 @@ test("a new organisation issues its first invoice in one day", async () => {
     ...own,
     ...tenant,
   });
-  expect(connected.ledger).toMatchObject({ name: "Own books", currency: "NZD" });
+  expect(connected.ledger).toMatchObject({ name: "Own ledger", currency: "NZD" });
   expect(JSON.stringify(connected)).not.toContain(tenant.clientSecret);
   expect(await admin.done("LedgerConnectionService/CheckLedgerConnection", own)).toMatchObject({
     ok: true,

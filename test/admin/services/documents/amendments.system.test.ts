@@ -103,17 +103,15 @@ describe.concurrent("an amendment that the ledger refused", () => {
        VALUES (gen_random_uuid(), $1, 'amend_invoice', 'ready', $2, $4, now() + interval '1 hour')`,
       [made.organisationId, id, invoice.id, renewal.id],
     );
-    const asked = { organisation: made.organisationId, id: invoice.id };
-    const running = async () => (await admin.ask("DocumentService/RetryDocument", asked)).json;
+    const request = { organisation: made.organisationId, id: invoice.id };
+    const running = async () => (await admin.ask("DocumentService/RetryDocument", request)).json;
     expect(await running()).toMatchObject({
       code: "failed_precondition",
       message: expect.stringContaining(
         `running: invoice ${renewal.number} is being amended in the ledger.`,
       ),
     });
-    expect(
-      (await list(made)).map(({ number, state, operation }) => [number, state, operation]),
-    ).toEqual([
+    expect((await list(made)).map(({ number, state, job }) => [number, state, job])).toEqual([
       [renewal.number, "DOCUMENT_STATE_WAITING", "DOCUMENT_JOB_AMENDMENT"],
       [invoice.number, "DOCUMENT_STATE_FAILED", "DOCUMENT_JOB_AMENDMENT"],
     ]);
