@@ -12,7 +12,7 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { startReceiver, type WebhookReceiver } from "../test/support/webhook-receiver.ts";
-import { type MadeDelivery, type MadeEndpoint, webhookRows } from "../test/support/webhook-rows.ts";
+import { type SeededDelivery, type SeededEndpoint, webhookRows } from "../test/support/webhook-rows.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { type CallTimes, callUntil } from "./support/platform-calls.ts";
@@ -94,8 +94,8 @@ async function watch(receiver: WebhookReceiver, paths: readonly string[], count:
 async function requireEachOnce(
   { pool }: MeasuredSystem,
   receiver: WebhookReceiver,
-  living: readonly { readonly path: string; readonly endpoint: MadeEndpoint }[],
-  deliveries: readonly MadeDelivery[],
+  living: readonly { readonly path: string; readonly endpoint: SeededEndpoint }[],
+  deliveries: readonly SeededDelivery[],
 ): Promise<void> {
   for (const { path, endpoint } of living) {
     const wanted = deliveries

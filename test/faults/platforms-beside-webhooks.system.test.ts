@@ -12,7 +12,7 @@ import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
-import { type MadeEndpoint, webhookRows } from "../support/webhook-rows.ts";
+import { type SeededEndpoint, webhookRows } from "../support/webhook-rows.ts";
 import { type EndsForTest, endPost, endsForTest } from "./ends.ts";
 
 /** `TaskQueueType` of Temporal's API. */
@@ -26,7 +26,7 @@ let ends: EndsForTest;
 let connection: Connection;
 let client: Client;
 let receiver: WebhookReceiver;
-let endpoints: readonly MadeEndpoint[];
+let endpoints: readonly SeededEndpoint[];
 
 beforeAll(async () => {
   const key = randomBytes(32);

@@ -1,4 +1,7 @@
-/** Whatever happens to an object within a window, what is told of it is what a model says that sees every step. */
+/**
+ * For all changes of an object within a window, the published events are those of a model that sees
+ * every step. EVENT-2.
+ */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
@@ -17,7 +20,7 @@ const statuses: Readonly<Record<ObjectKind, readonly string[]>> = {
   credit_note: ["approved", "paid", "voided", "deleted", "scheduled"],
 };
 
-/** The kind that states a status, by the table of the specification. Null if none does. */
+/** The kind of event of a status, as the table of the contract has it; null if there is none. */
 function kindOfStatus(kind: ObjectKind, status: unknown): ChangeKind | null {
   const words: Readonly<Record<string, ChangeKind>> = {
     "subscription ended": "ended",
@@ -79,18 +82,20 @@ test("events of a window", () => {
         after: JSON.stringify(last),
       });
 
-      // The model: what it became and still is; created; and updated where neither tells that something happened.
+      // The model: the status that it reached and still has; created; and updated if neither says
+      // that something happened.
       const became = kindOfStatus(kind, last.status);
       const expected: string[] = isNew ? ["created"] : [];
       if (became !== null && changes.includes(became)) expected.push(became);
       const hasHappened =
         before === null ||
         JSON.stringify(before) !== JSON.stringify(last) ||
-        changes.some((m) => m !== "updated");
+        changes.some((change) => change !== "updated");
       if (expected.length === 0 && hasHappened) expected.push("updated");
       expect(events.map(({ type }) => type)).toEqual(expected.map((word) => `${kind}.${word}`));
 
-      // With what was otherwise put back, the object is as it was; what was not otherwise is not there.
+      // With what was otherwise put back, the object is as it was; what was not otherwise is not
+      // there.
       for (const { previousAttributes } of events) {
         if (isNew) expect(previousAttributes).toBeNull();
         else {

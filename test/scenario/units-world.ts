@@ -1,8 +1,8 @@
 /** What tests of change units share: sandboxes at a day of April 2026, subscriptions, changes, and the ledger's books beside ours. */
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { expectAllPublished } from "../support/published-events.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
-import { expectAllTold } from "../support/telling.ts";
 import type { Ask } from "./checked-ask.ts";
 import { addLike, addTiers } from "./rows.ts";
 
@@ -140,7 +140,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
         (invoice: Json) => invoice.status !== "deleted" || invoice.ledger.invoice_id !== null,
       );
       expect(books).toEqual(sent.map(bookedForm).sort(byNumber));
-      await expectAllTold(system.pool, [organisation.organisationId]);
+      await expectAllPublished(system.pool, [organisation.organisationId]);
     },
   };
   return world;

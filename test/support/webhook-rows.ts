@@ -8,29 +8,29 @@ import { endpointSecretBound } from "../../src/store/events/signing-secrets.ts";
 import { newSecret } from "../../src/webhooks/sign.ts";
 
 /** An endpoint, and the secret that signs for it. */
-export interface MadeEndpoint {
+export interface SeededEndpoint {
   readonly id: string;
   readonly organisationId: string;
   readonly secret: string;
 }
 
 /** A delivery, and the body of its event. */
-export interface MadeDelivery extends DueDelivery {
+export interface SeededDelivery extends DueDelivery {
   readonly body: string;
 }
 
 /** Writes rows of this kind. */
 export interface WebhookRows {
   organisation(): Promise<string>;
-  endpoint(organisationId: string, url: string): Promise<MadeEndpoint>;
+  endpoint(organisationId: string, url: string): Promise<SeededEndpoint>;
   /** Gives the endpoint another secret; the one before signs as well for so many seconds. */
-  rotate(endpoint: MadeEndpoint, forSeconds: number): Promise<string>;
+  rotate(endpoint: SeededEndpoint, forSeconds: number): Promise<string>;
   /** As many events, each to be delivered to each of the endpoints: due now, or in two minutes. */
   events(
-    endpoints: readonly MadeEndpoint[],
+    endpoints: readonly SeededEndpoint[],
     count: number,
     due?: "now" | "later",
-  ): Promise<readonly MadeDelivery[]>;
+  ): Promise<readonly SeededDelivery[]>;
 }
 
 /** The rows over a pool; `encryption` is the workers'. */
@@ -71,10 +71,10 @@ export function webhookRows(pool: pg.Pool, encryption: Encryption): WebhookRows 
 
 async function addEvents(
   pool: pg.Pool,
-  endpoints: readonly MadeEndpoint[],
+  endpoints: readonly SeededEndpoint[],
   count: number,
   due: "now" | "later",
-): Promise<readonly MadeDelivery[]> {
+): Promise<readonly SeededDelivery[]> {
   const organisationId = endpoints[0]?.organisationId ?? "";
   const objectId = randomUUID();
   const events = Array.from({ length: count }, (_, index) => {

@@ -13,8 +13,8 @@ import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
 import { addBands } from "../scenario/units-world.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
+import { eventsOf, expectAllPublished, type PublishedEvent } from "../support/published-events.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { eventsOf, expectAllTold, type ToldEvent } from "../support/telling.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
@@ -23,7 +23,7 @@ let connection: Connection;
 let client: Client;
 let receiver: Server;
 /** The events that the receiver got, by id. */
-const received = new Map<string, ToldEvent>();
+const received = new Map<string, PublishedEvent>();
 
 const schedule = () => client.schedule.getHandle(changeScheduleId);
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
     let body = "";
     request.on("data", (chunk) => (body += String(chunk)));
     request.on("end", () => {
-      const event = JSON.parse(body) as ToldEvent;
+      const event = JSON.parse(body) as PublishedEvent;
       received.set(event.id, event);
       response.end();
     });
@@ -229,8 +229,8 @@ test("what happens in the ledger is told of documents and customers, and what is
  * now, byte for byte.
  */
 async function expectInOrder({ organisationId, apiKey }: MadeOrganisation): Promise<void> {
-  await expectAllTold(system.pool, [organisationId]);
-  const last = new Map<string, ToldEvent>();
+  await expectAllPublished(system.pool, [organisationId]);
+  const last = new Map<string, PublishedEvent>();
   for (const event of await eventsOf(system.pool, organisationId)) {
     const path = [
       "webhooks",

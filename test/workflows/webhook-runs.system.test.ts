@@ -21,8 +21,8 @@ import {
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import {
-  type MadeDelivery,
-  type MadeEndpoint,
+  type SeededDelivery,
+  type SeededEndpoint,
   type WebhookRows,
   webhookRows,
 } from "../support/webhook-rows.ts";
@@ -41,8 +41,8 @@ let refused: Made;
 
 interface Made {
   readonly path: string;
-  readonly endpoint: MadeEndpoint;
-  readonly delivery: MadeDelivery;
+  readonly endpoint: SeededEndpoint;
+  readonly delivery: SeededDelivery;
 }
 
 beforeAll(async () => {
@@ -75,12 +75,12 @@ async function made(path: string): Promise<Made> {
   return { path, endpoint, delivery };
 }
 
-async function start({ id: endpointId }: MadeEndpoint): Promise<void> {
+async function start({ id: endpointId }: SeededEndpoint): Promise<void> {
   const work = createStartWork(client, defaultTaskQueue, () => undefined);
   await until("it is started", () => work.startDeliveries({ organisationId, endpointId }));
 }
 
-const runOf = ({ id }: MadeEndpoint) => client.workflow.getHandle(deliveriesWorkflowId(id));
+const runOf = ({ id }: SeededEndpoint) => client.workflow.getHandle(deliveriesWorkflowId(id));
 
 async function rowOf({
   delivery,
@@ -137,7 +137,7 @@ test("of the deliveries to ten endpoints those to two dead ones wait, and keep n
   );
   const deliveries = await rows.events(endpoints, 20);
   await Promise.all(endpoints.map(start));
-  const statesOf = async ({ id }: MadeEndpoint) => {
+  const statesOf = async ({ id }: SeededEndpoint) => {
     const text =
       "SELECT DISTINCT state FROM webhook_deliveries WHERE endpoint_id = $1 ORDER BY state";
     return (await system.pool.query<{ state: string }>(text, [id])).rows.map(({ state }) => state);
@@ -154,7 +154,7 @@ test("of the deliveries to ten endpoints those to two dead ones wait, and keep n
     expect(new Set(receiver.received(path).map(({ body }) => JSON.parse(body).id))).toEqual(wanted);
   }
   expect(receiver.mostAtOnce(hanging)).toBeLessThanOrEqual(5);
-  const [endpoint] = living as [MadeEndpoint];
+  const [endpoint] = living as [SeededEndpoint];
   await expectReplayable(client, deliveriesWorkflowId(endpoint.id), "deliveries");
   const { searchAttributes } = await runOf(endpoint).describe();
   expect(searchAttributes).toMatchObject({

@@ -8,7 +8,7 @@ import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createDeliveryStore } from "../../../src/store/admin/webhooks/webhook-deliveries.ts";
 import { claimDeliveries, releaseDeliveries } from "../../../src/store/events/delivery-claims.ts";
 import { findAllDueEndpoints, findDueEndpoints } from "../../../src/store/events/due-endpoints.ts";
-import type { MadeDelivery, MadeEndpoint } from "../../support/webhook-rows.ts";
+import type { SeededDelivery, SeededEndpoint } from "../../support/webhook-rows.ts";
 import {
   about,
   createDeliveryFixture,
@@ -25,15 +25,15 @@ beforeAll(async () => {
 afterAll(() => fixture?.stop());
 
 describe("after 20 hours", () => {
-  const old = (delivery: MadeDelivery, hours: number) =>
+  const old = (delivery: SeededDelivery, hours: number) =>
     fixture.changeDelivery(delivery, `began_at = now() - ${hours} * interval '1 hour'`);
-  const triedBefore = ({ deliveryId }: MadeDelivery, hours: number) =>
+  const triedBefore = ({ deliveryId }: SeededDelivery, hours: number) =>
     fixture.pool.query(
       "UPDATE webhook_attempts SET at = now() - $2 * interval '1 hour' WHERE delivery_id = $1",
       [deliveryId, hours],
     );
 
-  const exhaust = ({ organisationId, endpointId, deliveryId }: MadeDelivery) =>
+  const exhaust = ({ organisationId, endpointId, deliveryId }: SeededDelivery) =>
     fixture.parts().store.exhaust({ organisationId, endpointId }, [deliveryId], {
       wholeMs: wholeTimeMs(30_000),
       awayMs: 2 * longestPauseMs(30_000) + 600_000,
@@ -82,7 +82,7 @@ describe("after 20 hours", () => {
   test("a delivery without an attempt, because no worker ran, still has its 20 hours", async () => {
     const { receiver, attempt, deliveryRow, waiting } = fixture;
     const { path, deliveries } = await waiting(2);
-    const [tried, early] = deliveries as [MadeDelivery, MadeDelivery];
+    const [tried, early] = deliveries as [SeededDelivery, SeededDelivery];
     receiver.answer(path, { status: 500 });
     await old(tried, 30);
     await old(early, 12);
@@ -131,7 +131,7 @@ describe("after 20 hours", () => {
     await openedBefore(8);
     expect(await exhaust(delivery)).toMatchObject({ exhausted: 1, restarted: [] });
     // A delivery of 30 days ends in any case.
-    const [other] = (await waiting()).deliveries as [MadeDelivery];
+    const [other] = (await waiting()).deliveries as [SeededDelivery];
     await old(other, 20.1);
     await changeDelivery(other, "created_at = now() - interval '30 days'");
     expect(await exhaust(other)).toMatchObject({ exhausted: 1 });
@@ -140,7 +140,7 @@ describe("after 20 hours", () => {
   test("a delivery that waited for an open breaker is exhausted without an attempt", async () => {
     const { receiver, deliver, endpointRow, deliveryRow, waiting, changeEndpoint } = fixture;
     const { path, endpoint, key, deliveries } = await waiting(2);
-    const [over, other] = deliveries as [MadeDelivery, MadeDelivery];
+    const [over, other] = deliveries as [SeededDelivery, SeededDelivery];
     await changeEndpoint(
       endpoint,
       "failures = 9, failing_since = now(), open_until = now() + interval '15 minutes'",
@@ -156,7 +156,7 @@ describe("after 20 hours", () => {
   test("an endpoint that accepted nothing for five days is disabled", async () => {
     const { deliver, endpointRow, deliveryRow, waiting, reports, changeEndpoint } = fixture;
     const { endpoint, key, deliveries } = await waiting(2);
-    const [last, next] = deliveries as [MadeDelivery, MadeDelivery];
+    const [last, next] = deliveries as [SeededDelivery, SeededDelivery];
     const dead = `failures = 9, open_until = now() + interval '1 minute',
       failing_since = now() - interval '5 days'`;
     await changeEndpoint(endpoint, dead);
@@ -178,7 +178,7 @@ test("a due delivery is claimed once, the longest due first, and released as it 
   const own = await rows.organisation();
   const endpoint = await rows.endpoint(own, receiver.url("/due"));
   const deliveries = await rows.events([endpoint], 3);
-  const [first, second, third] = deliveries as [MadeDelivery, MadeDelivery, MadeDelivery];
+  const [first, second, third] = deliveries as [SeededDelivery, SeededDelivery, SeededDelivery];
   await changeDelivery(first, "due_at = now() - interval '1 minute'");
   await changeDelivery(second, "due_at = now() - interval '2 minutes'");
   await changeDelivery(third, "due_at = now() + interval '1 minute'");
@@ -206,10 +206,10 @@ test("endpoints with due deliveries are found, except those with an open breaker
     ["/a", "/b", "/c", "/d"].map((path) => rows.endpoint(own, receiver.url(path))),
   );
   const [due, later, held, off] = endpoints as [
-    MadeEndpoint,
-    MadeEndpoint,
-    MadeEndpoint,
-    MadeEndpoint,
+    SeededEndpoint,
+    SeededEndpoint,
+    SeededEndpoint,
+    SeededEndpoint,
   ];
   const deliveries = await rows.events(endpoints, 2);
   for (const each of deliveries.filter((one) => one.endpointId === later.id)) {
@@ -223,7 +223,7 @@ test("endpoints with due deliveries are found, except those with an open breaker
       disabled_reason = 'No'`,
   );
   const found = async () => (await findDueEndpoints(pool, own)).map(({ endpointId }) => endpointId);
-  const sorted = (...some: MadeEndpoint[]) => some.map(({ id }) => id).sort();
+  const sorted = (...some: SeededEndpoint[]) => some.map(({ id }) => id).sort();
   expect(await found()).toEqual(sorted(due, off));
   await changeEndpoint(held, "open_until = now()");
   expect(await found()).toEqual(sorted(due, held, off));
@@ -236,7 +236,7 @@ test("endpoints with due deliveries are found, except those with an open breaker
 test("operators see that a due delivery waits for an open breaker", async () => {
   const { pool, waiting, changeDelivery, changeEndpoint, organisationId } = fixture;
   const { endpoint, deliveries } = await waiting(3);
-  const [due, later, over] = deliveries as [MadeDelivery, MadeDelivery, MadeDelivery];
+  const [due, later, over] = deliveries as [SeededDelivery, SeededDelivery, SeededDelivery];
   await changeDelivery(later, "due_at = now() + interval '1 minute', last_error = 'own'");
   await changeDelivery(
     over,

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
 import { until } from "../../support/system.ts";
-import type { MadeDelivery } from "../../support/webhook-rows.ts";
+import type { SeededDelivery } from "../../support/webhook-rows.ts";
 import {
   about,
   createDeliveryFixture,
@@ -22,7 +22,7 @@ afterAll(() => fixture?.stop());
 test("attempts are recorded despite concurrent writes to endpoint and deliveries", async () => {
   const { deliver, deliveryRow, attemptsOf, waiting, pool } = fixture;
   const { endpoint, key, deliveries } = await waiting(3);
-  const [, delivery] = deliveries as [MadeDelivery, MadeDelivery];
+  const [, delivery] = deliveries as [SeededDelivery, SeededDelivery];
   const client = await pool.connect();
   let done: Promise<unknown>;
   try {
@@ -86,11 +86,11 @@ test("records of the same deliveries in any order never deadlock", async () => {
   const { parts, waiting, deliveryRow, endpointRow, changeEndpoint } = fixture;
   const { endpoint, key, deliveries } = await waiting(40);
   const { store } = parts();
-  const began = String((await deliveryRow(deliveries[0] as MadeDelivery)).began_text);
+  const began = String((await deliveryRow(deliveries[0] as SeededDelivery)).began_text);
   // The endpoint's health is not written, so that only the deliveries are locked.
   await changeEndpoint(endpoint, "succeeded_at = now()");
   const { url } = await endpointRow(endpoint);
-  const record = (order: readonly MadeDelivery[]) =>
+  const record = (order: readonly SeededDelivery[]) =>
     store.record(key, {
       attempts: order.map(({ deliveryId }) => ({
         deliveryId,
@@ -111,7 +111,7 @@ test("records of the same deliveries in any order never deadlock", async () => {
     });
   for (let times = 0; times < 10; times += 1)
     await Promise.all([record(deliveries), record(deliveries.toReversed())]);
-  expect((await deliveryRow(deliveries[7] as MadeDelivery)).attempts).toBe(20);
+  expect((await deliveryRow(deliveries[7] as SeededDelivery)).attempts).toBe(20);
 });
 
 test("an attempt that fails after a successful one leaves the delivery delivered", async () => {
@@ -169,7 +169,7 @@ test("an answer of a previous address does not count for the new one", async () 
   expect(await deliveryRow(delivery)).toMatchObject(pending);
   // The health changes in neither direction.
   const url = receiver.url(path);
-  const [other] = (await fixture.rows.events([endpoint], 1)) as [MadeDelivery];
+  const [other] = (await fixture.rows.events([endpoint], 1)) as [SeededDelivery];
   await record(other, { url, status: 500, error: "it failed", verdict: "failed" });
   expect(await endpointRow(endpoint)).toMatchObject(well);
   await changeEndpoint(endpoint, "failures = 3, failing_since = now()");

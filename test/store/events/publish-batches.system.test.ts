@@ -10,7 +10,7 @@ import {
   findChangedOrganisations,
 } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
-import { eventsOf, expectAllTold, tellAll } from "../../support/telling.ts";
+import { eventsOf, expectAllPublished, publishAll } from "../../support/published-events.ts";
 import { createPublishingFixture, type PublishingFixture } from "./publish-fixture.ts";
 
 let fixture: PublishingFixture;
@@ -130,7 +130,7 @@ test("a minute without changes takes a statement for changes and one for deliver
     await fixture.listening(),
     await fixture.listening(),
   ];
-  await expectAllTold(fixture.pool);
+  await expectAllPublished(fixture.pool);
   for (const own of [changed, other])
     await fixture.set("subscriptions", await fixture.subscribe(own), "label = 'a'");
   const { organisationIds, now } = await findChangedOrganisations(fixture.pool, null, 500);
@@ -144,7 +144,7 @@ test("a minute without changes takes a statement for changes and one for deliver
   );
   expect(organisationIds).not.toContain(unchanged);
 
-  for (const own of [changed, other]) await tellAll(fixture.pool, own);
+  for (const own of [changed, other]) await publishAll(fixture.pool, own);
   await fixture.pool.query("UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'");
   const statements: unknown[] = [];
   const pool = {

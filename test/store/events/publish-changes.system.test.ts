@@ -6,7 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeObject } from "../../../src/main/render-event-object.ts";
 import { findChangedObjects } from "../../../src/store/events/outbox.ts";
 import { publishChunk } from "../../../src/store/events/publish-changes.ts";
-import { eventsOf, expectAllTold, shownTexts, tellAll } from "../../support/telling.ts";
+import {
+  eventsOf,
+  expectAllPublished,
+  publishAll,
+  shownTexts,
+} from "../../support/published-events.ts";
 import { createPublishingFixture, type PublishingFixture, poolBefore } from "./publish-fixture.ts";
 
 let fixture: PublishingFixture;
@@ -163,7 +168,7 @@ test("deliveries are written for enabled endpoints that subscribe to the kind", 
   await fixture.endpoint(own, [], "disabled");
   await fixture.endpoint(await fixture.sandbox("2026-03-01"));
   await fixture.subscribe(own);
-  await tellAll(fixture.pool, own);
+  await publishAll(fixture.pool, own);
   const { rows } = await fixture.pool.query(
     `SELECT d.organisation_id, d.endpoint_id, e.type, d.state, d.attempts, d.due_at <= now() AS due
       FROM webhook_deliveries d JOIN events e ON e.id = d.event_id
@@ -262,6 +267,6 @@ describe("no change is lost or published twice", () => {
 test("the last snapshot of every object equals its retrieval, in chunks of any size", async () => {
   const own = await fixture.listening();
   for (let count = 0; count < 5; count++) await fixture.subscribe(own);
-  expect(await tellAll(fixture.pool, own, 3)).toBe(4);
-  await expectAllTold(fixture.pool);
+  expect(await publishAll(fixture.pool, own, 3)).toBe(4);
+  await expectAllPublished(fixture.pool);
 });

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { newId } from "../../../src/store/database/ids.ts";
-import { eventsOf, type ToldEvent, tellAll } from "../../support/telling.ts";
+import { eventsOf, type PublishedEvent, publishAll } from "../../support/published-events.ts";
 import { type BillingWorld, billingWorld } from "../billing/billing-fixture.ts";
 
 /** A database whose changes are published. */
@@ -23,7 +23,7 @@ export interface PublishingFixture extends BillingWorld {
   /** Publishes, and returns the new events as `type sequence previous`, oldest first. */
   publish(organisationId: string): Promise<readonly string[]>;
   /** Publishes, and returns the new events, oldest first. */
-  publishEvents(organisationId: string): Promise<readonly ToldEvent[]>;
+  publishEvents(organisationId: string): Promise<readonly PublishedEvent[]>;
   /** Sets columns of a row. */
   set(table: string, id: string, assignments: string): Promise<void>;
   /** The number of the organisation's outbox entries. */
@@ -37,13 +37,13 @@ export async function createPublishingFixture(): Promise<PublishingFixture> {
   const endpoint = endpointsOf(pool);
   const publishEvents: PublishingFixture["publishEvents"] = async (organisationId) => {
     const before = (await eventsOf(pool, organisationId)).length;
-    await tellAll(pool, organisationId);
+    await publishAll(pool, organisationId);
     return (await eventsOf(pool, organisationId)).slice(before);
   };
   const listening = async () => {
     const organisationId = await billing.sandbox("2026-03-01");
     await endpoint(organisationId);
-    await tellAll(pool, organisationId);
+    await publishAll(pool, organisationId);
     return organisationId;
   };
   return {

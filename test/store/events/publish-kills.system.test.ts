@@ -9,7 +9,11 @@ import { publishingCrashPoints } from "../../../src/crash-points.ts";
 import { writeObject } from "../../../src/main/render-event-object.ts";
 import { createOutboxStore } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
-import { eventsOf, expectAllTold, untilNobodyElse } from "../../support/telling.ts";
+import {
+  eventsOf,
+  expectAllPublished,
+  untilSolePublisher,
+} from "../../support/published-events.ts";
 import { createPublishingFixture, type PublishingFixture } from "./publish-fixture.ts";
 
 let fixture: PublishingFixture;
@@ -44,7 +48,7 @@ async function publishAfter(organisationId: string): Promise<readonly string[]> 
   });
   const until = new Date(Date.now() + 60_000).toISOString();
   // The killed process holds its lock until the database has noticed.
-  await untilNobodyElse(() => publishBatch({ organisationId, until }));
+  await untilSolePublisher(() => publishBatch({ organisationId, until }));
   return started.sort();
 }
 
@@ -86,7 +90,7 @@ test.each(publishingCrashPoints)("a process killed at %s loses no change", async
   expect(started).toEqual(rows.map(({ id }) => id));
   // Started or not, they are due until a process claims them.
   expect(await counts(own)).toEqual(published);
-  await expectAllTold(fixture.pool, [own]);
+  await expectAllPublished(fixture.pool, [own]);
 });
 
 test("four concurrent processes publish each change once", async () => {

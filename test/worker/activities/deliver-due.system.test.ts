@@ -11,7 +11,7 @@ import { verifyWebhook } from "../../../src/webhooks/verify.ts";
 import { createDelivery } from "../../../src/worker/activities/events/deliver-due.ts";
 import { freePort } from "../../support/ports.ts";
 import { until } from "../../support/system.ts";
-import type { MadeDelivery, MadeEndpoint } from "../../support/webhook-rows.ts";
+import type { SeededDelivery, SeededEndpoint } from "../../support/webhook-rows.ts";
 import { about, createDeliveryFixture, type DeliveryFixture, justNow } from "./delivery-fixture.ts";
 
 let fixture: DeliveryFixture;
@@ -149,7 +149,7 @@ test("410 Gone disables the endpoint and ends its deliveries without a request",
   const { receiver, deliver, deliveryRow, endpointRow, waiting, reports, changeEndpoint, record } =
     fixture;
   const { path, endpoint, key, deliveries } = await waiting(20);
-  const [, other] = deliveries as [MadeDelivery, MadeDelivery];
+  const [, other] = deliveries as [SeededDelivery, SeededDelivery];
   receiver.answer(path, { status: 410 });
   expect(await deliver.deliverDue(key)).toEqual({ ...nothing, dropped: 20 });
   expect(await endpointRow(endpoint)).toMatchObject({
@@ -251,7 +251,7 @@ describe("an endpoint's breaker", () => {
     expect(await endpointRow(endpoint)).toMatchObject({ failures: 5, in_ms: about(60_000) });
     for (const each of deliveries) expect(await attemptsOf(each)).toHaveLength(1);
     // It succeeds while the breaker is open, because it was sent before.
-    expect(await record(deliveries[0] as MadeDelivery, {})).toMatchObject({ delivered: 1 });
+    expect(await record(deliveries[0] as SeededDelivery, {})).toMatchObject({ delivered: 1 });
     expect(await endpointRow(endpoint)).toMatchObject({ failures: 0, open_until: null });
   });
 });
@@ -309,7 +309,7 @@ test("two dead endpoints of ten delay no delivery to the others", async () => {
   const deliveries = await rows.events(endpoints, 100);
   const poster = createPoster({ mode: "development", totalMs: 100_000 });
   const deliver = createDelivery({ ...parts(), poster });
-  const done = endpoints.map(async ({ id }: MadeEndpoint) => {
+  const done = endpoints.map(async ({ id }: SeededEndpoint) => {
     const key = { organisationId, endpointId: id };
     for (;;) if ((await deliver.deliverDue(key)).nextInMs !== 0) return;
   });

@@ -21,8 +21,8 @@ import { freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 import {
-  type MadeDelivery,
-  type MadeEndpoint,
+  type SeededDelivery,
+  type SeededEndpoint,
   type WebhookRows,
   webhookRows,
 } from "../../support/webhook-rows.ts";
@@ -30,10 +30,10 @@ import {
 /** An endpoint with its path, and deliveries to it. `delivery` is the first. */
 export interface Waiting {
   readonly path: string;
-  readonly endpoint: MadeEndpoint;
+  readonly endpoint: SeededEndpoint;
   readonly key: EndpointKey;
-  readonly deliveries: readonly MadeDelivery[];
-  readonly delivery: MadeDelivery;
+  readonly deliveries: readonly SeededDelivery[];
+  readonly delivery: SeededDelivery;
 }
 
 /**
@@ -55,17 +55,17 @@ export interface DeliveryFixture {
   parts(encryption?: Encryption): DeliverParts;
   waiting(count?: number): Promise<Waiting>;
   /** Makes a delivery due now, and delivers what is due to its endpoint. */
-  attempt(delivery: MadeDelivery, by?: DeliveryActivities): Promise<DeliveryBatches>;
+  attempt(delivery: SeededDelivery, by?: DeliveryActivities): Promise<DeliveryBatches>;
   /** Records an attempt that was under way, by default at the endpoint's URL. */
   record(
-    delivery: MadeDelivery,
+    delivery: SeededDelivery,
     attempt: Partial<Attempt & { readonly url: string }>,
   ): Promise<RecordedAttempts>;
-  deliveryRow(delivery: MadeDelivery): Promise<WebhookRow>;
-  endpointRow(endpoint: MadeEndpoint): Promise<WebhookRow>;
-  attemptsOf(delivery: MadeDelivery): Promise<readonly WebhookRow[]>;
-  changeDelivery(delivery: MadeDelivery, assignments: string): Promise<unknown>;
-  changeEndpoint(endpoint: MadeEndpoint, assignments: string): Promise<unknown>;
+  deliveryRow(delivery: SeededDelivery): Promise<WebhookRow>;
+  endpointRow(endpoint: SeededEndpoint): Promise<WebhookRow>;
+  attemptsOf(delivery: SeededDelivery): Promise<readonly WebhookRow[]>;
+  changeDelivery(delivery: SeededDelivery, assignments: string): Promise<unknown>;
+  changeEndpoint(endpoint: SeededEndpoint, assignments: string): Promise<unknown>;
   stop(): Promise<void>;
 }
 
@@ -101,7 +101,7 @@ export async function createDeliveryFixture(): Promise<DeliveryFixture> {
     random: () => 0,
   });
   const deliver = createDelivery(parts());
-  const changeDelivery = ({ deliveryId }: MadeDelivery, assignments: string) =>
+  const changeDelivery = ({ deliveryId }: SeededDelivery, assignments: string) =>
     pool.query(`UPDATE webhook_deliveries SET ${assignments} WHERE id = $1`, [deliveryId]);
   return {
     pool,

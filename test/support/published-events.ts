@@ -1,4 +1,7 @@
-/** Telling as tests do it without any process, and the rule that holds after it: what was told of each object is what is shown of it. */
+/**
+ * Publishes changes without any process, and asserts the rule that holds afterwards: the published
+ * object is the shown object. EVENT-1, EVENT-3.
+ */
 import type pg from "pg";
 import { writeObject } from "../../src/main/render-event-object.ts";
 import { customerListing } from "../../src/store/customers/customers.ts";
@@ -12,7 +15,7 @@ import { subscriptionListing } from "../../src/store/subscriptions/subscriptions
 import { until as wait } from "./system.ts";
 
 /** An event as a receiver reads it; its constant members left out. */
-export interface ToldEvent {
+export interface PublishedEvent {
   readonly id: string;
   readonly type: string;
   readonly created: string;
@@ -24,15 +27,18 @@ export interface ToldEvent {
   };
 }
 
-/** Tells all that is marked for an organisation; in how many chunks of at most so many objects. */
-export async function tellAll(
+/**
+ * Publishes all outbox entries of an organisation. Returns the number of chunks of at most so many
+ * objects.
+ */
+export async function publishAll(
   pool: pg.Pool,
   organisationId: string,
   chunkSize = 200,
 ): Promise<number> {
   const { rows } = await pool.query<{ now: Date }>("SELECT now() + interval '1 second' AS now");
   const until = rows[0]?.now ?? new Date();
-  return untilNobodyElse(async () => {
+  return untilSolePublisher(async () => {
     const objects = await findChangedObjects(pool, organisationId, until, 100_000);
     let chunks = 0;
     for (let at = 0; at < objects.length; at += chunkSize) {
@@ -45,8 +51,8 @@ export async function tellAll(
   });
 }
 
-/** The work's result; where somebody else is telling it is done again, as an activity is. */
-export async function untilNobodyElse<T>(work: () => Promise<T>): Promise<T> {
+/** The work's result; if another process publishes, it is repeated, as an activity is. */
+export async function untilSolePublisher<T>(work: () => Promise<T>): Promise<T> {
   let result: T | undefined;
   await wait("nobody else tells", async () => {
     try {
@@ -64,10 +70,10 @@ export async function untilNobodyElse<T>(work: () => Promise<T>): Promise<T> {
 export async function eventsOf(
   pool: pg.Pool,
   organisationId: string,
-): Promise<readonly ToldEvent[]> {
+): Promise<readonly PublishedEvent[]> {
   const text = "SELECT body FROM events WHERE organisation_id = $1 ORDER BY seq";
   const { rows } = await pool.query<{ body: string }>(text, [organisationId]);
-  return rows.map(({ body }) => JSON.parse(body) as ToldEvent);
+  return rows.map(({ body }) => JSON.parse(body) as PublishedEvent);
 }
 
 /** The texts of all objects of an organisation as they are shown now, by kind and id. */
@@ -102,23 +108,25 @@ export async function shownTexts(
 }
 
 /**
- * Holds that what was told of each object of these organisations (of all, if left out) is what is shown of it, once what is marked is told: no
- * change went without a mark. Rows that were written without triggers were never told, and count from their first change on.
+ * Asserts that the last published state of each object of these organisations (of all, if left out)
+ * is its shown state, once the outbox is empty: no change lacks an entry. Rows inserted without
+ * triggers were never published, and count from their first change on.
  */
-export async function expectAllTold(
+export async function expectAllPublished(
   pool: pg.Pool,
   organisationIds?: readonly string[],
 ): Promise<void> {
   const all = await pool.query<{ id: string }>("SELECT id FROM organisations ORDER BY id");
   for (const id of organisationIds ?? all.rows.map((row) => row.id)) {
     let wrong: readonly object[] = [];
-    // What is still being changed is told by the next look.
+    // An object that still changes is published by the next attempt.
     await wait(
       () => `all is told: ${JSON.stringify(wrong)}`,
       async () => {
-        await tellAll(pool, id);
+        await publishAll(pool, id);
         const told = await pool.query<{ name: string; object: string }>(
-          "SELECT object_kind || ' ' || object_id AS name, object FROM published_snapshots WHERE organisation_id = $1",
+          `SELECT object_kind || ' ' || object_id AS name, object FROM published_snapshots
+            WHERE organisation_id = $1`,
           [id],
         );
         const texts = await shownTexts(pool, id);
