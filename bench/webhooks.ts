@@ -12,7 +12,11 @@ import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { startReceiver, type WebhookReceiver } from "../test/support/webhook-receiver.ts";
-import { type SeededDelivery, type SeededEndpoint, webhookRows } from "../test/support/webhook-rows.ts";
+import {
+  type SeededDelivery,
+  type SeededEndpoint,
+  webhookRows,
+} from "../test/support/webhook-rows.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { type CallTimes, callUntil } from "./support/platform-calls.ts";

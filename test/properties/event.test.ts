@@ -20,7 +20,7 @@ const statuses: Readonly<Record<ObjectKind, readonly string[]>> = {
   credit_note: ["approved", "paid", "voided", "deleted", "scheduled"],
 };
 
-/** The kind that states a status, by the table of the specification. Null if none does. */
+/** The kind of event of a status, as the table of the contract has it; null if there is none. */
 function kindOfStatus(kind: ObjectKind, status: unknown): ChangeKind | null {
   const words: Readonly<Record<string, ChangeKind>> = {
     "subscription ended": "ended",
@@ -90,7 +90,7 @@ test("events of a window", () => {
       const hasHappened =
         before === null ||
         JSON.stringify(before) !== JSON.stringify(last) ||
-        changes.some((m) => m !== "updated");
+        changes.some((change) => change !== "updated");
       if (expected.length === 0 && hasHappened) expected.push("updated");
       expect(events.map(({ type }) => type)).toEqual(expected.map((word) => `${kind}.${word}`));
 

@@ -13,8 +13,8 @@ import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "../scenario/clock-world.ts";
 import { addBands } from "../scenario/units-world.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
+import { eventsOf, expectAllPublished, type PublishedEvent } from "../support/published-events.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { eventsOf, expectAllPublished, type PublishedEvent } from "../support/telling.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;

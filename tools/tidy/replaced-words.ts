@@ -111,7 +111,7 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
     reason: "the visible end of a key or token, a field of the contract",
     paths: /^(?:proto|prisma)\/|\/(?:admin|access|constraints)\//,
   },
-  { pattern: /\bEarly ?Hints\b/g, reason: "HTTP" },
+  { pattern: /Early ?Hints|after the hints/g, reason: "HTTP" },
   { pattern: /\bwall[- ]?clock/gi, reason: "the field's word" },
   { pattern: /\bmake_(?:date|interval|timestamptz?)\b/g, reason: "PostgreSQL" },
   { pattern: /\bwhat stops you forgetting\b/g, reason: "the table of additions" },

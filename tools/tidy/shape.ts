@@ -24,8 +24,11 @@ export function headCommentFaults({ path, text }: Pick<Source, "path" | "text">)
 
 /** Returns a fault for each export without a docstring. A re-export is documented at its source. */
 export function exportFaults({ path, text, code }: Source): Fault[] {
-  const exported =
-    /^export (?:declare )?(?:async )?(?:function\*?|const|let|interface|type|class|abstract class) +([\w$]+)/gm;
+  const exported = new RegExp(
+    "^export (?:declare )?(?:async )?" +
+      "(?:function\\*?|const|let|interface|type|class|abstract class) +([\\w$]+)",
+    "gm",
+  );
   const lines = text.split("\n");
   return matches(code, exported)
     .filter(({ match }) => !/^export type\s*[{*]/.test(match[0]))

@@ -23,8 +23,11 @@ export const bannedWords: readonly BannedWord[] = [
   { pattern: /behavior/gi, use: "behaviour" },
   // A subscription is ended. The names of foreign SDKs keep their word cancellation.
   {
-    pattern:
-      /(?<!Code\.|NGHTTP2_)cancel(?!_at_period_end|AtPeriodEnd|lation\b|lationScope|ledFailure|ledError)\w*/gi,
+    pattern: new RegExp(
+      "(?<!Code\\.|NGHTTP2_)cancel" +
+        "(?!_at_period_end|AtPeriodEnd|lation\\b|lationScope|ledFailure|ledError)\\w*",
+      "gi",
+    ),
     use: "end (of a subscription), stop or abort (of work)",
     // The contract uses this word for a delivery's state.
     except:

@@ -45,12 +45,8 @@ const finishedAtOnce = 50;
 const giveUpAfterMs = 10 * 60_000;
 
 /** Creates the leases of this process. */
-export function createLeases({
-  everyMs,
-  renew,
-  recordOutcome,
-  onTrouble,
-}: LeaseDependencies): Leases {
+export function createLeases(dependencies: LeaseDependencies): Leases {
+  const { everyMs, renew, recordOutcome, onTrouble } = dependencies;
   const held = new Map<string, Leased>();
   /** The instant at which the retry of an outcome first failed. */
   const endedAtMs = new Map<string, number>();
@@ -108,9 +104,7 @@ export function createLeases({
       held.set(leased.claim.owner, leased);
       schedule();
     },
-    drop: (claim) => {
-      held.delete(claim.owner);
-    },
+    drop: ({ owner }) => void held.delete(owner),
     stop: async () => {
       if (timer !== null) clearTimeout(timer);
       await working;

@@ -64,8 +64,7 @@ export async function claimDeliveries(
 }
 
 /** The claim is the process's own: no other process has claimed, finished or resent it. */
-const isStillClaimed = `d.organisation_id = $1 AND d.id = c.id AND d.state = 'pending'
-  AND d.due_at = c.claimed_until`;
+const isStillClaimed = "d.id = c.id AND d.state = 'pending' AND d.due_at = c.claimed_until";
 
 /**
  * Restores the due time of claimed deliveries that were not sent, unless another process has
@@ -81,7 +80,7 @@ export async function releaseDeliveries(
     text: `UPDATE webhook_deliveries d SET due_at = c.was_due_at
       FROM unnest($2::uuid[], $3::timestamptz[], $4::timestamptz[])
         AS c (id, claimed_until, was_due_at)
-      WHERE ${isStillClaimed}`,
+      WHERE d.organisation_id = $1 AND ${isStillClaimed}`,
     values: [
       organisationId,
       claimed.map(({ id }) => id),
@@ -106,7 +105,7 @@ export async function deferDeliveries(
       SET due_at = now() + c.pause_ms * interval '1 millisecond', last_error = $5,
         last_status = NULL
       FROM unnest($2::uuid[], $3::timestamptz[], $4::float8[]) AS c (id, claimed_until, pause_ms)
-      WHERE ${isStillClaimed}`,
+      WHERE d.organisation_id = $1 AND ${isStillClaimed}`,
     values: [
       organisationId,
       claimed.map(({ id }) => id),

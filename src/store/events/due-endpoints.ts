@@ -19,8 +19,6 @@ export interface DueDelivery extends EndpointKey {
   readonly eventId: string;
 }
 
-const columns = `w.organisation_id AS "organisationId", w.id AS "endpointId"`;
-
 // An endpoint with an open breaker has nothing due until the breaker's time is over. The index
 // gives the earliest delivery of each endpoint. So an endpoint with a hundred thousand deliveries
 // is found as fast as the others.
@@ -37,7 +35,8 @@ export async function findDueEndpoints(
   organisationId: string,
 ): Promise<readonly EndpointKey[]> {
   const { rows } = await executor.query<EndpointKey>({
-    text: `SELECT ${columns} FROM webhook_endpoints w
+    text: `SELECT w.organisation_id AS "organisationId", w.id AS "endpointId"
+      FROM webhook_endpoints w
       WHERE w.organisation_id = $1 AND ${isDue} ORDER BY w.id`,
     values: [organisationId],
   });
@@ -51,7 +50,8 @@ export async function findAllDueEndpoints(
   limit: number,
 ): Promise<readonly EndpointKey[]> {
   const { rows } = await executor.query<EndpointKey>({
-    text: `SELECT ${columns} FROM webhook_endpoints w
+    text: `SELECT w.organisation_id AS "organisationId", w.id AS "endpointId"
+      FROM webhook_endpoints w
       WHERE ($1::uuid IS NULL OR w.id > $1) AND ${isDue} ORDER BY w.id LIMIT $2`,
     values: [after, limit],
   });

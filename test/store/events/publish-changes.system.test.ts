@@ -6,7 +6,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeObject } from "../../../src/main/render-event-object.ts";
 import { findChangedObjects } from "../../../src/store/events/outbox.ts";
 import { publishChunk } from "../../../src/store/events/publish-changes.ts";
-import { eventsOf, expectAllPublished, shownTexts, publishAll } from "../../support/telling.ts";
+import {
+  eventsOf,
+  expectAllPublished,
+  publishAll,
+  shownTexts,
+} from "../../support/published-events.ts";
 import { createPublishingFixture, type PublishingFixture, poolBefore } from "./publish-fixture.ts";
 
 let fixture: PublishingFixture;

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { newId } from "../../../src/store/database/ids.ts";
-import { eventsOf, type PublishedEvent, publishAll } from "../../support/telling.ts";
+import { eventsOf, type PublishedEvent, publishAll } from "../../support/published-events.ts";
 import { type BillingWorld, billingWorld } from "../billing/billing-fixture.ts";
 
 /** A database whose changes are published. */

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { expectAllPublished } from "../../support/telling.ts";
+import { expectAllPublished } from "../../support/published-events.ts";
 import { type LedgerSays, type WindowWorld, windowWorld } from "./window-fixture.ts";
 
 let database: FreshDatabase;
