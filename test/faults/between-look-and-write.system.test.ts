@@ -3,7 +3,7 @@
  * been changed by somebody else. Facts: facts-ledger sections 5.4 and 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
 import type { Json } from "../scenario/units-world.ts";

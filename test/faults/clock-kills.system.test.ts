@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clockCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { billChunk, findDueOrganisations } from "../../src/store/billing/billing-run.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";

@@ -1,6 +1,6 @@
 /** Subscriptions with invoices to remove, ends of them as a client asks for them, and what must stand once everything is decided. */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type LifeWorld, lifeWorld } from "../scenario/life-world.ts";
 import type { TestSystem } from "../support/system.ts";

@@ -4,7 +4,7 @@
  * end-faults, end-removals, between-look-and-write, and allocate-credit under activities. Facts: facts-ledger sections 5.4 and 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {

@@ -3,7 +3,7 @@
  * as a separate one, and the books tell the same. Spec: Change units, rules 4 and 7; decisions §6.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";

@@ -3,7 +3,7 @@
  * document and line is in its books once, or the answer says why not. Spec: Change units; facts-ledger section 5.5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";

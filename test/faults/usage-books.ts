@@ -1,6 +1,6 @@
 /** What stands of usage after a fault: whatever was stored is on one bill, each bill that is made on one document, and nothing else is billed. */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 
 // One statement, so that it is judged as of one instant, also while usage is stored and billed. facts-performance §6, invariant 15.

@@ -1,6 +1,6 @@
 /** Usage that was billed, held against its events and against the lines that bill it. facts-performance §6, invariant 15. */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** Create customer where the ledger has its own mind about names and numbers. decisions §3 "Customer, create". */
 import { beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 

@@ -1,6 +1,6 @@
 /** Ends at once, repeated, and on top of other operations, over two API processes: one is done at a time, and what is told is true. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import {
   type Endable,
   type EndsForTest,

@@ -1,7 +1,7 @@
 /** What tests of ends and restorations share, over the world of units: ends, payments in the ledger, and what became of invoices. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";

@@ -3,7 +3,7 @@
  * it, starts, completions, missed months, and books of the ledger that are ours. Spec: States, Change units rule 7; decisions §§4 to 6.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import type { TestSystem } from "../support/system.ts";

@@ -1,7 +1,7 @@
 /** Rows that tests write by themselves, because nothing makes them over the API: keys, catalogue entries, credit notes. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { generateApiKey } from "../../src/transport/rpc/api-key.ts";
+import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
 
 /** A key of an organisation, with these scopes. */
 export async function addApiKey(

@@ -1,6 +1,6 @@
 /** What tests of change units share: sandboxes at a day of April 2026, subscriptions, changes, and the ledger's books beside ours. */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { expectAllTold } from "../support/telling.ts";
 import type { Ask } from "./checked-ask.ts";

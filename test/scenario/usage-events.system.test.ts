@@ -1,7 +1,7 @@
 /** Reports of usage over HTTP: the verdicts, what is stored, what is refused as a whole, who may report, resends, and each protocol. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";

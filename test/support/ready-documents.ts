@@ -1,6 +1,6 @@
 /** Invoices that wait for the ledger and for which nobody waits, as renewals leave them: thousands of them, written by SQL. */
 import type pg from "pg";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 
 const addText = `

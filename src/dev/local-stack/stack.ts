@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { migrate } from "../../store/database/migrate.ts";
 import { searchAttributes } from "../../worker/temporal/search-attributes.ts";
-import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./api-address.ts";
-import { type Child, startChild } from "./children.ts";
-import { type DemoApp, demoAppEnv, newDemoApp } from "./demo-app.ts";
-import { type DemoWebhook, newDemoWebhook } from "./demo-webhook.ts";
+import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./processes/api-address.ts";
+import { type Child, startChild } from "./processes/children.ts";
+import { type DemoApp, demoAppEnv, newDemoApp } from "./demo/demo-app.ts";
+import { type DemoWebhook, newDemoWebhook } from "./demo/demo-webhook.ts";
 import {
   assertPortsFree,
   defaultPorts,
@@ -19,11 +19,11 @@ import {
   localHost,
   readPort,
   type WantedPort,
-} from "./ports.ts";
+} from "./processes/ports.ts";
 import { dataFolderOf, postgresFolderOf } from "./postgres/database-url.ts";
 import { startPostgres, stopLeftPostgres } from "./postgres/postgres.ts";
 import { privateFolder } from "./private-folder.ts";
-import { waitUntil } from "./process.ts";
+import { waitUntil } from "./processes/process.ts";
 import { type Counting, linesInto } from "./progress-line.ts";
 import { secretKeyOf } from "./secret-key.ts";
 import type { Parts } from "./stack-settings.ts";

@@ -9,12 +9,12 @@ import { responseHeaders } from "../rest/handler.ts";
 import { hasBody } from "../rest/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../rest/respond.ts";
 import { credentialsOf, isRepeated } from "./credentials.ts";
-import { createKeylessTurns } from "./keyless-queue.ts";
-import type { KeylessRequests } from "./keyless-requests.ts";
+import { createKeylessTurns } from "./limits/keyless-queue.ts";
+import type { KeylessRequests } from "./limits/keyless-requests.ts";
 import { isRefused, noteTaken, refuseSocket } from "./refuse-socket.ts";
 import { newRequestId } from "./request-id.ts";
-import type { SlowBodies } from "./slow-request-bodies.ts";
-import type { UnreadAnswers } from "./stalled-responses.ts";
+import type { SlowBodies } from "./limits/slow-request-bodies.ts";
+import type { UnreadAnswers } from "./limits/stalled-responses.ts";
 import type { Answer } from "./system-endpoints.ts";
 
 /** One finished request for the log. It has nothing of the header, query or body. */

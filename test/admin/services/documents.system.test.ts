@@ -3,7 +3,7 @@
  * allocations, in one list; each is found with its reason, mended, and asked for again. decisions §§6 and 8.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import { addCreditNote } from "../../scenario/rows.ts";
 import { addBands, type Json, type UnitsWorld, unitsWorld } from "../../scenario/units-world.ts";
 import { type TestSystem, until } from "../../support/system.ts";

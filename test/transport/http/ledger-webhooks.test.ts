@@ -5,7 +5,7 @@ import { BlockList } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ledgerWebhooks } from "../../../src/ledger/index.ts";
 import type { LedgerNotification } from "../../../src/ledger/port/ledger.ts";
-import { clientAddresses } from "../../../src/transport/http/client-addresses.ts";
+import { clientAddresses } from "../../../src/transport/http/limits/client-addresses.ts";
 import {
   type LedgerWebhookParts,
   ledgerWebhookAnswer,
