@@ -13,8 +13,8 @@ import {
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import type { HttpParts } from "../../../../src/transport/http/server.ts";
 import { trustedProxiesOf } from "../../../../src/transport/http/limits/trusted-proxies.ts";
+import type { HttpParts } from "../../../../src/transport/http/server.ts";
 import { floodOfResets } from "../../../support/http2-flood.ts";
 import { type Answer, startPort, type TestPort } from "../port-fixture.ts";
 import { certificate } from "../tls-fixture.ts";
@@ -306,32 +306,7 @@ describe("requests that are reset as soon as they are sent", () => {
     expect(port.lines.filter(({ path }) => path === "/nowhere").length).toBeLessThanOrEqual(most);
     expect(await keyed(port)).toEqual(new Set([200]));
   });
-
-  test("do not end the session of a client that resets all of its streams once", async () => {
-    const port = await open();
-    const { session, streams } = await flood(port, 100, { window: 65_535 });
-    for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL);
-    // The server has ended them as well, so that they no longer count as open.
-    await expect.poll(() => port.lines.length).toBe(100);
-    const again = Array.from({ length: 100 }, () =>
-      session.request({ ":path": "/v1/organisation", authorization }),
-    );
-    expect(new Set(await Promise.all(again.map(statusOf)))).toEqual(new Set([200]));
-    expect(session.destroyed).toBe(false);
-  });
 });
-
-/** The status of a stream's answer, which is read to its end; null if it was reset. */
-function statusOf(stream: ClientHttp2Stream): Promise<number | null> {
-  return new Promise((resolve) => {
-    let status: number | null = null;
-    stream.once("response", (headers) => {
-      status = headers[":status"] ?? null;
-    });
-    stream.on("error", () => {}).resume();
-    stream.once("close", () => resolve(status));
-  });
-}
 
 test("header blocks that unfold to megabytes end their session, and a key keeps its answers", async () => {
   const port = await open();
