@@ -6,8 +6,8 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findOnPath } from "../processes/programs.ts";
-import type { Counting } from "../progress-line.ts";
 import { runQuietly } from "../processes/run-quietly.ts";
+import type { Counting } from "../progress-line.ts";
 
 /**
  * Creates a program in the empty `folder` and returns its path. `lines` shows the wait. Throws an

@@ -23,9 +23,9 @@ import type { CallOperation } from "../call.ts";
 import { type Caller, credentialIdOf, organisationIdOf, type Principal } from "../caller.ts";
 import type { Gate, GateHeaders, Pass, SetHeader } from "../gate/gate.ts";
 import type { ServiceBinding } from "../implementation.ts";
-import { retellLibraryErrors } from "./library-faults.ts";
 import { type Operation, operationOf } from "../operation.ts";
 import { connectErrorOf, type Tell, type Told } from "../refusals.ts";
+import { retellLibraryErrors } from "./library-faults.ts";
 import { checkJsonBodies } from "./strict-json.ts";
 import { refuseUnsupportedRequests } from "./unsupported-requests.ts";
 

@@ -11,11 +11,11 @@ import {
   isDatabaseUnreachable,
   type RateWindow,
 } from "../../../store/access/api-keys.ts";
-import { hashApiKey, isApiKey } from "./api-key.ts";
 import type { Caller, Principal } from "../caller.ts";
-import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
 import type { Operation } from "../operation.ts";
 import { temporarilyUnavailable } from "../refusals.ts";
+import { hashApiKey, isApiKey } from "./api-key.ts";
+import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
 
 /** The headers that the gate checks. */
 export interface GateHeaders {

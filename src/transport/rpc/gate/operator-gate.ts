@@ -6,12 +6,12 @@
 import { Refusal } from "../../../domain/refusal.ts";
 import { isDatabaseUnreachable } from "../../../store/access/api-keys.ts";
 import type { OperatorAccess } from "../../../store/access/operator-tokens.ts";
-import { hashApiKey, isOperatorToken } from "./api-key.ts";
 import { type OperatorCaller, operatorRoles } from "../caller.ts";
-import type { Gate, SetHeader } from "./gate.ts";
-import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
 import type { Operation } from "../operation.ts";
 import { temporarilyUnavailable } from "../refusals.ts";
+import { hashApiKey, isOperatorToken } from "./api-key.ts";
+import type { Gate, SetHeader } from "./gate.ts";
+import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
 
 /**
  * Creates the gate of operators. It refuses, in this order: `invalid_operator_token`,
