@@ -16,7 +16,7 @@ import { type DemoAnswer, jsonAnswer } from "./api/answers.ts";
 import { mergeContact } from "./api/contact-merges.ts";
 import { isUuid } from "./api/contact-rows.ts";
 import type { LimitBook } from "./api/limits.ts";
-import { newestBooks, newestCreditNotes, newestInvoices } from "./books.ts";
+import { newestCreditNotes, newestDocuments, newestInvoices } from "./books.ts";
 import { answerByHand } from "./by-hand.ts";
 import { inTransaction } from "./database.ts";
 import { recordPayment } from "./documents/payments.ts";
@@ -109,7 +109,7 @@ export async function answerAdmin(parts: AdminParts, request: AdminRequest): Pro
  */
 async function books({ pool, faults }: AdminParts, tenantId: string | null): Promise<DemoAnswer> {
   const waiting = faults?.waiting().map(({ fault, left }) => ({ ...fault, left })) ?? null;
-  return jsonAnswer(200, { ...(await newestBooks(pool, tenantId)), faults: waiting });
+  return jsonAnswer(200, { ...(await newestDocuments(pool, tenantId)), faults: waiting });
 }
 
 async function answerApps(

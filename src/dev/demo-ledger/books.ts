@@ -36,7 +36,7 @@ export function newestCreditNotes(pool: pg.Pool): Promise<readonly object[]> {
  * Returns the whole content of the page at one moment, newest first: organisations, contacts,
  * documents and payments. With a tenant the last three are of that organisation only.
  */
-export function newestBooks(pool: pg.Pool, tenantId: string | null): Promise<object> {
+export function newestDocuments(pool: pg.Pool, tenantId: string | null): Promise<object> {
   return inSnapshot(pool, async (client) => ({
     organisations: (await client.query(organisationsStatement, [shownOthers])).rows,
     contacts: (await client.query(contactsStatement, [tenantId, shownOthers])).rows,

@@ -9,7 +9,7 @@ import { responseHeaders } from "../rest/handler.ts";
 import { hasBody } from "../rest/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../rest/respond.ts";
 import { credentialsOf } from "./credentials.ts";
-import { createKeylessTurns } from "./limits/keyless-queue.ts";
+import { createKeylessQueue } from "./limits/keyless-queue.ts";
 import type { KeylessRequests } from "./limits/keyless-requests.ts";
 import type { SlowBodies } from "./limits/slow-request-bodies.ts";
 import type { UnreadAnswers } from "./limits/stalled-responses.ts";
@@ -86,7 +86,7 @@ export function exchangeOf(request: object): Exchange | undefined {
 export function exchanges(
   parts: ExchangeParts,
 ): (request: HttpRequest, response: HttpResponse, awaitsContinue: boolean) => void {
-  const keyless = createKeylessTurns();
+  const keyless = createKeylessQueue();
   return (request, response, awaitsContinue) => {
     if (request.stream === undefined) {
       // After a request that ends the connection, later ones are not carried out, because they

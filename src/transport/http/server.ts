@@ -23,10 +23,10 @@ import { watchUnreadAnswers } from "./limits/stalled-responses.ts";
 import { limitStreamBursts } from "./limits/stream-bursts.ts";
 import { peekProtocol } from "./protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./refuse-socket.ts";
-import { type Answer, type OwnPaths, ownPaths } from "./system-endpoints.ts";
+import { type Answer, type SystemEndpoints, systemEndpoints } from "./system-endpoints.ts";
 
 /** The port, its handlers and its settings. */
-export interface HttpParts extends OwnPaths {
+export interface HttpParts extends SystemEndpoints {
   readonly host: string;
   /** The port's number. With 0 the system chooses a free one. */
   readonly port: number;
@@ -78,7 +78,7 @@ export async function startHttp(parts: HttpParts): Promise<HttpPort> {
   const limitBursts = limitStreamBursts(limits);
   const addressOf = clientAddresses(parts.trustedProxies);
   const keyless = watchKeylessRequests(limits, addressOf);
-  const own = ownPaths(parts);
+  const own = systemEndpoints(parts);
   const watches = { slowBodies, unreadAnswers, keyless };
   const onRequest = exchanges({ ...parts, own, ...watches, isDraining: () => draining });
   const onSession = (session: ServerHttp2Session) => {

@@ -8,7 +8,7 @@ import { respond } from "../rest/respond.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** The system endpoints of a port and their sources. */
-export interface OwnPaths {
+export interface SystemEndpoints {
   /**
    * The document and its entity tag with quotes. Null if the port has no document. Every answer
    * shares the same bytes, so unread answers cost no memory.
@@ -31,7 +31,7 @@ export type Answer = (
 ) => Promise<void> | void;
 
 /** Returns the answers to `GET` by path. */
-export function ownPaths(parts: OwnPaths): ReadonlyMap<string, Answer> {
+export function systemEndpoints(parts: SystemEndpoints): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
     ...(parts.openapi === null
       ? []
@@ -56,7 +56,7 @@ function json(
   respond(request, response, status, responseHeaders(exchange), JSON.stringify(value));
 }
 
-function openapiAnswer({ body, etag }: NonNullable<OwnPaths["openapi"]>): Answer {
+function openapiAnswer({ body, etag }: NonNullable<SystemEndpoints["openapi"]>): Answer {
   return (request, response, exchange) => {
     const headers = [
       "Request-Id",
@@ -84,14 +84,14 @@ function matches(ifNoneMatch: string | undefined, etag: string): boolean {
     .some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === etag);
 }
 
-function readinessAnswer(readiness: OwnPaths["readiness"]): Answer {
+function readinessAnswer(readiness: SystemEndpoints["readiness"]): Answer {
   return async (request, response, exchange) => {
     const report = await readiness.report();
     json(request, response, exchange, report.status === "ready" ? 200 : 503, report);
   };
 }
 
-function metricsAnswer(metrics: NonNullable<OwnPaths["metrics"]>): Answer {
+function metricsAnswer(metrics: NonNullable<SystemEndpoints["metrics"]>): Answer {
   return async (request, response, exchange) => {
     const { contentType, text } = await metrics();
     const headers = [

@@ -5,13 +5,13 @@
  */
 
 /** The queue of calls to be started. */
-export interface KeylessTurns {
+export interface KeylessQueue {
   /** Starts the call when its connection is next. One connection is always the same object. */
   readonly enter: (connection: object, start: () => void) => void;
 }
 
 /** Creates an empty queue. The number of open streams of a connection bounds its entries. */
-export function createKeylessTurns(): KeylessTurns {
+export function createKeylessQueue(): KeylessQueue {
   /** By connection, the next one first. */
   const waiting = new Map<object, (() => void)[]>();
   const startOne = (): void => {

@@ -74,7 +74,8 @@ export function createSlots({ perConnection, perAddress, total }: SlotLimits): S
       const { connection, address } = holder;
       const here = connections.get(connection);
       const there = addresses.get(address);
-      if (![here, there, all].every((group) => group === undefined || makeRoom(group))) return null;
+      if (![here, there, all].every((group) => group === undefined || evictUntilFree(group)))
+        return null;
       // A group is removed with its last entry, so the groups are looked up only now.
       const groups = [groupOf(connections, connection, perConnection)];
       if (address !== null) groups.push(groupOf(addresses, address, perAddress));
@@ -99,7 +100,7 @@ function groupOf(groups: Map<unknown, Group>, key: unknown, limit: SlotLimit): G
 }
 
 /** Whether one more entry fits, after evictions if needed. */
-function makeRoom(group: Group): boolean {
+function evictUntilFree(group: Group): boolean {
   while (group.entries.size >= group.limit.count) if (!evictOldest(group)) return false;
   return true;
 }

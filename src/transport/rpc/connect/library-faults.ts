@@ -13,7 +13,7 @@ import { connectErrorOf, type Told } from "../refusals.ts";
  * in place at that point. `readable` says whether the request had been read by then. The last
  * parameter receives the error to report.
  */
-export function retellLibraryErrors(
+export function reportLibraryErrors(
   context: HandlerContext,
   readable: () => boolean,
   tell: (error: unknown) => Told,

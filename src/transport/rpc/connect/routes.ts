@@ -25,7 +25,7 @@ import type { Gate, GateHeaders, Pass, SetHeader } from "../gate/gate.ts";
 import type { ServiceBinding } from "../implementation.ts";
 import { type Operation, operationOf } from "../operation.ts";
 import { connectErrorOf, type Tell, type Told } from "../refusals.ts";
-import { retellLibraryErrors } from "./library-faults.ts";
+import { reportLibraryErrors } from "./library-faults.ts";
 import { checkJsonBodies } from "./strict-json.ts";
 import { refuseUnsupportedRequests } from "./unsupported-requests.ts";
 
@@ -119,7 +119,7 @@ export function connectRoutes<C extends Principal = Caller>(
       state.record.operation = `${context.service.typeName}/${context.method.name}`;
       const operation = operations.get(context.method);
       if (operation === undefined) return;
-      retellLibraryErrors(
+      reportLibraryErrors(
         context,
         () => state.read,
         (error) => {

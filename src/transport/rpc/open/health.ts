@@ -68,7 +68,7 @@ export function healthRoutes({
       },
       watch: async function* ({ service }, { signal, values }) {
         const leave = enter(places, connectionOf(values));
-        const changes = hearChanges(
+        const changes = observeChanges(
           subscribe,
           signal,
           limits.watchMs * (1 - spread * Math.random()),
@@ -107,7 +107,7 @@ function enter(places: Places, connection: object): () => void {
 }
 
 /** Turns changes into promises until the call is aborted or `watchMs` have passed. */
-function hearChanges(subscribe: HealthParts["subscribe"], signal: AbortSignal, watchMs: number) {
+function observeChanges(subscribe: HealthParts["subscribe"], signal: AbortSignal, watchMs: number) {
   let heard = Promise.withResolvers<void>();
   let isOver = false;
   const wake = () => heard.resolve();

@@ -3,10 +3,10 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { createKeylessTurns } from "../../../../src/transport/http/limits/keyless-queue.ts";
+import { createKeylessQueue } from "../../../../src/transport/http/limits/keyless-queue.ts";
 
 test("of many calls of one connection and one of another, the other is second", async () => {
-  const { enter } = createKeylessTurns();
+  const { enter } = createKeylessQueue();
   const [greedy, prober] = [{}, {}];
   const started: string[] = [];
   for (const name of ["a", "b", "c"]) enter(greedy, () => started.push(name));
@@ -23,7 +23,7 @@ test("of many calls of one connection and one of another, the other is second", 
 });
 
 test("the queue begins anew after it was empty, and a call may enter another", async () => {
-  const { enter } = createKeylessTurns();
+  const { enter } = createKeylessQueue();
   const connection = {};
   const started: number[] = [];
   for (const round of [1, 2]) {

@@ -16,14 +16,17 @@ import type { HttpRequest, HttpResponse } from "../../../../src/transport/rest/e
 import { hasBody } from "../../../../src/transport/rest/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer } from "../../../../src/transport/rest/respond.ts";
 import { createCall } from "../../../../src/transport/rpc/call.ts";
+import { connectRoutes, type RequestRecord } from "../../../../src/transport/rpc/connect/routes.ts";
 import { createGate } from "../../../../src/transport/rpc/gate/gate.ts";
-import { healthRoutes, type WatchLimits } from "../../../../src/transport/rpc/open/health.ts";
 import type { Idempotency } from "../../../../src/transport/rpc/idempotency.ts";
 import { bind, type Implementation } from "../../../../src/transport/rpc/implementation.ts";
 import { observeCall } from "../../../../src/transport/rpc/observe.ts";
-import { type ReflectionLimits, reflectionRoutes } from "../../../../src/transport/rpc/open/reflection.ts";
+import { healthRoutes, type WatchLimits } from "../../../../src/transport/rpc/open/health.ts";
+import {
+  type ReflectionLimits,
+  reflectionRoutes,
+} from "../../../../src/transport/rpc/open/reflection.ts";
 import { createReportError } from "../../../../src/transport/rpc/refusals.ts";
-import { connectRoutes, type RequestRecord } from "../../../../src/transport/rpc/connect/routes.ts";
 import { accessOf } from "../gate/admission-fixture.ts";
 
 type SubscriptionMethods = Implementation<typeof SubscriptionService>;

@@ -1,6 +1,10 @@
 /** The form of API keys. */
 import { describe, expect, test } from "vitest";
-import { generateApiKey, hashApiKey, isApiKey } from "../../../../src/transport/rpc/gate/api-key.ts";
+import {
+  generateApiKey,
+  hashApiKey,
+  isApiKey,
+} from "../../../../src/transport/rpc/gate/api-key.ts";
 
 describe("API keys", () => {
   test("carry their mode in the prefix and are never the same twice", () => {

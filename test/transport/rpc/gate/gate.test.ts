@@ -4,7 +4,11 @@ import { Refusal } from "../../../../src/domain/refusal.ts";
 import { SubscriptionService } from "../../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import type { Access, Admission } from "../../../../src/store/access/api-keys.ts";
 import { generateApiKey, hashApiKey } from "../../../../src/transport/rpc/gate/api-key.ts";
-import { createGate, type GateHeaders, type Pass } from "../../../../src/transport/rpc/gate/gate.ts";
+import {
+  createGate,
+  type GateHeaders,
+  type Pass,
+} from "../../../../src/transport/rpc/gate/gate.ts";
 import type { Operation } from "../../../../src/transport/rpc/operation.ts";
 import {
   accessOf,

@@ -9,8 +9,8 @@ import {
   hashApiKey,
 } from "../../../../src/transport/rpc/gate/api-key.ts";
 import type { GateHeaders } from "../../../../src/transport/rpc/gate/gate.ts";
-import { type Operation, operationOf } from "../../../../src/transport/rpc/operation.ts";
 import { createOperatorGate } from "../../../../src/transport/rpc/gate/operator-gate.ts";
+import { type Operation, operationOf } from "../../../../src/transport/rpc/operation.ts";
 
 const token = generateOperatorToken().value;
 const good: GateHeaders = { authorization: `Bearer ${token}`, idempotencyKey: "order-1" };

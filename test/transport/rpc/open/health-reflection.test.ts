@@ -11,8 +11,8 @@ import {
 } from "../../../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as Alpha } from "../../../../src/gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
-import { admitted } from "../gate/admission-fixture.ts";
 import { startServer, type TestServer } from "../connect/connect-server-fixture.ts";
+import { admitted } from "../gate/admission-fixture.ts";
 
 let server: TestServer;
 let serving = true;
