@@ -93,7 +93,7 @@ test.each([
 });
 
 test("10,000 health watches leave a key its answers, and the process holds few of them", async () => {
-  const connections = 10;
+  const connections = 5;
   const flow = { connections, open: 100 };
   const watches = flood(floodOfCalls(system.baseUrl, "/grpc.health.v1.Health/Watch", flow));
   const most = connections * defaultLimits.withoutCredentials.perConnection.count;
