@@ -9,13 +9,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { Agent } from "undici";
-import type { MadeOrganisation } from "../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
 import { decideCreation } from "../src/domain/subscriptions/create.ts";
 import { createAccess } from "../src/store/access/api-keys.ts";
 import { createIdempotencyStore } from "../src/store/access/idempotency.ts";
 import { newId } from "../src/store/database/ids.ts";
 import { createStore } from "../src/store/tenant.ts";
-import { hashApiKey } from "../src/transport/rpc/api-key.ts";
+import { hashApiKey } from "../src/transport/rpc/gate/api-key.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { printFigure } from "./support/figure.ts";
 import { requireSettledOnce } from "./support/settled-once.ts";

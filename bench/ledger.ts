@@ -12,7 +12,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { request } from "undici";
 import { type CallCounts, xeroLimits } from "../src/dev/demo-ledger/api/limits.ts";
-import type { MadeOrganisation } from "../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
 import { addReadyDocuments } from "../test/support/ready-documents.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { requireSettledOnce } from "./support/settled-once.ts";

@@ -18,7 +18,7 @@ import {
   whole,
 } from "./main/settings/read-settings.ts";
 import { type TlsPair, tlsFiles } from "./main/settings/tls-files.ts";
-import { trustedProxiesOf } from "./transport/http/trusted-proxies.ts";
+import { trustedProxiesOf } from "./transport/http/limits/trusted-proxies.ts";
 
 /** All settings of both processes. */
 export interface Config {

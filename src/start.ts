@@ -6,8 +6,8 @@
  * WORKER_METRICS_PORT, DATA_FOLDER. DATABASE_URL and TEMPORAL_ADDRESS replace parts.
  */
 
-import { registerDemoApp } from "./dev/local-stack/demo-app.ts";
-import { registerDemoWebhook } from "./dev/local-stack/demo-webhook.ts";
+import { registerDemoApp } from "./dev/local-stack/demo/demo-app.ts";
+import { registerDemoWebhook } from "./dev/local-stack/demo/demo-webhook.ts";
 import { assertNodeVersion } from "./dev/local-stack/node-version.ts";
 import { countingOn } from "./dev/local-stack/progress-line.ts";
 import { type Stack, startStack } from "./dev/local-stack/stack.ts";
@@ -63,7 +63,7 @@ async function reportStack(stack: Stack): Promise<void> {
   if (demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
-    const { createFirstData, describeFirstData } = await import("./dev/local-stack/first-data.ts");
+    const { createFirstData, describeFirstData } = await import("./dev/local-stack/demo/first-data.ts");
     const firstData = await createFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {
       log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));

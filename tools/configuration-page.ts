@@ -1,5 +1,5 @@
 /** Writes `docs/configuration.md` out of the settings that the code reads. */
-import { defaultPorts } from "../src/dev/local-stack/ports.ts";
+import { defaultPorts } from "../src/dev/local-stack/processes/ports.ts";
 import {
   choices,
   type DescribedSetting,

@@ -13,7 +13,10 @@ export interface Step {
   readonly inputs: readonly string[];
   /** Paths that must exist for the step to count as done. */
   readonly outputs: readonly string[];
-  /** The step is skipped with a message while one of these does not exist. */
+  /**
+   * The step is skipped while one of these does not exist. A production installation has no
+   * generators and starts with the code that was generated before.
+   */
   readonly needs?: readonly string[];
   run(root: string): Promise<void>;
 }
@@ -31,6 +34,7 @@ export const steps: readonly Step[] = [
       "node_modules/@bufbuild/protovalidate/package.json",
     ],
     outputs: [".proto-deps/by-npm-run-gen/buf/validate/validate.proto"],
+    needs: ["node_modules/grpc-health-check/package.json"],
     async run(root) {
       const { layThirdPartyProtos } = await import("./third-party-protos.ts");
       layThirdPartyProtos(root);
@@ -46,6 +50,7 @@ export const steps: readonly Step[] = [
       "node_modules/@bufbuild/protoc-gen-es/package.json",
     ],
     outputs: ["src/gen/proto/billing/v1/subscriptions_pb.ts"],
+    needs: ["node_modules/@bufbuild/protoc-gen-es/package.json"],
     async run(root) {
       await awaitProgram(root, "buf", ["generate"]);
     },
@@ -59,7 +64,7 @@ export const steps: readonly Step[] = [
       "node_modules/prisma/package.json",
     ],
     outputs: ["src/gen/prisma"],
-    needs: ["prisma/schema.prisma"],
+    needs: ["prisma/schema.prisma", "node_modules/prisma/package.json"],
     async run(root) {
       // `generate` never runs the schema engine, but looks for it and would download it. Any
       // program satisfies this check.
@@ -83,7 +88,7 @@ export const steps: readonly Step[] = [
       "tools/run-program.ts",
     ],
     outputs: ["src/gen/openapi.json"],
-    needs: ["tools/openapi/write.ts"],
+    needs: ["tools/openapi/write.ts", "node_modules/@bufbuild/buf/package.json"],
     async run(root) {
       const { writeOpenApi } = await import("./openapi/write.ts");
       writeOpenApi(root, join(root, "src/gen/openapi.json"));

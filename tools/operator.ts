@@ -6,7 +6,7 @@
 import pg from "pg";
 import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
 import { createFirstOperator } from "../src/store/admin/first-operator.ts";
-import { generateOperatorToken } from "../src/transport/rpc/api-key.ts";
+import { generateOperatorToken } from "../src/transport/rpc/gate/api-key.ts";
 
 const [verb, name = "First operator", ...rest] = process.argv.slice(2);
 if (verb !== "create-first" || rest.length > 0 || name.trim() === "" || name.length > 255) {

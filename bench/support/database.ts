@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type pg from "pg";
-import { demoCatalogue } from "../../src/dev/local-stack/demo-catalogue.ts";
+import { demoCatalogue } from "../../src/dev/local-stack/demo/demo-catalogue.ts";
 import { startPostgres } from "../../src/dev/local-stack/postgres/postgres.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";

@@ -11,14 +11,14 @@ import {
   allScopes,
   createDemoOrganisation,
   type MadeOrganisation,
-} from "../../src/dev/local-stack/first-data.ts";
+} from "../../src/dev/local-stack/demo/first-data.ts";
 import { startStack } from "../../src/dev/local-stack/stack.ts";
 import { collectParts } from "../../src/dev/local-stack/stack-settings.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption, type Encryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
 import { createPool } from "../../src/store/database/pool.ts";
-import { generateApiKey } from "../../src/transport/rpc/api-key.ts";
+import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
 import { freePort } from "../../test/support/ports.ts";
 
 /** The running service. */

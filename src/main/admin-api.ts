@@ -28,13 +28,13 @@ import type { RequestFault } from "../transport/rest/request-fault.ts";
 import { respond } from "../transport/rest/respond.ts";
 import { createCall } from "../transport/rpc/call.ts";
 import type { OperatorCaller } from "../transport/rpc/caller.ts";
-import { healthRoutes } from "../transport/rpc/health.ts";
+import { connectRoutes } from "../transport/rpc/connect/routes.ts";
+import { createOperatorGate } from "../transport/rpc/gate/operator-gate.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
 import { observeCall } from "../transport/rpc/observe.ts";
-import { createOperatorGate } from "../transport/rpc/operator-gate.ts";
-import { reflectionRoutes } from "../transport/rpc/reflection.ts";
+import { healthRoutes } from "../transport/rpc/open/health.ts";
+import { reflectionRoutes } from "../transport/rpc/open/reflection.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
-import { connectRoutes } from "../transport/rpc/routes.ts";
 import { createLedgerApp } from "./ledger-app.ts";
 
 /** The dependencies of the port, in addition to the settings. */

@@ -3,7 +3,7 @@
  * the write until someone has changed the document. LEDGER-3, UNITS-8.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "../scenario/life-world.ts";
 import type { Json } from "../scenario/units-world.ts";

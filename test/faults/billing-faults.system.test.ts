@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
 import { billingCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { openLine } from "../scenario/cut-line.ts";
 import { type BillingRuns, billingRuns, countWaiting } from "../support/billing.ts";

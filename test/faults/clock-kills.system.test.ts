@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clockCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { billChunk } from "../../src/store/billing/billing-run.ts";
 import { findDueOrganisations } from "../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";

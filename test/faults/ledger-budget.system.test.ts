@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { xeroLimits } from "../../src/dev/demo-ledger/api/limits.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {

@@ -3,7 +3,7 @@
  * in the answer. POSTING-2, POSTING-4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   createSynced,

@@ -5,7 +5,7 @@
  * between-look-and-write, and allocate-credit under activities. LEDGER-2, POSTING-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {

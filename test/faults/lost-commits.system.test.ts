@@ -3,7 +3,7 @@
  * known, with and without an Idempotency-Key, and nothing is done twice. INVARIANT-7.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type CutLine, openLine } from "../scenario/cut-line.ts";
 import { addMeter, usageEvent } from "../scenario/usage-world.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";

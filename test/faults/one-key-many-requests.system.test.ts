@@ -3,7 +3,7 @@
  * document in the ledger. IDEMPOTENCY-2 to IDEMPOTENCY-4.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
 import { expectOneDocumentEach, subscriptionPost } from "./books.ts";
 import {

@@ -1,6 +1,6 @@
 /** Documents that go to the ledger together: the trouble of one is never the trouble of another. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { postUntilDecided } from "./processes.ts";
 

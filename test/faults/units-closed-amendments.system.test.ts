@@ -4,7 +4,7 @@
  * STATE-4.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";

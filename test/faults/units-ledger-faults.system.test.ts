@@ -4,7 +4,7 @@
  * reason. UNITS-8, UNITS-10, POSTING-4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCrashPoints, billingCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";

@@ -4,7 +4,7 @@
  * remaining credit is the same here and in the ledger. UNITS-1 to UNITS-13.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";

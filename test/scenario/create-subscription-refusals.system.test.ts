@@ -3,7 +3,7 @@
  * what a refusal leaves behind.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";

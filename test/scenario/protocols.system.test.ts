@@ -5,8 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { allScopes } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { allScopes } from "../../src/dev/local-stack/demo/first-data.ts";
 import {
   Health,
   HealthCheckResponse_ServingStatus as Serving,

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { document } from "../contract/answer-check.ts";
 import { type Asked, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused, type Seen } from "./checked-ask.ts";

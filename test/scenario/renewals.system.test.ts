@@ -4,7 +4,7 @@
  * the ledger. STATE-1, STATE-2, DOCUMENT-3.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import type { TestSystem } from "../support/system.ts";

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allScopes, type MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import { allScopes, type MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { freePort } from "../support/ports.ts";
 import {
   type Answered,

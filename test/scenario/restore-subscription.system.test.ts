@@ -3,7 +3,7 @@
  * and what the ledger has. RESTORE-1 to RESTORE-6.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";

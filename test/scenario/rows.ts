@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { generateApiKey } from "../../src/transport/rpc/api-key.ts";
+import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
 
 /** A key of an organisation, with these scopes. */
 export async function addApiKey(

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { ScalarType } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";

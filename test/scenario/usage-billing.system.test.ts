@@ -3,7 +3,7 @@
  * late usage and ends, and the same in the ledger. USAGE-9, USAGE-10, USAGE-15.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { expectBilledOnce } from "./billed-once.ts";

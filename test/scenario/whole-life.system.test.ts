@@ -4,7 +4,7 @@
  * are what the rules alone say.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { planLine } from "../../src/domain/billing/invoice-lines.ts";
 import { addDays, civilDate } from "../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod } from "../../src/domain/calendar/period.ts";

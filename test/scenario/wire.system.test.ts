@@ -6,7 +6,7 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";

@@ -3,7 +3,7 @@
  * thousands of them, inserted by SQL.
  */
 import type pg from "pg";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 
 const addText = `

@@ -11,11 +11,11 @@ import {
   createDemoOrganisation,
   type DemoOrganisation,
   type MadeOrganisation,
-} from "../../src/dev/local-stack/first-data.ts";
+} from "../../src/dev/local-stack/demo/first-data.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
-import { generateOperatorToken } from "../../src/transport/rpc/api-key.ts";
+import { generateOperatorToken } from "../../src/transport/rpc/gate/api-key.ts";
 import type { OperatorRole } from "../../src/transport/rpc/caller.ts";
 import { type Answered, type Asked, ask, askUntilPosted } from "./answer.ts";
 import { freshDatabase } from "./database.ts";

@@ -6,7 +6,7 @@
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";

@@ -4,7 +4,7 @@
  */
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import {
   ledgerSyncScheduleId,
   ledgerSyncStartsType,

@@ -86,7 +86,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       "src/webhooks/",
       protos,
       ...callOfRpc,
-      "src/transport/rpc/api-key.ts",
+      "src/transport/rpc/gate/api-key.ts",
       "src/services/enums.ts",
       "src/services/present.ts",
     ],

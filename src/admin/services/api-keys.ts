@@ -1,6 +1,6 @@
 /** ApiKeyService: creates, lists and revokes API keys. A key's value is returned once. ACCESS-2 */
 import type { ApiKeyService } from "../../gen/proto/billing/admin/v1/api_keys_pb.ts";
-import { generateApiKey } from "../../transport/rpc/api-key.ts";
+import { generateApiKey } from "../../transport/rpc/gate/api-key.ts";
 import { presentApiKey } from "../present/present.ts";
 import { readExpiry } from "../present/read-values.ts";
 import {

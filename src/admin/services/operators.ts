@@ -2,7 +2,7 @@
 import { Refusal } from "../../domain/refusal.ts";
 import type { OperatorService } from "../../gen/proto/billing/admin/v1/operators_pb.ts";
 import { wordOf } from "../../services/enums.ts";
-import { generateOperatorToken } from "../../transport/rpc/api-key.ts";
+import { generateOperatorToken } from "../../transport/rpc/gate/api-key.ts";
 import { roles } from "../present/enums.ts";
 import { presentOperator, presentToken } from "../present/present.ts";
 import { readExpiry } from "../present/read-values.ts";

@@ -11,15 +11,16 @@ import {
   objectOf,
   readExactJson,
 } from "../../ledger/port/exact-json.ts";
+import { answerFaults, numberOf, refusal } from "./admin-faults.ts";
 import { type DemoAnswer, jsonAnswer } from "./api/answers.ts";
 import { mergeContact } from "./api/contact-merges.ts";
-import { isUuid } from "./api/contacts.ts";
+import { isUuid } from "./api/contact-rows.ts";
 import type { LimitBook } from "./api/limits.ts";
-import { newestDocuments, newestCreditNotes, newestInvoices } from "./books.ts";
+import { newestCreditNotes, newestDocuments, newestInvoices } from "./books.ts";
 import { answerByHand } from "./by-hand.ts";
 import { inTransaction } from "./database.ts";
 import { recordPayment } from "./documents/payments.ts";
-import { type Fault, type FaultBook, faultKinds } from "./faults.ts";
+import type { FaultBook } from "./faults.ts";
 import type { AppBook } from "./oauth/apps.ts";
 import { setWebhook, type Tenant, type TenantBook } from "./tenants.ts";
 import { intentToReceive, type WebhookTarget } from "./webhooks.ts";
@@ -246,49 +247,6 @@ async function merge(
     : refusal(404, "There are no two such active contacts.");
 }
 
-function answerFaults(faults: FaultBook | null, method: string, body: ExactObject): DemoAnswer {
-  if (!faults) return refusal(403, "Faults are switched off: start the demo ledger with faults.");
-  if (method === "DELETE") faults.clear();
-  if (method === "POST") {
-    const fault = readFault(body);
-    if (!fault) return refusal(400, "match and a known kind are required.");
-    faults.add(fault);
-  }
-  return jsonAnswer(200, { left: faults.left() });
-}
-
-function readFault(body: ExactObject): Fault | null {
-  const kind = faultKinds.find((known) => known === body.kind);
-  const match = filledTextOf(body.match);
-  if (!kind || match === undefined) return null;
-  const messages = Array.isArray(body.messages)
-    ? body.messages.map(String)
-    : ["Refused by order of a test."];
-  const headers = Object.entries(objectOf(body.headers) ?? {}).map(([name, value]) => [
-    name,
-    String(value),
-  ]);
-  return {
-    tenantId: filledTextOf(body.tenantId) ?? null,
-    match,
-    kind,
-    times: numberOf(body.times, 1),
-    element: filledTextOf(body.element) ?? null,
-    status: numberOf(body.status, 503),
-    body: filledTextOf(body.body) ?? null,
-    headers: Object.fromEntries(headers),
-    messages,
-    delayMs: numberOf(body.delayMs, 1_000),
-    problem: filledTextOf(body.problem) ?? "minute",
-    retryAfterSeconds: numberOf(body.retryAfterSeconds, 1),
-  };
-}
-
-function numberOf(value: ExactObject[string], otherwise: number): number {
-  const text = filledTextOf(value);
-  return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : otherwise;
-}
-
 function presentTenant(tenant: Tenant): object {
   const { tenantId, name, currency, timezone, clientId, periodLockDate, foldsNumbers } = tenant;
   return { tenantId, name, currency, timezone, clientId, periodLockDate, foldsNumbers };
@@ -301,8 +259,4 @@ function isTimezone(name: string): boolean {
   } catch {
     return false;
   }
-}
-
-function refusal(status: number, message: string): DemoAnswer {
-  return jsonAnswer(status, { error: message });
 }

@@ -8,7 +8,8 @@ import { objectOf, objectsOf, readExactJson, textOf } from "../../ledger/port/ex
 import { removeAllocation } from "./api/allocations.ts";
 import { type DemoAnswer, jsonAnswer, listAnswer, notFoundAnswer } from "./api/answers.ts";
 import type { ApiRequest } from "./api/api-request.ts";
-import { isUuid, updateContact } from "./api/contacts.ts";
+import { isUuid } from "./api/contact-rows.ts";
+import { updateContact } from "./api/contacts.ts";
 import { creditNotes } from "./api/credit-notes.ts";
 import { invoices } from "./api/invoices.ts";
 import { updatePayment } from "./api/payment-api.ts";

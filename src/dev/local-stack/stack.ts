@@ -8,24 +8,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { migrate } from "../../store/database/migrate.ts";
 import { searchAttributes } from "../../worker/temporal/search-attributes.ts";
-import { adminAddressOf, answersReady, apiAddressOf, apiHostOf } from "./api-address.ts";
-import { type Child, startChild } from "./children.ts";
-import { type DemoApp, demoAppEnv, newDemoApp } from "./demo-app.ts";
-import { type DemoWebhook, newDemoWebhook } from "./demo-webhook.ts";
-import {
-  assertPortsFree,
-  defaultPorts,
-  isListening,
-  localHost,
-  readPort,
-  type WantedPort,
-} from "./ports.ts";
-import { dataFolderOf, postgresFolderOf } from "./postgres/database-url.ts";
+import { type DemoApp, demoAppEnv, newDemoApp } from "./demo/demo-app.ts";
+import { type DemoWebhook, newDemoWebhook } from "./demo/demo-webhook.ts";
 import { startPostgres, stopLeftPostgres } from "./postgres/postgres.ts";
 import { privateFolder } from "./private-folder.ts";
-import { waitUntil } from "./process.ts";
+import { adminAddressOf, answersReady, apiAddressOf } from "./processes/api-address.ts";
+import { type Child, startChild } from "./processes/children.ts";
+import { assertPortsFree, isListening, localHost } from "./processes/ports.ts";
+import { waitUntil } from "./processes/process.ts";
 import { type Counting, linesInto } from "./progress-line.ts";
 import { secretKeyOf } from "./secret-key.ts";
+import { type Plan, planOf } from "./stack-plan.ts";
 import type { Parts } from "./stack-settings.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
 import { findTemporalCli, startTemporal, stopLeftTemporal } from "./temporal/temporal-server.ts";
@@ -166,68 +159,6 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
   const temporalUiUrl = temporal.uiUrl;
   const ledger = { demoLedgerUrl, demoApp, demoWebhook };
   return { secretKey, baseUrl, adminUrl, databaseUrl, ...ledger, temporalUiUrl, logFolder };
-}
-
-interface Plan {
-  readonly dataFolder: string;
-  readonly postgresFolder: string;
-  readonly temporalFile: string;
-  readonly logFolder: string;
-  readonly apiPort: number;
-  readonly adminPort: number;
-  readonly workerMetricsPort: number;
-  readonly postgresPort: number | undefined;
-  readonly temporalPort: number | undefined;
-  readonly temporalUiPort: number | undefined;
-  readonly demoLedgerPort: number | undefined;
-  readonly wanted: readonly WantedPort[];
-}
-
-function planOf(env: NodeJS.ProcessEnv): Plan {
-  const wanted: WantedPort[] = [];
-  const want = (part: string, setting: string, fallback: number, host = localHost): number => {
-    const port = readPort(env, setting, fallback);
-    wanted.push({ part, port, setting, host });
-    return port;
-  };
-  const apiPort = want("the API", "API_PORT", defaultPorts.api, apiHostOf(env));
-  const adminPort = want(
-    "the application's side",
-    "ADMIN_PORT",
-    defaultPorts.admin,
-    env.ADMIN_HOST || localHost,
-  );
-  const workerMetricsPort = want(
-    "the worker's metrics",
-    "WORKER_METRICS_PORT",
-    defaultPorts.workerMetrics,
-  );
-  const ownDatabase = !env.DATABASE_URL;
-  const ownTemporal = !env.TEMPORAL_ADDRESS;
-  const dataFolder = dataFolderOf(env);
-  return {
-    dataFolder,
-    postgresFolder: postgresFolderOf(env),
-    temporalFile: join(dataFolder, "temporal", "temporal.db"),
-    logFolder: join(dataFolder, "logs"),
-    apiPort,
-    adminPort,
-    workerMetricsPort,
-    postgresPort: ownDatabase
-      ? want("PostgreSQL", "POSTGRES_PORT", defaultPorts.postgres)
-      : undefined,
-    temporalPort: ownTemporal
-      ? want("Temporal", "TEMPORAL_PORT", defaultPorts.temporal)
-      : undefined,
-    temporalUiPort: ownTemporal
-      ? want("the Temporal Web UI", "TEMPORAL_UI_PORT", defaultPorts.temporalUi)
-      : undefined,
-    demoLedgerPort:
-      ownDatabase || ownTemporal
-        ? want("the demo ledger", "DEMO_LEDGER_PORT", defaultPorts.demoLedger)
-        : undefined,
-    wanted,
-  };
 }
 
 async function startDatabase(

@@ -6,7 +6,7 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { privateFolder } from "./private-folder.ts";
-import { commandOf, endProcess } from "./process.ts";
+import { commandOf, endProcess } from "./processes/process.ts";
 
 /**
  * A process with its command line, which distinguishes it from a later process with the same

@@ -3,7 +3,7 @@
  * reads them by this table, and `npm run docs:config` writes it to `docs/configuration.md`.
  */
 
-import { defaultTrustedProxies } from "../../transport/http/trusted-proxies.ts";
+import { defaultTrustedProxies } from "../../transport/http/limits/trusted-proxies.ts";
 
 /** A whole number with its default and its bounds, both included. */
 export interface WholeNumber {

@@ -3,8 +3,8 @@
  * header.
  */
 import type { HttpRequest } from "../rest/exchange.ts";
-import type { GateHeaders } from "../rpc/gate.ts";
-import type { HeaderValue } from "../rpc/gate-headers.ts";
+import type { GateHeaders } from "../rpc/gate/gate.ts";
+import type { HeaderValue } from "../rpc/gate/gate-headers.ts";
 
 /**
  * Returns `Authorization` and `Idempotency-Key`: the text if sent once, all texts if repeated, null

@@ -8,13 +8,14 @@ import type { Exchange, HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { responseHeaders } from "../rest/handler.ts";
 import { hasBody } from "../rest/read-body.ts";
 import { closeAfterAnswer, lingerAfterAnswer, respond } from "../rest/respond.ts";
-import { credentialsOf, isRepeated } from "./credentials.ts";
-import { createKeylessQueue } from "./keyless-queue.ts";
-import type { KeylessRequests } from "./keyless-requests.ts";
+import { credentialsOf } from "./credentials.ts";
+import { createKeylessQueue } from "./limits/keyless-queue.ts";
+import type { KeylessRequests } from "./limits/keyless-requests.ts";
+import type { SlowBodies } from "./limits/slow-request-bodies.ts";
+import type { UnreadAnswers } from "./limits/stalled-responses.ts";
 import { isRefused, noteTaken, refuseSocket } from "./refuse-socket.ts";
+import { isWellFormed, takeOriginForm } from "./request-form.ts";
 import { newRequestId } from "./request-id.ts";
-import type { SlowBodies } from "./slow-request-bodies.ts";
-import type { UnreadAnswers } from "./stalled-responses.ts";
 import type { Answer } from "./system-endpoints.ts";
 
 /** One finished request for the log. It has nothing of the header, query or body. */
@@ -120,30 +121,6 @@ export function exchanges(
 }
 
 function ignore(): void {}
-
-/**
- * RFC 9112, 3.2: an HTTP/1.1 request names one host, and no request names two. Section 6.1: chunks
- * in HTTP/1.0 are a sign of a faulty relay, which may see the end of the request elsewhere. Over
- * HTTP/2 the library refuses a second host.
- */
-function isWellFormed({ httpVersion, headers, rawHeaders }: HttpRequest): boolean {
-  if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) return false;
-  if (headers.host === undefined) return httpVersion !== "1.1";
-  return !isRepeated(rawHeaders, "host");
-}
-
-const schemeAndAuthority = /^https?:\/\/[^/?#]+/i;
-
-/**
- * RFC 9112, 3.2.2: a server must accept the absolute form. Only the path is kept, because scheme
- * and host decide nothing here.
- */
-function takeOriginForm(request: HttpRequest): void {
-  const { url } = request;
-  if (url === undefined || url.startsWith("/") || request.stream !== undefined) return;
-  const rest = url.replace(schemeAndAuthority, "");
-  request.url = rest === "" || rest.startsWith("?") ? `/${rest}` : rest;
-}
 
 /**
  * gRPC's own services (health, reflection) need no key, and reflection is the only one to which a

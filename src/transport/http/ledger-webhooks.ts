@@ -13,8 +13,8 @@ import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
 import { assertAnnouncedSize, readBody } from "../rest/read-body.ts";
 import { RequestFault } from "../rest/request-fault.ts";
 import { respond } from "../rest/respond.ts";
-import type { AddressOf } from "./client-addresses.ts";
-import { createSlots } from "./slots.ts";
+import type { AddressOf } from "./limits/client-addresses.ts";
+import { createSlots } from "./limits/slots.ts";
 import type { Answer } from "./system-endpoints.ts";
 
 /** The path for Xero's webhooks. */

@@ -3,8 +3,8 @@
  * that both share one cleartext port.
  */
 import type { Socket } from "node:net";
-import type { HttpLimits } from "./limits.ts";
-import { countResets } from "./stream-bursts.ts";
+import type { HttpLimits } from "./limits/limits.ts";
+import { countResets } from "./limits/stream-bursts.ts";
 
 /** The first bytes of every HTTP/2 connection (RFC 9113, 3.4). */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");

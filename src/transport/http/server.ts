@@ -13,16 +13,16 @@ import {
 import type { AddressInfo, BlockList, Server, Socket } from "node:net";
 import { SettingError } from "../../config.ts";
 import type { HttpRequest, HttpResponse } from "../rest/exchange.ts";
-import { clientAddresses, limitConnections } from "./client-addresses.ts";
 import { exchanges, type RequestLine } from "./exchanges.ts";
-import { watchKeylessRequests } from "./keyless-requests.ts";
-import { defaultLimits, type HttpLimits } from "./limits.ts";
+import { clientAddresses, limitConnections } from "./limits/client-addresses.ts";
+import { watchKeylessRequests } from "./limits/keyless-requests.ts";
+import { defaultLimits, type HttpLimits } from "./limits/limits.ts";
+import { watchRefusedHeaders } from "./limits/refused-headers.ts";
+import { watchSlowBodies } from "./limits/slow-request-bodies.ts";
+import { watchUnreadAnswers } from "./limits/stalled-responses.ts";
+import { limitStreamBursts } from "./limits/stream-bursts.ts";
 import { peekProtocol } from "./protocol-peek.ts";
 import { refuseSocket, statusOfSocketError } from "./refuse-socket.ts";
-import { watchRefusedHeaders } from "./refused-headers.ts";
-import { watchSlowBodies } from "./slow-request-bodies.ts";
-import { watchUnreadAnswers } from "./stalled-responses.ts";
-import { limitStreamBursts } from "./stream-bursts.ts";
 import { type Answer, type SystemEndpoints, systemEndpoints } from "./system-endpoints.ts";
 
 /** The port, its handlers and its settings. */

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import type { GateHeaders } from "../rpc/gate.ts";
+import type { GateHeaders } from "../rpc/gate/gate.ts";
 
 /**
  * A request of either HTTP version. The HTTP/2 compatibility object has the same members and

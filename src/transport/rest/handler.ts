@@ -5,7 +5,7 @@
  */
 import type { Message } from "@bufbuild/protobuf";
 import type { CallOperation } from "../rpc/call.ts";
-import type { Gate, SetHeader } from "../rpc/gate.ts";
+import type { Gate, SetHeader } from "../rpc/gate/gate.ts";
 import type { Operation } from "../rpc/operation.ts";
 import type { Tell } from "../rpc/refusals.ts";
 import { errorEnvelope } from "./error-envelope.ts";

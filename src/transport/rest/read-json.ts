@@ -6,14 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
-import {
-  create,
-  type DescEnumValue,
-  type DescField,
-  type DescMessage,
-  type Message,
-  ScalarType,
-} from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
 import {
   type Cursor,
   closeBrace,
@@ -28,16 +21,12 @@ import {
   refuseText,
   refuseValue,
   take,
-  takeInteger,
-  takeNumberText,
   takeString,
   takeWord,
 } from "./json-cursor.ts";
-import { allowsNumber, enumJsonName, isInline, isNullable, jsonName } from "./json-shape.ts";
+import { isInline, isNullable, jsonName } from "./json-shape.ts";
+import { compileEnum, compileScalar, type JsonForm, type ReadValue } from "./read-scalar.ts";
 import { RequestFault } from "./request-fault.ts";
-
-/** Reads one value. The cursor is at its first character. */
-type ReadValue = (cursor: Cursor) => unknown;
 
 interface Member {
   readonly localName: string;
@@ -56,16 +45,6 @@ const maxDepth = 32;
 const maxMembers = 31;
 /** The longest unknown member name that an error repeats: long enough to be recognised. */
 const longestPublishedName = 100;
-const maxInt32 = 2_147_483_647;
-const minInt32 = -2_147_483_648;
-
-/**
- * The names and words of the text. `contract` has those of REST (`plan_code`, `per_unit`, decimals
- * also as numbers). `protobuf` has those of Connect's JSON mapping (`planCode` or `plan_code`,
- * `PLAN_TYPE_PER_UNIT` or its number).
- */
-export type JsonForm = "contract" | "protobuf";
-
 /**
  * Compiles the reader of a message: UTF-8 bytes in, the message out. Members in `without` (those of
  * the path) are unknown in the body. Throws a `RequestFault` `invalid_parameter` for anything
@@ -201,61 +180,6 @@ function compileValue(field: DescField, depth: number, form: JsonForm): ReadValu
     case "map":
       return assert.fail(`${field}: maps are not part of the contract`);
   }
-}
-
-function compileScalar(field: DescField, scalar: ScalarType, form: JsonForm): ReadValue {
-  switch (scalar) {
-    case ScalarType.STRING:
-      return form === "contract" && allowsNumber(field) ? readStringOrNumber : readString;
-    case ScalarType.INT32:
-      return readInt32;
-    case ScalarType.BOOL:
-      return readBoolean;
-    default:
-      return assert.fail(`${field}: the contract has strings, 32-bit integers and booleans only`);
-  }
-}
-
-function readString(cursor: Cursor): string {
-  if (cursor.text.charCodeAt(cursor.at) !== quote) refuseValue(cursor, "must be a string");
-  return takeString(cursor);
-}
-
-function readStringOrNumber(cursor: Cursor): string {
-  if (cursor.text.charCodeAt(cursor.at) === quote) return takeString(cursor);
-  return takeNumberText(cursor) ?? refuseValue(cursor, "must be a string or a number");
-}
-
-function readInt32(cursor: Cursor): number {
-  const value = takeInteger(cursor);
-  if (Number.isNaN(value)) refuseValue(cursor, "must be a whole number, written plainly");
-  if (value > maxInt32 || value < minInt32) refuseValue(cursor, "is out of range");
-  return value;
-}
-
-function readBoolean(cursor: Cursor): boolean {
-  if (takeWord(cursor, "true")) return true;
-  if (takeWord(cursor, "false")) return false;
-  return refuseValue(cursor, "must be true or false");
-}
-
-function compileEnum(
-  field: DescField & { readonly enum: NonNullable<DescField["enum"]> },
-  form: JsonForm,
-): ReadValue {
-  // The zero value means unset and has no word over REST.
-  const values =
-    form === "contract"
-      ? field.enum.values.filter(({ number }) => number !== 0)
-      : field.enum.values;
-  const nameOf = (value: DescEnumValue) => (form === "contract" ? enumJsonName(value) : value.name);
-  const numbers = new Map(values.map((value) => [nameOf(value), value.number]));
-  const expectation = `must be one of ${[...numbers.keys()].join(", ")}`;
-  const readWord: ReadValue = (cursor) =>
-    numbers.get(readString(cursor)) ?? refuseValue(cursor, expectation);
-  if (form === "contract") return readWord;
-  return (cursor) =>
-    cursor.text.charCodeAt(cursor.at) === quote ? readWord(cursor) : readInt32(cursor);
 }
 
 function compileObject(message: DescMessage, depth: number, form: JsonForm): ReadValue {

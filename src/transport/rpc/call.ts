@@ -7,7 +7,7 @@ import { create, type DescMethodUnary, type Message } from "@bufbuild/protobuf";
 import { Refusal } from "../../domain/refusal.ts";
 import { isDatabaseUnreachable } from "../../store/access/api-keys.ts";
 import type { Caller, Principal } from "./caller.ts";
-import type { Pass } from "./gate.ts";
+import type { Pass } from "./gate/gate.ts";
 import type { Idempotency } from "./idempotency.ts";
 import type { MethodImplementation, ServiceBinding } from "./implementation.ts";
 import type { ObserveCall } from "./observe.ts";

@@ -20,7 +20,7 @@ import { isDatabaseUnreachable } from "../../store/access/api-keys.ts";
 import type { Begun, Claim, IdempotencyStore } from "../../store/access/idempotency.ts";
 import type { Answer } from "./call.ts";
 import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
-import type { Pass } from "./gate.ts";
+import type { Pass } from "./gate/gate.ts";
 import type { Operation } from "./operation.ts";
 import { temporarilyUnavailable } from "./refusals.ts";
 

@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import type { Histogram } from "prom-client";
 import { Refusal } from "../../domain/refusal.ts";
 import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
-import type { Pass } from "./gate.ts";
+import type { Pass } from "./gate/gate.ts";
 
 /** A finished request as the port reports it. */
 export interface ObservedRequest {

@@ -1,7 +1,7 @@
 /** BillingService over the wire: what is due, what is parked and why, and retrying it. POSTING-8 */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { type BillingRuns, billingRuns } from "../../support/billing.ts";
 import { type TestSystem, until } from "../../support/system.ts";

@@ -7,13 +7,13 @@ import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import {
   ServerReflection,
   ServerReflectionRequestSchema,
 } from "../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { createFirstOperator } from "../../../src/store/admin/first-operator.ts";
-import { generateOperatorToken } from "../../../src/transport/rpc/api-key.ts";
+import { generateOperatorToken } from "../../../src/transport/rpc/gate/api-key.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { adminMethods } from "../../contract/methods.ts";
 import { startSystem, type TestSystem, until } from "../../support/system.ts";

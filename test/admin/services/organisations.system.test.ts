@@ -1,7 +1,7 @@
 /** Organisations and API keys over the wire: methods, refusals and audit entries. ADMIN-2 */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../../support/system.ts";
 import { sharedSystem } from "../../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "./request.ts";

@@ -9,7 +9,7 @@ import {
   createFirstData,
   describeFirstData,
   type FirstData,
-} from "../../../src/dev/local-stack/first-data.ts";
+} from "../../../src/dev/local-stack/demo/first-data.ts";
 import { startSystem, type TestSystem } from "../../support/system.ts";
 import { commandsIn, keysIn, readCurl } from "./first-start.ts";
 

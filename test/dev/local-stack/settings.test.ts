@@ -4,10 +4,10 @@ import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { apiAddressOf } from "../../../src/dev/local-stack/api-address.ts";
+import { apiAddressOf } from "../../../src/dev/local-stack/processes/api-address.ts";
 import { assertNodeVersion } from "../../../src/dev/local-stack/node-version.ts";
-import { assertPortsFree, readPort } from "../../../src/dev/local-stack/ports.ts";
-import { commandOf, endProcess, isAlive } from "../../../src/dev/local-stack/process.ts";
+import { assertPortsFree, readPort } from "../../../src/dev/local-stack/processes/ports.ts";
+import { commandOf, endProcess, isAlive } from "../../../src/dev/local-stack/processes/process.ts";
 import { secretKeyOf } from "../../../src/dev/local-stack/secret-key.ts";
 
 test("a port is read from its setting, or the fallback is taken", () => {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isListening } from "../../../src/dev/local-stack/ports.ts";
+import { isListening } from "../../../src/dev/local-stack/processes/ports.ts";
 import { until } from "../../support/system.ts";
 import { commandsIn, freePorts, keysIn, portSettings, readCurl } from "./first-start.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, Connection } from "@temporalio/client";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { commandOf } from "../../../src/dev/local-stack/process.ts";
+import { commandOf } from "../../../src/dev/local-stack/processes/process.ts";
 import {
   type EmbeddedTemporal,
   startTemporal,

@@ -1,7 +1,7 @@
 /** Organisations and API keys for tests of admission and idempotency, straight into the tables. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { generateApiKey } from "../../../src/transport/rpc/api-key.ts";
+import { generateApiKey } from "../../../src/transport/rpc/gate/api-key.ts";
 
 /** A key in the database. */
 export interface StoredKey {

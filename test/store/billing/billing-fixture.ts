@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
-import { demoCatalogue } from "../../../src/dev/local-stack/demo-catalogue.ts";
+import { demoCatalogue } from "../../../src/dev/local-stack/demo/demo-catalogue.ts";
 import { type CreationRequest, decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { createSettingUp } from "../../../src/store/admin/provision.ts";
 import {

@@ -39,10 +39,10 @@ type Row = Record<string, string>;
 
 /** The writers by name. */
 export function workersOf({ pool, organisationId, ids }: WriterParts) {
-  const sealing = createEncryption(randomBytes(32));
-  const amendments = createAmendments(pool, sealing)(organisationId);
-  const allocating = createAllocations(pool, sealing)(organisationId);
-  const endings = createTerminations(pool, sealing)(organisationId);
+  const encryption = createEncryption(randomBytes(32));
+  const amendments = createAmendments(pool, encryption)(organisationId);
+  const allocating = createAllocations(pool, encryption)(organisationId);
+  const endings = createTerminations(pool, encryption)(organisationId);
   const clock = createTestClock(pool);
   const rowsOf = async (text: string) => (await pool.query<Row>(text, [organisationId])).rows;
   const settling = (settlements: readonly PostingOutcome[]) =>

@@ -5,12 +5,12 @@ import { BlockList } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ledgerWebhooks } from "../../../src/ledger/index.ts";
 import type { LedgerNotification } from "../../../src/ledger/port/ledger.ts";
-import { clientAddresses } from "../../../src/transport/http/client-addresses.ts";
 import {
   type LedgerWebhookParts,
   ledgerWebhookAnswer,
   xeroWebhookPath,
 } from "../../../src/transport/http/ledger-webhooks.ts";
+import { clientAddresses } from "../../../src/transport/http/limits/client-addresses.ts";
 import { startPort, type TestPort } from "./port-fixture.ts";
 
 const key = "a signing key";

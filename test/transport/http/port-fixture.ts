@@ -16,7 +16,7 @@ import type { RequestLine } from "../../../src/transport/http/exchanges.ts";
 import { type HttpParts, type HttpPort, startHttp } from "../../../src/transport/http/server.ts";
 import { type GatewayParts, restHandler } from "../../../src/transport/rest/handler.ts";
 import { compileRoutes } from "../../../src/transport/rest/routes.ts";
-import type { Pass } from "../../../src/transport/rpc/gate.ts";
+import type { Pass } from "../../../src/transport/rpc/gate/gate.ts";
 import { jobsOf, type Operation } from "../../../src/transport/rpc/operation.ts";
 import { createReportError } from "../../../src/transport/rpc/refusals.ts";
 

@@ -2,7 +2,7 @@
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { tracing } from "@opentelemetry/sdk-node";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { apiKeyId, organisationId } from "../rpc/admission-fixture.ts";
+import { apiKeyId, organisationId } from "../rpc/gate/admission-fixture.ts";
 import { key, startDoors, type TestDoors } from "./transports-fixture.ts";
 
 const exporter = new tracing.InMemorySpanExporter();

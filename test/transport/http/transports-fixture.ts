@@ -7,14 +7,14 @@ import { exchangeOf } from "../../../src/transport/http/exchanges.ts";
 import { jsonCheck } from "../../../src/transport/rest/check-json.ts";
 import type { HttpRequest, HttpResponse } from "../../../src/transport/rest/exchange.ts";
 import { restHandler } from "../../../src/transport/rest/handler.ts";
-import { generateApiKey } from "../../../src/transport/rpc/api-key.ts";
 import { createCall } from "../../../src/transport/rpc/call.ts";
-import { createGate } from "../../../src/transport/rpc/gate.ts";
+import { connectRoutes, type OpenRoutes } from "../../../src/transport/rpc/connect/routes.ts";
+import { generateApiKey } from "../../../src/transport/rpc/gate/api-key.ts";
+import { createGate } from "../../../src/transport/rpc/gate/gate.ts";
 import { bind, type Implementation } from "../../../src/transport/rpc/implementation.ts";
 import { observeCall } from "../../../src/transport/rpc/observe.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
-import { connectRoutes, type OpenRoutes } from "../../../src/transport/rpc/routes.ts";
-import { accessOf, admitted } from "../rpc/admission-fixture.ts";
+import { accessOf, admitted } from "../rpc/gate/admission-fixture.ts";
 import { gatewayParts, services, startPort, type TestPort } from "./port-fixture.ts";
 
 /** A key that the doors know; every other is unknown. */

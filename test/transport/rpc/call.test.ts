@@ -17,7 +17,7 @@ import {
   type ServiceBinding,
 } from "../../../src/transport/rpc/implementation.ts";
 import { observeCall } from "../../../src/transport/rpc/observe.ts";
-import { createSubscription, listSubscriptions, passOf } from "./admission-fixture.ts";
+import { createSubscription, listSubscriptions, passOf } from "./gate/admission-fixture.ts";
 
 type Methods = Implementation<typeof SubscriptionService>;
 

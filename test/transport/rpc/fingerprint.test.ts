@@ -7,7 +7,7 @@ import {
 } from "../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { fingerprintOf } from "../../../src/transport/rpc/idempotency.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
-import { createSubscription } from "./admission-fixture.ts";
+import { createSubscription } from "./gate/admission-fixture.ts";
 
 const schema = CreateSubscriptionRequestSchema;
 const changeUnits = operationOf(SubscriptionService.method.changeUnits);

@@ -12,12 +12,12 @@ import {
   type IdempotencyStore,
 } from "../../../src/store/access/idempotency.ts";
 import type { Answer } from "../../../src/transport/rpc/call.ts";
-import type { Pass } from "../../../src/transport/rpc/gate.ts";
+import type { Pass } from "../../../src/transport/rpc/gate/gate.ts";
 import { createIdempotency, type Idempotency } from "../../../src/transport/rpc/idempotency.ts";
 import { insertKey, type StoredKey } from "../../store/access/admission-rows.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { callerOf, createSubscription } from "./admission-fixture.ts";
+import { callerOf, createSubscription } from "./gate/admission-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

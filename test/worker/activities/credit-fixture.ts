@@ -7,7 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
 import { type DemoLedgerOptions, startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
-import { createDemoOrganisation } from "../../../src/dev/local-stack/first-data.ts";
+import { createDemoOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import type { Ledger } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import { createSettingUp } from "../../../src/store/admin/provision.ts";

@@ -27,7 +27,7 @@ import {
   readElements,
   refusedEcho,
 } from "./api-request.ts";
-import { isUuid } from "./contacts.ts";
+import { isUuid } from "./contact-rows.ts";
 import { creditNotes } from "./credit-notes.ts";
 import { invoices } from "./invoices.ts";
 

@@ -13,7 +13,6 @@ import {
   listAnswer,
   notFoundAnswer,
   validationAnswer,
-  xeroInstant,
 } from "./answers.ts";
 import {
   type ApiRequest,
@@ -22,27 +21,8 @@ import {
   refusedElement,
   type Settled,
 } from "./api-request.ts";
+import { type ContactRow, isUuid, presentContact, presentSummary } from "./contact-rows.ts";
 import { clausesOf, isSummary, isTooMuch, paginationOf, readListQuery } from "./list-query.ts";
-
-/** A contact as it is stored. */
-export interface ContactRow {
-  readonly contact_id: string;
-  readonly name: string;
-  readonly contact_number: string | null;
-  readonly account_number: string | null;
-  readonly first_name: string | null;
-  readonly last_name: string | null;
-  readonly email: string | null;
-  readonly status: "ACTIVE" | "ARCHIVED" | "GDPRREQUEST";
-  readonly merged_to: string | null;
-  readonly is_supplier: boolean;
-  /**
-   * Whether the contact has had an invoice. Not loaded for the contact of a document, which has
-   * one.
-   */
-  readonly is_customer?: boolean;
-  readonly updated_at: Date;
-}
 
 const rowColumns =
   "*, exists (select 1 from demo_ledger.invoices i where i.tenant_id = contacts.tenant_id and i.contact_id = contacts.contact_id) as is_customer";
@@ -66,38 +46,6 @@ const columns = {
 } as const;
 
 const searched = ["name", "first_name", "last_name", "contact_number", "email"];
-
-const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** Returns true if the text is a UUID. */
-export function isUuid(text: string): boolean {
-  return uuidPattern.test(text);
-}
-
-/** Returns a contact in Xero's names. */
-export function presentContact(row: ContactRow): object {
-  return {
-    ContactID: row.contact_id,
-    ...(row.contact_number === null ? {} : { ContactNumber: row.contact_number }),
-    ...(row.account_number === null ? {} : { AccountNumber: row.account_number }),
-    ContactStatus: row.status,
-    ...(row.merged_to === null ? {} : { MergedToContactID: row.merged_to }),
-    Name: row.name,
-    ...(row.first_name === null ? {} : { FirstName: row.first_name }),
-    ...(row.last_name === null ? {} : { LastName: row.last_name }),
-    EmailAddress: row.email ?? "",
-    BankAccountDetails: "",
-    Addresses: [],
-    Phones: [],
-    UpdatedDateUTC: xeroInstant(row.updated_at),
-    ContactGroups: [],
-    IsSupplier: row.is_supplier,
-    IsCustomer: row.is_customer ?? true,
-    ContactPersons: [],
-    HasAttachments: false,
-    HasValidationErrors: false,
-  };
-}
 
 /** `GET /Contacts`. Archived contacts are listed only with `includeArchived` or by id. */
 export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
@@ -124,14 +72,6 @@ export async function listContacts(request: ApiRequest): Promise<DemoAnswer> {
   );
   const shown = rows.map(isSummary(query) ? presentSummary : presentContact);
   return listAnswer("Contacts", shown, paginationOf(full, Number(rows[0]?.found ?? 0)));
-}
-
-function presentSummary(row: ContactRow): object {
-  const { Addresses, Phones, ...summary } = presentContact(row) as {
-    Addresses: unknown;
-    Phones: unknown;
-  };
-  return summary;
 }
 
 async function countOf(client: Queryable, tenantId: string): Promise<number> {

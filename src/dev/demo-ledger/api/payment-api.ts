@@ -19,7 +19,7 @@ import {
 } from "./answers.ts";
 import { type ApiRequest, readElements, refusedElement } from "./api-request.ts";
 import { accountOf } from "./chart.ts";
-import { isUuid } from "./contacts.ts";
+import { isUuid } from "./contact-rows.ts";
 import { clausesOf, paginationOf, readListQuery } from "./list-query.ts";
 
 interface StoredPayment extends PaymentRow {

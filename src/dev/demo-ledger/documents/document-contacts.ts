@@ -1,5 +1,5 @@
 /** The contacts of documents: loaded in one statement, and validated for new documents. */
-import { type ContactRow, isUuid, presentContact } from "../api/contacts.ts";
+import { type ContactRow, isUuid, presentContact } from "../api/contact-rows.ts";
 import type { Queryable } from "../database.ts";
 
 const noContact = "A Contact must be specified for this type of transaction.";

@@ -3,7 +3,7 @@
  * the differences between invoices and credit notes.
  */
 
-import { isUuid } from "../api/contacts.ts";
+import { isUuid } from "../api/contact-rows.ts";
 import type { Queryable } from "../database.ts";
 import type { Tenant } from "../tenants.ts";
 import type { DocumentRow } from "./document-rows.ts";

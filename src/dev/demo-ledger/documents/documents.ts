@@ -19,7 +19,7 @@ import {
   refusedElement,
   type Settled,
 } from "../api/api-request.ts";
-import type { ContactRow } from "../api/contacts.ts";
+import type { ContactRow } from "../api/contact-rows.ts";
 import {
   clausesOf,
   isSummary,

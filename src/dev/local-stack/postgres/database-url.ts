@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { defaultPorts, readPort } from "../ports.ts";
+import { defaultPorts, readPort } from "../processes/ports.ts";
 import { findRunningPostgres, startPostgres } from "./postgres.ts";
 
 /**

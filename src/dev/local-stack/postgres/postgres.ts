@@ -9,9 +9,9 @@ import { chmod, chown, mkdir, open, readFile, rename, rm, stat, writeFile } from
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
-import { assertPortsFree, localHost } from "../ports.ts";
 import { privateFolder } from "../private-folder.ts";
-import { commandOf, endProcess, isAlive } from "../process.ts";
+import { assertPortsFree, localHost } from "../processes/ports.ts";
+import { commandOf, endProcess, isAlive } from "../processes/process.ts";
 import { findPostgresBinaries, type PostgresBinaries } from "./postgres-binaries.ts";
 import { commandAs, findRunAs, type RunAs } from "./postgres-user.ts";
 

@@ -5,9 +5,9 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findOnPath } from "../programs.ts";
+import { findOnPath } from "../processes/programs.ts";
+import { runQuietly } from "../processes/run-quietly.ts";
 import type { Counting } from "../progress-line.ts";
-import { runQuietly } from "../run-quietly.ts";
 
 /**
  * Creates a program in the empty `folder` and returns its path. `lines` shows the wait. Throws an

@@ -5,7 +5,7 @@
  */
 import { createServer, type IncomingHttpHeaders, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { localHost } from "../ports.ts";
+import { localHost } from "../processes/ports.ts";
 
 /**
  * The names that no other site can have. Any port is accepted, because a tunnel may use another.

@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, rename } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { findOnPath, isProgram } from "../programs.ts";
+import { findOnPath, isProgram } from "../processes/programs.ts";
 import type { Counting } from "../progress-line.ts";
 import {
   buildCli,

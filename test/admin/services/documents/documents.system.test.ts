@@ -1,6 +1,6 @@
 /** DocumentService over the wire: credit notes and allocations that the ledger refused. ADMIN-6 */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../../src/dev/local-stack/first-data.ts";
+import type { MadeOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
 import { until } from "../../../support/system.ts";
 import { bookInvoice, spendCredit } from "../../../worker/activities/issue-credit.ts";
 import { april, type DocumentsFixture, half, startDocuments, whole } from "./documents-fixture.ts";

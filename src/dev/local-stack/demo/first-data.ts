@@ -1,0 +1,269 @@
+/**
+ * The first data of an empty database, so that a request works at once. It has a live organisation
+ * and a sandbox, each connected to its own tenant in the demo ledger, with keys, catalogue and
+ * customers.
+ */
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import type { Customer } from "../../../domain/customers/customer.ts";
+import { ledgers } from "../../../ledger/index.ts";
+import type { LedgerContactDraft } from "../../../ledger/port/ledger.ts";
+import { createFirstOperator } from "../../../store/admin/first-operator.ts";
+import {
+  createSettingUp,
+  type OrganisationToSave,
+  type SettingUp,
+} from "../../../store/admin/provision.ts";
+import { createEncryption } from "../../../store/database/encryption.ts";
+import { derivedId, newId } from "../../../store/database/ids.ts";
+import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
+import { generateApiKey, generateOperatorToken } from "../../../transport/rpc/gate/api-key.ts";
+import { demoCatalogue, demoContacts } from "./demo-catalogue.ts";
+
+/** The target of the data. `secretKey` is the key of the API and worker: 32 bytes in base64. */
+export interface FirstDataSettings {
+  readonly databaseUrl: string;
+  readonly demoLedgerUrl: string;
+  readonly secretKey: string;
+}
+
+/** The created data. The keys are shown only this once. */
+export interface FirstData {
+  readonly liveKey: string;
+  readonly testKey: string;
+  /** The token of the first operator, an owner. Null if there was an operator already. */
+  readonly operatorToken: string | null;
+  /** The id that the subscription of the first printed call gets. */
+  readonly subscriptionId: string;
+}
+
+/** The differences between the organisations of the first data. */
+export interface DemoOrganisation {
+  readonly name: string;
+  readonly livemode: boolean;
+  readonly timezone: string;
+  readonly currency: string;
+  /** With a meter, and a price for it on a plan. */
+  readonly metered?: boolean;
+}
+
+/** A created organisation with its key. */
+export interface MadeOrganisation {
+  readonly organisationId: string;
+  readonly apiKeyId: string;
+  readonly apiKey: string;
+  readonly tenantId: string;
+}
+
+/** Every scope of a key (ACCESS-3). */
+export const allScopes = [
+  "customers:read",
+  "customers:write",
+  "catalogue:read",
+  "subscriptions:read",
+  "subscriptions:write",
+  "invoices:read",
+  "credit_notes:read",
+  "usage:write",
+] as const;
+
+/** A revenue account and a tax type of the demo ledger's chart. */
+const revenue = { revenueAccount: "200", taxType: "OUTPUT2" } as const;
+
+/** The time limit of a call to the demo ledger. */
+const callDeadlineMs = 10_000;
+
+/**
+ * The Idempotency-Key of the first printed call. It determines the subscription's id in advance
+ * (IDEMPOTENCY-7).
+ */
+const firstTry = "first-try";
+
+/** Creates the first data, or returns null if the database has an organisation already. */
+export async function createFirstData(settings: FirstDataSettings): Promise<FirstData | null> {
+  const pool = new pg.Pool({ connectionString: settings.databaseUrl, max: 2 });
+  const settingUp = createSettingUp(
+    pool,
+    createEncryption(Buffer.from(settings.secretKey, "base64")),
+  );
+  try {
+    if (!(await settingUp.isEmpty())) return null;
+    const zone = { timezone: "Pacific/Auckland", currency: "NZD", metered: true };
+    const live = { ...zone, name: "Northwind Software", livemode: true };
+    const sandbox = { ...zone, name: "Northwind Software (sandbox)", livemode: false };
+    const first = await prepareDemoOrganisation(settings.demoLedgerUrl, live);
+    const second = await prepareDemoOrganisation(settings.demoLedgerUrl, sandbox);
+    // All or nothing: after a start that dies in between, the next start begins again.
+    await settingUp.save(first.toSave, second.toSave);
+    const token = generateOperatorToken();
+    const isMade = await createFirstOperator(pool, "First operator", token);
+    return {
+      liveKey: first.made.apiKey,
+      testKey: second.made.apiKey,
+      operatorToken: isMade ? token.value : null,
+      subscriptionId: derivedId("subscription", first.made.apiKeyId, firstTry),
+    };
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Creates one organisation on a new tenant of the demo ledger. */
+export async function createDemoOrganisation(
+  settingUp: SettingUp,
+  demoLedgerUrl: string,
+  organisation: DemoOrganisation,
+): Promise<MadeOrganisation> {
+  const { made, toSave } = await prepareDemoOrganisation(demoLedgerUrl, organisation);
+  await settingUp.save(toSave);
+  return made;
+}
+
+/** Creates the tenant and its contacts, and prepares everything else for the save. */
+async function prepareDemoOrganisation(
+  demoLedgerUrl: string,
+  organisation: DemoOrganisation,
+): Promise<{ readonly made: MadeOrganisation; readonly toSave: OrganisationToSave }> {
+  const { name, livemode, timezone, currency } = organisation;
+  const connection = await createTenant(demoLedgerUrl, organisation);
+  const now = new Date();
+  const customers = await createLedgerContacts(connection, demoContacts, now);
+  const organisationId = newId();
+  const key = generateApiKey(livemode);
+  const apiKeyId = newId();
+  const toSave: OrganisationToSave = {
+    settings: {
+      id: organisationId,
+      name,
+      timezone,
+      defaultCurrency: currency,
+      setupMode: false,
+      canCreateLedgerContacts: true,
+      livemode,
+      usageAllowed: livemode,
+      invoiceCreateDays: 0,
+      firstInvoiceStatus: "draft",
+      dueDays: 14,
+      numberPrefix: "INV-",
+      ...revenue,
+    },
+    connection,
+    apiKeys: [
+      { id: apiKeyId, name: "First key", hash: key.hash, hint: key.hint, scopes: allScopes },
+    ],
+    ...demoCatalogue(currency, now, organisation.metered),
+    customers,
+  };
+  return {
+    made: { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId },
+    toSave,
+  };
+}
+
+async function createTenant(
+  demoLedgerUrl: string,
+  organisation: DemoOrganisation,
+): Promise<LedgerConnection> {
+  const tenantId = newId();
+  const clientId = `demo-${tenantId}`;
+  const clientSecret = randomBytes(24).toString("base64url");
+  const { name, currency, timezone } = organisation;
+  const response = await fetch(`${demoLedgerUrl}/demo/tenants`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ tenantId, name, currency, timezone, clientId, clientSecret }),
+  });
+  if (!response.ok)
+    throw new Error(`The demo ledger made no tenant: ${response.status} ${await response.text()}`);
+  const baseUrl = `${demoLedgerUrl}/api.xro/2.0`;
+  const identityUrl = `${demoLedgerUrl}/connect/token`;
+  return {
+    kind: "xero",
+    grantKind: "custom",
+    tenantId,
+    baseUrl,
+    identityUrl,
+    clientId,
+    clientSecret,
+  };
+}
+
+async function createLedgerContacts(
+  connection: LedgerConnection,
+  drafts: readonly LedgerContactDraft[],
+  now: Date,
+): Promise<readonly Customer[]> {
+  const ledger = ledgers.xero(connection);
+  try {
+    const answer = await ledger.createContacts(
+      { deadlineMs: callDeadlineMs, jobKeys: [newId()] },
+      drafts,
+    );
+    if (answer.kind !== "ok")
+      throw new Error(`The demo ledger made no contacts: ${JSON.stringify(answer)}`);
+    return drafts.map((draft, index): Customer => {
+      const contact = answer.value[index];
+      if (contact?.kind !== "ok")
+        throw new Error(`The demo ledger refused ${draft.code}: ${JSON.stringify(contact)}`);
+      return {
+        id: newId(),
+        code: draft.code,
+        name: draft.name,
+        companyName: null,
+        firstName: draft.firstName,
+        lastName: draft.lastName,
+        email: draft.email ?? "",
+        status: "active",
+        ledgerContactId: contact.value.id,
+        createdAt: now,
+      };
+    });
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** Returns the text for a new user: the keys, and calls to paste. */
+export function describeFirstData(
+  data: FirstData,
+  where: { baseUrl: string; adminUrl: string; temporalUiUrl: string },
+): string {
+  const { baseUrl, adminUrl, temporalUiUrl } = where;
+  const body = '{"customer_code":"ACME","plan_code":"team","units":10}';
+  const event = `{"event_id":"call-1","subscription":"${data.subscriptionId}","meter_code":"api-calls","quantity":1500`;
+  // Over TLS the client and the server negotiate HTTP/2.
+  const priorKnowledge = new URL(baseUrl).protocol === "https:" ? "" : " --http2-prior-knowledge";
+  return `
+Base URL      ${baseUrl}
+Admin URL     ${adminUrl}
+Temporal UI   ${temporalUiUrl}
+OpenAPI       ${baseUrl}/v1/openapi.json
+
+Shown this once, the API keys and the operator's token for the admin side:
+  live      ${data.liveKey}
+  sandbox   ${data.testKey}
+  operator  ${data.operatorToken ?? "made by an earlier start"}
+
+Create a subscription, and read its invoice:
+
+  curl -s ${baseUrl}/v1/subscriptions \\
+    -H 'Authorization: Bearer ${data.liveKey}' \\
+    -H 'Content-Type: application/json' -H 'Idempotency-Key: ${firstTry}' \\
+    -d '${body}'
+
+  curl -s '${baseUrl}/v1/invoices?limit=1' -H 'Authorization: Bearer ${data.liveKey}'
+
+Report what it used; it is billed when the period ends:
+
+  curl -s ${baseUrl}/v1/usage_events \\
+    -H 'Authorization: Bearer ${data.liveKey}' -H 'Content-Type: application/json' \\
+    -d '{"events":[${event},"timestamp":"'$(date -u +%FT%TZ)'"}]}'
+
+The same over gRPC:
+
+  npx buf curl --protocol grpc${priorKnowledge} \\
+    -H 'Authorization: Bearer ${data.liveKey}' -H 'Idempotency-Key: second-try' \\
+    -d '${body}' \\
+    ${baseUrl}/billing.v1.SubscriptionService/CreateSubscription
+`;
+}

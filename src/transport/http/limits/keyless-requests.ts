@@ -1,0 +1,111 @@
+/**
+ * Limits the open requests of clients without a proven key (LIMIT-2). A key is proven if an earlier
+ * request with it was admitted. Requests with a proven key are never limited here, so they continue
+ * during a flood of other requests.
+ */
+import { hash } from "node:crypto";
+import { constants } from "node:http2";
+import type { Exchange, HttpRequest, HttpResponse } from "../../rest/exchange.ts";
+import { hasBody } from "../../rest/read-body.ts";
+import type { AddressOf } from "./client-addresses.ts";
+import type { HttpLimits } from "./limits.ts";
+import { createSlots, type Slot, type SlotHolder } from "./slots.ts";
+
+/** Limits requests whose key is not known to be valid. */
+export interface KeylessRequests {
+  /**
+   * Counts a request until it closes. Returns false if it must be refused because too many are
+   * open.
+   */
+  admit(request: HttpRequest, response: HttpResponse, exchange: Exchange): boolean;
+  /** Records how many bytes of a written answer the client has not read. */
+  written(response: HttpResponse): void;
+}
+
+/** The most proven keys in use at once. Together they take about a megabyte. */
+const mostKnown = 10_000;
+
+/** The gates' error codes for an invalid key or token. */
+const invalidCredentials = new Set<string | null>(["invalid_api_key", "invalid_operator_token"]);
+
+/** Creates the limits of one port. */
+export function watchKeylessRequests(limits: HttpLimits, addressOf: AddressOf): KeylessRequests {
+  // Two kinds, so that a flood of one never refuses the other: health probes and requests with
+  // invented keys, new keys and probes.
+  const withoutCredentials = createSlots(limits.withoutCredentials);
+  const unprovenCredentials = createSlots(limits.unprovenCredentials);
+  const known = knownCredentials();
+  const slots = new WeakMap<HttpResponse, Slot>();
+
+  return {
+    admit(request, response, exchange) {
+      const { authorization } = exchange.credentials;
+      const digest =
+        typeof authorization === "string" ? hash("sha256", authorization, "base64") : null;
+      if (digest !== null) {
+        response.once("close", () => known.note(digest, exchange));
+        if (known.has(digest)) return true;
+      }
+      const connection = request.stream === undefined ? request.socket : request.stream.session;
+      const holder = {
+        connection: connection ?? response,
+        address: connection === undefined ? null : addressOf(connection),
+        state:
+          digest === null
+            ? () => stateWithout(request, response)
+            : () => stateWith(response, exchange),
+        evict: () => end(response),
+      };
+      const slot = (digest === null ? withoutCredentials : unprovenCredentials).take(holder);
+      if (slot === null) return false;
+      slots.set(response, slot);
+      response.once("close", slot.release);
+      return true;
+    },
+    written: (response) => slots.get(response)?.setBytes(response.writableLength),
+  };
+}
+
+/**
+ * Such a request needs no long work here. If it stays open, it waits for its client to send or to
+ * read.
+ */
+function stateWithout(
+  request: HttpRequest,
+  response: HttpResponse,
+): ReturnType<SlotHolder["state"]> {
+  return response.headersSent || (hasBody(request) && !request.complete) ? "evictable" : "busy";
+}
+
+/** Until it is answered, such a request may wait for the database, which decides about its key. */
+function stateWith(response: HttpResponse, exchange: Exchange): ReturnType<SlotHolder["state"]> {
+  if (exchange.apiKeyId !== null) return "exempt";
+  return response.headersSent ? "evictable" : "busy";
+}
+
+function end(response: HttpResponse): void {
+  if (response.stream === undefined) response.destroy();
+  else response.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+/**
+ * The most recently admitted credentials, by digest. This process does not hold a key longer than
+ * its request.
+ */
+function knownCredentials() {
+  const digests = new Set<string>();
+  return {
+    has: (digest: string) => digests.has(digest),
+    /** Records the outcome of a request with these credentials. */
+    note(digest: string, { apiKeyId, code }: Exchange): void {
+      if (apiKeyId === null && !invalidCredentials.has(code)) return;
+      digests.delete(digest);
+      if (apiKeyId === null) return;
+      // The most recently used digest is last, so the first one is dropped.
+      digests.add(digest);
+      if (digests.size <= mostKnown) return;
+      const [oldest] = digests;
+      if (oldest !== undefined) digests.delete(oldest);
+    },
+  };
+}

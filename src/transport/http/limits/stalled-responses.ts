@@ -1,0 +1,85 @@
+/**
+ * Ends connections whose client does not read its answer. Unread bytes stay in memory, and the
+ * OpenAPI document needs no key. An answer that continues (a health watch) is not whole and has no
+ * time limit. If all unread answers together are too large, the connection that holds the most is
+ * ended.
+ */
+import { constants } from "node:http2";
+import type { HttpResponse } from "../../rest/exchange.ts";
+import type { HttpLimits } from "./limits.ts";
+
+/** Watches answers until their clients have read them. */
+export interface UnreadAnswers {
+  watch(response: HttpResponse): void;
+  stop(): void;
+}
+
+/** Starts the watch, with a check every `checkEveryMs`. */
+export function watchUnreadAnswers({
+  unreadMs,
+  checkEveryMs,
+  unreadBytes,
+}: HttpLimits): UnreadAnswers {
+  /** By response, the time when it was first found whole and unread. Null before. */
+  const open = new Map<HttpResponse, number | null>();
+  const check = () => {
+    const nowMs = performance.now();
+    for (const [response, wholeSinceMs] of open) {
+      if (!response.writableEnded) continue;
+      if (wholeSinceMs === null) open.set(response, nowMs);
+      else if (nowMs - wholeSinceMs > unreadMs) {
+        open.delete(response);
+        end(response);
+      }
+    }
+    for (const response of largest(open.keys(), unreadBytes)) end(response);
+  };
+  const timer = setInterval(check, checkEveryMs).unref();
+  return {
+    watch(response) {
+      open.set(response, null);
+      response.once("close", () => open.delete(response));
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+interface Holding {
+  readonly response: HttpResponse;
+  bytes: number;
+}
+
+/**
+ * Returns one answer for each connection that must end, so that the others together hold at most
+ * `most` bytes.
+ */
+function largest(open: Iterable<HttpResponse>, most: number): readonly HttpResponse[] {
+  const holdings = new Map<object, Holding>();
+  let total = 0;
+  for (const response of open) {
+    const bytes = response.writableLength;
+    if (bytes === 0) continue;
+    const connection = response.stream === undefined ? response.socket : response.stream.session;
+    const holding = holdings.get(connection ?? response) ?? { response, bytes: 0 };
+    holding.bytes += bytes;
+    holdings.set(connection ?? response, holding);
+    total += bytes;
+  }
+  if (total <= most) return [];
+  const ended: HttpResponse[] = [];
+  for (const { response, bytes } of [...holdings.values()].sort(
+    (one, other) => other.bytes - one.bytes,
+  )) {
+    if (total <= most) break;
+    total -= bytes;
+    ended.push(response);
+  }
+  return ended;
+}
+
+/** A client that reads none of its answers blocks its whole session, so the session ends too. */
+function end(response: HttpResponse): void {
+  if (response.stream === undefined) response.destroy();
+  else if (response.stream.session === undefined) response.stream.close(constants.NGHTTP2_CANCEL);
+  else response.stream.session.destroy();
+}

@@ -1,0 +1,223 @@
+/**
+ * The services over Connect, gRPC-Web and gRPC: the gate runs before a message is read, the call
+ * after it. Every error has the service's detail. The result is options for `connectNodeAdapter`,
+ * and REST uses the same gate and call. REQUEST-1, REQUEST-13.
+ */
+
+import assert from "node:assert/strict";
+import type { DescMessage, DescMethod, DescService, Message } from "@bufbuild/protobuf";
+import {
+  type ConnectRouter,
+  type ContextValues,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+  type ServiceImpl,
+} from "@connectrpc/connect";
+import {
+  type ConnectNodeAdapterOptions,
+  compressionBrotli,
+  compressionGzip,
+} from "@connectrpc/connect-node";
+import type { CallOperation } from "../call.ts";
+import { type Caller, credentialIdOf, organisationIdOf, type Principal } from "../caller.ts";
+import type { Gate, GateHeaders, Pass, SetHeader } from "../gate/gate.ts";
+import type { ServiceBinding } from "../implementation.ts";
+import { type Operation, operationOf } from "../operation.ts";
+import { connectErrorOf, type Tell, type Told } from "../refusals.ts";
+import { reportLibraryErrors } from "./library-faults.ts";
+import { checkJsonBodies } from "./strict-json.ts";
+import { refuseUnsupportedRequests } from "./unsupported-requests.ts";
+
+/** What the port knows of a request, and what these routes add for its log line. */
+export interface RequestRecord {
+  readonly requestId: string;
+  /** The headers of the gate, with their repeats, which the library does not show. */
+  readonly credentials: GateHeaders;
+  organisationId: string | null;
+  code: string | null;
+  apiKeyId?: string | null;
+  protocol?: string | null;
+  /**
+   * Set once the method is found, because an unknown path must not become a label of the metrics.
+   */
+  operation?: string | null;
+}
+
+/** Registers services that need no key (health, reflection). */
+export type OpenRoutes = (router: ConnectRouter) => void;
+
+/** The dependencies of the routes. */
+export interface ConnectParts<C extends Principal = Caller> {
+  readonly gate: Gate<C>;
+  readonly call: CallOperation<C>;
+  readonly tell: Tell;
+  /**
+   * Compiles the strict check of a message's JSON, which throws a refusal. It is REST's check with
+   * protobuf's names.
+   */
+  readonly checkJson: (message: DescMessage) => (body: Uint8Array) => void;
+  /**
+   * Returns the record that the port created for this request. Its id is already in the response.
+   */
+  readonly recordOf: (request: object) => RequestRecord | undefined;
+  readonly open?: readonly OpenRoutes[];
+  /** Aborted when the server stops. Long watches then end. */
+  readonly shutdownSignal?: AbortSignal;
+}
+
+/** The limit of a body (REQUEST-5). A compressed body counts by its unpacked size. */
+const readMaxBytes = 1024 * 1024;
+
+/** The library's own choice, repeated here because JSON is unpacked here as well. */
+const compressions = [compressionGzip, compressionBrotli];
+
+/** Set for every request before any other handler runs. */
+const stateKey = createContextKey<CallState | null>(null);
+
+interface CallState {
+  readonly record: RequestRecord;
+  pass: Pass<Principal> | null;
+  /** Whether the request has become a message. A later failure is no fault of the request. */
+  read: boolean;
+  /**
+   * True for HTTP/1: the rest of a body that was refused midway blocks the next request of the
+   * connection.
+   */
+  readonly oneRequestAtATime: boolean;
+  /** The TCP connection or HTTP/2 session, the same object for each of its requests. */
+  readonly connection: object;
+}
+
+/**
+ * Returns the adapter's options for these services. Unknown members of Connect's JSON are refused,
+ * as over REST.
+ */
+export function connectRoutes<C extends Principal = Caller>(
+  bindings: readonly ServiceBinding<C>[],
+  parts: ConnectParts<C>,
+): ConnectNodeAdapterOptions {
+  const operations = new Map<DescMethod, Operation>();
+  for (const { service } of bindings) {
+    for (const method of service.methods) operations.set(method, operationOf(method));
+  }
+  const tell = (state: CallState, error: unknown): Told => {
+    const told = parts.tell(error, state.record.requestId);
+    state.record.code = told.code;
+    return told;
+  };
+
+  return {
+    readMaxBytes,
+    acceptCompression: compressions,
+    jsonOptions: { ignoreUnknownFields: false },
+    ...(parts.shutdownSignal === undefined ? {} : { shutdownSignal: parts.shutdownSignal }),
+    contextValues: (request) => newState(parts, request),
+    requestGate: async (context) => {
+      const state = stateOf(context.values);
+      state.record.protocol = context.protocolName;
+      state.record.operation = `${context.service.typeName}/${context.method.name}`;
+      const operation = operations.get(context.method);
+      if (operation === undefined) return;
+      reportLibraryErrors(
+        context,
+        () => state.read,
+        (error) => {
+          const told = tell(state, error);
+          if (told.code === "request_too_large" && state.oneRequestAtATime)
+            context.responseHeader.set("Connection", "close");
+          return told;
+        },
+      );
+      try {
+        await admit(parts, operation, state, context.responseHeader);
+      } catch (error) {
+        throw connectErrorOf(tell(state, error));
+      }
+    },
+    routes: (router) => {
+      for (const binding of bindings)
+        router.service(binding.service, implementationOf(binding, parts, tell));
+      const own = router.handlers.length;
+      for (const open of parts.open ?? []) open(router);
+      refuseUnsupportedRequests(router.handlers, own, {
+        admit: async (method, values, response) => {
+          const operation = operations.get(method);
+          if (operation !== undefined) await admit(parts, operation, stateOf(values), response);
+        },
+        tell: (values, error) => tell(stateOf(values), error),
+      });
+      checkJsonBodies(router.handlers, own, {
+        check: ({ input }) => parts.checkJson(input),
+        tell: (values, error) => connectErrorOf(tell(stateOf(values), error)),
+        compressions,
+        readMaxBytes,
+      });
+    },
+  };
+}
+
+type NodeRequest = Parameters<NonNullable<ConnectNodeAdapterOptions["contextValues"]>>[0];
+
+function newState(parts: Pick<ConnectParts, "recordOf">, request: NodeRequest): ContextValues {
+  const record = parts.recordOf(request);
+  assert(record !== undefined, "a request came without the record of its port");
+  return createContextValues().set(stateKey, {
+    record,
+    pass: null,
+    read: false,
+    oneRequestAtATime: request.httpVersion.startsWith("1."),
+    connection: ("stream" in request ? request.stream.session : request.socket) ?? request,
+  });
+}
+
+/** Returns the connection of a call. Calls without a key are limited for each connection. */
+export function connectionOf(values: ContextValues): object {
+  return stateOf(values).connection;
+}
+
+function stateOf(values: ContextValues | undefined): CallState {
+  const state = values?.get(stateKey);
+  assert(state, "a request came without its state");
+  return state;
+}
+
+async function admit<C extends Principal>(
+  { gate }: Pick<ConnectParts<C>, "gate">,
+  operation: Operation,
+  state: CallState,
+  response: Headers,
+): Promise<void> {
+  const { record } = state;
+  record.operation = operation.name;
+  const setHeader: SetHeader = (name, value) => response.set(name, value);
+  const passed = await gate.pass(operation, record.credentials, record.requestId, setHeader);
+  state.pass = passed;
+  record.organisationId = organisationIdOf(passed.caller);
+  record.apiKeyId = credentialIdOf(passed.caller);
+}
+
+type UnaryImplementation = (request: Message, context: HandlerContext) => Promise<Message>;
+
+function implementationOf<C extends Principal>(
+  { service }: ServiceBinding<C>,
+  { call }: Pick<ConnectParts<C>, "call">,
+  tell: (state: CallState, error: unknown) => Told,
+): Partial<ServiceImpl<DescService>> {
+  const answer: UnaryImplementation = async (request, context) => {
+    const state = stateOf(context.values);
+    state.read = true;
+    try {
+      assert(state.pass !== null, "a call came past the gate");
+      // The gate of the same dependencies created this pass.
+      const { message, replayed } = await call(state.pass as Pass<C>, request, {
+        signal: context.signal,
+      });
+      if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
+      return message;
+    } catch (error) {
+      throw connectErrorOf(tell(state, error));
+    }
+  };
+  return Object.fromEntries(service.methods.map(({ localName }) => [localName, answer])) as never;
+}

@@ -1,0 +1,124 @@
+/**
+ * The checks before a request's body is read: key, rate, scope, permission and the header
+ * `Idempotency-Key`. The order is the same for REST, Connect and gRPC. REQUEST-1, ACCESS-3,
+ * ACCESS-5.
+ */
+import { crashPoint } from "../../../crash-points.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import {
+  type Access,
+  type AdmittedKey,
+  isDatabaseUnreachable,
+  type RateWindow,
+} from "../../../store/access/api-keys.ts";
+import type { Caller, Principal } from "../caller.ts";
+import type { Operation } from "../operation.ts";
+import { temporarilyUnavailable } from "../refusals.ts";
+import { hashApiKey, isApiKey } from "./api-key.ts";
+import { type HeaderValue, readBearer, readIdempotencyKey } from "./gate-headers.ts";
+
+/** The headers that the gate checks. */
+export interface GateHeaders {
+  readonly authorization?: HeaderValue;
+  readonly idempotencyKey?: HeaderValue;
+}
+
+/**
+ * Sets a header of the response and replaces one of the same name. It also works for a response
+ * that refuses.
+ */
+export type SetHeader = (name: string, value: string) => void;
+
+/** An admitted request. Its body is read next, and then `call` runs it. */
+export interface Pass<C extends Principal = Caller> {
+  readonly operation: Operation;
+  readonly caller: C;
+  readonly requestId: string;
+  /** Null if none was sent, or if the operation ignores it (reads). */
+  readonly idempotencyKey: string | null;
+}
+
+/**
+ * The gate. `createGate` creates the one of API keys, `createOperatorGate` the one of operators.
+ */
+export interface Gate<C extends Principal = Caller> {
+  /**
+   * Admits a request or throws the first of: `invalid_api_key`, `temporarily_unavailable` (the
+   * database cannot be reached), `rate_limited`, `insufficient_scope`, `idempotency_key_required`, `invalid_parameter`. From the rate check on,
+   * the response has the `RateLimit-*` headers (ACCESS-6).
+   */
+  readonly pass: (
+    operation: Operation,
+    headers: GateHeaders,
+    requestId: string,
+    setHeader: SetHeader,
+  ) => Promise<Pass<C>>;
+}
+
+/** The dependencies of the gate. */
+export interface GateParts {
+  readonly access: Access;
+  /**
+   * Returns the message of the 403 if the organisation or the kind of key forbids the operation,
+   * else null (ACCESS-3).
+   */
+  readonly permits: (operation: Operation, caller: Caller) => string | null;
+}
+
+/** Creates the gate of API keys. */
+export function createGate({ access, permits }: GateParts): Gate {
+  return {
+    pass: async (operation, headers, requestId, setHeader) => {
+      const caller = await admit(access, headers.authorization, setHeader);
+      if (operation.scope !== null && !caller.scopes.has(operation.scope)) {
+        throw new Refusal("insufficient_scope", `The API key lacks the scope ${operation.scope}`);
+      }
+      const forbidden = permits(operation, caller);
+      if (forbidden !== null) throw new Refusal("insufficient_scope", forbidden);
+      const idempotencyKey = readIdempotencyKey(operation.idempotencyKey, headers.idempotencyKey);
+      crashPoint("admitted");
+      return { operation, caller, requestId, idempotencyKey };
+    },
+  };
+}
+
+async function admit(
+  access: Access,
+  authorization: HeaderValue,
+  setHeader: SetHeader,
+): Promise<Caller> {
+  const value = readBearer(authorization);
+  if (value === null || !isApiKey(value)) throw invalidApiKey(setHeader);
+  const admission = await access.admit(hashApiKey(value)).catch((error: unknown) => {
+    throw isDatabaseUnreachable(error) ? temporarilyUnavailable(error) : error;
+  });
+  if (admission.kind === "unknown") throw invalidApiKey(setHeader);
+  setRateHeaders(admission.rate, setHeader);
+  if (admission.kind === "limited") {
+    const { limit, resetSeconds } = admission.rate;
+    const message = `More than ${limit} requests in 60 seconds; retry in ${resetSeconds} s`;
+    throw new Refusal("rate_limited", message, null, resetSeconds);
+  }
+  return callerOf(admission.key);
+}
+
+/**
+ * One message for every cause, so that it never reveals which keys existed. RFC 9110 requires the
+ * challenge with a 401.
+ */
+function invalidApiKey(setHeader: SetHeader): Refusal {
+  setHeader("WWW-Authenticate", "Bearer");
+  return new Refusal("invalid_api_key", "The API key is missing, malformed, revoked or expired");
+}
+
+function setRateHeaders(rate: RateWindow, setHeader: SetHeader): void {
+  setHeader("RateLimit-Limit", String(rate.limit));
+  setHeader("RateLimit-Remaining", String(rate.remaining));
+  setHeader("RateLimit-Reset", String(rate.resetSeconds));
+}
+
+function callerOf(key: AdmittedKey): Caller {
+  const { apiKeyId, organisationId, livemode, canCreateLedgerContacts, usageAllowed, now } = key;
+  const scopes = new Set(key.scopes);
+  return { apiKeyId, organisationId, scopes, livemode, canCreateLedgerContacts, usageAllowed, now };
+}

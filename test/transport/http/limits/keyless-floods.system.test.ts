@@ -1,0 +1,111 @@
+/**
+ * Strangers who ask for readiness, health or reflection as often as they can leave a client with a
+ * key its answers.
+ */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { ServerReflectionRequestSchema } from "../../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
+import { defaultLimits } from "../../../../src/transport/http/limits/limits.ts";
+import { floodOfCalls, floodOfResets, frameOfMessage } from "../../../support/http2-flood.ts";
+import { startSystem, type TestSystem, until } from "../../../support/system.ts";
+
+let system: TestSystem;
+let key: string;
+beforeAll(async () => {
+  system = await startSystem({ without: ["worker"] });
+  key = (await system.organisation()).apiKey;
+});
+afterAll(() => system?.stop());
+
+const floods: { readonly end: () => void }[] = [];
+afterEach(() => {
+  for (const flood of floods.splice(0)) flood.end();
+});
+
+/**
+ * As long as clients wait for an answer; in the review that found these floods none came within it.
+ */
+const clientPatienceMs = 10_000;
+
+/**
+ * How requests with a key were answered, one after the other, by status; `none` within a client's
+ * patience.
+ */
+async function keyedStatuses(times: number): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (let index = 0; index < times; index += 1) {
+    const init = {
+      headers: { authorization: `Bearer ${key}` },
+      signal: AbortSignal.timeout(clientPatienceMs),
+    };
+    const status = await fetch(`${system.baseUrl}/v1/organisation`, init).then(
+      (answer) => answer.text().then(() => answer.status),
+      () => "none",
+    );
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function flood<F extends { readonly end: () => void }>(started: F): F {
+  floods.push(started);
+  return started;
+}
+
+test.each([
+  "public",
+  "admin",
+])("requests for /readyz on the %s port that are reset at once leave a key its answers", async (which) => {
+  const { port } = new URL(which === "public" ? system.baseUrl : system.adminUrl);
+  for (let times = 0; times < 3; times += 1) flood(floodOfResets(Number(port), "/readyz", 10, 900));
+  expect(await keyedStatuses(20)).toEqual({ 200: 20 });
+});
+
+const file = {
+  messageRequest: { case: "fileContainingSymbol", value: "billing.v1.SubscriptionService" },
+} as const;
+const question = frameOfMessage(
+  toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, file)),
+);
+
+test.each([
+  {
+    what: "checks of health",
+    path: "/grpc.health.v1.Health/Check",
+    flow: { connections: 5, open: 100 },
+  },
+  {
+    what: "streams of reflection with 300 questions each",
+    path: "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    flow: {
+      connections: 10,
+      open: 10,
+      body: Buffer.concat(Array.from({ length: 300 }, () => question)),
+    },
+  },
+])("$what leave a key its answers", async ({ path, flow }) => {
+  const { statuses } = flood(floodOfCalls(system.baseUrl, path, flow));
+  await until("the flood runs", async () => sum(statuses()) > 50);
+  expect(await keyedStatuses(20)).toEqual({ 200: 20 });
+  // It did not stop meanwhile.
+  const before = sum(statuses());
+  await until("the flood goes on", async () => sum(statuses()) > before);
+});
+
+test("10,000 health watches leave a key its answers, and the process holds few of them", async () => {
+  const connections = 5;
+  const flow = { connections, open: 100 };
+  const watches = flood(floodOfCalls(system.baseUrl, "/grpc.health.v1.Health/Watch", flow));
+  const most = connections * defaultLimits.withoutCredentials.perConnection.count;
+  await until("watches are held", async () => watches.open().held > 0);
+  expect(await keyedStatuses(20)).toEqual({ 200: 20 });
+  await until("10,000 were opened", async () => {
+    expect(watches.open().held).toBeLessThanOrEqual(most);
+    return sum(watches.statuses()) > 10_000;
+  });
+  expect(await keyedStatuses(1)).toEqual({ 200: 1 });
+});
+
+function sum(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((all, count) => all + count, 0);
+}

@@ -1,0 +1,77 @@
+/** Every operation of the contract needs a key, at both doors; nothing of a request without one is read. Spec: Authentication. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { httpRoute } from "../../../../src/transport/rest/json-shape.ts";
+import { generateApiKey } from "../../../../src/transport/rpc/gate/api-key.ts";
+import { operations } from "../port-fixture.ts";
+import { startDoors, type TestDoors } from "../transports-fixture.ts";
+
+let doors: TestDoors;
+beforeAll(async () => {
+  doors = await startDoors();
+});
+afterAll(() => doors.stop({ graceMs: 1_000 }));
+beforeEach(() => {
+  doors.requests.length = 0;
+});
+
+const id = "6f1ed002-ab59-5d6e-9e0f-1c7a3f0d9b11";
+
+/** Whatever is wrong with a key, or with how it is sent, is told alike. */
+const credentials: Record<string, Record<string, string>> = {
+  "no key": {},
+  "an empty header": { authorization: "" },
+  "another scheme": { authorization: `Basic ${generateApiKey(true).value}` },
+  "a mistyped key": { authorization: `Bearer ${generateApiKey(true).value}x` },
+  "a key without its scheme": { authorization: generateApiKey(true).value },
+};
+
+const rest = operations.flatMap(({ name, method }) => {
+  const route = httpRoute(method);
+  return route === null ? [] : [[name, route.verb, route.path.replaceAll(/\{\w+\}/g, id)] as const];
+});
+
+test("every operation has a path over REST", () => {
+  expect(rest.length).toBe(operations.length);
+});
+
+describe.each(Object.entries(credentials))("with %s", (_, headers) => {
+  test.each(rest)("%s is 401 over REST", async (_name, verb, path) => {
+    // The body is no JSON: it is not read.
+    const body =
+      verb === "POST"
+        ? { body: "{", headers: { ...headers, "content-type": "application/json" } }
+        : {};
+    const response = await fetch(doors.base + path, { method: verb, headers, ...body });
+    expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    expect(response.headers.has("ratelimit-limit")).toBe(false);
+    const requestId = response.headers.get("request-id");
+    expect(await response.json()).toEqual({
+      error: {
+        type: "authentication_error",
+        code: "invalid_api_key",
+        message: "The API key is missing, malformed, revoked or expired",
+        request_id: requestId,
+      },
+    });
+    expect(doors.requests).toEqual([]);
+  });
+
+  test.each(
+    operations.map(({ name }) => name),
+  )("%s is unauthenticated over Connect", async (name) => {
+    const all = { ...headers, "content-type": "application/json" };
+    const response = await fetch(`${doors.base}/${name}`, {
+      method: "POST",
+      headers: all,
+      body: "{",
+    });
+    expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
+    expect(await response.json()).toMatchObject({
+      code: "unauthenticated",
+      details: [
+        { debug: { code: "invalid_api_key", requestId: response.headers.get("request-id") } },
+      ],
+    });
+    expect(doors.requests).toEqual([]);
+  });
+});

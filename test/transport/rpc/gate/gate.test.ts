@@ -1,0 +1,195 @@
+/** The order in which a request is judged before its body is read. decisions §1, steps 1 to 5. */
+import { describe, expect, test } from "vitest";
+import { Refusal } from "../../../../src/domain/refusal.ts";
+import { SubscriptionService } from "../../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import type { Access, Admission } from "../../../../src/store/access/api-keys.ts";
+import { generateApiKey, hashApiKey } from "../../../../src/transport/rpc/gate/api-key.ts";
+import {
+  createGate,
+  type GateHeaders,
+  type Pass,
+} from "../../../../src/transport/rpc/gate/gate.ts";
+import type { Operation } from "../../../../src/transport/rpc/operation.ts";
+import {
+  accessOf,
+  admitted,
+  createSubscription,
+  listSubscriptions,
+  operationWith,
+} from "./admission-fixture.ts";
+
+const key = generateApiKey(true).value;
+const good: GateHeaders = { authorization: `Bearer ${key}`, idempotencyKey: "order-1" };
+const scopes = ["subscriptions:read", "subscriptions:write"];
+
+/** A request; what a test does not say is as it should be. */
+interface Case {
+  readonly operation?: Operation;
+  readonly admission?: Admission;
+  readonly access?: Access;
+  readonly forbidden?: string | null;
+  readonly headers?: GateHeaders;
+}
+
+interface Judged {
+  readonly pass: Pass | null;
+  readonly refusal: Refusal | null;
+  readonly response: Record<string, string>;
+}
+
+async function judge(given: Case): Promise<Judged> {
+  const access = given.access ?? accessOf(given.admission ?? admitted(scopes));
+  const gate = createGate({ access, permits: () => given.forbidden ?? null });
+  const response: Record<string, string> = {};
+  try {
+    const pass = await gate.pass(
+      given.operation ?? createSubscription,
+      given.headers ?? good,
+      "request-1",
+      (name, value) => {
+        response[name] = value;
+      },
+    );
+    return { pass, refusal: null, response };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return { pass: null, refusal: error, response };
+  }
+}
+
+const rateNames = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
+
+/** Each fault alone, in the order in which they are judged. */
+const faults: readonly [code: string, fault: Case][] = [
+  ["invalid_api_key", { admission: { kind: "unknown" } }],
+  ["rate_limited", { admission: admitted(scopes, "limited") }],
+  ["insufficient_scope", { admission: admitted(["invoices:read"]) }],
+  ["insufficient_scope", { forbidden: "Not allowed here" }],
+  ["idempotency_key_required", { headers: { authorization: good.authorization } }],
+];
+
+describe("the gate", () => {
+  test("lets a good request pass with its caller, key and rate headers", async () => {
+    const { pass, response } = await judge({});
+    expect(pass).toMatchObject({
+      requestId: "request-1",
+      idempotencyKey: "order-1",
+      operation: createSubscription,
+    });
+    expect(pass?.caller.scopes.has("subscriptions:write")).toBe(true);
+    expect(response).toEqual({
+      "RateLimit-Limit": "120",
+      "RateLimit-Remaining": "117",
+      "RateLimit-Reset": "42",
+    });
+  });
+
+  test.each(
+    faults.flatMap(([code, fault], index) =>
+      faults.slice(index + 1).map(([later, other]) => ({ code, fault, later, other })),
+    ),
+  )("answers $code before $later", async ({ code, fault, other }) => {
+    const { refusal } = await judge({ ...other, ...fault });
+    expect(refusal?.code).toBe(code);
+  });
+
+  test.each(
+    faults.map(([code, fault], index) => ({ code, fault, counted: index >= 1 })),
+  )("shows the rate headers with $code from the rate on", async ({ code, fault, counted }) => {
+    const { refusal, response } = await judge(fault);
+    expect(refusal?.code).toBe(code);
+    expect(rateNames.every((name) => name in response)).toBe(counted);
+  });
+
+  test("says with a 429 when to come back", async () => {
+    const { refusal, response } = await judge({ admission: admitted(scopes, "limited") });
+    expect(refusal?.retryAfterSeconds).toBe(42);
+    expect(response["RateLimit-Remaining"]).toBe("0");
+  });
+
+  test.each([
+    undefined,
+    null,
+    "",
+    "Bearer",
+    "Bearer ",
+    key,
+    `Basic ${key}`,
+    `Bearer ${key}x`,
+    `Bearer ${key} ${key}`,
+    [`Bearer ${key}`, `Bearer ${key}`],
+  ])("refuses the authorization %j without asking the database", async (authorization) => {
+    const access = accessOf(admitted(scopes));
+    const { refusal, response } = await judge({ access, headers: { ...good, authorization } });
+    expect(refusal?.code).toBe("invalid_api_key");
+    expect(access.asked).toHaveLength(0);
+    expect(response["WWW-Authenticate"]).toBe("Bearer");
+  });
+
+  test.each([
+    "Bearer",
+    "bearer",
+    "BEARER",
+  ])("reads the scheme %s, and asks for the SHA-256 of the key", async (scheme) => {
+    const access = accessOf(admitted(scopes));
+    await judge({ access, headers: { ...good, authorization: `${scheme} ${key}` } });
+    expect(access.asked).toEqual([hashApiKey(key)]);
+  });
+
+  test.each([
+    "",
+    " ",
+    "a b",
+    "a, b",
+    "é",
+    "x".repeat(256),
+    "tab\t",
+    ["a", "b"],
+    ["a"],
+  ])("refuses the idempotency key %j as malformed", async (idempotencyKey) => {
+    const { refusal } = await judge({ headers: { ...good, idempotencyKey } });
+    expect(refusal).toMatchObject({ code: "invalid_parameter", param: "Idempotency-Key" });
+  });
+
+  test.each([
+    "!",
+    "~",
+    "a,b",
+    "x".repeat(255),
+  ])("takes the idempotency key %j", async (idempotencyKey) => {
+    expect((await judge({ headers: { ...good, idempotencyKey } })).pass?.idempotencyKey).toBe(
+      idempotencyKey,
+    );
+  });
+
+  test("ignores the idempotency key of a read, whatever it is", async () => {
+    const { pass } = await judge({
+      operation: listSubscriptions,
+      headers: { ...good, idempotencyKey: "a b" },
+    });
+    expect(pass?.idempotencyKey).toBeNull();
+  });
+
+  test("does without a key where it is optional", async () => {
+    const operation = operationWith(SubscriptionService.method.createSubscription, {
+      idempotencyKey: "optional",
+    });
+    const { pass } = await judge({ operation, headers: { authorization: good.authorization } });
+    expect(pass?.idempotencyKey).toBeNull();
+  });
+
+  test("asks for no scope where any valid key will do", async () => {
+    const operation = operationWith(SubscriptionService.method.listSubscriptions, { scope: null });
+    expect((await judge({ operation, admission: admitted([]) })).pass).not.toBeNull();
+  });
+
+  test("answers temporarily_unavailable where the database cannot be reached, and throws other errors as they are", async () => {
+    const failing = (error: Error): Access => ({ admit: () => Promise.reject(error) });
+    const lost = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    expect((await judge({ access: failing(lost) })).refusal).toMatchObject({
+      code: "temporarily_unavailable",
+      cause: lost,
+    });
+    await expect(judge({ access: failing(new Error("a bug")) })).rejects.toThrow("a bug");
+  });
+});
