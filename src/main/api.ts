@@ -20,7 +20,7 @@ import { createPool } from "../store/database/pool.ts";
 import { createSchemaCheck } from "../store/database/schema-state.ts";
 import { createOutcomes } from "../store/ledger-jobs/job-notifications.ts";
 import { recordNotifications } from "../store/ledger-sync/record-notifications.ts";
-import { createStore } from "../store/tenant.ts";
+import { createStore, warmUp } from "../store/tenant.ts";
 import { exchangeOf } from "../transport/http/exchanges.ts";
 import { ledgerWebhookAnswer, xeroWebhookPath } from "../transport/http/ledger-webhooks.ts";
 import { clientAddresses } from "../transport/http/limits/client-addresses.ts";
@@ -79,6 +79,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   const { startAmendment, startTermination } = starts;
   const { wake } = work;
   const store = createStore(pool, (organisationId) => void wake(organisationId));
+  warmUp(pool).catch((err) => log.warn({ err }, "the database could not be reached at the start"));
   const deps = createDeps(store, { wake, startAmendment, startTermination, outcomes });
   const bindings = services(deps);
   const keys = createIdempotencyStore(pool, {

@@ -43,6 +43,7 @@ import {
   loadCreation,
   saveCreation,
 } from "./subscriptions/create.ts";
+import { findRestoration } from "./subscriptions/restorations.ts";
 import {
   type PlannedSubscription,
   type SubscriptionFilters,
@@ -50,7 +51,7 @@ import {
   subscriptionListing,
 } from "./subscriptions/subscriptions.ts";
 import { markReported } from "./subscriptions/terminations.ts";
-import { getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
+import { findUnitChange, getUnitChange, type UnitChange } from "./subscriptions/unit-changes.ts";
 import { type TenantTransaction, tenantTransaction } from "./tenant-transaction.ts";
 import { createStoreUsage, type StoreUsage } from "./usage/ingest.ts";
 
@@ -139,6 +140,24 @@ export function createStore(
         ),
     }),
   };
+}
+
+/** An id that no organisation has. */
+const noOrganisation = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Loads the typed client by reads that find nothing. Otherwise the first change of a process would
+ * load it inside its transaction, while it holds the locks.
+ */
+export async function warmUp(pool: Pool): Promise<void> {
+  const tx = {
+    client: pool,
+    organisationId: noOrganisation,
+    now: new Date(0),
+    databaseNow: new Date(0),
+  };
+  await findUnitChange(tx, noOrganisation);
+  await findRestoration(tx, noOrganisation);
 }
 
 function openTenant(
