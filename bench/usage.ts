@@ -20,7 +20,7 @@ import {
   type UsageLoad,
   type UsageRoundResult,
 } from "./support/usage-load.ts";
-import { addUsageWorld, requireStoredOnce, type UsageWorld } from "./support/usage-world.ts";
+import { addUsageWorld, requireStoredOnce, type UsageBuilder } from "./support/usage-world.ts";
 
 /** Enough that PostgreSQL always has work: twice the service's own connections to it. */
 const connections = 24;
@@ -48,7 +48,7 @@ interface Speed {
 interface Measuring {
   readonly system: MeasuredSystem;
   readonly load: UsageLoad;
-  readonly world: UsageWorld;
+  readonly world: UsageBuilder;
   /** The next serial numbers, of the service's batches and of the floor's. */
   readonly next: { service: number; floor: number };
   /** Events that were acknowledged as new. */

@@ -54,7 +54,7 @@ async function addRunningSubscriptions(
 }
 
 /** The organisations whose usage is measured. Batches take the organisations in turn. */
-export interface UsageWorld {
+export interface UsageBuilder {
   readonly organisationIds: readonly string[];
   readonly keys: readonly (readonly string[])[];
   readonly hundreds: readonly Batch[];
@@ -74,7 +74,7 @@ interface Owner {
 }
 
 /** Creates the whole fixture. */
-export async function addUsageWorld(system: MeasuredSystem): Promise<UsageWorld> {
+export async function addUsageWorld(system: MeasuredSystem): Promise<UsageBuilder> {
   const [measured, bare] = [await addOwners(system, "Measured"), await addOwners(system, "Floor")];
   const keys: (readonly string[])[] = [];
   for (const { organisationId } of measured)

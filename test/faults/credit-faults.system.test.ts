@@ -16,7 +16,7 @@ import {
   raiseInvoice,
   spendCredit,
 } from "../worker/activities/issue-credit.ts";
-import { allSettled } from "./books.ts";
+import { allSettled } from "./ledger-documents.ts";
 
 let system: TestSystem;
 

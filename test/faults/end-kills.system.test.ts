@@ -5,15 +5,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Endable, type EndsForTest, endPost, endsForTest, threeRemoved } from "./ends.ts";
+import { type Endable, type EndsBuilder, endPost, endsBuilder, threeRemoved } from "./ends-builder.ts";
 import { dieOf, post, postUntilDecided } from "./processes.ts";
 
 let system: TestSystem;
-let ends: EndsForTest;
+let ends: EndsBuilder;
 
 beforeAll(async () => {
   system = await startSystem();
-  ends = endsForTest(system);
+  ends = endsBuilder(system);
 });
 
 afterAll(() => system?.stop());
@@ -50,7 +50,7 @@ describe.concurrent("an API killed in an end leaves a usable key and ends once:"
     const ended = await postUntilDecided(system.baseUrl, what);
     expect([ended.status, ended.json.status], ended.text).toEqual([200, "ended"]);
     await ends.expectEnded(endable);
-    const told = await ends.world.told(endable.own, endable.id);
+    const told = await ends.builder.summaries(endable.own, endable.id);
     expect(told).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
   });
 });

@@ -12,7 +12,7 @@ import {
   shownInvoice,
   subscriptionPost,
   synced,
-} from "./books.ts";
+} from "./ledger-documents.ts";
 import { dieOf, type Post, post, postUntilCreated } from "./processes.ts";
 
 let system: TestSystem;

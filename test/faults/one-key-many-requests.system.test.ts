@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
-import { expectOneDocumentEach, subscriptionPost } from "./books.ts";
+import { expectOneDocumentEach, subscriptionPost } from "./ledger-documents.ts";
 import {
   type ApiProcess,
   post,

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
+import { allow } from "../support/slowness.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 
 /** One more API process of a system. */

@@ -6,13 +6,13 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let world: UnitsWorld;
+let builder: UnitsBuilder;
 /**
  * 16 April, invoices approved. `bands`: ten and fewer cost 10 each, from eleven on all of them 8.
  */
@@ -21,14 +21,14 @@ let own: MadeOrganisation;
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  world = unitsWorld(system, ask);
+  builder = unitsBuilder(system, ask);
   own = await sandbox();
 });
 
 async function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
-  const made = await world.sandbox({ first_invoice_status: "approved", ...changes });
+  const made = await builder.sandbox({ first_invoice_status: "approved", ...changes });
   await addBands(system, made);
-  await world.setClock(made, "2026-04-16");
+  await builder.setClock(made, "2026-04-16");
   return made;
 }
 
@@ -62,18 +62,18 @@ async function bookedNotes({ tenantId }: MadeOrganisation): Promise<readonly obj
 
 test("an increase into a cheaper band issues a prorated credit note in the ledger", async () => {
   const made = await sandbox();
-  const { invoice: first, ...before } = await world.subscribe(made, {
+  const { invoice: first, ...before } = await builder.subscribe(made, {
     ...april,
     invoice_reference: "PO-7",
   });
-  const { change, ...after } = await world.changed(made, before.id, { units: 11, ...half });
+  const { change, ...after } = await builder.changed(made, before.id, { units: 11, ...half });
   expect(after).toEqual({ ...before, units: 11, renewal_value: "88.0000" });
   expect(change).toEqual({
     ...nothing,
     units: 11,
     credit_note: expect.stringMatching(/^[0-9a-f-]{36}$/),
   });
-  expect(await world.invoices(made, before.id)).toEqual([first]);
+  expect(await builder.invoices(made, before.id)).toEqual([first]);
   const credited = await note(made, change.credit_note);
   expect(credited).toEqual({
     id: change.credit_note,
@@ -156,9 +156,9 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
     ],
   ],
 ])("the worked sequence %s raises the documents of the table", async (name, steps) => {
-  const { id } = await world.subscribe(own, { ...april, units: Number.parseInt(name, 10) });
+  const { id } = await builder.subscribe(own, { ...april, units: Number.parseInt(name, 10) });
   for (const [units, how, expected] of steps) {
-    const { status, json } = await world.change(own, id, { units, ...how });
+    const { status, json } = await builder.change(own, id, { units, ...how });
     const issued = async () => {
       if (json.change.credit_note !== null)
         return `credit ${(await note(own, json.change.credit_note)).subtotal}`;
@@ -171,43 +171,43 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
 describe("a volume plan inside the invoice window", () => {
   test("with amend re-prices the renewal invoice and credits the current period", async () => {
     const made = await sandbox({ invoice_create_days: 20 });
-    const { id } = await world.subscribe(made, april);
-    const { change } = await world.changed(made, id, { units: 11, ...half, document: "amend" });
+    const { id } = await builder.subscribe(made, april);
+    const { change } = await builder.changed(made, id, { units: 11, ...half, document: "amend" });
     expect(change).toMatchObject({
       invoice: null,
       renewal_invoice: { subtotal: "88.0000", total: "105.6000" },
     });
     expect(change.renewal_invoice.lines).toHaveLength(1);
     expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
-    await world.expectEqualBooks(made);
+    await builder.expectEqualDocuments(made);
   });
 
   test("with separate keeps the renewal invoice and credits both periods by one note", async () => {
     const made = await sandbox({ invoice_create_days: 20 });
-    const { id } = await world.subscribe(made, april);
-    const before = await world.invoices(made, id);
-    const { change } = await world.changed(made, id, { units: 11, ...half, document: "separate" });
+    const { id } = await builder.subscribe(made, april);
+    const before = await builder.invoices(made, id);
+    const { change } = await builder.changed(made, id, { units: 11, ...half, document: "separate" });
     expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
     const { lines, subtotal } = await note(made, change.credit_note);
     expect([subtotal, lines.map(({ amount }: Json) => amount)]).toEqual([
       "18.0000",
       ["6.0000", "12.0000"],
     ]);
-    expect(await world.invoices(made, id)).toEqual(before);
-    const answer = await world.change(made, id, { units: 9, document: "amend" });
+    expect(await builder.invoices(made, id)).toEqual(before);
+    const answer = await builder.change(made, id, { units: 9, document: "amend" });
     expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
   });
 });
 
 test("issues a note and an invoice for a credit and a charge, without allocation", async () => {
   const made = await sandbox({ invoice_create_days: 20 });
-  const { id } = await world.subscribe(made, april);
-  await world.changed(made, id, { units: 5, document: "amend" });
-  const { change } = await world.changed(made, id, { units: 11, ...half, document: "separate" });
+  const { id } = await builder.subscribe(made, april);
+  await builder.changed(made, id, { units: 5, document: "amend" });
+  const { change } = await builder.changed(made, id, { units: 11, ...half, document: "separate" });
   // 88 − 50 for May, and half of 100 − 88 of April.
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "38.0000", total: "45.6000" });
   expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
-  await world.expectEqualBooks(made);
+  await builder.expectEqualDocuments(made);
   expect(await note(made, change.credit_note)).toMatchObject({
     remaining_credit: "7.2000",
     allocations: [],
@@ -217,12 +217,12 @@ test("issues a note and an invoice for a credit and a charge, without allocation
 describe("held credit", () => {
   test("is applied to later invoices, oldest first, until it is used up", async () => {
     const made = await sandbox();
-    const { id, invoice: first } = await world.subscribe(made, april);
-    const { change } = await world.changed(made, id, { units: 11, ...whole });
+    const { id, invoice: first } = await builder.subscribe(made, april);
+    const { change } = await builder.changed(made, id, { units: 11, ...whole });
     // 11 to 12 is a charge of 4.00 on a separate invoice: it comes later than the note.
-    const { change: second } = await world.changed(made, id, { units: 12, ...half });
+    const { change: second } = await builder.changed(made, id, { units: 12, ...half });
     expect(second.invoice.subtotal).toBe("4.0000");
-    await world.settled(made);
+    await builder.posted(made);
     await until(
       "the credit is on the invoice",
       async () => (await note(made, change.credit_note)).allocations.length === 1,
@@ -240,13 +240,13 @@ describe("held credit", () => {
         },
       ],
     });
-    await world.setClock(made, "2026-05-01");
-    await world.change(made, id, { units: 12 });
+    await builder.setClock(made, "2026-05-01");
+    await builder.change(made, id, { units: 12 });
     await until(
       "all of it is used",
       async () => (await note(made, change.credit_note)).remaining_credit === "0.0000",
     );
-    const [renewal, charged, unchanged] = await world.invoices(made, id);
+    const [renewal, charged, unchanged] = await builder.invoices(made, id);
     expect(await note(made, change.credit_note)).toMatchObject({
       allocation_status: "applied",
       allocations: [
@@ -265,29 +265,29 @@ describe("held credit", () => {
     expect(await bookedNotes(made)).toEqual([
       expect.objectContaining({ status: "PAID", applied: "14.40" }),
     ]);
-    await world.expectEqualBooks(made);
+    await builder.expectEqualDocuments(made);
   });
 
   test("belongs to its subscription and is applied to no draft", async () => {
     const made = await sandbox();
-    const { id } = await world.subscribe(made, april);
-    const { change } = await world.changed(made, id, { units: 11, ...half });
-    await world.subscribe(made, { start_date: "2026-04-16" });
+    const { id } = await builder.subscribe(made, april);
+    const { change } = await builder.changed(made, id, { units: 11, ...half });
+    await builder.subscribe(made, { start_date: "2026-04-16" });
     await system.pool.query(
       "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
       [made.organisationId],
     );
-    const { change: later } = await world.changed(made, id, { units: 20, ...half });
+    const { change: later } = await builder.changed(made, id, { units: 20, ...half });
     expect(later.invoice).toMatchObject({ status: "draft", amount_due: later.invoice.total });
-    await world.settled(made);
+    await builder.posted(made);
     expect((await note(made, change.credit_note)).allocations).toEqual([]);
-    await world.expectEqualBooks(made);
+    await builder.expectEqualDocuments(made);
   });
 
   test("on its way to a renewal invoice prevents an amendment of it", async () => {
     const made = await sandbox();
-    const { id } = await world.subscribe(made, april);
-    await world.changed(made, id, { units: 11, ...half });
+    const { id } = await builder.subscribe(made, april);
+    await builder.changed(made, id, { units: 11, ...half });
     // The ledger does it at once and answers late.
     const late = {
       match: "/Allocations",
@@ -299,16 +299,16 @@ describe("held credit", () => {
     await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
       made.organisationId,
     ]);
-    expect(refusalOf(await world.change(made, id, { units: 9 })).code).toBe("document_required");
+    expect(refusalOf(await builder.change(made, id, { units: 9 })).code).toBe("document_required");
     await until("the ledger is asked to put the credit on the renewal invoice", async () => {
       // On a slow machine it may be done already.
       const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'allocate_credit'
           AND state <> 'ready'`;
       return (await system.pool.query(text, [id])).rows.length > 0;
     });
-    for (const wait of [async () => undefined, () => world.settled(made)]) {
+    for (const wait of [async () => undefined, () => builder.posted(made)]) {
       await wait();
-      const answer = await world.change(made, id, { units: 9, document: "amend" });
+      const answer = await builder.change(made, id, { units: 9, document: "amend" });
       expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
       expect(answer.json.error.message).toMatch(/invoice INV-\d+ has a payment or credit on it/);
     }
@@ -326,10 +326,10 @@ describe("credit notes are listed", () => {
     const subscriptions = [];
     const notes: string[] = [];
     for (const customer_code of ["ACME", "GLOBEX", "ACME"]) {
-      const subscription = await world.subscribe(made, { ...april, customer_code });
+      const subscription = await builder.subscribe(made, { ...april, customer_code });
       subscriptions.push(subscription);
       notes.unshift(
-        (await world.changed(made, subscription.id, { units: 11, ...half })).change.credit_note,
+        (await builder.changed(made, subscription.id, { units: 11, ...half })).change.credit_note,
       );
     }
     const ids = ({ data }: Json) => data.map(({ id }: Json) => id);

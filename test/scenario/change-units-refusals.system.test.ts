@@ -6,14 +6,14 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { addApiKey } from "./rows.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { addApiKey } from "./row-builder.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let world: UnitsWorld;
+let builder: UnitsBuilder;
 /** 16 April; no renewal invoice is issued ahead. */
 let own: MadeOrganisation;
 /** 16 April; what renews on 1 May has its renewal invoice, approved. */
@@ -22,12 +22,12 @@ let ahead: MadeOrganisation;
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  world = unitsWorld(system, ask);
-  own = await world.sandbox({ first_invoice_status: "approved" });
-  ahead = await world.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
+  builder = unitsBuilder(system, ask);
+  own = await builder.sandbox({ first_invoice_status: "approved" });
+  ahead = await builder.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
   for (const organisation of [own, ahead]) {
     await addBands(system, organisation);
-    await world.setClock(organisation, "2026-04-16");
+    await builder.setClock(organisation, "2026-04-16");
   }
 });
 
@@ -37,7 +37,7 @@ const invalid = (param: string | null) => refused(422, "invalid_parameter", para
 const unprocessable = (code: string, param: string | null = null) => refused(422, code, param);
 
 async function subscribed(organisation: MadeOrganisation, body: object = {}): Promise<Json> {
-  return world.subscribe(organisation, { ...april, ...body });
+  return builder.subscribe(organisation, { ...april, ...body });
 }
 
 /** Everything of an organisation that a change could write, as text. */
@@ -69,7 +69,7 @@ async function refusal(
   body: unknown,
 ): Promise<Refused> {
   const before = await rowsOf(organisation);
-  const answer = await world.change(organisation, id, body);
+  const answer = await builder.change(organisation, id, body);
   expect(await rowsOf(organisation)).toBe(before);
   return refusalOf(answer);
 }
@@ -204,11 +204,11 @@ describe("an id that names no subscription of the organisation", () => {
       ]);
     }
     // The digits of a UUID are read in any case.
-    expect((await world.changed(own, ours.id.toUpperCase(), { units: 12 })).id).toBe(ours.id);
+    expect((await builder.changed(own, ours.id.toUpperCase(), { units: 12 })).id).toBe(ours.id);
   });
 
   test("is 404 in Setup Mode too; the path is exact and takes POST alone", async () => {
-    const mirror = await world.sandbox({ setup_mode: true });
+    const mirror = await builder.sandbox({ setup_mode: true });
     expect(await refusal(mirror, randomUUID(), { units: 12 })).toEqual(
       refused(404, "subscription_not_found"),
     );
@@ -248,8 +248,8 @@ test("a key without the scope is 403, and another organisation's key is 404", as
 
 describe("the subscription, its plan and its units", () => {
   test("refuse by setup_mode_on before every other reason", async () => {
-    const mirror = await world.sandbox({ setup_mode: true });
-    const { id } = await world.subscribe(mirror, { ...april, plan_code: "site", units: undefined });
+    const mirror = await builder.sandbox({ setup_mode: true });
+    const { id } = await builder.subscribe(mirror, { ...april, plan_code: "site", units: undefined });
     await alter(
       id,
       "status = 'ended', end_date = '2026-04-01', ended_at = '2026-04-01T12:00:00Z', due_at = NULL",
@@ -295,7 +295,7 @@ describe("the subscription, its plan and its units", () => {
     expect(await refusal(own, dear.id, { units: 1_000_000_000 })).toEqual(invalid("units"));
     const text = `UPDATE plan_tiers SET up_to = 20 WHERE up_to IS NULL AND plan_id =
       (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'bands')`;
-    const bounded = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+    const bounded = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
     await addBands(system, bounded);
     await system.pool.query(text, [bounded.organisationId]);
     const full = await subscribed(bounded, { plan_code: "bands", units: 20 });
@@ -362,13 +362,13 @@ describe("prorate and its members", () => {
         unprocessable("document_not_allowed", "document"),
       );
     }
-    await world.changed(own, id, { units: 13 });
-    await world.changed(own, id, { units: 12 });
+    await builder.changed(own, id, { units: 13 });
+    await builder.changed(own, id, { units: 12 });
   });
 
   test("are refused for a charge until the renewal after an unprorated increase", async () => {
     const { id } = await subscribed(own);
-    await world.changed(own, id, { units: 11 });
+    await builder.changed(own, id, { units: 11 });
     expect(await refusal(own, id, { units: 12, ...half })).toEqual(
       unprocessable("proration_unavailable", "prorate"),
     );
@@ -398,7 +398,7 @@ describe("document", () => {
 
   test("amend is refused with the reason if the renewal invoice cannot be changed", async () => {
     const why = async (id: string): Promise<string> => {
-      const answer = await world.change(ahead, id, { units: 12, document: "amend" });
+      const answer = await builder.change(ahead, id, { units: 12, document: "amend" });
       expect(refusalOf(answer)).toEqual(unprocessable("renewal_invoice_not_amendable", "document"));
       return answer.json.error.message;
     };
@@ -421,10 +421,10 @@ describe("document", () => {
     expect(await why(refusedOne.id)).toMatch(/invoice INV-\d+ is not in the ledger/);
     await alterRenewal(scheduled.id, "status = 'scheduled', ledger_invoice_id = null");
     expect(await why(scheduled.id)).toMatch(/invoice INV-\d+ is still to be sent to the ledger/);
-    await world.changed(ahead, separate.id, { units: 11, ...half, document: "separate" });
+    await builder.changed(ahead, separate.id, { units: 11, ...half, document: "separate" });
     expect(await why(separate.id)).toMatch(/an earlier change was billed separately/);
     // And separate is always possible.
-    await world.changed(ahead, separate.id, { units: 12, ...half, document: "separate" });
+    await builder.changed(ahead, separate.id, { units: 12, ...half, document: "separate" });
   });
 });
 
@@ -432,7 +432,7 @@ describe("a pending subscription", () => {
   const may = { start_date: "2026-05-10" };
 
   test("is not prorated and takes no document", async () => {
-    const { id } = await world.subscribe(own, may);
+    const { id } = await builder.subscribe(own, may);
     const prorated = { units: 12, prorate: true, effective_date: "2026-05-10" };
     expect(await refusal(own, id, prorated)).toEqual(
       unprocessable("proration_not_applicable", "prorate"),
@@ -453,7 +453,7 @@ describe("a pending subscription", () => {
       "status = 'not_in_external', ledger_invoice_id = null, sync_error = 'No'",
     ],
   ])("whose first invoice is %s keeps its units", async (_, set) => {
-    const { id, invoice } = await world.subscribe(own, may);
+    const { id, invoice } = await builder.subscribe(own, may);
     await system.pool.query(`UPDATE invoices SET ${set} WHERE id = $1`, [invoice.id]);
     for (const units of [9, 12]) {
       expect(await refusal(own, id, { units })).toEqual(
@@ -464,7 +464,7 @@ describe("a pending subscription", () => {
 });
 
 test("a change without a mapped revenue account is refused and writes nothing", async () => {
-  const unmapped = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const unmapped = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
   const { id } = await subscribed(unmapped);
   await system.pool.query("UPDATE organisations SET revenue_account = NULL WHERE id = $1", [
     unmapped.organisationId,
@@ -478,19 +478,19 @@ test("a change without a mapped revenue account is refused and writes nothing", 
   const plans =
     "UPDATE plans SET revenue_account = '200' WHERE organisation_id = $1 AND code = 'team'";
   await system.pool.query(plans, [unmapped.organisationId]);
-  await world.changed(unmapped, id, { units: 9 });
+  await builder.changed(unmapped, id, { units: 9 });
 });
 
 describe("due work is performed before a change is decided,", () => {
   test("even if that is refused: it renews, opens its window, begins, completes", async () => {
-    const moved = await world.sandbox({ invoice_create_days: 5 });
-    const running = await world.subscribe(moved, april);
-    const pending = await world.subscribe(moved, { start_date: "2026-06-10" });
-    const last = await world.subscribe(moved, { ...april, end_after_cycles: 1 });
-    await world.setClock(moved, "2026-06-27");
+    const moved = await builder.sandbox({ invoice_create_days: 5 });
+    const running = await builder.subscribe(moved, april);
+    const pending = await builder.subscribe(moved, { start_date: "2026-06-10" });
+    const last = await builder.subscribe(moved, { ...april, end_after_cycles: 1 });
+    await builder.setClock(moved, "2026-06-27");
     const answers = await Promise.all(
       [running, pending, last].map(({ id }) =>
-        world.change(moved, id, { units: 12, prorate: true }),
+        builder.change(moved, id, { units: 12, prorate: true }),
       ),
     );
     expect(answers.map((answer) => refusalOf(answer).code)).toEqual([
@@ -499,7 +499,7 @@ describe("due work is performed before a change is decided,", () => {
       "subscription_not_changeable",
     ]);
     const shown = await Promise.all(
-      [running, pending, last].map(({ id }) => world.subscription(moved, id)),
+      [running, pending, last].map(({ id }) => builder.subscription(moved, id)),
     );
     expect(
       shown.map(({ status, renewal_date, end_date, units }) => [
@@ -513,8 +513,8 @@ describe("due work is performed before a change is decided,", () => {
       ["active", "2026-07-10", null, 10],
       ["complete", "2026-05-01", "2026-05-01", 10],
     ]);
-    await world.expectEqualBooks(moved);
-    const periods = (await world.invoices(moved, running.id)).map(({ period }) => period.start);
+    await builder.expectEqualDocuments(moved);
+    const periods = (await builder.invoices(moved, running.id)).map(({ period }) => period.start);
     expect(periods).toEqual(["2026-07-01", "2026-06-01", "2026-05-01", "2026-04-01"]);
   });
 });

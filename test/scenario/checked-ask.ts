@@ -33,7 +33,7 @@ export function checkedAsk(system: TestSystem, seen: Seen = new Set()): Ask {
     for (let again = 0; ; again += 1) {
       const answer = await system.ask(verb, path, asked);
       assertAnswer(verb, path, answer, seen);
-      if (again === triesAgain || !isToldToComeBack(answer)) return answer;
+      if (again === triesAgain || !isTemporarilyUnavailable(answer)) return answer;
     }
   };
 }
@@ -42,7 +42,7 @@ export function checkedAsk(system: TestSystem, seen: Seen = new Set()): Ask {
  * Whether a request was not begun because the service could not reach its database in time.
  * REQUEST-14.
  */
-export const isToldToComeBack = ({ json }: Answered): boolean =>
+export const isTemporarilyUnavailable = ({ json }: Answered): boolean =>
   json?.error?.code === "temporarily_unavailable";
 
 /** The refusal of an answer, for comparison with `refused`; fails if it refuses nothing. */

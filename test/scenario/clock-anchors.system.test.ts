@@ -5,17 +5,17 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type ClockWorld, clockWorld } from "./clock-world.ts";
-import type { Json } from "./units-world.ts";
+import { type ClockBuilder, clockBuilder } from "./clock-builder.ts";
+import type { Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let builder: ClockBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = await clockWorld(system, checkedAsk(system));
+  builder = await clockBuilder(system, checkedAsk(system));
 });
 
 /**
@@ -90,41 +90,41 @@ describe.concurrent("month ends", () => {
     const made: Json[] = [];
     // Each on its first day.
     for (const day of anchors) {
-      await world.advanced(own, { to: `2027-01-${day}` });
-      made.push(await world.subscribe(own, { timezone }));
+      await builder.advanced(own, { to: `2027-01-${day}` });
+      made.push(await builder.subscribe(own, { timezone }));
     }
     expect(
       made.map(({ start_date, created }) => [start_date, created <= `${start_date}T23:59:59Z`]),
     ).toEqual(anchors.map((day) => [`2027-01-${day}`, true]));
     // To the last instant of a period, and on to the first of the next one.
-    await world.advanced(own, { to: new Date(Date.parse(leapDay) - 1).toISOString() });
-    expect(await world.subscription(own, made[2].id)).toMatchObject({
+    await builder.advanced(own, { to: new Date(Date.parse(leapDay) - 1).toISOString() });
+    expect(await builder.subscription(own, made[2].id)).toMatchObject({
       renewal_date: "2028-02-29",
       status: "active",
     });
-    await world.advanced(own, { to: leapDay });
-    expect(await world.subscription(own, made[2].id)).toMatchObject({
+    await builder.advanced(own, { to: leapDay });
+    expect(await builder.subscription(own, made[2].id)).toMatchObject({
       renewal_date: "2028-03-31",
       status: "active",
     });
-    await world.advanced(own, { to: "2028-04-01" });
+    await builder.advanced(own, { to: "2028-04-01" });
     for (const [index, day] of anchors.entries()) {
-      const invoices = (await world.invoices(own, made[index].id)).toReversed();
+      const invoices = (await builder.invoices(own, made[index].id)).toReversed();
       const days = clampedTo(day);
       expect(invoices.map(({ issue_date }) => issue_date)).toEqual(days);
       expect(invoices.map(({ period }) => period.start)).toEqual(days);
       expect(invoices.slice(0, -1).map(({ period }) => period.end)).toEqual(days.slice(1));
       expect(invoices.map(({ subtotal }) => subtotal)).toEqual(days.map(() => "100.0000"));
-      expect(await world.subscription(own, made[index].id)).toMatchObject({
+      expect(await builder.subscription(own, made[index].id)).toMatchObject({
         renewal_date: `2028-04-${Math.min(day, 30)}`,
       });
     }
-    const ofTheLast = (await world.invoices(own, made[2].id)).toReversed();
+    const ofTheLast = (await builder.invoices(own, made[2].id)).toReversed();
     expect([1, 2, 13].map((period) => ofTheLast[period].created)).toEqual([
       february,
       march,
       leapDay,
     ]);
-    await world.expectEqualBooks(own);
+    await builder.expectEqualDocuments(own);
   });
 });

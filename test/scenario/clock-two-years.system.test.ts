@@ -5,26 +5,26 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type ClockWorld, clockWorld } from "./clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "./clock-builder.ts";
 import { addMany, expectEachRenewed } from "./many-subscriptions.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let builder: ClockBuilder;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = await clockWorld(system, checkedAsk(system));
+  builder = await clockBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
 
 test("an advance of 24 months renews 250 subscriptions without the ledger", async () => {
-  const own = await world.sandbox();
-  const { id } = await world.subscribe(own, { start_date: "2026-03-03" });
+  const own = await builder.sandbox();
+  const { id } = await builder.subscribe(own, { start_date: "2026-03-03" });
   await addMany(system, id, 249, { days: [3, 30], zones: ["Europe/Paris", "America/New_York"] });
   // It takes some minutes for as many documents, and the clock waits for none of them.
   await system.stopLedger();
-  const { state, now, advance } = await world.advanced(own, { to: "2028-04-01T12:00:00Z" });
+  const { state, now, advance } = await builder.advanced(own, { to: "2028-04-01T12:00:00Z" });
   expect([state, now]).toEqual(["TEST_CLOCK_STATE_STANDING", "2028-04-01T12:00:00.000Z"]);
   expect(advance).toMatchObject({ performed: 6_000, invoicesIssued: 6_000 });
   expect(advance.parked).toBeUndefined();

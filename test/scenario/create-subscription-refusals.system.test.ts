@@ -5,9 +5,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { addApiKey, addLike, addTiers } from "./rows.ts";
+import { addApiKey, addLike, addTiers } from "./row-builder.ts";
 
 /** 31 January in Auckland. */
 const now = "2026-01-31T03:00:00Z";

@@ -7,17 +7,17 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
-import { addBands, type Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { addBands, type Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeWorld(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 const now = { when: "now" };
@@ -40,10 +40,10 @@ interface Subscribed {
  * default.
  */
 async function inWindow(status = "approved", body: object = {}): Promise<Subscribed> {
-  const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: status });
+  const own = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: status });
   await addBands(system, own);
-  await world.setClock(own, "2026-04-16");
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01", ...body });
+  await builder.setClock(own, "2026-04-16");
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01", ...body });
   return { own, id };
 }
 
@@ -55,25 +55,25 @@ async function withTwoMore(status?: string): Promise<Subscribed> {
 }
 
 async function changed({ own, id }: Subscribed, body: object): Promise<Json> {
-  const answer = await world.changed(own, id, body);
-  await world.settled(own);
+  const answer = await builder.changed(own, id, body);
+  await builder.posted(own);
   return answer.change;
 }
 
 async function ended({ own, id }: Subscribed, body: object): Promise<Json> {
-  const answer = await world.ended(own, id, body);
-  await world.settled(own);
+  const answer = await builder.ended(own, id, body);
+  await builder.posted(own);
   return answer;
 }
 
 async function restored({ own, id }: Subscribed): Promise<void> {
-  await world.restored(own, id);
-  await world.settled(own);
+  await builder.restored(own, id);
+  await builder.posted(own);
 }
 
 /** What stands of its credit notes, oldest first: each line's amount and text. */
 async function credits({ own, id }: Subscribed): Promise<readonly string[][]> {
-  const notes = (await world.creditNotes(own, id)).toReversed();
+  const notes = (await builder.creditNotes(own, id)).toReversed();
   return notes.map(({ lines }) => lines.map((line: Json) => `${line.amount} ${line.description}`));
 }
 
@@ -82,12 +82,12 @@ async function credits({ own, id }: Subscribed): Promise<readonly string[][]> {
  * the end.
  */
 async function paid({ own, id }: Subscribed): Promise<number> {
-  const invoices = (await world.invoices(own, id)).filter(
+  const invoices = (await builder.invoices(own, id)).filter(
     ({ status }) => status !== "voided" && status !== "deleted",
   );
   const sumOf = (documents: readonly Json[]) =>
     documents.reduce((sum, { subtotal }) => sum + Number(subtotal), 0);
-  return sumOf(invoices) - sumOf(await world.creditNotes(own, id));
+  return sumOf(invoices) - sumOf(await builder.creditNotes(own, id));
 }
 
 describe.concurrent("an increase that was billed separately", () => {
@@ -101,13 +101,13 @@ describe.concurrent("an increase that was billed separately", () => {
     const { own, id } = made;
     expect(await paid(made)).toBe(230);
     await ended(made, body);
-    expect(await world.standing(own, id)).toEqual([
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
     expect(await credits(made)).toEqual([[credited]]);
-    const [note] = await world.creditNotes(own, id);
-    const [change] = await world.invoices(own, id);
+    const [note] = await builder.creditNotes(own, id);
+    const [change] = await builder.invoices(own, id);
     expect(note.lines).toMatchObject([
       { name: change.lines[1].name, effective_date: "2026-05-01T00:00:00.000Z" },
     ]);
@@ -118,10 +118,10 @@ describe.concurrent("an increase that was billed separately", () => {
         ? ["paid", "applied", [[change.id, note.total]]]
         : ["approved", "unapplied", []],
     );
-    await world.expectEqualBooks(own);
-    await world.setClock(own, "2026-05-02");
-    expect(refusalOf(await world.restore(own, id)).code).toBe("invalid_state");
-    expect(await world.subscription(own, id)).toMatchObject({
+    await builder.expectEqualDocuments(own);
+    await builder.setClock(own, "2026-05-02");
+    expect(refusalOf(await builder.restore(own, id)).code).toBe("invalid_state");
+    expect(await builder.subscription(own, id)).toMatchObject({
       status: body === now ? "ended" : "complete",
     });
     expect(await paid(made)).toBe(110);
@@ -132,37 +132,37 @@ describe.concurrent("an increase that was billed separately", () => {
     const { own, id } = made;
     const key = randomUUID();
     const [first, second] = [
-      await world.end(own, id, periodEnd, key),
-      await world.end(own, id, periodEnd, key),
+      await builder.end(own, id, periodEnd, key),
+      await builder.end(own, id, periodEnd, key),
     ];
     expect([first.status, second.text]).toEqual([200, first.text]);
     await ended(made, periodEnd);
     await ended(made, { ...now, delete_unsent_invoices: true });
     expect(await credits(made)).toEqual([[credited]]);
     expect(await paid(made)).toBe(110);
-    await world.expectEqualBooks(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("is not credited twice if its invoice is a draft and an option is set", async () => {
     const made = await withTwoMore("draft");
     await ended(made, periodEnd);
     await ended(made, { ...now, delete_unsent_invoices: true });
-    expect(await world.standing(made.own, made.id)).toEqual([
+    expect(await builder.standing(made.own, made.id)).toEqual([
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
     expect(await paid(made)).toBe(10);
-    await world.expectEqualBooks(made.own);
+    await builder.expectEqualDocuments(made.own);
   });
 
   test("is held as credit if its invoice is paid", async () => {
     const made = await withTwoMore();
     const { own, id } = made;
-    const [change] = await world.invoices(own, id);
-    await world.pay(own, change, change.total);
+    const [change] = await builder.invoices(own, id);
+    await builder.pay(own, change, change.total);
     await ended(made, periodEnd);
-    await world.setClock(own, "2026-05-02");
+    await builder.setClock(own, "2026-05-02");
     expect(await credits(made)).toEqual([[credited]]);
-    await world.expectEqualBooks(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("is credited as billed, even after a decrease", async () => {
@@ -181,9 +181,9 @@ describe.concurrent("an increase that was billed separately", () => {
     const more = `${first}, 31 of 31 days: (130 − 120) × 31 ÷ 31`;
     expect(await credits(made)).toEqual([[credited, more]]);
     expect(await paid(made)).toBe(110);
-    const [note] = await world.creditNotes(made.own, made.id);
+    const [note] = await builder.creditNotes(made.own, made.id);
     expect(note.allocations).toHaveLength(1);
-    await world.expectEqualBooks(made.own);
+    await builder.expectEqualDocuments(made.own);
   });
 
   test("is not reversed if none was separate, or the end is refused first", async () => {
@@ -192,12 +192,12 @@ describe.concurrent("an increase that was billed separately", () => {
     await ended(amended, now);
     expect(await credits(amended)).toEqual([]);
     const kept = await withTwoMore();
-    const [, renewal] = await world.invoices(kept.own, kept.id);
-    await world.pay(kept.own, renewal, "1.00");
-    expect(refusalOf(await world.end(kept.own, kept.id, periodEnd))).toEqual(
+    const [, renewal] = await builder.invoices(kept.own, kept.id);
+    await builder.pay(kept.own, renewal, "1.00");
+    expect(refusalOf(await builder.end(kept.own, kept.id, periodEnd))).toEqual(
       refused(409, "invalid_state"),
     );
-    await world.settled(kept.own);
+    await builder.posted(kept.own);
     expect([await credits(kept), await paid(kept)]).toEqual([[], 230]);
   });
 });
@@ -208,37 +208,37 @@ describe.concurrent("an option that also removes the invoice of the change", () 
   test("reverses nothing: the invoice is removed with all its lines", async () => {
     const made = await withTwoMore();
     await ended(made, voids);
-    expect([await world.standing(made.own, made.id), await credits(made)]).toEqual([[], []]);
+    expect([await builder.standing(made.own, made.id), await credits(made)]).toEqual([[], []]);
     await restored(made);
-    expect(await world.standing(made.own, made.id)).toEqual([
+    expect(await builder.standing(made.own, made.id)).toEqual([
       ["INV-0004 first", ten],
       ["INV-0005 change", halfOfApril],
       ["INV-0006 renewal", "120.0000 12 × 10.0000"],
     ]);
-    await world.expectEqualBooks(made.own);
+    await builder.expectEqualDocuments(made.own);
   });
 
   test("reverses it with the end if it was paid in the ledger without our knowledge", async () => {
     const made = await withTwoMore();
-    const [change] = await world.invoices(made.own, made.id);
-    await world.pay(made.own, change, change.total);
+    const [change] = await builder.invoices(made.own, made.id);
+    await builder.pay(made.own, change, change.total);
     await ended(made, voids);
-    expect(await world.standing(made.own, made.id)).toEqual([
+    expect(await builder.standing(made.own, made.id)).toEqual([
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
     expect(await credits(made)).toEqual([[credited]]);
-    await world.expectEqualBooks(made.own);
+    await builder.expectEqualDocuments(made.own);
   });
 
   test("that the ledger refuses: it is reversed, and the next period is billed", async () => {
     const made = await withTwoMore();
     const { own, id } = made;
-    const [change] = await world.invoices(own, id);
+    const [change] = await builder.invoices(own, id);
     const match = `POST /api.xro/2.0/Invoices/${change.ledger.invoice_id}`;
     await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["Locked."] });
-    expect(refusalOf(await world.end(own, id, voids))).toEqual(refused(409, "invalid_state"));
-    await world.settled(own);
-    expect(await world.standing(own, id)).toEqual([
+    expect(refusalOf(await builder.end(own, id, voids))).toEqual(refused(409, "invalid_state"));
+    await builder.posted(own);
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
@@ -246,7 +246,7 @@ describe.concurrent("an option that also removes the invoice of the change", () 
     expect(await credits(made)).toEqual([[credited]]);
     // Ten and two from the middle of April on, twelve in May.
     expect(await paid(made)).toBe(230);
-    await world.expectEqualBooks(own);
+    await builder.expectEqualDocuments(own);
   });
 });
 
@@ -266,11 +266,11 @@ describe.concurrent("a volume credit of the next period", () => {
     ]);
     await ended(made, body);
     const back = `12.0000 Reverses CN-0001 for ${may}`;
-    expect(await world.standing(own, id)).toEqual([
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", back],
     ]);
-    const [invoice] = await world.invoices(own, id);
+    const [invoice] = await builder.invoices(own, id);
     expect(invoice).toMatchObject({
       period: { start: "2026-04-01", end: "2026-05-01" },
       lines: [
@@ -283,16 +283,16 @@ describe.concurrent("a volume credit of the next period", () => {
     });
     // Ten of April, of which the second half cost 6.00 less.
     expect(await paid(made)).toBe(94);
-    await world.expectEqualBooks(own);
+    await builder.expectEqualDocuments(own);
     if (body === now) return;
     await restored(made);
-    expect((await world.standing(own, id)).at(-1)).toEqual([
+    expect((await builder.standing(own, id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "88.0000 11 × 8.0000",
     ]);
     await ended(made, now);
     expect(await paid(made)).toBe(94);
-    expect(await world.standing(own, id)).toHaveLength(2);
+    expect(await builder.standing(own, id)).toHaveLength(2);
   });
 
   test("and a charge are reversed in sum by one document", async () => {
@@ -306,7 +306,7 @@ describe.concurrent("a volume credit of the next period", () => {
     ]);
     // April: ten, less half of what eleven save, and half of what two more cost.
     expect(await paid(made)).toBe(100 - 6 + 8);
-    await world.expectEqualBooks(made.own);
+    await builder.expectEqualDocuments(made.own);
   });
 });
 
@@ -320,14 +320,14 @@ describe.concurrent("a restoration", () => {
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
     ];
-    expect(await world.standing(own, id)).toEqual([
+    expect(await builder.standing(own, id)).toEqual([
       ...standing,
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
     ]);
     expect(await credits(made)).toEqual([[credited]]);
     expect(await paid(made)).toBe(230);
     await changed(made, { units: 13, document: "amend" });
-    expect((await world.standing(own, id)).at(-1)).toEqual([
+    expect((await builder.standing(own, id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "130.0000 13 × 10.0000",
     ]);
@@ -339,15 +339,15 @@ describe.concurrent("a restoration", () => {
     expect(await paid(made)).toBe(110);
     await restored(made);
     expect(await paid(made)).toBe(260);
-    await world.setClock(own, "2026-05-03");
-    expect((await world.change(own, id, { units: 15 })).json.error.code).toBe("units_unchanged");
-    const { change } = await world.changed(own, id, {
+    await builder.setClock(own, "2026-05-03");
+    expect((await builder.change(own, id, { units: 15 })).json.error.code).toBe("units_unchanged");
+    const { change } = await builder.changed(own, id, {
       units: 15 + 1,
       prorate: true,
       effective_date: "2026-05-01",
     });
     expect(change.invoice.lines.at(-1).proration).toMatchObject({ from_units: 15 });
-    await world.expectEqualBooks(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("counts no reversed line: a refused amendment gives none of it back", async () => {
@@ -355,10 +355,10 @@ describe.concurrent("a restoration", () => {
     const { own, id } = made;
     await ended(made, periodEnd);
     await restored(made);
-    const [renewal] = await world.invoices(own, id);
-    await world.pay(own, renewal, "1.00");
+    const [renewal] = await builder.invoices(own, id);
+    await builder.pay(own, renewal, "1.00");
     await changed(made, { units: 8, document: "amend" });
-    expect((await world.standing(own, id)).at(-1)).toEqual([
+    expect((await builder.standing(own, id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "120.0000 12 × 10.0000",
     ]);
@@ -369,7 +369,7 @@ describe.concurrent("a restoration", () => {
 describe.concurrent("a renewal invoice that a person removed", () => {
   /** Both the ledger and we show it as voided. */
   async function voided({ own, id }: Subscribed): Promise<void> {
-    const [, renewal] = await world.invoices(own, id);
+    const [, renewal] = await builder.invoices(own, id);
     await system.pool.query("UPDATE invoices SET status = 'voided', amount_due = 0 WHERE id = $1", [
       renewal.id,
     ]);
@@ -385,7 +385,7 @@ describe.concurrent("a renewal invoice that a person removed", () => {
     expect(await credits(made)).toEqual([[credited]]);
     expect(await paid(made)).toBe(110);
     await restored(made);
-    expect((await world.standing(made.own, made.id)).at(-1)).toEqual([
+    expect((await builder.standing(made.own, made.id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "120.0000 12 × 10.0000",
     ]);
@@ -400,7 +400,7 @@ describe.concurrent("a renewal invoice that a person removed", () => {
       own.organisationId,
     ]);
     for (const body of [periodEnd, now]) {
-      const answer = await world.end(own, id, body);
+      const answer = await builder.end(own, id, body);
       expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
       expect(answer.json.error.message).toBe(
         "The organisation is in Setup Mode: " +

@@ -6,23 +6,23 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import {
   type Endable,
-  type EndsForTest,
+  type EndsBuilder,
   endPost,
-  endsForTest,
+  endsBuilder,
   threeRemoved,
-} from "../faults/ends.ts";
+} from "../faults/ends-builder.ts";
 import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 
 let system: TestSystem;
 let second: ApiProcess;
-let ends: EndsForTest;
+let ends: EndsBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
   second = await startApiProcess(system);
-  ends = endsForTest(system);
+  ends = endsBuilder(system);
 });
 
 afterAll(async () => {
@@ -68,7 +68,7 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
       if (status !== 200) expect(json.error.message).toMatch(/is being ended|has ended already/);
     }
     await ends.expectEnded(endable);
-    expect(await ends.world.removals(endable.own, endable.id)).toEqual(threeRemoved);
+    expect(await ends.builder.removals(endable.own, endable.id)).toEqual(threeRemoved);
   });
 
   test("with one key: one succeeds, and all get its answer", async () => {
@@ -87,14 +87,14 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
   });
 
   test("of so many subscriptions, each with one invoice to remove: all succeed", async () => {
-    const own = await ends.world.sandbox();
-    const made = await Promise.all(Array.from({ length: count }, () => ends.world.subscribe(own)));
+    const own = await ends.builder.sandbox();
+    const made = await Promise.all(Array.from({ length: count }, () => ends.builder.subscribe(own)));
     const answers = await Promise.all(
       made.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)),
     );
     expect(answers.map(outcomeOf)).toEqual(made.map(() => "200"));
-    await ends.world.expectEqualBooks(own);
-    expect((await ends.world.books(own)).filter((told) => !told.endsWith("DELETED"))).toEqual([]);
+    await ends.builder.expectEqualDocuments(own);
+    expect((await ends.builder.ledgerStatuses(own)).filter((told) => !told.endsWith("DELETED"))).toEqual([]);
   });
 });
 
@@ -127,12 +127,12 @@ describe("an end and", () => {
       for (const one of told) seen.add(one);
       expect([told[0], told[2]].toSorted()).toEqual(["200", "invalid_state"]);
       const changed = [told[1], told[3]].filter((one) => one === "200").length;
-      await ends.world.settled(own);
+      await ends.builder.posted(own);
       expect(await endings(endable)).toBe(1);
-      const { status, units } = await ends.world.subscription(own, id);
+      const { status, units } = await ends.builder.subscription(own, id);
       expect([status, units]).toEqual(["ended", changed === 1 ? 14 : 12]);
-      expect(await ends.world.invoices(own, id)).toHaveLength(3 + changed);
-      await ends.world.expectEqualBooks(own);
+      expect(await ends.builder.invoices(own, id)).toHaveLength(3 + changed);
+      await ends.builder.expectEqualDocuments(own);
     }
     const known = ["200", "invalid_state", "units_unchanged", "subscription_not_changeable"];
     expect([...seen].filter((one) => !known.includes(one))).toEqual([]);
@@ -140,12 +140,12 @@ describe("an end and", () => {
 
   test("an amendment: the later one is refused while the earlier one runs", async () => {
     for (let trial = 0; trial < trials; trial += 1) {
-      const own = await ends.world.sandbox({
+      const own = await ends.builder.sandbox({
         invoice_create_days: 20,
         first_invoice_status: "approved",
       });
-      await ends.world.setClock(own, "2026-04-16");
-      const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
+      await ends.builder.setClock(own, "2026-04-16");
+      const { id } = await ends.builder.subscribe(own, { start_date: "2026-04-01" });
       const path = `/v1/subscriptions/${id}`;
       const both = [
         at(trial, own, `${path}/end`, { when: "now" }),
@@ -156,9 +156,9 @@ describe("an end and", () => {
         .toSorted();
       const pair = [ended, changed].join();
       expect(["200,200", "200,invalid_state", "200,subscription_not_changeable"]).toContain(pair);
-      await ends.world.expectEqualBooks(own);
-      const subscription = await ends.world.subscription(own, id);
-      const invoices = await ends.world.invoices(own, id);
+      await ends.builder.expectEqualDocuments(own);
+      const subscription = await ends.builder.subscription(own, id);
+      const invoices = await ends.builder.invoices(own, id);
       if (subscription.status === "active") {
         // The change came first: its charge is on the renewal invoice, and the end can be requested
         // again.
@@ -167,13 +167,13 @@ describe("an end and", () => {
           status: "approved",
           subtotal: "160.0000",
         });
-        expect((await ends.world.end(own, id, { when: "now" })).status).toBe(200);
+        expect((await ends.builder.end(own, id, { when: "now" })).status).toBe(200);
       }
-      await ends.world.settled(own);
+      await ends.builder.posted(own);
       // In either order, the charge of an accepted change is billed once.
-      const after = await ends.world.invoices(own, id);
+      const after = await ends.builder.invoices(own, id);
       const charged = after.filter(({ type }) => type === "change").map(({ subtotal }) => subtotal);
-      const isChanged = (await ends.world.subscription(own, id)).units === 14;
+      const isChanged = (await ends.builder.subscription(own, id)).units === 14;
       expect(charged).toEqual(isChanged ? ["20.0000"] : []);
       expect(after.find(({ type }) => type === "renewal")?.status).toBe("voided");
     }
@@ -181,9 +181,9 @@ describe("an end and", () => {
 
   test("another end at period end: both may succeed, and the later one holds", async () => {
     for (let trial = 0; trial < trials; trial += 1) {
-      const own = await ends.world.sandbox();
-      await ends.world.setClock(own, "2026-04-16");
-      const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
+      const own = await ends.builder.sandbox();
+      await ends.builder.setClock(own, "2026-04-16");
+      const { id } = await ends.builder.subscribe(own, { start_date: "2026-04-01" });
       const path = `/v1/subscriptions/${id}/end`;
       const [atEnd, atOnce] = await Promise.all([
         at(trial, own, path, { when: "period_end" }),
@@ -191,7 +191,7 @@ describe("an end and", () => {
       ]);
       expect(outcomeOf(atOnce)).toBe("200");
       expect(["200", "invalid_state"]).toContain(outcomeOf(atEnd));
-      expect(await ends.world.subscription(own, id)).toMatchObject({
+      expect(await ends.builder.subscription(own, id)).toMatchObject({
         status: "ended",
         cancel_at_period_end: false,
       });

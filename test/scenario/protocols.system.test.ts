@@ -14,11 +14,11 @@ import {
 import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, operations, protocols, transportsTo } from "./procedures.ts";
-import { addApiKey, addCreditNote } from "./rows.ts";
-import { usageEvent } from "./usage-world.ts";
+import { addApiKey, addCreditNote } from "./row-builder.ts";
+import { usageEvent } from "./usage-builder.ts";
 
 let system: TestSystem;
 let ask: Ask;

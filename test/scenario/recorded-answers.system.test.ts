@@ -9,8 +9,8 @@ import { document } from "../contract/answer-check.ts";
 import { type Asked, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused, type Seen } from "./checked-ask.ts";
 import { type CutLine, openLine } from "./cut-line.ts";
-import { addApiKey, addCreditNote } from "./rows.ts";
-import { addMeter, usageEvent } from "./usage-world.ts";
+import { addApiKey, addCreditNote } from "./row-builder.ts";
+import { addMeter, usageEvent } from "./usage-builder.ts";
 
 let system: TestSystem;
 let line: CutLine;

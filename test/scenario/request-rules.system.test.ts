@@ -17,7 +17,7 @@ import {
 } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { callsTo } from "./procedures.ts";
-import { addApiKey } from "./rows.ts";
+import { addApiKey } from "./row-builder.ts";
 
 /** What the specification allows in any 60 seconds; the system has no other setting here. */
 const limit = 120;

@@ -8,11 +8,11 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { operations } from "./procedures.ts";
-import { addApiKey, addCreditNote, addLike } from "./rows.ts";
-import { addMeter } from "./usage-world.ts";
+import { addApiKey, addCreditNote, addLike } from "./row-builder.ts";
+import { addMeter } from "./usage-builder.ts";
 
 /** Fields of requests that name an object by its id, or by its code. */
 const idFields = new Set(["id", "starting_after", "customer", "subscription", "ledger_contact_id"]);

@@ -9,20 +9,20 @@ import { type BillingWorld, billingWorld } from "../store/billing/billing-fixtur
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type CallMethod, callsTo, protocols } from "./procedures.ts";
-import { addApiKey } from "./rows.ts";
-import type { Json } from "./units-world.ts";
+import { addApiKey } from "./row-builder.ts";
+import type { Json } from "./units-builder.ts";
 import {
   addMeter,
   setMeterStatus,
-  type UsageWorld,
+  type UsageBuilder,
   usageEvent,
-  usageWorld,
-} from "./usage-world.ts";
+  usageBuilder,
+} from "./usage-builder.ts";
 
 let system: TestSystem;
-let world: BillingWorld;
+let builder: BillingWorld;
 let ask: Ask;
-let usage: UsageWorld;
+let usage: UsageBuilder;
 let call: CallMethod;
 let own: MadeOrganisation;
 let subscription: string;
@@ -34,26 +34,26 @@ const today = "2026-05-10";
 beforeAll(async () => {
   // Nothing is posted to the ledger here, so no worker is needed.
   system = await startSystem({ without: ["worker"] });
-  world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
+  builder = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
   ask = checkedAsk(system);
-  usage = usageWorld(ask);
+  usage = usageBuilder(ask);
   call = callsTo(system.baseUrl);
   own = await organisation();
   meterId = await addMeter(system.pool, own.organisationId);
-  subscription = await world.subscribe(own.organisationId, {
+  subscription = await builder.subscribe(own.organisationId, {
     startDate: "2026-04-20",
     timezone: "Pacific/Auckland",
   });
 });
 
 afterAll(async () => {
-  await world?.drop();
+  await builder?.drop();
   await system?.stop();
 });
 
 /** A sandbox with a key that allows usage by default. */
 async function organisation(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
-  const organisationId = await world.sandbox(today, { usage_allowed: true, ...changes });
+  const organisationId = await builder.sandbox(today, { usage_allowed: true, ...changes });
   const { id, value } = await addApiKey(system.pool, organisationId, ["usage:write"], {
     livemode: false,
   });
@@ -191,11 +191,11 @@ describe("a batch", () => {
   });
 
   test("assigns each event its period and bill, also before a due renewal", async () => {
-    const id = await world.subscribe(own.organisationId, {
+    const id = await builder.subscribe(own.organisationId, {
       startDate: "2026-05-01",
       timezone: "Pacific/Auckland",
     });
-    await world.setClock(own.organisationId, "2026-06-30T12:00:30Z");
+    await builder.setClock(own.organisationId, "2026-06-30T12:00:30Z");
     const times = [
       "2026-04-30T12:00:00Z",
       "2026-05-31T11:59:59Z",
@@ -204,7 +204,7 @@ describe("a batch", () => {
     ];
     const events = times.map((timestamp) => usageEvent(id, timestamp));
     await usage.stored(own, events);
-    await world.setClock(own.organisationId, today);
+    await builder.setClock(own.organisationId, today);
     const rows = await Promise.all(events.map(({ event_id }) => stored(event_id)));
     expect(rows).toMatchObject([0, 0, 1, 2].map((index) => ({ period_index: index, bill: index })));
   });
@@ -212,7 +212,7 @@ describe("a batch", () => {
 
 describe("a resend", () => {
   test("is a duplicate even once the meter, the subscription or the event is over", async () => {
-    const id = await world.subscribe(own.organisationId, { startDate: "2026-05-01" });
+    const id = await builder.subscribe(own.organisationId, { startDate: "2026-05-01" });
     await addMeter(system.pool, own.organisationId, { code: "passing" });
     const sent = usageEvent(id, at, { meter_code: "passing" });
     await usage.stored(own, [sent]);
@@ -231,7 +231,7 @@ describe("a resend", () => {
       [sent.event_id],
     );
     expect(await usage.verdicts(own, [sent])).toEqual(["duplicate"]);
-    expect((await world.row(id)).due_at).toBeNull();
+    expect((await builder.row(id)).due_at).toBeNull();
   });
 
   test("with an Idempotency-Key gets the first answer; another body conflicts", async () => {
@@ -253,7 +253,7 @@ describe("a resend", () => {
 
 describe("late usage of a subscription that is over", () => {
   test("makes it due at the next midnight in its zone, once, if it stores an event", async () => {
-    const id = await world.subscribe(own.organisationId, {
+    const id = await builder.subscribe(own.organisationId, {
       startDate: "2026-05-01",
       timezone: "Pacific/Auckland",
     });
@@ -262,7 +262,7 @@ describe("late usage of a subscription that is over", () => {
     const ended = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-09', ended_at =
       '2026-05-08T22:00:00.5Z', due_at = NULL`;
     await system.pool.query(`${ended} WHERE id = $1`, [id]);
-    const dueAt = async () => (await world.row(id)).due_at;
+    const dueAt = async () => (await builder.row(id)).due_at;
     const after = usageEvent(id, "2026-05-08T22:00:00.5Z");
     expect(await usage.verdicts(own, [sent, after])).toEqual([
       "duplicate",
@@ -404,14 +404,14 @@ test("a report without permission is refused before the body is read", async () 
 test("a report in Setup Mode is accepted", async () => {
   const mirrored = await organisation({ setup_mode: true });
   await addMeter(system.pool, mirrored.organisationId);
-  const id = await world.subscribe(mirrored.organisationId, { startDate: "2026-05-01" });
+  const id = await builder.subscribe(mirrored.organisationId, { startDate: "2026-05-01" });
   await usage.stored(mirrored, [usageEvent(id, at)]);
 });
 
 test("an organisation cannot reach another's subscriptions, meters and events", async () => {
   const other = await organisation();
   const foreignMeter = await addMeter(system.pool, other.organisationId, { code: "theirs" });
-  const foreign = await world.subscribe(other.organisationId, { startDate: "2026-05-01" });
+  const foreign = await builder.subscribe(other.organisationId, { startDate: "2026-05-01" });
   const taken = usageEvent(foreign, at, { meter_code: "theirs" });
   await usage.stored(other, [taken]);
   const tried = [

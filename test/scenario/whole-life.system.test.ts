@@ -15,17 +15,17 @@ import { inTransaction } from "../../src/store/database/pool.ts";
 import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
 import { change, end, type Life, pass, restore, stateIn } from "../properties/life.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
-import { addBands, type Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { addBands, type Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: LifeWorld;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeWorld(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 /** Whole numbers from 0 up to but without `below`, the same for the same seed. */
@@ -51,10 +51,10 @@ interface Both {
  * invoices are drafts.
  */
 async function begin(pick: Pick): Promise<Both> {
-  const own = await world.sandbox({ invoice_create_days: [0, 7, 14, 25][pick(4)] });
+  const own = await builder.sandbox({ invoice_create_days: [0, 7, 14, 25][pick(4)] });
   await addBands(system, own);
   const offset = pick(3) === 0 ? 1 + pick(20) : -pick(20);
-  const { id } = await world.subscribe(own, {
+  const { id } = await builder.subscribe(own, {
     start_date: addDays(civilDate("2026-04-01"), offset),
     plan_code: ["bands", "team", "growth", "bands"][pick(4)],
     units: 8 + pick(6),
@@ -96,9 +96,9 @@ interface Stepped {
 
 async function passDays({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const after = pass(life, pick(14));
-  await world.setClock(own, after.today);
+  await builder.setClock(own, after.today);
   // Any operation performs what is due, also a refused one.
-  await world.change(own, id, { units: life.subscription.units });
+  await builder.change(own, id, { units: life.subscription.units });
   return { told: `until ${after.today}`, after, answer: null };
 }
 
@@ -121,7 +121,7 @@ async function changeUnits({ own, id, life }: Both, pick: Pick): Promise<Stepped
     ...(document !== null && { document }),
   };
   const after = change(life, request)?.life ?? null;
-  return { told: JSON.stringify(body), after, answer: await world.change(own, id, body) };
+  return { told: JSON.stringify(body), after, answer: await builder.change(own, id, body) };
 }
 
 async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
@@ -129,7 +129,7 @@ async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const deleteUnsentInvoices = when === "now" && pick(3) === 0;
   const after = end(life, { when, deleteUnsentInvoices, voidApprovedInvoices: false }, 99);
   const body = { when, ...(deleteUnsentInvoices && { delete_unsent_invoices: true }) };
-  const answer = await world.end(own, id, body);
+  const answer = await builder.end(own, id, body);
   // Not done within the time of an answer, on a busy machine: it goes on by itself.
   return {
     told: `end ${JSON.stringify(body)}`,
@@ -139,7 +139,7 @@ async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
 }
 
 async function restoreIt({ own, id, life }: Both): Promise<Stepped> {
-  return { told: "restore", after: restore(life), answer: await world.restore(own, id) };
+  return { told: "restore", after: restore(life), answer: await builder.restore(own, id) };
 }
 
 const steps = [
@@ -201,17 +201,17 @@ function unnumbered(text: string): string {
 }
 
 async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
-  const { status, units, renewal_date, end_date, cancel_at_period_end } = await world.subscription(
+  const { status, units, renewal_date, end_date, cancel_at_period_end } = await builder.subscription(
     own,
     id,
   );
-  const invoices = (await world.invoices(own, id)).map(({ type, status: is, lines }: Json) => {
+  const invoices = (await builder.invoices(own, id)).map(({ type, status: is, lines }: Json) => {
     const told = lines.map(
       ({ amount, description, period }: Json) => `${amount} ${description} from ${period.start}`,
     );
     return `${type}${is === "deleted" ? ", removed" : ""}: ${told.map(unnumbered).sort().join("; ")}`;
   });
-  const credits = (await world.creditNotes(own, id)).flatMap(({ lines }: Json) =>
+  const credits = (await builder.creditNotes(own, id)).flatMap(({ lines }: Json) =>
     lines.map((one: Json) =>
       unnumbered(`${one.amount} ${one.description} from ${one.effective_date.slice(0, 10)}`),
     ),
@@ -254,10 +254,10 @@ describe.concurrent("a life over HTTP is the one of the rules", () => {
         expect([log, answer.status === 200], answer.text).toEqual([log, after !== null]);
       if (after !== null) done.add(told);
       life = after ?? life;
-      await world.settled(own);
+      await builder.posted(own);
       expect([log, await overHttp(own, id)]).toEqual([log, inMemory(life)]);
     }
-    await world.expectEqualBooks(own);
+    await builder.expectEqualDocuments(own);
   });
 });
 

@@ -8,7 +8,8 @@ import { connect } from "node:http2";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { allow } from "../support/slowness.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, protocols } from "./procedures.ts";
 

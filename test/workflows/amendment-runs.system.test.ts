@@ -8,18 +8,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let world: UnitsWorld;
+let builder: UnitsBuilder;
 let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = unitsWorld(system, system.ask);
+  builder = unitsBuilder(system, system.ask);
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
 });
@@ -41,8 +41,8 @@ const changeLine = ["Team: 10 to 13 seats, 15 of 30 days: (130 − 100) × 15 ÷
  * has.
  */
 async function subscribed(changes: Record<string, unknown> = {}) {
-  const organisation = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
-  const subscription = await world.subscribe(organisation, { start_date: "2026-04-01" });
+  const organisation = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
+  const subscription = await builder.subscribe(organisation, { start_date: "2026-04-01" });
   return { organisation, id: subscription.id as string, first: subscription.invoice as Json };
 }
 
@@ -61,13 +61,13 @@ const anInvoice = "/api.xro/2.0/Invoices/";
 describe.concurrent("an amendment", () => {
   test("adds its line to the draft, says so to operators, and its history replays", async () => {
     const { organisation, id } = await subscribed();
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
       status: "draft",
       total: "138.0000",
       ledger: { sync_status: "synced" },
     });
-    expect(await world.booked(organisation)).toMatchObject([
+    expect(await builder.inLedger(organisation)).toMatchObject([
       { subtotal: "115.00", lines: [planLine, changeLine] },
     ]);
     const { id: jobId } = await amendmentOf(organisation);
@@ -89,7 +89,7 @@ describe.concurrent("an amendment", () => {
     const { organisation, id } = await subscribed();
     const limit = { kind: "rate_limit", match: `POST ${anInvoice}`, retryAfterSeconds: 2 };
     await system.fault({ ...limit, tenantId: organisation.tenantId });
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
     const { id: jobId } = await amendmentOf(organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-pause");
@@ -101,9 +101,9 @@ describe.concurrent("an amendment", () => {
   ])("whose answer was lost by %s adds its line once", async (kind) => {
     const { organisation, id } = await subscribed();
     await system.fault({ kind, match: `POST ${anInvoice}`, tenantId: organisation.tenantId });
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 
   test("whose answer was lost is not billed again where the invoice was approved meanwhile", async () => {
@@ -111,15 +111,15 @@ describe.concurrent("an amendment", () => {
     // It is looked for once its two seconds are over, and as many more: until then the ledger has it, and nobody knows.
     const slow = { kind: "slow_after", match: `POST ${anInvoice}`, delayMs: 20_000 };
     await system.fault({ ...slow, tenantId: organisation.tenantId });
-    const changed = world.changed(organisation, id, { units: 13, ...half });
+    const changed = builder.changed(organisation, id, { units: 13, ...half });
     await until(
       "the ledger has it",
-      async () => (await world.booked(organisation))[0]?.lines.length === 2,
+      async () => (await builder.inLedger(organisation))[0]?.lines.length === 2,
     );
     await inLedger(organisation, "status = 'AUTHORISED'");
     const { change } = await changed;
     expect(change.invoice).toMatchObject({ id: first.id, status: "approved", total: "138.0000" });
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
     expect(await amendmentOf(organisation)).toMatchObject({ state: "done", reason: null });
   });
 });
@@ -128,7 +128,7 @@ describe.concurrent("a charge that was to join an invoice", () => {
   test("which was approved meanwhile is billed on an invoice of its own", async () => {
     const { organisation, id, first } = await subscribed();
     await inLedger(organisation, "status = 'AUTHORISED'");
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
       type: "change",
       status: "draft",
@@ -137,11 +137,11 @@ describe.concurrent("a charge that was to join an invoice", () => {
       period: { start: "2026-04-01", end: "2026-05-01" },
       ledger: { sync_status: "synced" },
     });
-    expect(await world.booked(organisation)).toMatchObject([
+    expect(await builder.inLedger(organisation)).toMatchObject([
       { lines: [planLine] },
       { lines: [changeLine] },
     ]);
-    const [own, old] = await world.invoices(organisation, id);
+    const [own, old] = await builder.invoices(organisation, id);
     expect(own.id).toBe(change.invoice.id);
     expect(old).toMatchObject({
       id: first.id,
@@ -149,7 +149,7 @@ describe.concurrent("a charge that was to join an invoice", () => {
       subtotal: "100.0000",
       total: "120.0000",
     });
-    await world.expectEqualBooks(organisation);
+    await builder.expectEqualDocuments(organisation);
     const { id: jobId } = await amendmentOf(organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-moved");
   });
@@ -157,9 +157,9 @@ describe.concurrent("a charge that was to join an invoice", () => {
   test("which was deleted meanwhile is billed on an invoice of its own", async () => {
     const { organisation, id } = await subscribed();
     await inLedger(organisation, "status = 'DELETED'");
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ type: "change", status: "draft", subtotal: "15.0000" });
-    const [, old] = await world.invoices(organisation, id);
+    const [, old] = await builder.invoices(organisation, id);
     expect(old).toMatchObject({ status: "deleted", subtotal: "100.0000" });
   });
 
@@ -168,9 +168,9 @@ describe.concurrent("a charge that was to join an invoice", () => {
     await system.pool.query("DELETE FROM demo_ledger.invoices WHERE tenant_id = $1", [
       organisation.tenantId,
     ]);
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ type: "change", status: "draft", subtotal: "15.0000" });
-    const [, old] = await world.invoices(organisation, id);
+    const [, old] = await builder.invoices(organisation, id);
     expect(old).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed" } });
   });
 
@@ -184,17 +184,17 @@ describe.concurrent("a charge that was to join an invoice", () => {
       times: 4,
       tenantId,
     });
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice.id).toBe(first.id);
-    await world.expectEqualBooks(organisation);
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    await builder.expectEqualDocuments(organisation);
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 });
 
 /** A pending subscription whose first invoice was paid in the ledger by hand. */
 async function paid(): Promise<{ organisation: MadeOrganisation; id: string; first: Json }> {
-  const organisation = await world.sandbox({ first_invoice_status: "approved" });
-  const { id, invoice: first } = await world.subscribe(organisation, { start_date: "2026-05-01" });
+  const organisation = await builder.sandbox({ first_invoice_status: "approved" });
+  const { id, invoice: first } = await builder.subscribe(organisation, { start_date: "2026-05-01" });
   const payments = `tenants/${organisation.tenantId}/invoices/${first.ledger.invoice_id}/payments`;
   const headers = { "content-type": "application/json" };
   const payment = await fetch(`${system.demoUrl}/demo/${payments}`, {
@@ -212,8 +212,8 @@ async function expectBilledOnce(
   id: string,
   first: Json,
 ): Promise<void> {
-  await world.expectEqualBooks(organisation);
-  const [own, old, ...others] = await world.invoices(organisation, id);
+  await builder.expectEqualDocuments(organisation);
+  const [own, old, ...others] = await builder.invoices(organisation, id);
   expect(others).toEqual([]);
   expect(own).toMatchObject({
     type: "change",
@@ -230,9 +230,9 @@ async function expectBilledOnce(
 
 test("an amendment of an invoice that was paid meanwhile is billed on one of its own, which the answer shows", async () => {
   const { organisation, id, first } = await paid();
-  const { change } = await world.changed(organisation, id, { units: 13 });
+  const { change } = await builder.changed(organisation, id, { units: 13 });
   await expectBilledOnce(organisation, id, first);
-  expect((await world.invoices(organisation, id))[0]).toEqual(change.invoice);
+  expect((await builder.invoices(organisation, id))[0]).toEqual(change.invoice);
   expect(await amendmentOf(organisation)).toMatchObject({ state: "done", reason: "moved" });
 });
 
@@ -246,16 +246,16 @@ describe.concurrent("a refused amendment", () => {
       messages: ["The lock date has passed."],
       tenantId,
     });
-    await world.changed(organisation, id, { units: 13, ...half });
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine] }]);
+    await builder.changed(organisation, id, { units: 13, ...half });
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine] }]);
     const { rows } = await system.pool.query(
       "SELECT status, sync_error FROM invoices WHERE organisation_id = $1",
       [organisationId],
     );
     expect(rows).toEqual([{ status: "draft", sync_error: "The lock date has passed." }]);
-    await world.changed(organisation, id, { units: 15, ...half });
-    await world.expectEqualBooks(organisation);
-    const [booked] = await world.booked(organisation);
+    await builder.changed(organisation, id, { units: 15, ...half });
+    await builder.expectEqualDocuments(organisation);
+    const [booked] = await builder.inLedger(organisation);
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "15.00", "10.00"]);
   });
 
@@ -266,32 +266,32 @@ describe.concurrent("a refused amendment", () => {
       match: `POST ${anInvoice}`,
       tenantId: organisation.tenantId,
     });
-    await world.changed(organisation, id, { units: 13, ...half });
+    await builder.changed(organisation, id, { units: 13, ...half });
     const { id: jobId } = await amendmentOf(organisation);
     await system.pool.query(
       "UPDATE ledger_jobs SET state = 'ready', finished_at = NULL WHERE id = $1",
       [jobId],
     );
-    await world.expectEqualBooks(organisation);
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    await builder.expectEqualDocuments(organisation);
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 });
 
 test("held credit is put on the next invoice by a workflow of its own, and its history replays", async () => {
-  const organisation = await world.sandbox({
+  const organisation = await builder.sandbox({
     test_clock: "2026-04-16T12:00:00Z",
     first_invoice_status: "approved",
   });
   await addBands(system, organisation);
-  const { id } = await world.subscribe(organisation, {
+  const { id } = await builder.subscribe(organisation, {
     plan_code: "bands",
     start_date: "2026-04-01",
   });
-  await world.changed(organisation, id, { units: 11, ...half });
-  await world.settled(organisation);
-  await world.changed(organisation, id, { units: 20, ...half });
+  await builder.changed(organisation, id, { units: 11, ...half });
+  await builder.posted(organisation);
+  await builder.changed(organisation, id, { units: 20, ...half });
   await until("the credit is used up", async () => {
-    const [note] = await world.creditNotes(organisation, id);
+    const [note] = await builder.creditNotes(organisation, id);
     return note?.allocation_status === "applied";
   });
   await expectReplayable(client, creditWorkflowId(id), "credit");
@@ -310,7 +310,7 @@ test("amendments whose workers die, one at each step, add their lines once, or a
   const answers: Promise<Json>[] = [];
   // Each dies of an amendment that nobody had begun; what it leaves undone, the next ones and the last one meet too.
   for (const { point, isPaid, organisation, id } of changes) {
-    answers.push(world.changed(organisation, id, { units: 13, ...(isPaid ? {} : half) }));
+    answers.push(builder.changed(organisation, id, { units: 13, ...(isPaid ? {} : half) }));
     // It may die before it has told that it is ready: the start itself is not waited for.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
@@ -318,9 +318,9 @@ test("amendments whose workers die, one at each step, add their lines once, or a
   await system.worker.start();
   await Promise.all(answers);
   for (const { isPaid, organisation, id, first } of changes) {
-    await world.expectEqualBooks(organisation);
+    await builder.expectEqualDocuments(organisation);
     if (isPaid) await expectBilledOnce(organisation, id, first);
     else
-      expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+      expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   }
 });

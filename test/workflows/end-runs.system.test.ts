@@ -5,20 +5,20 @@
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { terminationWorkflowId } from "../../workflows/contract.ts";
-import { type Endable, type EndsForTest, endPost, endsForTest } from "../faults/ends.ts";
+import { type Endable, type EndsBuilder, endPost, endsBuilder } from "../faults/ends-builder.ts";
 import { postUntilDecided } from "../faults/processes.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let ends: EndsForTest;
+let ends: EndsBuilder;
 let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  ends = endsForTest(system);
+  ends = endsBuilder(system);
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
 });
@@ -71,7 +71,7 @@ describe.concurrent("an end", () => {
   test("that the ledger refuses says at which invoice, and its history replays", async () => {
     const endable = await ends.withThree();
     const { own, id } = endable;
-    const [, , first] = await ends.world.invoices(own, id);
+    const [, , first] = await ends.builder.invoices(own, id);
     const match = `${write}${first.ledger.invoice_id}`;
     await system.fault({
       kind: "refuse",
@@ -91,7 +91,7 @@ describe.concurrent("an end", () => {
   test("that waits for a limit of the ledger says for which invoice and why, and its history replays", async () => {
     const endable = await ends.withThree();
     const { own, id } = endable;
-    const [change] = await ends.world.invoices(own, id);
+    const [change] = await ends.builder.invoices(own, id);
     const match = `${write}${change.ledger.invoice_id}`;
     // For as long as a slow machine may need to see it, and not longer than an answer waits.
     await system.fault({ kind: "rate_limit", match, tenantId: own.tenantId, retryAfterSeconds: 8 });

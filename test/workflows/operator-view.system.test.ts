@@ -22,16 +22,16 @@ import {
   ledgerWorkflowId,
   terminationWorkflowId,
 } from "../../workflows/contract.ts";
-import { endPost, endsForTest } from "../faults/ends.ts";
+import { endPost, endsBuilder } from "../faults/ends-builder.ts";
 import { postUntilDecided } from "../faults/processes.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
-import { addBands } from "../scenario/units-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
+import { addBands } from "../scenario/units-builder.ts";
 import { billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let builder: ClockBuilder;
 let connection: Connection;
 let client: Client;
 
@@ -64,9 +64,9 @@ async function operationOf({ organisationId }: MadeOrganisation, kind: string): 
 }
 
 async function amend(): Promise<void> {
-  const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
-  const { id, invoice } = await world.subscribe(own, { start_date: "2026-04-01" });
-  await world.changed(own, id, { units: 13, ...half });
+  const own = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const { id, invoice } = await builder.subscribe(own, { start_date: "2026-04-01" });
+  await builder.changed(own, id, { units: 13, ...half });
   const jobId = await operationOf(own, "amend_invoice");
   const told = {
     workflowId: amendmentWorkflowId(jobId),
@@ -85,13 +85,13 @@ async function amend(): Promise<void> {
 }
 
 async function amendClosed(): Promise<void> {
-  const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+  const own = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
   await system.pool.query(
     "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1",
     [own.tenantId],
   );
-  await world.changed(own, id, { units: 13, ...half });
+  await builder.changed(own, id, { units: 13, ...half });
   found['JobKind = "amend_invoice" AND Outcome = "moved"'] = {
     workflowId: amendmentWorkflowId(await operationOf(own, "amend_invoice")),
     details: /^INV-0001 moved$/,
@@ -100,9 +100,9 @@ async function amendClosed(): Promise<void> {
 }
 
 async function refuseEnd(): Promise<void> {
-  const ends = endsForTest(system);
+  const ends = endsBuilder(system);
   const { own, id } = await ends.withThree();
-  const [, , first] = await ends.world.invoices(own, id);
+  const [, , first] = await ends.builder.invoices(own, id);
   const match = `POST /api.xro/2.0/Invoices/${first.ledger.invoice_id}`;
   await system.fault({
     kind: "refuse",
@@ -139,9 +139,9 @@ async function bill(): Promise<void> {
 }
 
 async function advanceClock(): Promise<void> {
-  const own = await world.sandbox();
-  await world.subscribe(own, { start_date: "2026-04-01" });
-  await world.advanced(own, { to: "2026-06-10T12:00:00Z" });
+  const own = await builder.sandbox();
+  await builder.subscribe(own, { start_date: "2026-04-01" });
+  await builder.advanced(own, { to: "2026-06-10T12:00:00Z" });
   found['OrganisationId = "…" AND JobKind = "advance_clock"'] = {
     id: own.organisationId,
     workflowId: clockWorkflowId(own.organisationId),
@@ -240,17 +240,17 @@ async function reschedule(): Promise<void> {
 
 /** Held credit whose allocation the ledger does not answer: its workflow goes on trying. */
 async function holdCredit(): Promise<void> {
-  const own = await world.sandbox({
+  const own = await builder.sandbox({
     test_clock: "2026-04-16T12:00:00Z",
     first_invoice_status: "approved",
   });
   await addBands(system, own);
-  const { id } = await world.subscribe(own, { plan_code: "bands", start_date: "2026-04-01" });
-  await world.changed(own, id, { units: 11, ...half });
-  await world.settled(own);
+  const { id } = await builder.subscribe(own, { plan_code: "bands", start_date: "2026-04-01" });
+  await builder.changed(own, id, { units: 11, ...half });
+  await builder.posted(own);
   const match = "/Allocations";
   await system.fault({ kind: "status", status: 503, match, tenantId: own.tenantId, times: 1_000 });
-  await world.changed(own, id, { units: 20, ...half });
+  await builder.changed(own, id, { units: 20, ...half });
   found['OrganisationId = "…" AND ExecutionStatus = "Running"'] = {
     id: own.organisationId,
     workflowId: creditWorkflowId(id),
@@ -260,7 +260,7 @@ async function holdCredit(): Promise<void> {
 
 beforeAll(async () => {
   system = await startSystem({ env: { WEBHOOK_ADDRESSES: "development" } });
-  world = await clockWorld(system, checkedAsk(system));
+  builder = await clockBuilder(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
   const works = [

@@ -12,11 +12,11 @@ import {
   expectOneDocumentEach,
   subscriptionPost,
   synced,
-} from "../faults/books.ts";
+} from "../faults/ledger-documents.ts";
 import { postUntilCreated } from "../faults/processes.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/shared-system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;

@@ -10,20 +10,20 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { changeScanType, changeScheduleId, eventsWorkflowId } from "../../workflows/contract.ts";
 import { at, closed, document, schemaFaults } from "../contract/answer-check.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockWorld, clockWorld } from "../scenario/clock-world.ts";
-import { addBands } from "../scenario/units-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
+import { addBands } from "../scenario/units-builder.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { eventsOf, expectAllTold, type ToldEvent } from "../support/telling.ts";
+import { eventsOf, expectAllPublished, type PublishedEvent } from "../support/published-events.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let world: ClockWorld;
+let builder: ClockBuilder;
 let connection: Connection;
 let client: Client;
 let receiver: Server;
 /** The events that the receiver got, by id. */
-const received = new Map<string, ToldEvent>();
+const received = new Map<string, PublishedEvent>();
 
 const schedule = () => client.schedule.getHandle(changeScheduleId);
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
     let body = "";
     request.on("data", (chunk) => (body += String(chunk)));
     request.on("end", () => {
-      const event = JSON.parse(body) as ToldEvent;
+      const event = JSON.parse(body) as PublishedEvent;
       received.set(event.id, event);
       response.end();
     });
@@ -41,7 +41,7 @@ beforeAll(async () => {
   system = await startSystem({
     env: { WEBHOOK_ADDRESSES: "development", WEBHOOK_RETRY_MILLISECONDS: "100" },
   });
-  world = await clockWorld(system, checkedAsk(system));
+  builder = await clockBuilder(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
   // Windows end where a test says so.
@@ -91,7 +91,7 @@ async function tell(): Promise<void> {
 
 /** An organisation with an endpoint that is told nothing: its events are written all the same. */
 async function listening(changes: Record<string, unknown>): Promise<MadeOrganisation> {
-  const own = await world.sandbox(changes);
+  const own = await builder.sandbox(changes);
   await system.pool.query(
     `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret, encryption_key_id)
       VALUES (gen_random_uuid(), $1, 'https://hooks.example.com', '{customer.deleted}', '\\x00', 'key')`,
@@ -123,13 +123,13 @@ test("each operation on a subscription is told as the table of the specification
     ["ACME", "GLOBEX", "INITECH"].map((code) => `customer.created ${code}`),
   );
   const subscribe = async (name: string) => {
-    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+    const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
     names.set(id, name);
     return id as string;
   };
   const long = await subscribe("long");
   const short = await subscribe("short");
-  await world.ended(own, short, { when: "now", delete_unsent_invoices: true });
+  await builder.ended(own, short, { when: "now", delete_unsent_invoices: true });
   expect(await told(own)).toEqual([
     "invoice.created INV-0001",
     "invoice.created INV-0002",
@@ -138,33 +138,33 @@ test("each operation on a subscription is told as the table of the specification
     "subscription.created short",
     "subscription.ended short",
   ]);
-  for (const units of [12, 14]) await world.changed(own, long, { units });
-  await world.restored(own, short);
+  for (const units of [12, 14]) await builder.changed(own, long, { units });
+  await builder.restored(own, short);
   expect(await told(own)).toEqual([
     "invoice.created INV-0003",
     "subscription.updated long units,renewal_value",
     "subscription.updated short status,end_date,renewal_value",
   ]);
-  await world.ended(own, long, { when: "period_end" });
-  await world.ended(own, short, { when: "now" });
-  await world.restored(own, short);
+  await builder.ended(own, long, { when: "period_end" });
+  await builder.ended(own, short, { when: "now" });
+  await builder.restored(own, short);
   expect(await told(own)).toEqual([
     "subscription.updated long end_date,cancel_at_period_end,renewal_value",
     "subscription.updated short ",
   ]);
-  await world.restored(own, long);
-  await world.ended(own, short, { when: "now" });
+  await builder.restored(own, long);
+  await builder.ended(own, short, { when: "now" });
   expect(await told(own)).toEqual([
     "subscription.ended short status,end_date,renewal_value",
     "subscription.updated long end_date,cancel_at_period_end,renewal_value",
   ]);
-  await world.restored(own, short);
-  await world.ended(own, short, { when: "period_end" });
+  await builder.restored(own, short);
+  await builder.ended(own, short, { when: "period_end" });
   expect(await told(own)).toEqual([
     "subscription.updated short status,end_date,cancel_at_period_end",
   ]);
-  await world.advanced(own, { to: "2026-05-01T12:00:00Z" });
-  await world.settled(own);
+  await builder.advanced(own, { to: "2026-05-01T12:00:00Z" });
+  await builder.posted(own);
   expect(await told(own)).toEqual([
     "invoice.created INV-0004",
     "subscription.ended short status",
@@ -183,17 +183,17 @@ test("what happens in the ledger is told of documents and customers, and what is
   const look = () =>
     until("the ledger is read again", async () => {
       const order = { organisation: own.organisationId };
-      return (await world.operator.done("LedgerMirrorService/SyncLedger", order)).finished === true;
+      return (await builder.operator.done("LedgerMirrorService/SyncLedger", order)).finished === true;
     });
-  for (let count = 0; count < 3; count++) await world.subscribe(own, { start_date: "2026-04-01" });
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01", plan_code: "bands" });
+  for (let count = 0; count < 3; count++) await builder.subscribe(own, { start_date: "2026-04-01" });
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01", plan_code: "bands" });
   names.set(id, "banded");
   await told(own);
   const customer = { name: "New", email: "n@new.example", code: "NEW" };
   const made = await system.ask("POST", "/v1/customers", { key: own.apiKey, body: customer });
   expect(made.status, made.text).toBe(201);
-  await world.changed(own, id, { units: 11, prorate: true, effective_date: "2026-04-16" });
-  await world.settled(own);
+  await builder.changed(own, id, { units: 11, prorate: true, effective_date: "2026-04-16" });
+  await builder.posted(own);
   await hand.pay("INV-0001");
   await hand.pay("INV-0002", "10");
   await hand.setStatus("INV-0003", "VOIDED");
@@ -229,8 +229,8 @@ test("what happens in the ledger is told of documents and customers, and what is
  * now, byte for byte.
  */
 async function expectInOrder({ organisationId, apiKey }: MadeOrganisation): Promise<void> {
-  await expectAllTold(system.pool, [organisationId]);
-  const last = new Map<string, ToldEvent>();
+  await expectAllPublished(system.pool, [organisationId]);
+  const last = new Map<string, PublishedEvent>();
   for (const event of await eventsOf(system.pool, organisationId)) {
     const path = [
       "webhooks",
@@ -256,15 +256,15 @@ test("a change is brought to its endpoint; the runs say how far they are, are fo
   const { spec, policies } = await schedule().describe();
   expect(spec.intervals).toMatchObject([{ every: 60_000, offset: 15_000 }]);
   expect(policies).toMatchObject({ overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 60_000 });
-  const own = await world.sandbox();
+  const own = await builder.sandbox();
   const { organisationId } = own;
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   await tell();
-  await world.operator.done("WebhookService/CreateWebhookEndpoint", {
+  await builder.operator.done("WebhookService/CreateWebhookEndpoint", {
     organisation: organisationId,
     url,
   });
-  const { id } = await world.subscribe(own, { plan_code: "site", units: undefined });
+  const { id } = await builder.subscribe(own, { plan_code: "site", units: undefined });
   await tell();
   const events = await eventsOf(system.pool, organisationId);
   expect(events.map(({ type }) => type)).toEqual(["subscription.created", "invoice.created"]);

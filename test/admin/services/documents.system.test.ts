@@ -4,21 +4,21 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
-import { addCreditNote } from "../../scenario/rows.ts";
-import { addBands, type Json, type UnitsWorld, unitsWorld } from "../../scenario/units-world.ts";
+import { addCreditNote } from "../../scenario/row-builder.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../../scenario/units-builder.ts";
 import { type TestSystem, until } from "../../support/system.ts";
-import { sharedSystem } from "../../support/system-for-many.ts";
+import { sharedSystem } from "../../support/shared-system.ts";
 import { bookInvoice, spendCredit } from "../../worker/activities/issue-credit.ts";
 import { type AdminAsk, askWith } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;
-let world: UnitsWorld;
+let world: UnitsBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
   admin = askWith(system, await system.operator("owner", "Olga"));
-  world = unitsWorld(system, system.ask);
+  world = unitsBuilder(system, system.ask);
 });
 
 const april = { start_date: "2026-04-01" };
@@ -131,7 +131,7 @@ describe.concurrent("an amendment that the ledger refused", () => {
       sync_status: "synced",
       sync_error: null,
     });
-    await world.expectEqualBooks(made);
+    await world.expectEqualDocuments(made);
     expect(await list(made)).toEqual([]);
     expect(await refusal(made, invoice.id)).toBe("invalid_state");
     const { before, after } = await lastRetry(made);
@@ -230,7 +230,7 @@ test("a charge that was to join an invoice which is approved by the retry is bil
   await map(made, "200");
   await retry(made, invoice.id);
   await synced(made, invoice.id);
-  await world.settled(made);
+  await world.posted(made);
   const [own, first] = await world.invoices(made, id);
   expect(own).toMatchObject({
     type: "change",
@@ -240,7 +240,7 @@ test("a charge that was to join an invoice which is approved by the retry is bil
   expect(first).toMatchObject({ id: invoice.id, status: "approved", subtotal: "100.0000" });
   const named = "SELECT invoice_id FROM unit_changes WHERE subscription_id = $1";
   expect((await system.pool.query(named, [id])).rows).toEqual([{ invoice_id: own.id }]);
-  await world.expectEqualBooks(made);
+  await world.expectEqualDocuments(made);
 });
 
 test("an amendment that waits is listed with its next attempt, and tried at once", async () => {
@@ -272,7 +272,7 @@ test("an amendment that waits is listed with its next attempt, and tried at once
   const { before, after } = await lastRetry(made);
   expect(before).toMatchObject({ operation: "amendment", next_attempt_at: document.nextAttemptAt });
   expect(Date.parse(after.next_attempt_at)).toBeLessThan(Date.parse(before.next_attempt_at));
-  await world.expectEqualBooks(made);
+  await world.expectEqualDocuments(made);
 });
 
 describe.concurrent("a credit note that the ledger refused", () => {
@@ -282,7 +282,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
     const { id, invoice } = await world.subscribe(made, { ...april, plan_code: "bands" });
     const { change } = await world.changed(made, id, { units: 11, ...whole });
     const { change: later } = await world.changed(made, id, { units: 12, ...half });
-    await world.settled(made);
+    await world.posted(made);
     const ids = [later.invoice.id, change.credit_note, invoice.id];
     const documents = await list(made);
     expect(
@@ -345,7 +345,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
     const raise = async (): Promise<string> => {
       const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
       const { change } = await world.changed(made, id, { units: 11, ...whole });
-      await world.settled(made);
+      await world.posted(made);
       return change.credit_note;
     };
     const first = await raise();
@@ -380,7 +380,7 @@ async function addCredit(
 ): Promise<{ readonly id: string; readonly note: string }> {
   const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
   const { change } = await world.changed(made, id, { units: 11, ...whole });
-  await world.settled(made);
+  await world.posted(made);
   return { id, note: change.credit_note };
 }
 
@@ -395,7 +395,7 @@ async function addRefusedCharge(made: MadeOrganisation, id: string, times = 1): 
     times,
   });
   const { change } = await world.changed(made, id, { units: 12, ...half });
-  await world.settled(made);
+  await world.posted(made);
   return change.invoice.id;
 }
 
@@ -427,7 +427,7 @@ test("an allocation that the ledger refused is found by its credit note, and pla
   expect(before).toMatchObject({ ...refused, message: "Not today." });
   expect(after).toMatchObject({ operation: "allocation", reason: null, message: null });
   expect(await list(made)).toEqual([]);
-  await world.expectEqualBooks(made);
+  await world.expectEqualDocuments(made);
 });
 
 test("an allocation that the ledger refused five times is found whatever the amounts are, and planned anew", async () => {
@@ -449,7 +449,7 @@ test("an allocation that the ledger refused five times is found whatever the amo
     { id: note, invoice, message: "Not today." },
   ]);
   await retry(made, note);
-  await world.settled(made);
+  await world.posted(made);
   expect(await world.creditNotes(made, id)).toMatchObject([
     { remaining_credit: "9.6000", allocations: [{ invoice }] },
   ]);
@@ -475,7 +475,7 @@ test("an allocation of what is left after credit was used elsewhere is found whe
   };
   expect(await shown()).toMatchObject(left);
   await retry(made, note);
-  await world.settled(made);
+  await world.posted(made);
   const used = {
     remaining_credit: "0.0000",
     allocation_status: "applied",

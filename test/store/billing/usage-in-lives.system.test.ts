@@ -8,7 +8,7 @@ import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
-import { setMeterStatus } from "../../scenario/usage-world.ts";
+import { setMeterStatus } from "../../scenario/usage-builder.ts";
 import { type UsedWorld, usedWorld } from "./used-fixture.ts";
 
 let world: UsedWorld;

@@ -2,7 +2,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
-import { shownTexts } from "../../support/telling.ts";
+import { shownTexts } from "../../support/published-events.ts";
 import { another, change, newRows, seed } from "../constraints/rows.ts";
 
 const a = newRows();

@@ -6,7 +6,7 @@ import { deleteExpiredEvents } from "../../../src/store/events/delete-expired-ev
 import { createOutboxStore, findChanged, findNews } from "../../../src/store/events/outbox.ts";
 import { publishChunk } from "../../../src/store/events/publish-changes.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
-import { eventsOf, expectAllTold, shownTexts, tellAll } from "../../support/telling.ts";
+import { eventsOf, expectAllPublished, shownTexts, publishAll } from "../../support/published-events.ts";
 import { poolBefore, type TellingWorld, tellingWorld } from "./publish-fixture.ts";
 
 let world: TellingWorld;
@@ -171,7 +171,7 @@ test("deliveries are written for the enabled endpoints that want the kind, and n
   await world.endpoint(own, [], "disabled");
   await world.endpoint(await world.sandbox("2026-03-01"));
   await world.subscribe(own);
-  await tellAll(world.pool, own);
+  await publishAll(world.pool, own);
   const { rows } = await world.pool.query(
     `SELECT d.organisation_id, d.endpoint_id, e.type, d.state, d.attempts, d.due_at <= now() AS due
       FROM webhook_deliveries d JOIN events e ON e.id = d.event_id WHERE e.organisation_id = $1 ORDER BY e.seq, d.seq`,
@@ -367,7 +367,7 @@ test("a quiet minute is one statement for changes and one for deliveries, and wh
     await world.listening(),
     await world.listening(),
   ];
-  await expectAllTold(world.pool);
+  await expectAllPublished(world.pool);
   for (const own of [marked, other])
     await world.set("subscriptions", await world.subscribe(own), "label = 'a'");
   const { organisationIds, now } = await findNews(world.pool, null, 500);
@@ -381,7 +381,7 @@ test("a quiet minute is one statement for changes and one for deliveries, and wh
   );
   expect(organisationIds).not.toContain(quiet);
 
-  for (const own of [marked, other]) await tellAll(world.pool, own);
+  for (const own of [marked, other]) await publishAll(world.pool, own);
   await world.pool.query("UPDATE webhook_deliveries SET due_at = now() + interval '1 hour'");
   const statements: unknown[] = [];
   const pool = {
@@ -451,6 +451,6 @@ test("events are kept for 30 days, longer where one is still being delivered, an
 test("after all of this every object was told as it is shown, by its own chunk of any size", async () => {
   const own = await world.listening();
   for (let count = 0; count < 5; count++) await world.subscribe(own);
-  expect(await tellAll(world.pool, own, 3)).toBe(4);
-  await expectAllTold(world.pool);
+  expect(await publishAll(world.pool, own, 3)).toBe(4);
+  await expectAllPublished(world.pool);
 });

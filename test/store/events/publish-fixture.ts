@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { newId } from "../../../src/store/database/ids.ts";
-import { eventsOf, type ToldEvent, tellAll } from "../../support/telling.ts";
+import { eventsOf, type PublishedEvent, publishAll } from "../../support/published-events.ts";
 import { type BillingWorld, billingWorld } from "../billing/billing-fixture.ts";
 
 /** A database in which changes are told. */
@@ -18,7 +18,7 @@ export interface TellingWorld extends BillingWorld {
   /** Tells, and answers the events of this time, `type sequence previous`, oldest first. */
   news(organisationId: string): Promise<readonly string[]>;
   /** The same, whole. */
-  newEvents(organisationId: string): Promise<readonly ToldEvent[]>;
+  newEvents(organisationId: string): Promise<readonly PublishedEvent[]>;
   /** Sets columns of a row. */
   set(table: string, id: string, assignments: string): Promise<void>;
   /** The marks of an organisation that nobody took. */
@@ -31,7 +31,7 @@ export async function tellingWorld(): Promise<TellingWorld> {
   const { pool } = world;
   const newEvents: TellingWorld["newEvents"] = async (organisationId) => {
     const before = (await eventsOf(pool, organisationId)).length;
-    await tellAll(pool, organisationId);
+    await publishAll(pool, organisationId);
     return (await eventsOf(pool, organisationId)).slice(before);
   };
   const endpoint: TellingWorld["endpoint"] = async (
@@ -55,7 +55,7 @@ export async function tellingWorld(): Promise<TellingWorld> {
     listening: async () => {
       const organisationId = await world.sandbox("2026-03-01");
       await endpoint(organisationId);
-      await tellAll(pool, organisationId);
+      await publishAll(pool, organisationId);
       return organisationId;
     },
     news: async (organisationId) =>

@@ -6,7 +6,7 @@ import { publishingCrashPoints } from "../../../src/crash-points.ts";
 import { writeObject } from "../../../src/main/render-event-object.ts";
 import { createOutboxStore } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
-import { eventsOf, expectAllTold, untilNobodyElse } from "../../support/telling.ts";
+import { eventsOf, expectAllPublished, untilSolePublisher } from "../../support/published-events.ts";
 import { type TellingWorld, tellingWorld } from "./publish-fixture.ts";
 
 let world: TellingWorld;
@@ -41,7 +41,7 @@ async function tellOn(organisationId: string): Promise<readonly string[]> {
   });
   const until = new Date(Date.now() + 60_000).toISOString();
   // What the killed one held is free once the database has noticed.
-  await untilNobodyElse(() => publishBatch({ organisationId, until }));
+  await untilSolePublisher(() => publishBatch({ organisationId, until }));
   return started.sort();
 }
 
@@ -78,7 +78,7 @@ test.each(publishingCrashPoints)("killed at %s", async (point) => {
   expect(started).toEqual(rows.map(({ id }) => id));
   // Started or not, they are due until somebody claims them.
   expect(await counts(own)).toEqual(told);
-  await expectAllTold(world.pool, [own]);
+  await expectAllPublished(world.pool, [own]);
 });
 
 test("four at once tell each change once", async () => {

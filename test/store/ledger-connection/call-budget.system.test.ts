@@ -100,8 +100,8 @@ test("no sixty seconds see more than 60 calls and no moment more than 5, whoever
     });
     await budgets.pass(organisationId, index % 20 === 0 ? 4 : (index % 7) / 3);
   }
-  // Killed with calls on their way, which nobody gives back.
-  await Promise.all(callers.map(kill));
+  // Killed with calls on their way, which are never given back.
+  await Promise.all(callers.map((caller) => kill(caller, budgets.pool)));
   const calls = await budgets.calls(organisationId);
   expect(calls.length).toBeGreaterThan(100);
   expect(mostWithin(calls, 60)).toBeGreaterThan(55);

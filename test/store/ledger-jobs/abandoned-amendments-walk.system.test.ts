@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { expectAllTold } from "../../support/telling.ts";
+import { expectAllPublished } from "../../support/published-events.ts";
 import { type LedgerSays, type WindowWorld, windowWorld } from "./window-fixture.ts";
 
 let database: FreshDatabase;
@@ -144,7 +144,7 @@ describe.each([
     await settleAll(world);
     expect(await billedInAll(world)).toBe(await owedInAll(world, isBands));
     await expectNothingLeft(world);
-    await expectAllTold(pool, [world.organisationId]);
+    await expectAllPublished(pool, [world.organisationId]);
   });
 });
 

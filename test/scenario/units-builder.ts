@@ -5,9 +5,9 @@
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
-import { expectAllTold } from "../support/telling.ts";
+import { expectAllPublished } from "../support/published-events.ts";
 import type { Ask } from "./checked-ask.ts";
-import { addLike, addTiers } from "./rows.ts";
+import { addLike, addTiers } from "./row-builder.ts";
 
 /** The parsed body of an answer. */
 export type Json = Answered["json"];
@@ -16,7 +16,7 @@ export type Json = Answered["json"];
  * An invoice as the ledger has it: amounts with two places; each line as its text and amount, in
  * order.
  */
-export interface BookedInvoice {
+export interface LedgerInvoice {
   readonly number: string;
   readonly status: string;
   readonly subtotal: string;
@@ -25,7 +25,7 @@ export interface BookedInvoice {
 }
 
 /** Creates subscriptions and changes their units. */
-export interface UnitsWorld {
+export interface UnitsBuilder {
   /**
    * Creates a sandbox whose clock stands at noon UTC on 1 April 2026, in a zone in which that is
    * the same day.
@@ -52,17 +52,17 @@ export interface UnitsWorld {
   invoices(organisation: MadeOrganisation, id: string): Promise<readonly Json[]>;
   creditNotes(organisation: MadeOrganisation, id: string): Promise<readonly Json[]>;
   /** Waits until the ledger has decided on everything of the organisation. */
-  settled(organisation: MadeOrganisation): Promise<void>;
-  booked(organisation: MadeOrganisation): Promise<readonly BookedInvoice[]>;
+  posted(organisation: MadeOrganisation): Promise<void>;
+  inLedger(organisation: MadeOrganisation): Promise<readonly LedgerInvoice[]>;
   /**
    * Waits until nothing is pending, then asserts that the ledger has exactly our invoices of the
    * organisation, with our lines and totals, and that every change was published.
    */
-  expectEqualBooks(organisation: MadeOrganisation): Promise<void>;
+  expectEqualDocuments(organisation: MadeOrganisation): Promise<void>;
 }
 
 /** The builder over a system. */
-export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
+export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
   let keys = 0;
   // One at a time, because each is a long transaction whose start has a limit of two seconds, and
   // tests run concurrently.
@@ -83,7 +83,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
     const [row] = rows;
     return row === undefined || row.open ? null : row.told;
   };
-  const world: UnitsWorld = {
+  const builder: UnitsBuilder = {
     sandbox: (changes = {}, currency = "NZD") => {
       const own = { livemode: false, timezone: "Europe/Paris", currency };
       const made = last.then(() =>
@@ -108,7 +108,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
         body: priced,
       });
       expect(answer.status, answer.text).toBe(201);
-      await world.settled(organisation);
+      await builder.posted(organisation);
       return answer.json;
     },
     change: ({ apiKey }, id, body, idempotencyKey) =>
@@ -118,7 +118,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       }),
     changed: async (organisation, id, body) => {
-      const answer = await world.change(organisation, id, body);
+      const answer = await builder.change(organisation, id, body);
       expect(answer.status, answer.text).toBe(200);
       return answer.json;
     },
@@ -127,7 +127,7 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
       (await get(organisation, `/v1/invoices?subscription=${id}&limit=100`)).data,
     creditNotes: async (organisation, id) =>
       (await get(organisation, `/v1/credit_notes?subscription=${id}&limit=100`)).data,
-    settled: async ({ organisationId }) => {
+    posted: async ({ organisationId }) => {
       await until("the ledger has decided on everything", async () => {
         const { rows } = await system.pool.query(
           `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
@@ -137,15 +137,15 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
         return rows.length === 0;
       });
     },
-    booked: ({ tenantId }) => loadBooks(system, tenantId),
-    expectEqualBooks: async (organisation) => {
+    inLedger: ({ tenantId }) => loadLedgerInvoices(system, tenantId),
+    expectEqualDocuments: async (organisation) => {
       const { ours, books } = await until(
         "the ledger has decided on everything, and nothing is issued while both are read",
         async () => {
           const before = await decided(organisation);
           if (before === null) return false;
           const { data } = await get(organisation, "/v1/invoices?limit=100");
-          const booked = await world.booked(organisation);
+          const booked = await builder.inLedger(organisation);
           // The billing run may act at any moment after a test has moved the clock.
           return (await decided(organisation)) === before && { ours: data, books: booked };
         },
@@ -155,11 +155,11 @@ export function unitsWorld(system: TestSystem, ask: Ask): UnitsWorld {
       const sent = ours.filter(
         (invoice: Json) => invoice.status !== "deleted" || invoice.ledger.invoice_id !== null,
       );
-      expect(books).toEqual(sent.map(bookedForm).sort(byNumber));
-      await expectAllTold(system.pool, [organisation.organisationId]);
+      expect(books).toEqual(sent.map(ledgerForm).sort(byNumber));
+      await expectAllPublished(system.pool, [organisation.organisationId]);
     },
   };
-  return world;
+  return builder;
 }
 
 /**
@@ -192,7 +192,7 @@ const ledgerWords: Readonly<Record<string, string>> = {
 };
 
 /** Converts one of our invoices, as the API shows it, to the form of the ledger. */
-function bookedForm(invoice: Json): BookedInvoice {
+function ledgerForm(invoice: Json): LedgerInvoice {
   return {
     number: invoice.number,
     status: ledgerWords[invoice.status] ?? invoice.status,
@@ -205,11 +205,11 @@ function bookedForm(invoice: Json): BookedInvoice {
   };
 }
 
-function byNumber(left: BookedInvoice, right: BookedInvoice): number {
+function byNumber(left: LedgerInvoice, right: LedgerInvoice): number {
   return left.number < right.number ? -1 : 1;
 }
 
-interface BookRow {
+interface LedgerInvoiceRow {
   number: string;
   status: string;
   subtotal: string;
@@ -217,11 +217,11 @@ interface BookRow {
   lines: readonly { readonly description: string; readonly lineAmount: string }[];
 }
 
-async function loadBooks(
+async function loadLedgerInvoices(
   { pool }: TestSystem,
   tenantId: string,
-): Promise<readonly BookedInvoice[]> {
-  const { rows } = await pool.query<BookRow>(
+): Promise<readonly LedgerInvoice[]> {
+  const { rows } = await pool.query<LedgerInvoiceRow>(
     `SELECT number, status, sub_total::text AS subtotal, total::text AS total, lines
       FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number`,
     [tenantId],

@@ -8,11 +8,11 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
-import { type LifeWorld, lifeWorld } from "./life-world.ts";
-import type { Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import type { Json } from "./units-builder.ts";
 
 /** Sandboxes and an operator who advances their clocks. */
-export interface ClockWorld extends LifeWorld {
+export interface ClockBuilder extends LifeBuilder {
   readonly operator: AdminAsk;
   clock(organisation: MadeOrganisation): Promise<Json>;
   /** Asks for an advance that is accepted; the clock as it is answered. */
@@ -30,19 +30,19 @@ export interface ClockWorld extends LifeWorld {
 const [lookMs, longMs, laterMs] = [100, 3_000, 500];
 
 /** The builder over a system. */
-export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWorld> {
+export async function clockBuilder(system: TestSystem, ask: Ask): Promise<ClockBuilder> {
   const operator = askWith(system, await system.operator("admin"));
-  const clock: ClockWorld["clock"] = async ({ organisationId }) =>
+  const clock: ClockBuilder["clock"] = async ({ organisationId }) =>
     (await operator.done("TestClockService/GetTestClock", { organisation: organisationId }))
       .testClock;
-  const advance: ClockWorld["advance"] = async ({ organisationId }, by) =>
+  const advance: ClockBuilder["advance"] = async ({ organisationId }, by) =>
     (
       await operator.done("TestClockService/AdvanceTestClock", {
         organisation: organisationId,
         ...by,
       })
     ).testClock;
-  const arrived: ClockWorld["arrived"] = async (organisation) => {
+  const arrived: ClockBuilder["arrived"] = async (organisation) => {
     let shown = await clock(organisation);
     const began = performance.now();
     while (shown.state === "TEST_CLOCK_STATE_ADVANCING") {
@@ -60,7 +60,7 @@ export async function clockWorld(system: TestSystem, ask: Ask): Promise<ClockWor
     return shown;
   };
   return {
-    ...lifeWorld(system, ask),
+    ...lifeBuilder(system, ask),
     operator,
     clock,
     advance,

@@ -7,13 +7,13 @@ import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
-import { type Json, type UnitsWorld, unitsWorld } from "./units-world.ts";
+import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 /** An invoice in short, `INV-0002 renewal voided`. */
-export type ToldInvoice = string;
+export type InvoiceSummary = string;
 
 /** Subscriptions through their life. */
-export interface LifeWorld extends UnitsWorld {
+export interface LifeBuilder extends UnitsBuilder {
   /** The decided answer to an end: under a new key if none is passed, without one if it is null. */
   end(
     organisation: MadeOrganisation,
@@ -38,19 +38,19 @@ export interface LifeWorld extends UnitsWorld {
    */
   standing(organisation: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]>;
   /** A subscription's invoices in short, newest first. */
-  told(organisation: MadeOrganisation, id: string): Promise<readonly ToldInvoice[]>;
+  summaries(organisation: MadeOrganisation, id: string): Promise<readonly InvoiceSummary[]>;
   /** What an end did to each of its invoices, in order: `INV-0002 removed deleted`. */
   removals(organisation: MadeOrganisation, id: string): Promise<readonly string[]>;
   /** Records a payment in the ledger; we do not hear of it. */
   pay(organisation: MadeOrganisation, invoice: Json, amount: string): Promise<void>;
   /** The invoices of the organisation in the ledger, `INV-0002 VOIDED`, by number. */
-  books(organisation: MadeOrganisation): Promise<readonly string[]>;
+  ledgerStatuses(organisation: MadeOrganisation): Promise<readonly string[]>;
 }
 
 /** The builder over a system. */
-export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
-  const world = unitsWorld(system, ask);
-  const end: LifeWorld["end"] = ({ apiKey }, id, body, idempotencyKey = randomUUID()) => {
+export function lifeBuilder(system: TestSystem, ask: Ask): LifeBuilder {
+  const builder = unitsBuilder(system, ask);
+  const end: LifeBuilder["end"] = ({ apiKey }, id, body, idempotencyKey = randomUUID()) => {
     const path = `/v1/subscriptions/${id}/end`;
     if (idempotencyKey === null) return ask("POST", path, { key: apiKey, body });
     // On a busy machine the ledger may take longer than an answer. The end continues, and a repeat
@@ -60,14 +60,14 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
       return told.status !== 502 && told.json.error?.code !== "request_in_progress" && told;
     });
   };
-  const restore: LifeWorld["restore"] = ({ apiKey }, id, idempotencyKey, body = {}) =>
+  const restore: LifeBuilder["restore"] = ({ apiKey }, id, idempotencyKey, body = {}) =>
     ask("POST", `/v1/subscriptions/${id}/restore`, {
       key: apiKey,
       body,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     });
   return {
-    ...world,
+    ...builder,
     end,
     restore,
     restored: async (organisation, id) => {
@@ -76,7 +76,7 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
       return answer.json;
     },
     standing: async (organisation, id) => {
-      const invoices = await world.invoices(organisation, id);
+      const invoices = await builder.invoices(organisation, id);
       const shown = invoices
         .filter(({ status }) => status !== "voided" && status !== "deleted")
         .reverse();
@@ -90,8 +90,8 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
       expect(answer.status, answer.text).toBe(200);
       return answer.json;
     },
-    told: async (organisation, id) => {
-      const invoices = await world.invoices(organisation, id);
+    summaries: async (organisation, id) => {
+      const invoices = await builder.invoices(organisation, id);
       return invoices.map(({ number, type, status }) => `${number} ${type} ${status}`);
     },
     removals: async ({ organisationId }, id) => {
@@ -115,7 +115,7 @@ export function lifeWorld(system: TestSystem, ask: Ask): LifeWorld {
       });
       expect(answer.status, await answer.text()).toBe(200);
     },
-    books: async ({ tenantId }) =>
+    ledgerStatuses: async ({ tenantId }) =>
       (await system.ledgerInvoices(tenantId)).map(({ number, status }) => `${number} ${status}`),
   };
 }

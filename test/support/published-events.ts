@@ -18,7 +18,7 @@ import { subscriptionListing } from "../../src/store/subscriptions/subscriptions
 import { until as wait } from "./system.ts";
 
 /** An event as a receiver reads it; its constant members left out. */
-export interface ToldEvent {
+export interface PublishedEvent {
   readonly id: string;
   readonly type: string;
   readonly created: string;
@@ -34,14 +34,14 @@ export interface ToldEvent {
  * Publishes all outbox entries of an organisation. Returns the number of chunks of at most so many
  * objects.
  */
-export async function tellAll(
+export async function publishAll(
   pool: pg.Pool,
   organisationId: string,
   chunkSize = 200,
 ): Promise<number> {
   const { rows } = await pool.query<{ now: Date }>("SELECT now() + interval '1 second' AS now");
   const until = rows[0]?.now ?? new Date();
-  return untilNobodyElse(async () => {
+  return untilSolePublisher(async () => {
     const objects = await findChanged(pool, organisationId, until, 100_000);
     let chunks = 0;
     for (let at = 0; at < objects.length; at += chunkSize) {
@@ -55,7 +55,7 @@ export async function tellAll(
 }
 
 /** The work's result; if another process publishes, it is repeated, as an activity is. */
-export async function untilNobodyElse<T>(work: () => Promise<T>): Promise<T> {
+export async function untilSolePublisher<T>(work: () => Promise<T>): Promise<T> {
   let result: T | undefined;
   await wait("nobody else tells", async () => {
     try {
@@ -73,10 +73,10 @@ export async function untilNobodyElse<T>(work: () => Promise<T>): Promise<T> {
 export async function eventsOf(
   pool: pg.Pool,
   organisationId: string,
-): Promise<readonly ToldEvent[]> {
+): Promise<readonly PublishedEvent[]> {
   const text = "SELECT body FROM events WHERE organisation_id = $1 ORDER BY seq";
   const { rows } = await pool.query<{ body: string }>(text, [organisationId]);
-  return rows.map(({ body }) => JSON.parse(body) as ToldEvent);
+  return rows.map(({ body }) => JSON.parse(body) as PublishedEvent);
 }
 
 /** The texts of all objects of an organisation as they are shown now, by kind and id. */
@@ -115,7 +115,7 @@ export async function shownTexts(
  * is its shown state, once the outbox is empty: no change lacks an entry. Rows inserted without
  * triggers were never published, and count from their first change on.
  */
-export async function expectAllTold(
+export async function expectAllPublished(
   pool: pg.Pool,
   organisationIds?: readonly string[],
 ): Promise<void> {
@@ -126,7 +126,7 @@ export async function expectAllTold(
     await wait(
       () => `all is told: ${JSON.stringify(wrong)}`,
       async () => {
-        await tellAll(pool, id);
+        await publishAll(pool, id);
         const told = await pool.query<{ name: string; object: string }>(
           `SELECT object_kind || ' ' || object_id AS name, object FROM published_snapshots
             WHERE organisation_id = $1`,

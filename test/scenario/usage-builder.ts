@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
-import type { Json } from "./units-world.ts";
+import type { Json } from "./units-builder.ts";
 
 /** How a plan prices a meter; bands are bound, unit price, flat price. */
 export interface TestMeterPrice {
@@ -129,7 +129,7 @@ export function usageEvent(subscription: string, timestamp: string, changes: obj
 }
 
 /** Reports usage over REST. */
-export interface UsageWorld {
+export interface UsageBuilder {
   report(
     organisation: MadeOrganisation,
     events: readonly unknown[],
@@ -145,8 +145,8 @@ export interface UsageWorld {
 }
 
 /** The builder over an `ask`. */
-export function usageWorld(ask: Ask): UsageWorld {
-  const report: UsageWorld["report"] = ({ apiKey }, events, idempotencyKey) =>
+export function usageBuilder(ask: Ask): UsageBuilder {
+  const report: UsageBuilder["report"] = ({ apiKey }, events, idempotencyKey) =>
     ask("POST", "/v1/usage_events", {
       key: apiKey,
       body: { events },
