@@ -113,7 +113,9 @@ test("a second advance is refused while one runs, unless its instant is the same
   expect(
     await builder.operator.refused(advance, { organisation, to: "2026-07-02T06:00:00.001Z" }),
   ).toBe("invalid_state");
-  expect(await builder.operator.refused(advance, { organisation, months: 1 })).toBe("invalid_state");
+  expect(await builder.operator.refused(advance, { organisation, months: 1 })).toBe(
+    "invalid_state",
+  );
   const joined = await builder.advance(own, { to: "2026-07-02T08:00:00+02:00" });
   expect(joined).toEqual(await builder.clock(own));
   expect(joined).toMatchObject(advancing);

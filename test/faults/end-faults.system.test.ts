@@ -7,8 +7,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
+import {
+  type Endable,
+  type EndsBuilder,
+  endPost,
+  endsBuilder,
+  threeRemoved,
+} from "./ends-builder.ts";
 import { endPause } from "./ledger-documents.ts";
-import { type Endable, type EndsBuilder, endPost, endsBuilder, threeRemoved } from "./ends-builder.ts";
 import {
   dieOf,
   lateAnswerMs,
@@ -111,9 +117,9 @@ test("an end that outlasts its answer gets 502, and a repeat gets its outcome", 
       /still running: the subscription is being ended, 0 of 3 invoices removed/,
     );
   }
-  expect(refusalOf(await ends.builder.change(own, id, { units: 20, document: "separate" }))).toEqual(
-    conflict,
-  );
+  expect(
+    refusalOf(await ends.builder.change(own, id, { units: 20, document: "separate" })),
+  ).toEqual(conflict);
   const otherBody = { ...endPost(endable, "the-key"), body: { when: "now" } };
   expect(refusalOf(await post(system.baseUrl, otherBody).then((one) => one ?? again))).toEqual(
     refused(409, "idempotency_conflict"),

@@ -5,7 +5,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Endable, type EndsBuilder, endPost, endsBuilder, threeRemoved } from "./ends-builder.ts";
+import {
+  type Endable,
+  type EndsBuilder,
+  endPost,
+  endsBuilder,
+  threeRemoved,
+} from "./ends-builder.ts";
 import { dieOf, post, postUntilDecided } from "./processes.ts";
 
 let system: TestSystem;

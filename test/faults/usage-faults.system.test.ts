@@ -11,11 +11,16 @@ import { defaultTaskQueue } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
 import type { Json } from "../scenario/units-builder.ts";
-import { addMeter, type UsageBuilder, usageEvent, usageBuilder } from "../scenario/usage-builder.ts";
+import {
+  addMeter,
+  type UsageBuilder,
+  usageBuilder,
+  usageEvent,
+} from "../scenario/usage-builder.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { dieOf, type Post, postUntil, postUntilDecided, startApiProcess } from "./processes.ts";
 import { expectUsageBilledOnce, usageSums } from "./billed-usage.ts";
+import { dieOf, type Post, postUntil, postUntilDecided, startApiProcess } from "./processes.ts";
 
 let system: TestSystem;
 let builder: LifeBuilder;

@@ -5,8 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
@@ -186,7 +186,11 @@ describe("a volume plan inside the invoice window", () => {
     const made = await sandbox({ invoice_create_days: 20 });
     const { id } = await builder.subscribe(made, april);
     const before = await builder.invoices(made, id);
-    const { change } = await builder.changed(made, id, { units: 11, ...half, document: "separate" });
+    const { change } = await builder.changed(made, id, {
+      units: 11,
+      ...half,
+      document: "separate",
+    });
     expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
     const { lines, subtotal } = await note(made, change.credit_note);
     expect([subtotal, lines.map(({ amount }: Json) => amount)]).toEqual([

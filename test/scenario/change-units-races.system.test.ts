@@ -8,7 +8,13 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, isTemporarilyUnavailable, refusalOf, refused } from "./checked-ask.ts";
+import {
+  type Ask,
+  checkedAsk,
+  isTemporarilyUnavailable,
+  refusalOf,
+  refused,
+} from "./checked-ask.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
@@ -165,7 +171,9 @@ describe.each([2, 10])("%i concurrent changes", (count) => {
       effective_date: "2026-04-01",
     }));
     expect(answers.map(outcomeOf).filter((outcome) => outcome === "200")).toHaveLength(1);
-    expect((await builder.creditNotes(own, id)).map(({ subtotal }) => subtotal)).toEqual(["12.0000"]);
+    expect((await builder.creditNotes(own, id)).map(({ subtotal }) => subtotal)).toEqual([
+      "12.0000",
+    ]);
   });
 
   test("at a renewal: it is issued once, and changes are decided in the new period", async () => {

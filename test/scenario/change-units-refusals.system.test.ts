@@ -5,8 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { addApiKey } from "./row-builder.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
@@ -249,7 +249,11 @@ test("a key without the scope is 403, and another organisation's key is 404", as
 describe("the subscription, its plan and its units", () => {
   test("refuse by setup_mode_on before every other reason", async () => {
     const mirror = await builder.sandbox({ setup_mode: true });
-    const { id } = await builder.subscribe(mirror, { ...april, plan_code: "site", units: undefined });
+    const { id } = await builder.subscribe(mirror, {
+      ...april,
+      plan_code: "site",
+      units: undefined,
+    });
     await alter(
       id,
       "status = 'ended', end_date = '2026-04-01', ended_at = '2026-04-01T12:00:00Z', due_at = NULL",

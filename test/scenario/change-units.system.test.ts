@@ -4,8 +4,8 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
@@ -319,7 +319,11 @@ describe("an increase with prorate and charge_on_renewal", () => {
     const own = await builder.sandbox({ first_invoice_status: "approved" });
     await builder.setClock(own, "2026-04-16");
     const { id } = await builder.subscribe(own, { ...april, end_after_cycles: 2 });
-    await builder.changed(own, id, { units: 13, ...half, proration_behaviour: "charge_on_renewal" });
+    await builder.changed(own, id, {
+      units: 13,
+      ...half,
+      proration_behaviour: "charge_on_renewal",
+    });
     await system.pool.query(
       "UPDATE subscriptions SET end_date = renewal_date, cancel_at_period_end = true WHERE id = $1",
       [id],

@@ -4,8 +4,8 @@
  * from a clamped one, and begins at the midnight of its zone. PERIOD-1.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "./clock-builder.ts";
 import type { Json } from "./units-builder.ts";

@@ -12,8 +12,8 @@ import {
   threeRemoved,
 } from "../faults/ends-builder.ts";
 import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
-import type { Answered, TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { Answered, TestSystem } from "../support/system.ts";
 
 let system: TestSystem;
 let second: ApiProcess;
@@ -88,13 +88,17 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
 
   test("of so many subscriptions, each with one invoice to remove: all succeed", async () => {
     const own = await ends.builder.sandbox();
-    const made = await Promise.all(Array.from({ length: count }, () => ends.builder.subscribe(own)));
+    const made = await Promise.all(
+      Array.from({ length: count }, () => ends.builder.subscribe(own)),
+    );
     const answers = await Promise.all(
       made.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)),
     );
     expect(answers.map(outcomeOf)).toEqual(made.map(() => "200"));
     await ends.builder.expectEqualDocuments(own);
-    expect((await ends.builder.ledgerStatuses(own)).filter((told) => !told.endsWith("DELETED"))).toEqual([]);
+    expect(
+      (await ends.builder.ledgerStatuses(own)).filter((told) => !told.endsWith("DELETED")),
+    ).toEqual([]);
   });
 });
 

@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { EndWhen } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
 import { callsTo, protocols } from "./procedures.ts";
@@ -156,9 +156,9 @@ describe("an end in Setup Mode", () => {
       ]);
     }
     expect((await builder.ended(mirror, id, periodEnd)).cancel_at_period_end).toBe(true);
-    expect((await builder.ended(mirror, id, { ...now, delete_unsent_invoices: false })).status).toBe(
-      "ended",
-    );
+    expect(
+      (await builder.ended(mirror, id, { ...now, delete_unsent_invoices: false })).status,
+    ).toBe("ended");
     expect(await builder.ledgerStatuses(mirror)).toEqual([]);
   });
 

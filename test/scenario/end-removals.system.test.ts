@@ -5,8 +5,8 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
 import { addBands, type Json } from "./units-builder.ts";
@@ -243,7 +243,10 @@ describe.concurrent("an invoice that is not in the ledger", () => {
     await system.pool.query(text, [own.tenantId]);
     expect((await builder.ended(own, id, now)).status).toBe("ended");
     expect(await builder.removals(own, id)).toEqual(["INV-0002 removed not_found"]);
-    expect(await builder.summaries(own, id)).toEqual(["INV-0002 renewal deleted", "INV-0001 first draft"]);
+    expect(await builder.summaries(own, id)).toEqual([
+      "INV-0002 renewal deleted",
+      "INV-0001 first draft",
+    ]);
   });
 });
 
@@ -338,7 +341,10 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     await builder.changed(own, id, deferring);
     await builder.ended(own, id, now);
     expect(await changeLines(own, id)).toMatchObject([owed]);
-    expect(await builder.summaries(own, id)).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
+    expect(await builder.summaries(own, id)).toEqual([
+      "INV-0002 change draft",
+      "INV-0001 first draft",
+    ]);
     await builder.expectEqualDocuments(own);
   });
 

@@ -4,12 +4,12 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
-import { addMeter, type UsageBuilder, usageEvent, usageBuilder } from "./usage-builder.ts";
+import { addMeter, type UsageBuilder, usageBuilder, usageEvent } from "./usage-builder.ts";
 
 let system: TestSystem;
 let builder: LifeBuilder & UsageBuilder;

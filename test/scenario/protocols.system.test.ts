@@ -13,8 +13,8 @@ import {
 } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import type { Answered, TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { Answered, TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, operations, protocols, transportsTo } from "./procedures.ts";
 import { addApiKey, addCreditNote } from "./row-builder.ts";

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 

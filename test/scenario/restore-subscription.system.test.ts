@@ -4,8 +4,8 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
 import { callsTo, protocols } from "./procedures.ts";
@@ -106,7 +106,11 @@ describe.concurrent("a subscription that was set to end at period end", () => {
 
   test("and was pending is pending as before, with its first invoice", async () => {
     const own = await builder.sandbox();
-    const { id, invoice: _, ...before } = await builder.subscribe(own, { start_date: "2026-05-01" });
+    const {
+      id,
+      invoice: _,
+      ...before
+    } = await builder.subscribe(own, { start_date: "2026-05-01" });
     await builder.ended(own, id, periodEnd);
     expect(await builder.restored(own, id)).toEqual({ id, ...before });
     expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
@@ -191,7 +195,10 @@ describe.concurrent("a subscription that ended", () => {
     await builder.ended(own, id, now);
     await builder.setClock(own, "2026-04-22");
     expect(life(await builder.restored(own, id))).toEqual(runs);
-    expect(await builder.summaries(own, id)).toEqual(["INV-0002 renewal draft", "INV-0001 first draft"]);
+    expect(await builder.summaries(own, id)).toEqual([
+      "INV-0002 renewal draft",
+      "INV-0001 first draft",
+    ]);
     await builder.expectEqualDocuments(own);
   });
 
@@ -284,7 +291,10 @@ describe.concurrent("a deferred amount", () => {
     await builder.changed(own, id, onRenewal);
     await builder.setClock(own, "2026-04-22");
     await builder.ended(own, id, periodEnd);
-    expect(await builder.summaries(own, id)).toEqual(["INV-0002 renewal deleted", "INV-0001 first draft"]);
+    expect(await builder.summaries(own, id)).toEqual([
+      "INV-0002 renewal deleted",
+      "INV-0001 first draft",
+    ]);
     await builder.restored(own, id);
     expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],

@@ -6,8 +6,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { lateAnswerMs } from "../faults/processes.ts";
-import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
 import { addBands, type Json } from "./units-builder.ts";
@@ -153,7 +153,10 @@ describe.concurrent("a change that was billed separately", () => {
   });
 
   test("on a volume plan, made cheaper by a rise, is on the new renewal invoice", async () => {
-    const own = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+    const own = await builder.sandbox({
+      invoice_create_days: 20,
+      first_invoice_status: "approved",
+    });
     await addBands(system, own);
     await builder.setClock(own, "2026-04-16");
     const { id } = await builder.subscribe(own, { ...april, plan_code: "bands", units: 9 });

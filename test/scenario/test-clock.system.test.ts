@@ -5,8 +5,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { changeSubscription } from "../../src/store/billing/locked-subscription.ts";
 import { askWith } from "../admin/services/request.ts";
-import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "./clock-builder.ts";
 import { addLike } from "./row-builder.ts";
@@ -266,24 +266,29 @@ describe.concurrent("an advance of a test clock", () => {
     [{ days: 1827 }, "invalid_parameter days"],
   ])("of %j is refused: %s", async (by, refusal) => {
     const own = await builder.sandbox();
-    expect(await builder.operator.refused(advance, { organisation: own.organisationId, ...by })).toBe(
-      refusal,
-    );
-    expect(await builder.clock(own)).toMatchObject({ ...standing, now: "2026-04-01T12:00:00.000Z" });
+    expect(
+      await builder.operator.refused(advance, { organisation: own.organisationId, ...by }),
+    ).toBe(refusal);
+    expect(await builder.clock(own)).toMatchObject({
+      ...standing,
+      now: "2026-04-01T12:00:00.000Z",
+    });
   });
 
   test("of a live or unknown organisation, or by a reader, is refused", async () => {
     const live = await system.organisation();
     const at = { organisation: live.organisationId };
     expect(await builder.operator.refused(advance, { ...at, days: 1 })).toBe("invalid_state");
-    expect(await builder.operator.refused("TestClockService/GetTestClock", at)).toBe("invalid_state");
+    expect(await builder.operator.refused("TestClockService/GetTestClock", at)).toBe(
+      "invalid_state",
+    );
     for (const organisation of ["0199a0b2-0000-7000-8000-000000000001", "x"]) {
       expect(await builder.operator.refused(advance, { organisation, days: 1 })).toBe(
         "organisation_not_found",
       );
-      expect(await builder.operator.refused("TestClockService/GetTestClock", { organisation })).toBe(
-        "organisation_not_found",
-      );
+      expect(
+        await builder.operator.refused("TestClockService/GetTestClock", { organisation }),
+      ).toBe("organisation_not_found");
     }
     const own = await builder.sandbox();
     const reader = askWith(system, await system.operator("read-only"));

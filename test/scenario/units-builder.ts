@@ -4,8 +4,8 @@
  */
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { expectAllPublished } from "../support/published-events.ts";
+import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { addLike, addTiers } from "./row-builder.ts";
 

@@ -4,8 +4,8 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import type { TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "./clock-builder.ts";
@@ -14,8 +14,8 @@ import {
   addMeter,
   type TestMeter,
   type UsageBuilder,
-  usageEvent,
   usageBuilder,
+  usageEvent,
 } from "./usage-builder.ts";
 
 let system: TestSystem;

@@ -15,8 +15,8 @@ import {
   addMeter,
   setMeterStatus,
   type UsageBuilder,
-  usageEvent,
   usageBuilder,
+  usageEvent,
 } from "./usage-builder.ts";
 
 let system: TestSystem;

@@ -14,8 +14,8 @@ import { holdOrganisation } from "../../src/store/billing/locked-subscription.ts
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
 import { change, end, type Life, pass, restore, stateIn } from "../properties/life.ts";
-import type { Answered, TestSystem } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import type { Answered, TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
 import { addBands, type Json } from "./units-builder.ts";
@@ -201,10 +201,8 @@ function unnumbered(text: string): string {
 }
 
 async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
-  const { status, units, renewal_date, end_date, cancel_at_period_end } = await builder.subscription(
-    own,
-    id,
-  );
+  const { status, units, renewal_date, end_date, cancel_at_period_end } =
+    await builder.subscription(own, id);
   const invoices = (await builder.invoices(own, id)).map(({ type, status: is, lines }: Json) => {
     const told = lines.map(
       ({ amount, description, period }: Json) => `${amount} ${description} from ${period.start}`,

@@ -1,4 +1,7 @@
-/** Which addresses endpoints may have, by form and by network: API7 of facts-performance §5.2, on more than a hundred forms. */
+/**
+ * The addresses that endpoints may have, by form and by network, on more than a hundred forms.
+ * WEBHOOK-3.
+ */
 import { describe, expect, test } from "vitest";
 import { type AddressMode, isForbidden, urlFault } from "../../src/webhooks/address.ts";
 
@@ -32,11 +35,11 @@ describe("an endpoint may be registered", () => {
     expect(faultsOf(good)).toEqual([]);
   });
 
-  test("and everywhere that may be, also where the server runs for development", () => {
+  test("with every such address, also if the server runs for development", () => {
     expect(faultsOf(good, "development")).toEqual([]);
   });
 
-  test("with http and this machine itself for development alone", () => {
+  test("with http and loopback for development alone", () => {
     const own = [
       "http://127.0.0.1:9000/",
       "http://127.8.9.10/",
@@ -114,7 +117,7 @@ describe("an endpoint is refused", () => {
     expect(urlFault(url(2_049), "public")).toBe("must have 2048 characters at most");
   });
 
-  test("where its host is no name of the public network", () => {
+  test("if its host is no name of the public network", () => {
     const hosts = [
       "localhost",
       "LOCALHOST",
@@ -220,11 +223,11 @@ describe("an endpoint is refused", () => {
     "[ff02::1]",
   ];
 
-  test("where its address is not public, however it is written", () => {
+  test("if its address is not public, however it is written", () => {
     expect(allowed(privateLiterals.map((literal) => `https://${literal}/`))).toEqual([]);
   });
 
-  test("for development as well, but for loopback", () => {
+  test("for development as well, except for loopback", () => {
     const loopback =
       /^(?:127|0x7f|0X7F|017|2130706433|%31|１|①|\[(?:::1|0:0|0000|::ffff:(?:127|7f)))/i;
     const elsewhere = privateLiterals.filter((literal) => !loopback.test(literal));
@@ -253,18 +256,14 @@ describe("an endpoint is refused", () => {
 describe("an address of the network", () => {
   const forbidden = [
     // The first and last of each block.
-    ..."0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.0 127.255.255.255".split(
-      " ",
-    ),
-    ..."169.254.0.0 169.254.169.254 169.254.170.2 169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.255".split(
-      " ",
-    ),
-    ..."192.0.2.0 192.0.2.255 192.31.196.1 192.52.193.1 192.88.99.0 192.88.99.255 192.168.0.0 192.168.255.255".split(
-      " ",
-    ),
-    ..."192.175.48.1 198.18.0.0 198.19.255.255 198.51.100.0 198.51.100.255 203.0.113.0 203.0.113.255".split(
-      " ",
-    ),
+    ..."0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255".split(" "),
+    ..."100.64.0.0 100.127.255.255 127.0.0.0 127.255.255.255".split(" "),
+    ..."169.254.0.0 169.254.169.254 169.254.170.2 169.254.255.255".split(" "),
+    ..."172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.255".split(" "),
+    ..."192.0.2.0 192.0.2.255 192.31.196.1 192.52.193.1".split(" "),
+    ..."192.88.99.0 192.88.99.255 192.168.0.0 192.168.255.255".split(" "),
+    ..."192.175.48.1 198.18.0.0 198.19.255.255".split(" "),
+    ..."198.51.100.0 198.51.100.255 203.0.113.0 203.0.113.255".split(" "),
     ..."224.0.0.0 239.255.255.255 240.0.0.0 255.255.255.254 255.255.255.255 168.63.129.16".split(
       " ",
     ),
@@ -272,58 +271,46 @@ describe("an address of the network", () => {
     ...":: ::1 ::2 ::8.8.8.8 ::ffff:8.8.8.8 ::ffff:10.0.0.1 ::ffff:a00:1 ::ffff:0:8.8.8.8".split(
       " ",
     ),
-    ..."64:ff9b::8.8.8.8 64:ff9b::10.0.0.1 64:ff9b:1::1 64:ff9b:1:ffff:ffff:ffff:ffff:ffff 100:: 100::1 100:0:0:1::1".split(
-      " ",
-    ),
-    ..."1fff:ffff::1 4000:: 5f00::1 8000::1 fc00:: fdff:ffff::1 fd00:ec2::254 fe80::1 febf::1 fec0::1 ff00:: ff02::1 ff0e::1".split(
-      " ",
-    ),
+    ..."64:ff9b::8.8.8.8 64:ff9b::10.0.0.1 64:ff9b:1::1".split(" "),
+    ..."64:ff9b:1:ffff:ffff:ffff:ffff:ffff 100:: 100::1 100:0:0:1::1".split(" "),
+    ..."1fff:ffff::1 4000:: 5f00::1 8000::1 fc00:: fdff:ffff::1".split(" "),
+    ..."fd00:ec2::254 fe80::1 febf::1 fec0::1 ff00:: ff02::1 ff0e::1".split(" "),
     // Within it.
-    ..."2001:: 2001::1 2001:0:4136:e378:8000:63bf:3fff:fdd2 2001:1::1 2001:2::1 2001:3::1 2001:4:112::1 2001:5::1".split(
-      " ",
-    ),
-    ..."2001:10::1 2001:1f:: 2001:20::1 2001:2f::1 2001:30::1 2001:1ff:ffff::1 2001:db8:: 2001:db8:ffff::1".split(
-      " ",
-    ),
-    ..."2002:: 2002:a00:1:: 2002:7f00:1::1 2002:808:808:: 2620:4f:8000::1 3fff:: 3fff:fff:ffff::1".split(
-      " ",
-    ),
+    ..."2001:: 2001::1 2001:0:4136:e378:8000:63bf:3fff:fdd2 2001:1::1".split(" "),
+    ..."2001:2::1 2001:3::1 2001:4:112::1 2001:5::1".split(" "),
+    ..."2001:10::1 2001:1f:: 2001:20::1 2001:2f::1".split(" "),
+    ..."2001:30::1 2001:1ff:ffff::1 2001:db8:: 2001:db8:ffff::1".split(" "),
+    ..."2002:: 2002:a00:1:: 2002:7f00:1::1".split(" "),
+    ..."2002:808:808:: 2620:4f:8000::1 3fff:: 3fff:fff:ffff::1".split(" "),
     // ISATAP, whatever its network.
-    ..."2606:4700::5efe:10.0.0.1 2606:4700::5efe:a00:1 2606:4700:0:0:200:5efe:a00:1 2a00:1450:4001:80b:0:5efe:7f00:1".split(
-      " ",
-    ),
+    ..."2606:4700::5efe:10.0.0.1 2606:4700::5efe:a00:1".split(" "),
+    ..."2606:4700:0:0:200:5efe:a00:1 2a00:1450:4001:80b:0:5efe:7f00:1".split(" "),
     // With a zone, and what is no address at all.
-    ..."fe80::1%eth0 2606:4700::1111%lo 127.0.0.1%lo 127.1 0x7f.0.0.1 2130706433 localhost [::1] 1.2.3 1.2.3.4.5".split(
-      " ",
-    ),
+    ..."fe80::1%eth0 2606:4700::1111%lo 127.0.0.1%lo 127.1 0x7f.0.0.1".split(" "),
+    ..."2130706433 localhost [::1] 1.2.3 1.2.3.4.5".split(" "),
     "",
     " 8.8.8.8",
   ];
   const open = [
-    ..."1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 169.253.255.255".split(
-      " ",
-    ),
-    ..."169.255.0.0 172.15.255.255 172.32.0.0 192.0.1.0 192.0.3.0 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0".split(
-      " ",
-    ),
-    ..."198.51.99.255 198.51.101.0 203.0.112.255 203.0.114.0 223.255.255.255 168.63.129.15 168.63.129.17".split(
-      " ",
-    ),
-    ..."2001:200::1 2001:470::1 2001:4860:4860::8888 2001:db7:ffff::1 2001:db9::1 2003::1 2400:cb00::1 2606:4700:4700::1111".split(
-      " ",
-    ),
-    ..."2620:4f:7fff::1 2620:4f:8001::1 2a00:1450:4001:80b::200e 3ffe:ffff::1 2606:4700::5efe 2606:4700:5efe::1 2606:4700::1:5efe:0:1".split(
-      " ",
-    ),
+    ..."1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0".split(" "),
+    ..."100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 169.253.255.255".split(" "),
+    ..."169.255.0.0 172.15.255.255 172.32.0.0 192.0.1.0".split(" "),
+    ..."192.0.3.0 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0".split(" "),
+    ..."198.51.99.255 198.51.101.0 203.0.112.255".split(" "),
+    ..."203.0.114.0 223.255.255.255 168.63.129.15 168.63.129.17".split(" "),
+    ..."2001:200::1 2001:470::1 2001:4860:4860::8888 2001:db7:ffff::1".split(" "),
+    ..."2001:db9::1 2003::1 2400:cb00::1 2606:4700:4700::1111".split(" "),
+    ..."2620:4f:7fff::1 2620:4f:8001::1 2a00:1450:4001:80b::200e".split(" "),
+    ..."3ffe:ffff::1 2606:4700::5efe 2606:4700:5efe::1 2606:4700::1:5efe:0:1".split(" "),
   ];
 
-  test("is forbidden unless it is plainly of the public network", () => {
+  test("is forbidden unless it clearly belongs to the public network", () => {
     expect(forbidden.filter((address) => !isForbidden(address, "public"))).toEqual([]);
     expect(open.filter((address) => isForbidden(address, "public"))).toEqual([]);
     expect(forbidden.length).toBeGreaterThan(100);
   });
 
-  test("is open for development where it is public or this machine's own loopback", () => {
+  test("is open for development if it is public or loopback", () => {
     const own = ["127.0.0.1", "127.255.255.254", "::1", "::ffff:127.0.0.1"];
     expect([...own, ...open].filter((address) => isForbidden(address, "development"))).toEqual([]);
     const others = forbidden.filter((address) => !/^127\.\d+\.\d+\.\d+$|^::1$/.test(address));

@@ -1,4 +1,7 @@
-/** The guard of connections: which addresses of a name are gone to, and whose certificate is believed. facts-performance §5.2, API7. */
+/**
+ * The guard of connections: which addresses of a name are connected, and which certificates are
+ * trusted. WEBHOOK-3.
+ */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer } from "node:net";
@@ -28,7 +31,7 @@ afterAll(() => Promise.all([receiver.stop(), secured.stop()]));
 
 const host = "hooks.example.com";
 
-/** One request by a poster of its own. */
+/** One request by a new poster. */
 async function post(url: string, options: Partial<PosterOptions> = {}): Promise<PostOutcome> {
   const poster = createPoster({ mode: "development", ...options });
   const outcome = await poster.post({ url, body: "{}", headers: {} });
@@ -47,8 +50,8 @@ const failed = (error: string | RegExp) => ({
 });
 const answered = { kind: "answered", status: 200 };
 
-describe("a name is gone to", () => {
-  test("by the address that it has, whatever order its addresses have and whichever of them answers", async () => {
+describe("a connection to a name", () => {
+  test("uses its address, in any order of addresses, whichever of them answers", async () => {
     const url = `http://${host}:${receiver.port}/named`;
     expect(await post(url, { lookup: answering("127.0.0.1") })).toMatchObject(answered);
     expect(await post(url, { lookup: answering("::1", "127.0.0.1") })).toMatchObject(answered);
@@ -56,7 +59,7 @@ describe("a name is gone to", () => {
     expect(receiver.received.at(-1)?.headers.host).toBe(`${host}:${receiver.port}`);
   });
 
-  test("never where one of its addresses is not public, though others are", async () => {
+  test("is refused if one of its addresses is not public", async () => {
     const before = receiver.connections();
     const url = `http://${host}:${receiver.port}/`;
     const answers = [
@@ -80,7 +83,7 @@ describe("a name is gone to", () => {
     expect(receiver.connections()).toBe(before);
   });
 
-  test("by its name alone: what no name server answered is not gone to", async () => {
+  test("is refused if no name server resolved it", async () => {
     const url = `http://${host}:${receiver.port}/`;
     expect(await post(url, { lookup: answering() })).toMatchObject(
       failed("^the name hooks.example.com has no address$"),
@@ -92,7 +95,7 @@ describe("a name is gone to", () => {
     );
   });
 
-  test("by one look-up a connection: a name that answers otherwise the next time is not gone to then", async () => {
+  test("has one look-up, so that a later answer changes nothing", async () => {
     const asked: string[] = [];
     const changing: Lookup = async (name) => {
       asked.push(name);
@@ -114,7 +117,7 @@ describe("a name is gone to", () => {
     await closing.stop();
   });
 
-  test("by a connection of less than a minute, however much is sent to it", async () => {
+  test("lasts less than a minute, however much is sent to it", async () => {
     let asked = 0;
     const poster = createPoster({
       mode: "development",
@@ -137,7 +140,7 @@ describe("a name is gone to", () => {
     await poster.close();
   });
 
-  test("by few of its addresses, however many it has", async () => {
+  test("tries few of its addresses, however many it has", async () => {
     const url = `http://${host}:${receiver.port}/`;
     const nobody = Array.from({ length: 250 }, () => "::1");
     expect(await post(url, { lookup: answering(...nobody, "127.0.0.1") })).toMatchObject({
@@ -148,14 +151,14 @@ describe("a name is gone to", () => {
     ).toMatchObject(answered);
   });
 
-  test("not for longer than the deadline, where name servers are silent", async () => {
+  test("ends at the deadline if the name servers are silent", async () => {
     const silent = () => new Promise<never>(() => undefined);
     expect(await post(`http://${host}/`, { lookup: silent, connectMs: 50 })).toMatchObject(
       failed("^no connection to hooks.example.com stood after 0.05 seconds$"),
     );
   });
 
-  test("not at all once the deadline has passed, also where the name servers answer then", async () => {
+  test("is not opened after the deadline, even if the name servers answer then", async () => {
     const before = receiver.connections();
     const late = Promise.withResolvers<readonly string[]>();
     const poster = createPoster({ mode: "development", lookup: () => late.promise, connectMs: 20 });
@@ -168,8 +171,8 @@ describe("a name is gone to", () => {
   });
 });
 
-describe("where only the public network is open", () => {
-  test("no address of this machine or its network is connected to, by name or literally", async () => {
+describe("if only the public network is open", () => {
+  test("no address of this machine or its network is connected, by name or literally", async () => {
     const before = secured.connections();
     const port = 443;
     for (const address of [
@@ -196,7 +199,7 @@ describe("where only the public network is open", () => {
     expect(secured.connections()).toBe(before);
   });
 
-  test("nothing at all is sent over a connection that leads elsewhere than was looked up", async () => {
+  test("nothing is sent over a connection to another address than was resolved", async () => {
     const sent: Buffer[] = [];
     let ended = 0;
     const both = Promise.withResolvers<void>();
@@ -225,7 +228,7 @@ describe("where only the public network is open", () => {
     await stopped(elsewhere);
   });
 
-  test("an address is judged as names are, though nobody looks it up", async () => {
+  test("a literal address is checked like the addresses of names", async () => {
     const before = receiver.connections();
     const connect = createConnect({ mode: "public", connectMs: 10_000, lookup: answering() });
     for (const hostname of ["127.0.0.1", "[::1]", "::ffff:127.0.0.1"]) {
@@ -238,7 +241,7 @@ describe("where only the public network is open", () => {
     expect(receiver.connections()).toBe(before);
   });
 
-  test("a connection leads elsewhere where its other end is not public, or this machine", () => {
+  test("a connection is refused if its peer is not public, or this machine", () => {
     const at = (remoteAddress: string | undefined, localAddress = "192.168.1.2") =>
       peerFault({ remoteAddress, localAddress }, host, "public");
     expect(at("8.8.8.8")).toBeNull();
@@ -253,7 +256,7 @@ describe("where only the public network is open", () => {
     ]) {
       expect(at(address)).toBe(`the address ${address} of ${host} is not public`);
     }
-    // This machine under a public address of its own.
+    // This machine under a public address.
     expect(at("8.8.8.8", "8.8.8.8")).toBe(`the address 8.8.8.8 of ${host} is not public`);
     expect(at(undefined)).toBe("the connection was closed before an answer came");
     expect(
@@ -279,7 +282,7 @@ describe("the name servers of the public network", () => {
   });
   afterAll(() => nameServer.stop());
 
-  test("are asked for addresses of both kinds, of which one kind is enough", async () => {
+  test("resolve addresses of both kinds, of which one kind is enough", async () => {
     expect(await lookup("both.example.com")).toEqual([
       "8.8.8.8",
       "8.8.4.4",
@@ -290,7 +293,7 @@ describe("the name servers of the public network", () => {
     await expect(lookup("nobody.example.com")).rejects.toThrow("ENOTFOUND");
   });
 
-  test("are asked for the name as it is, not for one of this machine's files or domains", async () => {
+  test("resolve the name as it is, not one of this machine's files or domains", async () => {
     expect(await lookup("localhost")).toEqual(["8.8.8.8"]);
     expect(
       nameServer
@@ -299,7 +302,7 @@ describe("the name servers of the public network", () => {
     ).toEqual([]);
   });
 
-  test("gain nothing by an alias of a private name, or by one private address among public ones", async () => {
+  test("gain nothing by an alias of a private name, or by one private address", async () => {
     const send = (name: string) => post(`https://${name}/`, { mode: "public", lookup });
     expect(await send("alias.example.com")).toMatchObject(
       failed("^the address 10.0.0.1 of alias.example.com is not public$"),
@@ -312,7 +315,7 @@ describe("the name servers of the public network", () => {
     );
   });
 
-  test("are not this machine's own way, which serves development", async () => {
+  test("are not this machine's own resolver, which serves development", async () => {
     expect(await lookupOf("development")("localhost")).toContain("127.0.0.1");
   });
 });
@@ -341,7 +344,7 @@ describe("over TLS", () => {
     expect(secured.received.length).toBe(before);
   });
 
-  test("a certificate that nobody vouches for is refused, whatever the environment says", async () => {
+  test("an untrusted certificate is refused, whatever the environment says", async () => {
     process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
     const before = secured.received.length;
     const outcome = await post(`https://localhost:${secured.port}/`);
@@ -351,7 +354,7 @@ describe("over TLS", () => {
     expect(secured.received.length).toBe(before);
   });
 
-  test("a host that only speaks HTTP/2 is told of, and one that could is spoken to in HTTP/1.1", async () => {
+  test("a host with HTTP/2 only is reported, and one with both gets HTTP/1.1", async () => {
     trust();
     const only = createTlsServer({ ...certificate, ALPNProtocols: ["h2"] });
     only.on("tlsClientError", () => undefined);
@@ -369,7 +372,7 @@ describe("over TLS", () => {
     await both.stop();
   });
 
-  test("a host that never finishes its greeting ends with the deadline, and one that speaks cleartext at once", async () => {
+  test("an unfinished greeting ends with the deadline, and cleartext ends at once", async () => {
     const silent = createTcpServer((socket) => socket.on("error", () => undefined).resume());
     const port = await listen(silent);
     const outcome = await post(`https://127.0.0.1:${port}/`, { connectMs: 100 });

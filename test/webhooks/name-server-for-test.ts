@@ -1,9 +1,14 @@
-/** A name server for tests, on 127.0.0.1: answers A and AAAA queries from a table, as RFC 1035 says. */
+/**
+ * A name server for tests, on 127.0.0.1: answers A and AAAA queries from a table, as RFC 1035 says.
+ */
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { isIP } from "node:net";
 
-/** What is known of a name: its addresses, or a failure to tell them. IPv6 addresses are written with all eight groups. */
+/**
+ * The answer for a name: its addresses, or a failure. IPv6 addresses are written with all eight
+ * groups.
+ */
 export interface NamedAddresses {
   readonly A: readonly string[] | "SERVFAIL";
   readonly AAAA: readonly string[] | "SERVFAIL";
@@ -15,7 +20,7 @@ export interface NamedAddresses {
 export interface TestNameServer {
   /** `address:port`. */
   readonly address: string;
-  /** Each name that was asked for, in order. */
+  /** Each resolved name, in order. */
   readonly asked: () => readonly string[];
   readonly stop: () => void;
 }
@@ -67,7 +72,7 @@ function readQuestion(query: Buffer): { name: string; type: number; question: Bu
     at += 1 + length;
   }
   const question = query.subarray(12, at + 5);
-  // Resolvers write names in mixed case, to be told apart from forgers.
+  // Resolvers write names in mixed case, against forged answers.
   return { name: labels.join(".").toLowerCase(), type: query.readUInt16BE(at + 1), question };
 }
 

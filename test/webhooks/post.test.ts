@@ -1,4 +1,7 @@
-/** Requests to endpoints over real connections of this machine: what is sent, what is read, when it ends. facts-performance §5.2, API7 and API4. */
+/**
+ * Requests to endpoints over real connections of this machine: what is sent, what is read, when it
+ * ends. WEBHOOK-2, WEBHOOK-3, WEBHOOK-6.
+ */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -49,7 +52,7 @@ beforeAll(async () => {
     if (retryAfter !== null) response.writeHead(429, { "retry-after": retryAfter }).end();
     else (answers[request.path] ?? ((_request, other) => other.end("thanks")))(request, response);
   });
-  // What is said of answers holds also where this machine stands still for a second.
+  // The rules of answers hold even if this machine stands still for a second.
   poster = createPoster({ mode: "development", restMs: 15_000 });
 });
 afterAll(async () => {
@@ -79,7 +82,7 @@ async function startRaw(
 }
 
 describe("a request", () => {
-  test("is a POST of these very bytes as JSON, with its signature and the sender's name", async () => {
+  test("is a POST of exactly these bytes as JSON, with signature and sender's name", async () => {
     expect(await to("/hooks?tenant=1")).toMatchObject({
       kind: "answered",
       status: 200,
@@ -98,7 +101,7 @@ describe("a request", () => {
     });
   });
 
-  test("says what it is whatever else is asked of it", async () => {
+  test("has its own headers, whatever else is passed", async () => {
     await to("/typed", { headers: { "content-type": "text/plain", "User-Agent": "x" } });
     expect(receiver.received.find(({ path }) => path === "/typed")?.headers).toMatchObject({
       "content-type": "application/json; charset=utf-8",
@@ -106,7 +109,7 @@ describe("a request", () => {
     });
   });
 
-  test("goes to no proxy, whatever the environment says", async () => {
+  test("uses no proxy, whatever the environment says", async () => {
     const names = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "NODE_USE_ENV_PROXY"];
     for (const name of names) process.env[name] = "http://127.0.0.1:1";
     try {
@@ -116,7 +119,7 @@ describe("a request", () => {
     }
   });
 
-  test("uses the connections of those before it, and waits behind none that is slow", async () => {
+  test("reuses earlier connections, and waits for none that is slow", async () => {
     const hasArrived = Promise.withResolvers<void>();
     const sharing = await startReceiver((request, response) => {
       if (request.path === "/second") hasArrived.resolve();
@@ -149,20 +152,20 @@ describe("an answer", () => {
     expect(receiver.received.filter((one) => one.path === "/elsewhere")).toEqual([]);
   });
 
-  test("is kept as text that a database takes: no NUL, what is no UTF-8 replaced", async () => {
+  test("is stored as valid text: no NUL, and invalid UTF-8 replaced", async () => {
     const { answer } = (await to("/odd")) as { answer: string };
     expect(answer).toMatch(/^ab\ufffd+\(\ufffd+$/);
   });
 
-  test("orders no terminal about", async () => {
+  test("has no control characters for a terminal", async () => {
     expect(await to("/orders")).toMatchObject({ answer: "a[2J31mbc\n\td" });
   });
 
-  test("is kept to its first 1,024 bytes, and no half of a character", async () => {
+  test("is cut to its first 1,024 bytes, without half a character", async () => {
     expect(await to("/long")).toMatchObject({ status: 200, answer: "x".repeat(1_023) });
   });
 
-  test("that never ends is cut, and its connection ended", async () => {
+  test("that never ends is cut, and its connection is closed", async () => {
     const closed = Promise.withResolvers<void>();
     const endless = await startReceiver((request, response) => {
       response.on("close", () => closed.resolve());
@@ -177,7 +180,7 @@ describe("an answer", () => {
     await endless.stop();
   });
 
-  test("that comes in drops is cut a second after its status, and its connection ended", async () => {
+  test("that comes slowly is cut a second after its status, and disconnected", async () => {
     const closed = Promise.withResolvers<void>();
     const dripping = await startReceiver((_request, response) => {
       response.write("a");
@@ -213,14 +216,14 @@ describe("an answer", () => {
     ["soon", null],
     ["9999999999999", null],
     ["2027-01-01", null],
-  ])("asks to be left alone by Retry-After: %s", async (given, retryAfterMs) => {
+  ])("delays the next attempt by Retry-After: %s", async (given, retryAfterMs) => {
     expect(await to(`/?retry-after=${encodeURIComponent(given)}`)).toMatchObject({
       status: 429,
       retryAfterMs,
     });
   });
 
-  test("may name the instant until which it is to be left alone", async () => {
+  test("may name the instant of the next attempt", async () => {
     const until = new Date(Math.ceil(Date.now() / 1000) * 1000 + 3_600_000);
     const { retryAfterMs } = (await to(
       `/?retry-after=${encodeURIComponent(until.toUTCString())}`,
@@ -233,7 +236,7 @@ describe("an answer", () => {
 });
 
 describe("a request ends", () => {
-  test("by its deadline where no answer comes, or one in drops that is none yet", async () => {
+  test("by its deadline if no answer comes, or an incomplete one", async () => {
     const hasty = createPoster({ mode: "development", totalMs: 100 });
     const drips: NodeJS.Timeout[] = [];
     const slow = await startRaw((server) =>
@@ -251,7 +254,7 @@ describe("a request ends", () => {
     await hasty.close();
   });
 
-  test("at any time after the status has come with that status", async () => {
+  test("with its status at any time after that has come", async () => {
     const stop = new AbortController();
     const onChunk = () => stop.abort();
     subscribe("undici:request:bodyChunkReceived", onChunk);
@@ -290,7 +293,7 @@ describe("a request ends", () => {
   });
 });
 
-describe("a failure says in words what the owner can do something about, and names no address", () => {
+describe("a failure describes what the owner can change, and names no address,", () => {
   test.each<[string, (server: TcpServer) => void, string]>([
     [
       "who closes at once",
@@ -328,7 +331,7 @@ describe("a failure says in words what the owner can do something about, and nam
     raw.stop();
   });
 
-  test("who is not there", async () => {
+  test("if the host is not there", async () => {
     const outcome = await to("/", { url: "http://127.0.0.1:1/" });
     expect(outcome).toMatchObject({
       kind: "failed",
@@ -337,7 +340,7 @@ describe("a failure says in words what the owner can do something about, and nam
     expect(Number.isInteger(outcome.latencyMs)).toBe(true);
   });
 
-  test("whose address may not be one", async () => {
+  test("if the address is forbidden", async () => {
     const error = "the address must hold no user name or password";
     expect(await to("/", { url: "http://a:b@127.0.0.1/" })).toMatchObject({
       kind: "failed",

@@ -50,7 +50,7 @@ const send = (body: string, header: string) =>
     headers: { [signatureHeaderName]: header },
   });
 
-test("takes what is signed, each event once, and nothing that is forged, altered or old", async () => {
+test("the documented receiver takes signed events once, and no forged or old ones", async () => {
   expect(await send(event("a"), signatureHeader([secret], event("a"), seconds()))).toMatchObject({
     status: 204,
   });
@@ -72,7 +72,7 @@ test("takes what is signed, each event once, and nothing that is forged, altered
   }
 });
 
-test("goes on after a request that breaks off", async () => {
+test("the documented receiver continues after a request that breaks off", async () => {
   const socket = connect(Number(port), "127.0.0.1");
   await new Promise<void>((resolve) => {
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nabc", () =>

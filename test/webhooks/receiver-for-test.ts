@@ -20,7 +20,7 @@ export interface Received {
 export interface TestReceiver {
   readonly port: number;
   readonly received: readonly Received[];
-  /** How many connections were made to it. */
+  /** How many connections it got. */
   readonly connections: () => number;
   readonly stop: () => Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface TestReceiver {
 /** Answers one request, whose body has been read. */
 export type Answering = (request: Received, response: ServerResponse) => void;
 
-/** Starts a receiver; `make` puts another server around the listener, such as one with TLS. */
+/** Starts a receiver; `make` wraps the listener in another server, such as one with TLS. */
 export async function startReceiver(
   answering: Answering,
   make: (

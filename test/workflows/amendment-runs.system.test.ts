@@ -1,7 +1,7 @@
 /**
- * Amendments and held credit at work in the real service: what the ledger is asked when it is slow, changed or says no,
- * nothing billed twice, and the histories of both workflows, which must replay. With RECORD_HISTORIES set they are kept
- * for `replay.test.ts`.
+ * Amendments and held credit in the real service: the calls to a slow, changed or refusing ledger,
+ * nothing billed twice, and the histories of both workflows, which must replay. With
+ * RECORD_HISTORIES set they are stored for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -32,13 +32,16 @@ afterAll(async () => {
 /** Half of April is left. */
 const half = { prorate: true, effective_date: "2026-04-16" };
 
-/** The lines of the first invoice of ten seats and of the change to thirteen, as the ledger has them. */
+/**
+ * The lines of the first invoice of ten seats and of the change to thirteen, as the ledger has
+ * them.
+ */
 const planLine = ["Team: 10 × 10.0000", "100.00"];
 const changeLine = ["Team: 10 to 13 seats, 15 of 30 days: (130 − 100) × 15 ÷ 30", "15.00"];
 
 /**
- * An organisation in the middle of April with a subscription of ten seats, whose draft invoice of 100.00 the ledger
- * has.
+ * An organisation in the middle of April with a subscription of ten seats, whose draft invoice of
+ * 100.00 the ledger has.
  */
 async function subscribed(changes: Record<string, unknown> = {}) {
   const organisation = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
@@ -47,19 +50,19 @@ async function subscribed(changes: Record<string, unknown> = {}) {
 }
 
 async function amendmentOf({ organisationId }: MadeOrganisation): Promise<Json> {
-  const text =
-    "SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'amend_invoice' ORDER BY seq DESC LIMIT 1";
+  const text = `SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'amend_invoice'
+      ORDER BY seq DESC LIMIT 1`;
   return (await system.pool.query(text, [organisationId])).rows[0];
 }
 
-/** What somebody does to the organisation's only invoice in the ledger by hand. */
+/** Changes the organisation's only invoice in the ledger, as a person would. */
 const inLedger = ({ tenantId }: MadeOrganisation, change: string) =>
   system.pool.query(`UPDATE demo_ledger.invoices SET ${change} WHERE tenant_id = $1`, [tenantId]);
 
 const anInvoice = "/api.xro/2.0/Invoices/";
 
 describe.concurrent("an amendment", () => {
-  test("adds its line to the draft, says so to operators, and its history replays", async () => {
+  test("adds its line to the draft, is shown to operators, and its history replays", async () => {
     const { organisation, id } = await subscribed();
     const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
@@ -106,9 +109,10 @@ describe.concurrent("an amendment", () => {
     expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 
-  test("whose answer was lost is not billed again where the invoice was approved meanwhile", async () => {
+  test("whose answer was lost is not billed again if the invoice was approved since", async () => {
     const { organisation, id, first } = await subscribed();
-    // It is looked for once its two seconds are over, and as many more: until then the ledger has it, and nobody knows.
+    // It is looked up after its two seconds, and after two more: until then the ledger has it
+    // without our knowledge.
     const slow = { kind: "slow_after", match: `POST ${anInvoice}`, delayMs: 20_000 };
     await system.fault({ ...slow, tenantId: organisation.tenantId });
     const changed = builder.changed(organisation, id, { units: 13, ...half });
@@ -125,7 +129,7 @@ describe.concurrent("an amendment", () => {
 });
 
 describe.concurrent("a charge that was to join an invoice", () => {
-  test("which was approved meanwhile is billed on an invoice of its own", async () => {
+  test("is billed on a separate invoice if that one was approved", async () => {
     const { organisation, id, first } = await subscribed();
     await inLedger(organisation, "status = 'AUTHORISED'");
     const { change } = await builder.changed(organisation, id, { units: 13, ...half });
@@ -154,7 +158,7 @@ describe.concurrent("a charge that was to join an invoice", () => {
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-moved");
   });
 
-  test("which was deleted meanwhile is billed on an invoice of its own", async () => {
+  test("is billed on a separate invoice if that one was deleted", async () => {
     const { organisation, id } = await subscribed();
     await inLedger(organisation, "status = 'DELETED'");
     const { change } = await builder.changed(organisation, id, { units: 13, ...half });
@@ -163,7 +167,7 @@ describe.concurrent("a charge that was to join an invoice", () => {
     expect(old).toMatchObject({ status: "deleted", subtotal: "100.0000" });
   });
 
-  test("which the ledger no longer has is billed on an invoice of its own", async () => {
+  test("is billed on a separate invoice if the ledger lost that one", async () => {
     const { organisation, id } = await subscribed();
     await system.pool.query("DELETE FROM demo_ledger.invoices WHERE tenant_id = $1", [
       organisation.tenantId,
@@ -174,7 +178,7 @@ describe.concurrent("a charge that was to join an invoice", () => {
     expect(old).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed" } });
   });
 
-  test("is not taken for lost where the ledger cannot find any invoice at all", async () => {
+  test("is not billed separately if the ledger cannot find any invoice", async () => {
     const { organisation, id, first } = await subscribed();
     const { tenantId } = organisation;
     await system.fault({
@@ -194,7 +198,9 @@ describe.concurrent("a charge that was to join an invoice", () => {
 /** A pending subscription whose first invoice was paid in the ledger by hand. */
 async function paid(): Promise<{ organisation: MadeOrganisation; id: string; first: Json }> {
   const organisation = await builder.sandbox({ first_invoice_status: "approved" });
-  const { id, invoice: first } = await builder.subscribe(organisation, { start_date: "2026-05-01" });
+  const { id, invoice: first } = await builder.subscribe(organisation, {
+    start_date: "2026-05-01",
+  });
   const payments = `tenants/${organisation.tenantId}/invoices/${first.ledger.invoice_id}/payments`;
   const headers = { "content-type": "application/json" };
   const payment = await fetch(`${system.demoUrl}/demo/${payments}`, {
@@ -206,7 +212,7 @@ async function paid(): Promise<{ organisation: MadeOrganisation; id: string; fir
   return { organisation, id, first };
 }
 
-/** Of the price of thirteen units ten are on the invoice, and three on one of their own, once. */
+/** Of the price of thirteen units ten are on the invoice, and three on a separate one, once. */
 async function expectBilledOnce(
   organisation: MadeOrganisation,
   id: string,
@@ -228,7 +234,7 @@ async function expectBilledOnce(
   });
 }
 
-test("an amendment of an invoice that was paid meanwhile is billed on one of its own, which the answer shows", async () => {
+test("an amendment of a paid invoice is billed separately, as its answer shows", async () => {
   const { organisation, id, first } = await paid();
   const { change } = await builder.changed(organisation, id, { units: 13 });
   await expectBilledOnce(organisation, id, first);
@@ -237,7 +243,7 @@ test("an amendment of an invoice that was paid meanwhile is billed on one of its
 });
 
 describe.concurrent("a refused amendment", () => {
-  test("keeps its line for the next one, with the ledger's own words", async () => {
+  test("keeps its line for the next one, with the ledger's reason", async () => {
     const { organisation, id } = await subscribed();
     const { organisationId, tenantId } = organisation;
     await system.fault({
@@ -259,7 +265,7 @@ describe.concurrent("a refused amendment", () => {
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "15.00", "10.00"]);
   });
 
-  test("is started by the dispatcher where it was made ready again and nobody did", async () => {
+  test("is started by the dispatcher once it is ready again", async () => {
     const { organisation, id } = await subscribed();
     await system.fault({
       kind: "refuse",
@@ -277,7 +283,7 @@ describe.concurrent("a refused amendment", () => {
   });
 });
 
-test("held credit is put on the next invoice by a workflow of its own, and its history replays", async () => {
+test("held credit is allocated by a separate workflow, and its history replays", async () => {
   const organisation = await builder.sandbox({
     test_clock: "2026-04-16T12:00:00Z",
     first_invoice_status: "approved",
@@ -298,7 +304,7 @@ test("held credit is put on the next invoice by a workflow of its own, and its h
 });
 
 // Last: it stops the worker that all others need.
-test("amendments whose workers die, one at each step, add their lines once, or are billed once where the invoice was paid meanwhile", async () => {
+test("amendments add their lines once, or separately, if a worker dies at each step", async () => {
   const changes = [];
   for (const point of amendmentCrashPoints) {
     changes.push(
@@ -308,10 +314,10 @@ test("amendments whose workers die, one at each step, add their lines once, or a
   }
   await system.worker.stop();
   const answers: Promise<Json>[] = [];
-  // Each dies of an amendment that nobody had begun; what it leaves undone, the next ones and the last one meet too.
+  // Each worker dies of a new amendment. Later workers also meet what it left undone.
   for (const { point, isPaid, organisation, id } of changes) {
     answers.push(builder.changed(organisation, id, { units: 13, ...(isPaid ? {} : half) }));
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
   }
@@ -321,6 +327,8 @@ test("amendments whose workers die, one at each step, add their lines once, or a
     await builder.expectEqualDocuments(organisation);
     if (isPaid) await expectBilledOnce(organisation, id, first);
     else
-      expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+      expect(await builder.inLedger(organisation)).toMatchObject([
+        { lines: [planLine, changeLine] },
+      ]);
   }
 });

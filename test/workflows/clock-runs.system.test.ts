@@ -1,6 +1,7 @@
 /**
- * Test clocks at work in the real service: what an operator sees of an advance in Temporal and on the command line, and
- * its history, which must replay. With RECORD_HISTORIES set it is kept for `replay.test.ts`.
+ * Test clocks in the real service: what an operator sees of an advance in Temporal and on the
+ * command line, and its history, which must replay. With RECORD_HISTORIES set it is stored for
+ * `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,8 +10,8 @@ import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
 import { addMany } from "../scenario/many-subscriptions.ts";
-import { type TestSystem, until } from "../support/system.ts";
 import { sharedSystem } from "../support/shared-system.ts";
+import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
@@ -37,7 +38,7 @@ async function detailsOf(organisationId: string): Promise<string> {
 }
 
 describe.concurrent("an advance", () => {
-  test("tells what was performed, is found by its organisation, and its history replays", async () => {
+  test("shows what was performed, is found by its organisation, and replays", async () => {
     const own = await builder.sandbox();
     const { organisationId } = own;
     await builder.subscribe(own, { start_date: "2026-04-01" });
@@ -45,7 +46,8 @@ describe.concurrent("an advance", () => {
     const workflowId = clockWorkflowId(organisationId);
     await expectReplayable(client, workflowId, "clock");
     expect(await detailsOf(organisationId)).toBe(
-      "2026-08-10T12:00:00.000Z, from 2026-04-01T12:00:00.000Z: 4 performed, 4 invoices issued, 0 parked",
+      "2026-08-10T12:00:00.000Z, from 2026-04-01T12:00:00.000Z: " +
+        "4 performed, 4 invoices issued, 0 parked",
     );
     const handle = client.workflow.getHandle(workflowId);
     expect(await handle.query(progressQuery)).toEqual({
@@ -60,7 +62,7 @@ describe.concurrent("an advance", () => {
     expect(searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
   });
 
-  test("shows how far it has come while it is on its way", async () => {
+  test("shows its progress while it runs", async () => {
     const own = await builder.sandbox();
     const { organisationId } = own;
     const { id } = await builder.subscribe(own, { start_date: "2026-03-03" });
@@ -69,7 +71,8 @@ describe.concurrent("an advance", () => {
     const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
     const seen = await inTransaction(system.pool, async (held) => {
       await held.query("SET LOCAL idle_in_transaction_session_timeout = 0");
-      // The clock goes past nothing that somebody else is at: however fast the worker is, it is seen before it is there.
+      // The clock passes no work that another process holds. So it is read before it is there,
+      // however fast the worker is.
       await held.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR NO KEY UPDATE", [id]);
       await builder.advance(own, { months: 3 });
       return until("it is on its way", async () => {
@@ -85,7 +88,10 @@ describe.concurrent("an advance", () => {
       });
     });
     expect(seen.details).toMatch(
-      /^\S+ on the way from 2026-04-01T12:00:00.000Z to 2026-07-01T12:00:00.000Z: [\d,]+ performed, [\d,]+ invoices issued, 0 parked$/,
+      new RegExp(
+        String.raw`^\S+ on the way from 2026-04-01T12:00:00.000Z to 2026-07-01T12:00:00.000Z: ` +
+          String.raw`[\d,]+ performed, [\d,]+ invoices issued, 0 parked$`,
+      ),
     );
     const { advance, now } = await builder.clock(own);
     expect(now >= seen.progress.now).toBe(true);
@@ -93,7 +99,7 @@ describe.concurrent("an advance", () => {
     await builder.arrived(own);
   });
 
-  test("that follows another one at once, as its workflow is about to end, is not lost", async () => {
+  test("that follows another as its workflow is about to end is not lost", async () => {
     const own = await builder.sandbox();
     await builder.subscribe(own, { start_date: "2026-04-01" });
     for (let month = 1; month <= 12; month += 1) await builder.advanced(own, { months: 1 });

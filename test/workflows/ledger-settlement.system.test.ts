@@ -1,4 +1,7 @@
-/** The ledger workflow's own promises on a real Temporal server: no wake-up lost, pauses kept, histories of bounded length. */
+/**
+ * The ledger workflow's own promises on a real Temporal server: no wake-up lost, pauses kept,
+ * histories of bounded length.
+ */
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -27,7 +30,8 @@ async function statusOf(organisationId: string): Promise<string> {
 
 describe.concurrent("the ledger workflow", () => {
   test("loses no wake-up that meets it as it completes", async () => {
-    // Close together around the end, and some far from it for a machine on which the end comes late.
+    // Close together around the end, and some far from it for a machine on which the end comes
+    // late.
     const dense = Array.from({ length: 40 }, (_, index) => index * 15 - 200);
     const offsets = [-6_000, -2_000, -1_000, -500, ...dense, 500, 750, 1_000, 2_000, 4_000, 8_000];
     const isNewRun = await Promise.all(
@@ -47,11 +51,12 @@ describe.concurrent("the ledger workflow", () => {
         return (await handle.describe()).runId !== runId;
       }),
     );
-    // Some were heard by the first run, some needed a new one: the moment of completion lies between.
+    // Some were heard by the first run, some needed a new one: the moment of completion lies
+    // between.
     expect(new Set(isNewRun)).toEqual(new Set([false, true]));
   });
 
-  test("ends after ten seconds without work, having asked once", async () => {
+  test("ends after ten seconds without work, after one batch", async () => {
     const organisationId = randomUUID();
     const asked = await settlement.add(organisationId);
     await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
@@ -60,7 +65,7 @@ describe.concurrent("the ledger workflow", () => {
     expect(performance.now() - (begun.at(-1) ?? 0)).toBeGreaterThan(lingerMs - 100);
   });
 
-  test("waits as long as a round says, and a wake-up meanwhile only asks again", async () => {
+  test("waits as long as a batch says, and a wake-up only adds one batch", async () => {
     const organisationId = randomUUID();
     const pauseMs = 4_000;
     const began = Promise.withResolvers<number>();
@@ -77,11 +82,12 @@ describe.concurrent("the ledger workflow", () => {
     await began.promise;
     const asked = first + (await settlement.add(organisationId));
     expect((await ended.promise) - (await began.promise)).toBeGreaterThan(pauseMs - 50);
-    // The first, the one that was asked for, and the one after the pause, which a timer a little early asks for twice.
+    // The first, the requested one, and the one after the pause, which a timer that fires early
+    // repeats.
     expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(2 + asked);
   });
 
-  test("goes on in as many rounds beside each other as a slow ledger needs, until few wait", async () => {
+  test("runs as many concurrent batches as a slow ledger needs, until few jobs wait", async () => {
     const organisationId = randomUUID();
     let waiting = 1_000;
     let running = 0;
@@ -92,7 +98,7 @@ describe.concurrent("the ledger workflow", () => {
       running += 1;
       most = Math.max(most, running);
       if (running === 3) three.resolve();
-      // The first tells how many there are; of those after it none ends before three are under way.
+      // The first reports how many there are; none of the following ends before three run.
       if (!isFirst) await three.promise;
       await wait(50);
       running -= 1;
@@ -106,7 +112,7 @@ describe.concurrent("the ledger workflow", () => {
     expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(20 + 2 + asked);
   });
 
-  test("ends at a pause that is longer than it waits: the dispatcher starts it when it is over", async () => {
+  test("ends at a pause longer than its wait, and the dispatcher starts it later", async () => {
     const organisationId = randomUUID();
     settlement.decide(organisationId, async () => ({
       ...nothing,
@@ -118,7 +124,7 @@ describe.concurrent("the ledger workflow", () => {
     expect(settlement.rounds(organisationId).length).toBeLessThanOrEqual(asked);
   });
 
-  test("goes on once the database is back", async () => {
+  test("continues once the database is back", async () => {
     const organisationId = randomUUID();
     let failures = 3;
     settlement.decide(organisationId, async () => {
@@ -131,7 +137,7 @@ describe.concurrent("the ledger workflow", () => {
   });
 });
 
-test("the ledger workflow goes on in a new run when its history has become long", async () => {
+test("the ledger workflow continues in a new run once its history is long", async () => {
   const organisationId = randomUUID();
   const held = Promise.withResolvers<void>();
   settlement.decide(organisationId, async () => {

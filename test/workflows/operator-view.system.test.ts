@@ -1,6 +1,7 @@
 /**
- * The Temporal UI answers an operator. Each query of docs/operations.md runs on Temporal's visibility
- * after its work, and finds that work: what it is, its progress and its outcome in words.
+ * The Temporal UI answers an operator. Each query of docs/operations.md runs on Temporal's
+ * visibility after its work, and finds that work: what it is, its progress and its outcome in
+ * words.
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -44,7 +45,7 @@ const queries = [
 /** What a query, with this id for its `…`, has to find. */
 interface Found {
   readonly id?: string;
-  /** The id that tells the workflow from others: a part of the workflow's id. */
+  /** The id that distinguishes the workflow: a part of the workflow's id. */
   readonly workflowId: string;
   readonly details: RegExp;
   readonly outcome?: string;
@@ -192,7 +193,7 @@ async function tellChanges(): Promise<void> {
     body: { organisation: organisationId, url },
   };
   const made = await system.askAdmin("WebhookService/CreateWebhookEndpoint", asked);
-  // Told since, or with it: three customers.
+  // Published since, or with it: three customers.
   await system.pool.query("UPDATE customers SET first_name = 'Ada' WHERE organisation_id = $1", [
     organisationId,
   ]);
@@ -312,13 +313,13 @@ test("the queries of docs/operations.md are those that are tested here", () => {
 
 const stuck = 'ExecutionStatus = "TimedOut" OR ExecutionStatus = "Failed"';
 
-test("nothing of all this cannot go on", async () => {
+test("no workflow of these tests has failed tasks", async () => {
   expect((await client.workflow.count(stuck)).count).toBe(0);
 });
 
 test.each(
   queries.filter((query) => query !== stuck),
-)("%s finds its work, which says in words what it is", async (query) => {
+)("%s finds its work, described in words", async (query) => {
   const expected = found[query];
   if (expected === undefined) throw new Error("nothing was done for this query");
   const run = await seen(query.replace("…", expected.id ?? ""), expected);

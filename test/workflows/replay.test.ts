@@ -1,6 +1,8 @@
 /**
- * Histories of earlier runs replay with today's workflows: what runs in a production cluster goes on after a deployment.
- * `RECORD_HISTORIES=1 npx vitest run test/workflows/{settlement,amendment,end,billing,clock,mirror,telling,webhook}-runs` records new ones.
+ * Histories of earlier runs replay with the current workflows: what runs in a production cluster
+ * continues after a deployment. `RECORD_HISTORIES=1 npx vitest run
+ * test/workflows/{settlement,amendment,end,billing,clock,mirror,telling,webhook}-runs` records new
+ * ones.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -14,7 +16,7 @@ function historyOf(name: string): unknown {
   return JSON.parse(readFileSync(new URL(name, folder), "utf8"));
 }
 
-/** The round that each type of workflow begins with, as the bundle has it. */
+/** The first activity of each type of workflow, as the bundle has it. */
 const firstRounds: Readonly<Record<string, string>> = {
   ledgerPosting: "const round = await postBatch(input);",
   invoiceAmendment: "const round = await work(input);",
@@ -39,7 +41,7 @@ function typeOf(name: string): string {
   return started?.workflowExecutionStartedEventAttributes.workflowType.name ?? "";
 }
 
-test("of every workflow type there is a history", () => {
+test("every workflow type has a history", () => {
   const index = readFileSync(new URL("../../workflows/index.ts", import.meta.url), "utf8");
   const types = [...index.matchAll(/^export \{ ([^}]+) \} from/gm)].flatMap(([, list = ""]) =>
     list.split(", "),
@@ -48,7 +50,7 @@ test("of every workflow type there is a history", () => {
   expect([...new Set(names.map(typeOf))].sort()).toEqual(types.sort());
 });
 
-test("of each workflow a plain run is kept, of those that ask for documents also a refusal or a pause", () => {
+test("every workflow has a plain run, and those that post also a refusal or a pause", () => {
   const kept = [
     "settlement.json",
     "refusal.json",

@@ -1,6 +1,7 @@
 /**
- * The ledger workflow on the real Temporal server with a double in place of its activity: what waits is a number that tests
- * raise, and every round is written down. So a test decides what a round finds and how long it takes.
+ * The ledger workflow on the real Temporal server with a double in place of its activity: the
+ * number of waiting jobs is set by tests, and every batch is recorded. So a test decides what a
+ * batch finds and how long it takes.
  */
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
@@ -10,20 +11,23 @@ import { temporalForTest } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 
-/** A worker in this process, and what its workflows are asked and told. */
+/** A worker in this process, and the records of its workflows. */
 export interface SettlementForTest {
   readonly client: Client;
-  /** Adds one to what waits of the organisation, and wakes its workflow; how often it had to be asked for that. */
+  /**
+   * Adds one waiting job of the organisation and wakes its workflow. Returns how many attempts that
+   * took.
+   */
   add(organisationId: string): Promise<number>;
   waiting(organisationId: string): number;
-  /** When each round of the organisation began, by `performance.now()`. */
+  /** When each batch of the organisation began, by `performance.now()`. */
   rounds(organisationId: string): readonly number[];
-  /** What the organisation's rounds do, instead of settling all that waits at once. */
+  /** What the organisation's batches do, instead of posting all waiting jobs at once. */
   decide(organisationId: string, round: () => Promise<PostingBatch>): void;
   stop(): Promise<void>;
 }
 
-/** A round that found nothing, as a base for others. */
+/** A batch that found nothing, as a base for others. */
 export const nothing: PostingBatch = {
   settled: 0,
   refused: 0,
@@ -32,7 +36,7 @@ export const nothing: PostingBatch = {
   paused: null,
 };
 
-/** Starts the worker in a namespace of its own. */
+/** Starts the worker in a new namespace. */
 export async function settlementForTest(): Promise<SettlementForTest> {
   quietRuntime();
   const { address, namespace } = await temporalForTest();
@@ -66,7 +70,7 @@ export async function settlementForTest(): Promise<SettlementForTest> {
     client,
     add: async (organisationId) => {
       waiting.set(organisationId, (waiting.get(organisationId) ?? 0) + 1);
-      // A server too busy to answer in time is asked again, as the dispatcher does.
+      // The call is repeated if the server is too busy to answer in time, as the dispatcher does.
       for (let asked = 1; ; asked += 1) if (await work.wake(organisationId)) return asked;
     },
     waiting: (organisationId) => waiting.get(organisationId) ?? 0,
