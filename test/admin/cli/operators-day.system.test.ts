@@ -254,7 +254,7 @@ test("an operator has months go by in a sandbox, and sees its renewals", async (
   ]);
   expect([exitCode, err.split("\n")[0]]).toEqual([
     0,
-    expect.stringMatching(/Z: \d+ performed, \d+ invoices raised$/),
+    expect.stringMatching(/Z: \d+ performed, \d+ invoices issued$/),
   ]);
   expect(out).toMatch(/^state +standing$/m);
   expect(out).toMatch(/^advance invoices issued +3$/m);
