@@ -45,7 +45,9 @@ export async function migrate(
   await createDatabaseIfMissing(databaseUrl);
   const migrationsList = await readMigrations(options.migrationsFolder ?? projectMigrations);
   if (migrationsList.migrationDirectories.length === 0) return [];
-  return withLock(databaseUrl, async () => {
+  const first = migrationsList.migrationDirectories[0]?.path ?? "";
+  return withLock(databaseUrl, async (client) => {
+    await requireReleasedData(client, first);
     const input = { migrationsList, filters: wholeSchema };
     const { appliedMigrationNames } = await withSchemaEngine({ databaseUrl }, (engine) =>
       engine.applyMigrations(input),
@@ -121,7 +123,32 @@ async function createDatabaseIfMissing(databaseUrl: string): Promise<void> {
   });
 }
 
-async function withLock<T>(databaseUrl: string, work: () => Promise<T>): Promise<T> {
+/**
+ * Throws if the database has a migration from before `first`. Before the first release the
+ * migrations were replaced by one, and data of an earlier state cannot be upgraded.
+ */
+async function requireReleasedData(client: pg.Client, first: string): Promise<void> {
+  const { rows } = await client
+    .query<{ name: string }>(
+      "SELECT migration_name AS name FROM _prisma_migrations ORDER BY migration_name LIMIT 1",
+    )
+    .catch((error: unknown) => {
+      // A database without this table is empty.
+      if (codeOf(error) === "42P01") return { rows: [] };
+      throw error;
+    });
+  const [found] = rows;
+  if (found === undefined || found.name >= first) return;
+  throw new Error(
+    `The database was made by a version before the first release (migration ${found.name}), and ` +
+      "its data cannot be upgraded. Use a new database. Nothing was changed.",
+  );
+}
+
+async function withLock<T>(
+  databaseUrl: string,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
   return withClient(databaseUrl, async (client) => {
     const end = performance.now() + lockLimitMs;
     for (;;) {
@@ -131,7 +158,7 @@ async function withLock<T>(databaseUrl: string, work: () => Promise<T>): Promise
         "SELECT pg_try_advisory_lock($1) AS locked",
         [lockNumber],
       );
-      if (rows[0]?.locked) return work();
+      if (rows[0]?.locked) return work(client);
       if (performance.now() > end)
         throw new Error("Another process has been migrating this database for too long.");
       await wait(lockPollMs);

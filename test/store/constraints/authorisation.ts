@@ -19,7 +19,7 @@ export function authorisationFaults(a: SeededRows): Faults {
       connection("grant_kind = 'authorisation'"),
       connection("disconnected_at = now(), disconnected_reason = 'because'"),
     ],
-    ledger_connections_sealed: [connection("encryption_key_id = NULL")],
+    ledger_connections_encrypted: [connection("encryption_key_id = NULL")],
     ledger_authorisations_lease: [change("ledger_authorisations", of, "lease_until = now()")],
     ledger_authorisations_organisation_id_fkey: [
       another("ledger_authorisations", of, { organisation_id: nobody }),

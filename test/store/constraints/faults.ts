@@ -51,7 +51,7 @@ export function valueFaults(a: SeededRows): Faults {
       sweep("day_most = -1"),
     ],
     ledger_reference_data_kind: [offer("kind = 'payments'")],
-    ledger_reference_data_told: [offer("offer = '{}'"), offer("fetched_at = now()")],
+    ledger_reference_data_fetched: [offer("data = '{}'"), offer("fetched_at = now()")],
     ledger_notifications_kind: [hint("kind = 'payments'")],
     ledger_notifications_failures: [hint("failures = -1")],
     document_counters_kind: [counter("kind = 'letter'")],
@@ -227,7 +227,7 @@ export function documentFaults(a: SeededRows): Faults {
         change("ledger_jobs", a.allocationOperation, `${column} = NULL`),
       ),
     ],
-    ledger_jobs_settled: [operation("finished_at = now()"), operation("state = 'done'")],
+    ledger_jobs_finished: [operation("finished_at = now()"), operation("state = 'done'")],
     ledger_jobs_sent: [
       operation("state = 'sending'"),
       operation("state = 'uncertain', first_sent_at = now()"),

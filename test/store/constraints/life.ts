@@ -17,7 +17,7 @@ export function lifeFaults(a: SeededRows): Faults {
       subscription("parked_attempts = -1"),
     ],
     terminations_when: [ending("end_when = 'later'")],
-    endings_hash_is_sha256: [ending("request_hash = '\\x00'")],
+    terminations_hash_is_sha256: [ending("request_hash = '\\x00'")],
     removals_step: [removal("step = -1")],
     removals_state: [removal("state = 'odd', finished_at = now()")],
     removals_outcome: [
@@ -25,7 +25,7 @@ export function lifeFaults(a: SeededRows): Faults {
       removal("state = 'removed', finished_at = now()"),
       removal("state = 'removed', finished_at = now(), outcome = 'gone'"),
     ],
-    removals_raised_again: [removal("reissued = true")],
+    removals_reissued: [removal("reissued = true")],
     removals_refused: [
       removal("state = 'refused', finished_at = now()"),
       removal("message = 'No'"),
@@ -43,7 +43,7 @@ export function lifeTenantFaults(a: SeededRows, b: SeededRows): Faults {
     terminations_organisation_id_subscription_id_fkey: [
       change("terminations", a.ending, `subscription_id = '${b.subscription}'`),
     ],
-    removals_organisation_id_ending_id_fkey: [
+    removals_organisation_id_termination_id_fkey: [
       another("removals", removal, { termination_id: b.ending, step: 7 }),
     ],
     removals_organisation_id_invoice_id_fkey: [

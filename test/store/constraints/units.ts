@@ -60,7 +60,7 @@ export function unitsFaults(a: SeededRows): Faults {
       ),
     ],
     unit_changes_invoices: [units("renewal_invoice_id = invoice_id")],
-    unit_changes_operations: [units("job_ids = NULL"), units("job_ids = ARRAY[NULL]::uuid[]")],
+    unit_changes_jobs: [units("job_ids = NULL"), units("job_ids = ARRAY[NULL]::uuid[]")],
   };
 }
 

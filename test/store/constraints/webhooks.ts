@@ -74,7 +74,7 @@ function deliveryFaults(a: SeededRows): Faults {
     ],
     webhook_deliveries_state: [delivery("state = 'odd', due_at = NULL, finished_at = now()")],
     webhook_deliveries_attempts: [delivery("attempts = -1")],
-    webhook_deliveries_settled: [
+    webhook_deliveries_finished: [
       delivery("due_at = NULL"),
       delivery("finished_at = now()"),
       delivery("state = 'delivered'"),

@@ -84,6 +84,17 @@ test("a migration that fails leaves nothing of itself and names its cause", asyn
   ]);
 });
 
+test("a database with a migration from before the first one is refused, and nothing is changed", async () => {
+  await write("20260101000000_first", first);
+  await migrate(url, { migrationsFolder: folder });
+  await rm(join(folder, "20260101000000_first"), { recursive: true });
+  await write("20260201000000_anew", 'CREATE TABLE "others" ("id" INT);');
+  await expect(migrate(url, { migrationsFolder: folder })).rejects.toThrow(
+    /before the first release \(migration 20260101000000_first\), and its data cannot be upgraded/,
+  );
+  expect(await query(url, "SELECT to_regclass('others') AS others")).toEqual([{ others: null }]);
+});
+
 test("the difference between migrations and schema is SQL, and none when they agree", async () => {
   await write("20260101000000_first", first);
   const schemaFile = join(folder, "schema.prisma");

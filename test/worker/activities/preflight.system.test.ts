@@ -43,7 +43,7 @@ async function know(
   toldAgo = "0",
 ): Promise<void> {
   const { rowCount } = await world.pool.query(
-    `UPDATE ledger_reference_data SET offer = offer || $3, fetched_at = now() - $4::interval, invalidated_at = NULL
+    `UPDATE ledger_reference_data SET data = data || $3, fetched_at = now() - $4::interval, invalidated_at = NULL
       WHERE organisation_id = $1 AND kind = $2`,
     [organisationId, kind, offer, toldAgo],
   );
