@@ -8,7 +8,7 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { synced } from "./ledger-documents.ts";
 

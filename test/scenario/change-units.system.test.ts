@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";

@@ -4,7 +4,7 @@
  * from a clamped one, and begins at the midnight of its zone. PERIOD-1.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "./clock-builder.ts";

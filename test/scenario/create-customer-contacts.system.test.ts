@@ -1,7 +1,7 @@
 /** Create customer when the ledger has conflicting names and numbers. CUSTOMER-1, XERO-10. */
 import { beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 
 let system: TestSystem;

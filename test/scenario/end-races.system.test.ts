@@ -12,7 +12,7 @@ import {
   threeRemoved,
 } from "../faults/ends-builder.ts";
 import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
 
 let system: TestSystem;

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk } from "./checked-ask.ts";

@@ -13,7 +13,7 @@ import {
 } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, operations, protocols, transportsTo } from "./procedures.ts";

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";

@@ -7,7 +7,7 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { operations } from "./procedures.ts";

@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { changeSubscription } from "../../src/store/billing/locked-subscription.ts";
 import { askWith } from "../admin/services/request.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "./clock-builder.ts";

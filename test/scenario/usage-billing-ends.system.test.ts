@@ -1,7 +1,7 @@
 /** Usage billed by ends, and usage that the ledger refuses. USAGE-9, USAGE-15, SETUP-2. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";

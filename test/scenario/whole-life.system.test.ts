@@ -14,7 +14,7 @@ import { holdOrganisation } from "../../src/store/billing/locked-subscription.ts
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
 import { change, end, type Life, pass, restore, stateIn } from "../properties/life.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";

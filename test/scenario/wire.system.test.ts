@@ -7,7 +7,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { allow } from "../support/slowness.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";

@@ -10,7 +10,7 @@ import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
 import { addMany } from "../scenario/many-subscriptions.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 

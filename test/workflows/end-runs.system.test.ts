@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { terminationWorkflowId } from "../../workflows/contract.ts";
 import { type Endable, type EndsBuilder, endPost, endsBuilder } from "../faults/ends-builder.ts";
 import { postUntilDecided } from "../faults/processes.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 

@@ -16,7 +16,7 @@ import {
 } from "../faults/ledger-documents.ts";
 import { postUntilCreated } from "../faults/processes.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
-import { sharedSystem } from "../support/shared-system.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 

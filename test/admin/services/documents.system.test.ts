@@ -7,7 +7,7 @@ import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.t
 import { addCreditNote } from "../../scenario/row-builder.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../../scenario/units-builder.ts";
 import { type TestSystem, until } from "../../support/system.ts";
-import { sharedSystem } from "../../support/shared-system.ts";
+import { sharedSystem } from "../../support/reused-system.ts";
 import { bookInvoice, spendCredit } from "../../worker/activities/issue-credit.ts";
 import { type AdminAsk, askWith } from "./request.ts";
 
