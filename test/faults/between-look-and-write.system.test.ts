@@ -162,8 +162,8 @@ describe("a removal", () => {
     const [answer] = await Promise.all([builder.end(own, id, now), pays(own, renewal)]);
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
     expect(answer.json.error.message).toContain("payments or credit notes allocated");
-    const [told] = await builder.invoices(own, id);
-    expect(told).toMatchObject({ status: "approved", amount_due: "115.0000" });
+    const [reported] = await builder.invoices(own, id);
+    expect(reported).toMatchObject({ status: "approved", amount_due: "115.0000" });
     expect((await builder.subscription(own, id)).status).toBe("active");
   });
 });

@@ -42,7 +42,7 @@ async function spread(count: number): Promise<MadeOrganisation> {
 }
 
 /** An advance that no worker has begun. */
-async function asked(own: MadeOrganisation): Promise<void> {
+async function requested(own: MadeOrganisation): Promise<void> {
   await system.worker.stop();
   expect(await builder.advance(own, { to: target })).toMatchObject(advancing);
 }
@@ -50,7 +50,7 @@ async function asked(own: MadeOrganisation): Promise<void> {
 describe("a worker killed at a step of an advance leaves each period billed once:", () => {
   test.each(clockCrashPoints)("%s", async (point) => {
     const own = await spread(8);
-    await asked(own);
+    await requested(own);
     // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
@@ -106,7 +106,7 @@ test("the dispatcher begins an advance whose start was lost", async () => {
 
 test("a second advance is refused while one runs, unless its instant is the same", async () => {
   const own = await spread(3);
-  await asked(own);
+  await requested(own);
   const { organisationId: organisation } = own;
   const advance = "TestClockService/AdvanceTestClock";
   const entry = await builder.operator.lastEntry();

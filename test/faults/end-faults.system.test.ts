@@ -132,8 +132,8 @@ test("an end that outlasts its answer gets 502, and a repeat gets its outcome", 
   await system.startLedger();
   expect(await decided(endable)).toBe("done");
   await ends.expectEnded(endable);
-  const told = (await tryEnd(endable)).answer;
-  expect([told.status, told.json.status]).toEqual([200, "ended"]);
+  const shown = (await tryEnd(endable)).answer;
+  expect([shown.status, shown.json.status]).toEqual([200, "ended"]);
   expect(await ends.removals(endable)).toEqual(threeRemoved);
 });
 
@@ -189,9 +189,9 @@ test("a refused end that was answered 502 is reported to the repeat, and only on
   });
   await dieOf(system, "ledger_woken", endPost(endable, "the-key"));
   expect(await decided(endable)).toBe("refused");
-  const told = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
-  expect(refusalOf(told)).toEqual(refused(409, "invalid_state"));
-  expect(told.json.error.message).toMatch(
+  const shown = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
+  expect(refusalOf(shown)).toEqual(refused(409, "invalid_state"));
+  expect(shown.json.error.message).toMatch(
     /refused to remove invoice INV-0002.* The ledger says: Locked\.$/,
   );
   expect((await ends.builder.subscription(own, id)).status).toBe("active");

@@ -56,8 +56,8 @@ describe.concurrent("an API killed in an end leaves a usable key and ends once:"
     const ended = await postUntilDecided(system.baseUrl, what);
     expect([ended.status, ended.json.status], ended.text).toEqual([200, "ended"]);
     await ends.expectEnded(endable);
-    const told = await ends.builder.summaries(endable.own, endable.id);
-    expect(told).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
+    const shown = await ends.builder.summaries(endable.own, endable.id);
+    expect(shown).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
   });
 });
 

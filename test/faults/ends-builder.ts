@@ -67,7 +67,7 @@ export function endsBuilder(system: TestSystem): EndsBuilder {
       return { own, id };
     },
     removals: async ({ own, id }) =>
-      (await builder.removals(own, id)).map((told) => told.replace("already_removed", "deleted")),
+      (await builder.removals(own, id)).map((shown) => shown.replace("already_removed", "deleted")),
     expectEnded: async ({ own, id }) => {
       const { pool } = system;
       await builder.expectEqualDocuments(own);

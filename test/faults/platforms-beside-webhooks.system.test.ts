@@ -48,10 +48,10 @@ beforeAll(async () => {
   endpoints = (
     await Promise.all(
       organisations.map(async (own) => {
-        const made = Array.from({ length: endpointCount / 25 }, () =>
+        const created = Array.from({ length: endpointCount / 25 }, () =>
           rows.endpoint(own, receiver.url("/silent")),
         );
-        const all = await Promise.all(made);
+        const all = await Promise.all(created);
         await rows.events(all, 4);
         return all;
       }),

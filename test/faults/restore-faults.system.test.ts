@@ -154,13 +154,13 @@ async function inTrials(work: (trial: number) => Promise<void>): Promise<void> {
  * than an answer, as on a busy machine, the request is repeated until it has its outcome.
  */
 async function atOnce(requests: readonly Post[]): Promise<readonly Answered[]> {
-  const ask = async (door: string, one: Post): Promise<Answered> => {
-    const answer = await post(door, one);
+  const ask = async (url: string, one: Post): Promise<Answered> => {
+    const answer = await post(url, one);
     if (answer === null) throw new Error("no answer");
-    return answer.status === 502 ? postUntilDecided(door, one) : answer;
+    return answer.status === 502 ? postUntilDecided(url, one) : answer;
   };
-  const doors = [system.baseUrl, second.baseUrl];
-  return Promise.all(requests.map((one, index) => ask(doors[index % 2] ?? "", one)));
+  const urls = [system.baseUrl, second.baseUrl];
+  return Promise.all(requests.map((one, index) => ask(urls[index % 2] ?? "", one)));
 }
 
 describe("concurrent restorations", () => {

@@ -142,9 +142,9 @@ describe.concurrent("an API killed in a change leaves a usable key and one chang
 });
 
 test("workers killed at each step of posting changes leave each document posted once", async () => {
-  const rounds = [];
+  const batches = [];
   for (const point of amendmentCrashPoints) {
-    rounds.push({
+    batches.push({
       point,
       changes: await Promise.all(
         names.map(async (name) => ({ name, ...(await prepared(cases[name])) })),
@@ -154,7 +154,7 @@ test("workers killed at each step of posting changes leave each document posted 
   await system.worker.stop();
   const answers: Promise<readonly Answered[]>[] = [];
   // Each worker dies of new changes. Later workers also meet what it left undone.
-  for (const { point, changes } of rounds) {
+  for (const { point, changes } of batches) {
     answers.push(Promise.all(changes.map(({ what }) => retried(what))));
     await until("all of them wait", async () => {
       const text = `SELECT count(*)::int AS waiting FROM ledger_jobs
@@ -169,10 +169,10 @@ test("workers killed at each step of posting changes leave each document posted 
     await system.worker.exited();
   }
   await system.worker.start();
-  for (const [round, { changes }] of rounds.entries()) {
-    const made = (await answers[round]) ?? [];
+  for (const [trial, { changes }] of batches.entries()) {
+    const created = (await answers[trial]) ?? [];
     for (const [index, { name, own, id }] of changes.entries()) {
-      await expectMadeOnce(own, id, cases[name], made[index] as Answered);
+      await expectMadeOnce(own, id, cases[name], created[index] as Answered);
     }
   }
 });

@@ -65,7 +65,7 @@ const storage = (id: string, timestamp: string, quantity: string) =>
   usageEvent(id, timestamp, { quantity, meter_code: "storage" });
 
 /** An invoice as its type and its lines. */
-const told = ({ type, lines }: Json) => [
+const shown = ({ type, lines }: Json) => [
   type,
   ...lines.map(({ kind, amount }: Json) => `${kind} ${amount}`),
 ];
@@ -147,15 +147,15 @@ async function expectBilled({
     ["api-calls", "9.0000", "0.0000", "4.5000"],
   ]);
   const plan = "plan 100.0000";
-  expect((await builder.invoices(own, joining)).map(told)).toEqual([
+  expect((await builder.invoices(own, joining)).map(shown)).toEqual([
     ["renewal", plan, "usage 3.5000"],
     ["first", plan],
   ]);
-  expect((await builder.invoices(own, ending)).map(told)).toEqual([
+  expect((await builder.invoices(own, ending)).map(shown)).toEqual([
     ["usage", "usage 4.5000"],
     ["first", plan],
   ]);
-  expect((await builder.invoices(own, late)).map(told)).toEqual([
+  expect((await builder.invoices(own, late)).map(shown)).toEqual([
     ["renewal", plan, "usage 30.0000"],
     ["renewal", plan, "usage 100.0000"],
     ["first", plan],
@@ -246,7 +246,7 @@ test("lost answers of the ledger leave each line of usage once, on drafts only",
   for (const [index, id] of ids.entries()) {
     const plan = "plan 100.0000";
     const used = `usage ${index + 1}.0000`;
-    const invoices = (await builder.invoices(own, id)).map(told);
+    const invoices = (await builder.invoices(own, id)).map(shown);
     if (index < lost.length)
       expect(invoices).toEqual([
         ["renewal", plan, used],
@@ -362,10 +362,10 @@ test("usage taken by two processes at a period's end is billed or open, never bo
   const sums = await usageSums(system, own);
   expect(sums).toHaveLength(12);
   for (const { subscription_id: id, code, stored, billed, amount } of sums) {
-    const told = [...load.stored.values()].filter(
+    const shown = [...load.stored.values()].filter(
       (one) => one.subscription === id && one.meter_code === code,
     );
-    expect(Number(stored)).toBe(told.reduce((sum, { quantity }) => sum + Number(quantity), 0));
+    expect(Number(stored)).toBe(shown.reduce((sum, { quantity }) => sum + Number(quantity), 0));
     expect(billed).toBe(stored);
     if (code === "api-calls") expect(Number(amount)).toBe(Number(stored) / 2);
   }

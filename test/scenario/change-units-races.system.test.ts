@@ -50,13 +50,13 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 
 /** A change of units by one of the two API processes. */
 async function changeAt(
-  door: number,
+  url: number,
   own: MadeOrganisation,
   id: string,
   body: object,
   key?: string,
 ): Promise<Answered> {
-  const base = [system.baseUrl, second.baseUrl][door % 2];
+  const base = [system.baseUrl, second.baseUrl][url % 2];
   return until("a change is judged", async () => {
     const answer = await fetch(`${base}/v1/subscriptions/${id}/units`, {
       method: "POST",
@@ -68,8 +68,13 @@ async function changeAt(
       body: JSON.stringify(body),
     });
     const text = await answer.text();
-    const told = { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };
-    return !isTemporarilyUnavailable(told) && told;
+    const reported = {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      json: JSON.parse(text),
+    };
+    return !isTemporarilyUnavailable(reported) && reported;
   });
 }
 
@@ -276,8 +281,8 @@ describe("an Idempotency-Key of a change", () => {
       conflict,
     );
     const creation = { customer_code: "ACME", plan_code: "team", units: 11 };
-    const asked = { key: approved.apiKey, idempotencyKey: "free", body: creation };
-    expect(refusalOf(await ask("POST", "/v1/subscriptions", asked))).toEqual(conflict);
+    const requested = { key: approved.apiKey, idempotencyKey: "free", body: creation };
+    expect(refusalOf(await ask("POST", "/v1/subscriptions", requested))).toEqual(conflict);
     expect((await builder.subscription(approved, other.id)).units).toBe(10);
   });
 

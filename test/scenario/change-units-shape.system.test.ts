@@ -164,14 +164,14 @@ describe("a body of another shape", () => {
 
   test("is refused before the id, and after the query and the Idempotency-Key", async () => {
     const path = `/v1/subscriptions/${randomUUID()}/units`;
-    const asked = { key: own.apiKey, body: { units: "5" } };
-    expect(refusalOf(await ask("POST", path, asked))).toEqual(invalid("units"));
-    expect(refusalOf(await ask("POST", `${path}?dry=1`, asked))).toEqual(invalid("dry"));
-    expect(refusalOf(await ask("POST", path, { ...asked, idempotencyKey: "a b" }))).toEqual(
+    const options = { key: own.apiKey, body: { units: "5" } };
+    expect(refusalOf(await ask("POST", path, options))).toEqual(invalid("units"));
+    expect(refusalOf(await ask("POST", `${path}?dry=1`, options))).toEqual(invalid("dry"));
+    expect(refusalOf(await ask("POST", path, { ...options, idempotencyKey: "a b" }))).toEqual(
       invalid("Idempotency-Key"),
     );
     expect(
-      refusalOf(await ask("POST", path, { ...asked, headers: { "Content-Type": "text/plain" } })),
+      refusalOf(await ask("POST", path, { ...options, headers: { "Content-Type": "text/plain" } })),
     ).toEqual(invalid(null));
   });
 });

@@ -99,7 +99,7 @@ describe.concurrent("random changes leave the same documents here and in the led
       units: 8 + pick(6),
       discount_percent: String(pick(3) * 7),
     });
-    let made = 0;
+    let created = 0;
     for (let step = 0; step < 30; step += 1) {
       if (pick(4) === 0) {
         today.setUTCDate(today.getUTCDate() + 1 + pick(12));
@@ -118,9 +118,9 @@ describe.concurrent("random changes leave the same documents here and in the led
       expect(answers, answer.text).toContain(
         answer.status === 200 ? "200" : answer.json.error.code,
       );
-      if (answer.status === 200) made += 1;
+      if (answer.status === 200) created += 1;
     }
-    expect(made).toBeGreaterThan(0);
+    expect(created).toBeGreaterThan(0);
     await builder.expectEqualDocuments(own);
     expect(await differences(own)).toEqual([]);
     const invoices = await builder.invoices(own, id);

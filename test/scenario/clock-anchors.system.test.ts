@@ -87,39 +87,39 @@ describe.concurrent("month ends", () => {
       { test_clock: "2027-01-28T09:00:00Z" },
     );
     const anchors = [29, 30, 31];
-    const made: Json[] = [];
+    const created: Json[] = [];
     // Each on its first day.
     for (const day of anchors) {
       await builder.advanced(own, { to: `2027-01-${day}` });
-      made.push(await builder.subscribe(own, { timezone }));
+      created.push(await builder.subscribe(own, { timezone }));
     }
     expect(
-      made.map(({ start_date, created }) => [start_date, created <= `${start_date}T23:59:59Z`]),
+      created.map(({ start_date, created }) => [start_date, created <= `${start_date}T23:59:59Z`]),
     ).toEqual(anchors.map((day) => [`2027-01-${day}`, true]));
     // To the last instant of a period, and on to the first of the next one.
     await builder.advanced(own, { to: new Date(Date.parse(leapDay) - 1).toISOString() });
-    expect(await builder.subscription(own, made[2].id)).toMatchObject({
+    expect(await builder.subscription(own, created[2].id)).toMatchObject({
       renewal_date: "2028-02-29",
       status: "active",
     });
     await builder.advanced(own, { to: leapDay });
-    expect(await builder.subscription(own, made[2].id)).toMatchObject({
+    expect(await builder.subscription(own, created[2].id)).toMatchObject({
       renewal_date: "2028-03-31",
       status: "active",
     });
     await builder.advanced(own, { to: "2028-04-01" });
     for (const [index, day] of anchors.entries()) {
-      const invoices = (await builder.invoices(own, made[index].id)).toReversed();
+      const invoices = (await builder.invoices(own, created[index].id)).toReversed();
       const days = clampedTo(day);
       expect(invoices.map(({ issue_date }) => issue_date)).toEqual(days);
       expect(invoices.map(({ period }) => period.start)).toEqual(days);
       expect(invoices.slice(0, -1).map(({ period }) => period.end)).toEqual(days.slice(1));
       expect(invoices.map(({ subtotal }) => subtotal)).toEqual(days.map(() => "100.0000"));
-      expect(await builder.subscription(own, made[index].id)).toMatchObject({
+      expect(await builder.subscription(own, created[index].id)).toMatchObject({
         renewal_date: `2028-04-${Math.min(day, 30)}`,
       });
     }
-    const ofTheLast = (await builder.invoices(own, made[2].id)).toReversed();
+    const ofTheLast = (await builder.invoices(own, created[2].id)).toReversed();
     expect([1, 2, 13].map((period) => ofTheLast[period].created)).toEqual([
       february,
       march,

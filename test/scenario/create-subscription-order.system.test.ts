@@ -195,8 +195,8 @@ describe("the key of a refused request", () => {
     ];
     for (const body of bodies)
       expect((await ask("POST", "/v1/subscriptions", { ...asked, body })).status).not.toBe(201);
-    const made = await ask("POST", "/v1/subscriptions", { ...asked, body: good });
-    expect([made.status, made.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
+    const created = await ask("POST", "/v1/subscriptions", { ...asked, body: good });
+    expect([created.status, created.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
   });
 
   test("belongs to the request that succeeded; another conflicts before its faults", async () => {

@@ -49,9 +49,9 @@ async function inWindow(status = "approved", body: object = {}): Promise<Subscri
 
 /** The same with two seats more, billed separately: 10.00 of April, 20.00 of May. */
 async function withTwoMore(status?: string): Promise<Subscribed> {
-  const made = await inWindow(status);
-  await changed(made, { units: 12, ...separate });
-  return made;
+  const created = await inWindow(status);
+  await changed(created, { units: 12, ...separate });
+  return created;
 }
 
 async function changed({ own, id }: Subscribed, body: object): Promise<Json> {
@@ -97,15 +97,15 @@ describe.concurrent("an increase that was billed separately", () => {
     [now, "approved"],
     [now, "draft"],
   ])("is credited for the next period by %o (%s invoices)", async (body, status) => {
-    const made = await withTwoMore(status);
-    const { own, id } = made;
-    expect(await paid(made)).toBe(230);
-    await ended(made, body);
+    const created = await withTwoMore(status);
+    const { own, id } = created;
+    expect(await paid(created)).toBe(230);
+    await ended(created, body);
     expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
-    expect(await credits(made)).toEqual([[credited]]);
+    expect(await credits(created)).toEqual([[credited]]);
     const [note] = await builder.creditNotes(own, id);
     const [change] = await builder.invoices(own, id);
     expect(note.lines).toMatchObject([
@@ -124,66 +124,66 @@ describe.concurrent("an increase that was billed separately", () => {
     expect(await builder.subscription(own, id)).toMatchObject({
       status: body === now ? "ended" : "complete",
     });
-    expect(await paid(made)).toBe(110);
+    expect(await paid(created)).toBe(110);
   });
 
   test("is reversed once by period_end, its repeats, and then now", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
+    const created = await withTwoMore();
+    const { own, id } = created;
     const key = randomUUID();
     const [first, second] = [
       await builder.end(own, id, periodEnd, key),
       await builder.end(own, id, periodEnd, key),
     ];
     expect([first.status, second.text]).toEqual([200, first.text]);
-    await ended(made, periodEnd);
-    await ended(made, { ...now, delete_unsent_invoices: true });
-    expect(await credits(made)).toEqual([[credited]]);
-    expect(await paid(made)).toBe(110);
+    await ended(created, periodEnd);
+    await ended(created, { ...now, delete_unsent_invoices: true });
+    expect(await credits(created)).toEqual([[credited]]);
+    expect(await paid(created)).toBe(110);
     await builder.expectEqualDocuments(own);
   });
 
   test("is not credited twice if its invoice is a draft and an option is set", async () => {
-    const made = await withTwoMore("draft");
-    await ended(made, periodEnd);
-    await ended(made, { ...now, delete_unsent_invoices: true });
-    expect(await builder.standing(made.own, made.id)).toEqual([
+    const created = await withTwoMore("draft");
+    await ended(created, periodEnd);
+    await ended(created, { ...now, delete_unsent_invoices: true });
+    expect(await builder.standing(created.own, created.id)).toEqual([
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
-    expect(await paid(made)).toBe(10);
-    await builder.expectEqualDocuments(made.own);
+    expect(await paid(created)).toBe(10);
+    await builder.expectEqualDocuments(created.own);
   });
 
   test("is held as credit if its invoice is paid", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
+    const created = await withTwoMore();
+    const { own, id } = created;
     const [change] = await builder.invoices(own, id);
     await builder.pay(own, change, change.total);
-    await ended(made, periodEnd);
+    await ended(created, periodEnd);
     await builder.setClock(own, "2026-05-02");
-    expect(await credits(made)).toEqual([[credited]]);
+    expect(await credits(created)).toEqual([[credited]]);
     await builder.expectEqualDocuments(own);
   });
 
   test("is credited as billed, even after a decrease", async () => {
-    const made = await withTwoMore();
-    await changed(made, { units: 8, document: "separate" });
-    await ended(made, now);
-    expect(await credits(made)).toEqual([[credited]]);
-    expect(await paid(made)).toBe(110);
+    const created = await withTwoMore();
+    await changed(created, { units: 8, document: "separate" });
+    await ended(created, now);
+    expect(await credits(created)).toEqual([[credited]]);
+    expect(await paid(created)).toBe(110);
   });
 
   test("that happened more than once is credited line by line", async () => {
-    const made = await withTwoMore();
-    await changed(made, { units: 13, document: "separate" });
-    await ended(made, periodEnd);
+    const created = await withTwoMore();
+    await changed(created, { units: 13, document: "separate" });
+    await ended(created, periodEnd);
     const first = `10.0000 Reverses INV-0004 for ${may}: 12 to 13 seats`;
     const more = `${first}, 31 of 31 days: (130 − 120) × 31 ÷ 31`;
-    expect(await credits(made)).toEqual([[credited, more]]);
-    expect(await paid(made)).toBe(110);
-    const [note] = await builder.creditNotes(made.own, made.id);
+    expect(await credits(created)).toEqual([[credited, more]]);
+    expect(await paid(created)).toBe(110);
+    const [note] = await builder.creditNotes(created.own, created.id);
     expect(note.allocations).toHaveLength(1);
-    await builder.expectEqualDocuments(made.own);
+    await builder.expectEqualDocuments(created.own);
   });
 
   test("is not reversed if none was separate, or the end is refused first", async () => {
@@ -206,33 +206,36 @@ describe.concurrent("an option that also removes the invoice of the change", () 
   const voids = { ...now, void_approved_invoices: true };
 
   test("reverses nothing: the invoice is removed with all its lines", async () => {
-    const made = await withTwoMore();
-    await ended(made, voids);
-    expect([await builder.standing(made.own, made.id), await credits(made)]).toEqual([[], []]);
-    await restored(made);
-    expect(await builder.standing(made.own, made.id)).toEqual([
+    const created = await withTwoMore();
+    await ended(created, voids);
+    expect([await builder.standing(created.own, created.id), await credits(created)]).toEqual([
+      [],
+      [],
+    ]);
+    await restored(created);
+    expect(await builder.standing(created.own, created.id)).toEqual([
       ["INV-0004 first", ten],
       ["INV-0005 change", halfOfApril],
       ["INV-0006 renewal", "120.0000 12 × 10.0000"],
     ]);
-    await builder.expectEqualDocuments(made.own);
+    await builder.expectEqualDocuments(created.own);
   });
 
   test("reverses it with the end if it was paid in the ledger without our knowledge", async () => {
-    const made = await withTwoMore();
-    const [change] = await builder.invoices(made.own, made.id);
-    await builder.pay(made.own, change, change.total);
-    await ended(made, voids);
-    expect(await builder.standing(made.own, made.id)).toEqual([
+    const created = await withTwoMore();
+    const [change] = await builder.invoices(created.own, created.id);
+    await builder.pay(created.own, change, change.total);
+    await ended(created, voids);
+    expect(await builder.standing(created.own, created.id)).toEqual([
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
-    expect(await credits(made)).toEqual([[credited]]);
-    await builder.expectEqualDocuments(made.own);
+    expect(await credits(created)).toEqual([[credited]]);
+    await builder.expectEqualDocuments(created.own);
   });
 
   test("that the ledger refuses: it is reversed, and the next period is billed", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
+    const created = await withTwoMore();
+    const { own, id } = created;
     const [change] = await builder.invoices(own, id);
     const match = `POST /api.xro/2.0/Invoices/${change.ledger.invoice_id}`;
     await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["Locked."] });
@@ -243,9 +246,9 @@ describe.concurrent("an option that also removes the invoice of the change", () 
       ["INV-0003 change", halfOfApril, allOfMay],
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
     ]);
-    expect(await credits(made)).toEqual([[credited]]);
+    expect(await credits(created)).toEqual([[credited]]);
     // Ten and two from the middle of April on, twelve in May.
-    expect(await paid(made)).toBe(230);
+    expect(await paid(created)).toBe(230);
     await builder.expectEqualDocuments(own);
   });
 });
@@ -257,14 +260,14 @@ describe.concurrent("a volume credit of the next period", () => {
     periodEnd,
     now,
   ])("is charged back by an invoice of type change with %o", async (body) => {
-    const made = await inWindow("draft", { plan_code: "bands", price: undefined });
-    const { own, id } = made;
-    const { credit_note } = await changed(made, { units: 11, ...separate });
+    const created = await inWindow("draft", { plan_code: "bands", price: undefined });
+    const { own, id } = created;
+    const { credit_note } = await changed(created, { units: 11, ...separate });
     expect(credit_note).not.toBeNull();
-    expect(await credits(made)).toEqual([
+    expect(await credits(created)).toEqual([
       [expect.stringContaining(eleven), expect.stringMatching(/^12\.0000 10 to 11/)],
     ]);
-    await ended(made, body);
+    await ended(created, body);
     const back = `12.0000 Reverses CN-0001 for ${may}`;
     expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
@@ -282,40 +285,40 @@ describe.concurrent("a volume credit of the next period", () => {
       ],
     });
     // Ten of April, of which the second half cost 6.00 less.
-    expect(await paid(made)).toBe(94);
+    expect(await paid(created)).toBe(94);
     await builder.expectEqualDocuments(own);
     if (body === now) return;
-    await restored(made);
+    await restored(created);
     expect((await builder.standing(own, id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "88.0000 11 × 8.0000",
     ]);
-    await ended(made, now);
-    expect(await paid(made)).toBe(94);
+    await ended(created, now);
+    expect(await paid(created)).toBe(94);
     expect(await builder.standing(own, id)).toHaveLength(2);
   });
 
   test("and a charge are reversed in sum by one document", async () => {
-    const made = await inWindow("approved", { plan_code: "bands", price: undefined });
-    await changed(made, { units: 11, ...separate });
-    await changed(made, { units: 13, ...separate });
-    await ended(made, periodEnd);
-    const notes = await credits(made);
+    const created = await inWindow("approved", { plan_code: "bands", price: undefined });
+    await changed(created, { units: 11, ...separate });
+    await changed(created, { units: 13, ...separate });
+    await ended(created, periodEnd);
+    const notes = await credits(created);
     expect(notes.slice(1)).toEqual([
       [expect.stringMatching(/^4\.0000 Reverses 4\.0000 of INV-0003 for the period/)],
     ]);
     // April: ten, less half of what eleven save, and half of what two more cost.
-    expect(await paid(made)).toBe(100 - 6 + 8);
-    await builder.expectEqualDocuments(made.own);
+    expect(await paid(created)).toBe(100 - 6 + 8);
+    await builder.expectEqualDocuments(created.own);
   });
 });
 
 describe.concurrent("a restoration", () => {
   test("keeps the reversal, and its renewal invoice bills the period alone", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
-    await ended(made, periodEnd);
-    await restored(made);
+    const created = await withTwoMore();
+    const { own, id } = created;
+    await ended(created, periodEnd);
+    await restored(created);
     const standing = [
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
@@ -324,21 +327,21 @@ describe.concurrent("a restoration", () => {
       ...standing,
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
     ]);
-    expect(await credits(made)).toEqual([[credited]]);
-    expect(await paid(made)).toBe(230);
-    await changed(made, { units: 13, document: "amend" });
+    expect(await credits(created)).toEqual([[credited]]);
+    expect(await paid(created)).toBe(230);
+    await changed(created, { units: 13, document: "amend" });
     expect((await builder.standing(own, id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "130.0000 13 × 10.0000",
     ]);
-    await changed(made, { units: 15, document: "separate" });
-    await ended(made, now);
+    await changed(created, { units: 15, document: "separate" });
+    await ended(created, now);
     const second = `20.0000 Reverses INV-0005 for ${may}: 13 to 15 seats`;
     const more = `${second}, 31 of 31 days: (150 − 130) × 31 ÷ 31`;
-    expect(await credits(made)).toEqual([[credited], [more]]);
-    expect(await paid(made)).toBe(110);
-    await restored(made);
-    expect(await paid(made)).toBe(260);
+    expect(await credits(created)).toEqual([[credited], [more]]);
+    expect(await paid(created)).toBe(110);
+    await restored(created);
+    expect(await paid(created)).toBe(260);
     await builder.setClock(own, "2026-05-03");
     expect((await builder.change(own, id, { units: 15 })).json.error.code).toBe("units_unchanged");
     const { change } = await builder.changed(own, id, {
@@ -351,18 +354,18 @@ describe.concurrent("a restoration", () => {
   });
 
   test("counts no reversed line: a refused amendment gives none of it back", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
-    await ended(made, periodEnd);
-    await restored(made);
+    const created = await withTwoMore();
+    const { own, id } = created;
+    await ended(created, periodEnd);
+    await restored(created);
     const [renewal] = await builder.invoices(own, id);
     await builder.pay(own, renewal, "1.00");
-    await changed(made, { units: 8, document: "amend" });
+    await changed(created, { units: 8, document: "amend" });
     expect((await builder.standing(own, id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "120.0000 12 × 10.0000",
     ]);
-    expect([await credits(made), await paid(made)]).toEqual([[[credited]], 230]);
+    expect([await credits(created), await paid(created)]).toEqual([[[credited]], 230]);
   });
 });
 
@@ -379,23 +382,23 @@ describe.concurrent("a renewal invoice that a person removed", () => {
   }
 
   test("does not prevent the reversal, and a restoration issues a new one", async () => {
-    const made = await withTwoMore();
-    await voided(made);
-    await ended(made, periodEnd);
-    expect(await credits(made)).toEqual([[credited]]);
-    expect(await paid(made)).toBe(110);
-    await restored(made);
-    expect((await builder.standing(made.own, made.id)).at(-1)).toEqual([
+    const created = await withTwoMore();
+    await voided(created);
+    await ended(created, periodEnd);
+    expect(await credits(created)).toEqual([[credited]]);
+    expect(await paid(created)).toBe(110);
+    await restored(created);
+    expect((await builder.standing(created.own, created.id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "120.0000 12 × 10.0000",
     ]);
-    expect(await paid(made)).toBe(230);
+    expect(await paid(created)).toBe(230);
   });
 
   test("refuses the end in Setup Mode, because a document would be issued", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
-    await voided(made);
+    const created = await withTwoMore();
+    const { own, id } = created;
+    await voided(created);
     await system.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
       own.organisationId,
     ]);
@@ -407,6 +410,6 @@ describe.concurrent("a renewal invoice that a person removed", () => {
           "what was billed of the next period would have to be reversed.",
       );
     }
-    expect(await credits(made)).toEqual([]);
+    expect(await credits(created)).toEqual([]);
   });
 });

@@ -36,12 +36,12 @@ let keys = 0;
  * an answer, as on a busy machine, the request is repeated until it has its outcome.
  */
 async function at(
-  door: number,
+  url: number,
   { apiKey }: MadeOrganisation,
   path: string,
   body: object,
 ): Promise<Answered> {
-  const baseUrl = door % 2 === 0 ? system.baseUrl : second.baseUrl;
+  const baseUrl = url % 2 === 0 ? system.baseUrl : second.baseUrl;
   const what = { path, key: apiKey, idempotencyKey: `race-${++keys}`, body };
   const answer = await post(baseUrl, what);
   if (answer === null) throw new Error("no answer");
@@ -73,10 +73,10 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
 
   test("with one key: one succeeds, and all get its answer", async () => {
     const endable = await ends.withThree();
-    const doors = [system.baseUrl, second.baseUrl];
+    const urls = [system.baseUrl, second.baseUrl];
     const what = endPost(endable, "one-key");
     const answers = await Promise.all(
-      Array.from({ length: count }, (_, n) => postUntilDecided(doors[n % 2] ?? "", what)),
+      Array.from({ length: count }, (_, n) => postUntilDecided(urls[n % 2] ?? "", what)),
     );
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers.map(outcomeOf)).toEqual(Array.from({ length: count }, () => "200"));
@@ -88,16 +88,16 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
 
   test("of so many subscriptions, each with one invoice to remove: all succeed", async () => {
     const own = await ends.builder.sandbox();
-    const made = await Promise.all(
+    const created = await Promise.all(
       Array.from({ length: count }, () => ends.builder.subscribe(own)),
     );
     const answers = await Promise.all(
-      made.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)),
+      created.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)),
     );
-    expect(answers.map(outcomeOf)).toEqual(made.map(() => "200"));
+    expect(answers.map(outcomeOf)).toEqual(created.map(() => "200"));
     await ends.builder.expectEqualDocuments(own);
     expect(
-      (await ends.builder.ledgerStatuses(own)).filter((told) => !told.endsWith("DELETED")),
+      (await ends.builder.ledgerStatuses(own)).filter((shown) => !shown.endsWith("DELETED")),
     ).toEqual([]);
   });
 });
@@ -121,16 +121,16 @@ describe("an end and", () => {
     for (let trial = 0; trial < trials; trial += 1) {
       const endable = await ends.withThree();
       const { own, id } = endable;
-      const asked = ["end", "units", "end", "units"];
+      const actions = ["end", "units", "end", "units"];
       const answers = await Promise.all(
-        asked.map((one, n) =>
+        actions.map((one, n) =>
           at(n + trial, own, `/v1/subscriptions/${id}/${one}`, one === "end" ? now : change),
         ),
       );
-      const told = answers.map(outcomeOf);
-      for (const one of told) seen.add(one);
-      expect([told[0], told[2]].toSorted()).toEqual(["200", "invalid_state"]);
-      const changed = [told[1], told[3]].filter((one) => one === "200").length;
+      const shown = answers.map(outcomeOf);
+      for (const one of shown) seen.add(one);
+      expect([shown[0], shown[2]].toSorted()).toEqual(["200", "invalid_state"]);
+      const changed = [shown[1], shown[3]].filter((one) => one === "200").length;
       await ends.builder.posted(own);
       expect(await endings(endable)).toBe(1);
       const { status, units } = await ends.builder.subscription(own, id);

@@ -104,8 +104,8 @@ describe("an id that names no subscription of the organisation", () => {
     const other = await builder.sandbox({ setup_mode: true });
     const theirs = await builder.subscribe(other, april);
     for (const id of [randomUUID(), "none", theirs.id, `${theirs.id}0`]) {
-      const [told] = await refusal(own, id, { ...periodEnd, delete_unsent_invoices: true });
-      expect([id, told]).toEqual([id, refused(404, "subscription_not_found")]);
+      const [shown] = await refusal(own, id, { ...periodEnd, delete_unsent_invoices: true });
+      expect([id, shown]).toEqual([id, refused(404, "subscription_not_found")]);
     }
     // The digits of a UUID are read in any case.
     const ours = await builder.subscribe(own, april);
@@ -131,8 +131,8 @@ describe("an invoice option with period_end", () => {
     "void_approved_invoices",
   ])("%s is refused, false is not", async (option) => {
     const { id } = await builder.subscribe(own, april);
-    const [told] = await refusal(own, id, { ...periodEnd, [option]: true });
-    expect(told).toEqual(refused(422, "invoice_option_not_allowed", option));
+    const [shown] = await refusal(own, id, { ...periodEnd, [option]: true });
+    expect(shown).toEqual(refused(422, "invoice_option_not_allowed", option));
     expect(
       (await builder.ended(own, id, { ...periodEnd, [option]: false })).cancel_at_period_end,
     ).toBe(true);
@@ -149,8 +149,8 @@ describe("an end in Setup Mode", () => {
     const mirror = await builder.sandbox({ setup_mode: true });
     const { id } = await builder.subscribe(mirror, april);
     for (const option of ["delete_unsent_invoices", "void_approved_invoices"]) {
-      const [told, message] = await refusal(mirror, id, { ...now, [option]: true });
-      expect([told, message]).toEqual([
+      const [shown, message] = await refusal(mirror, id, { ...now, [option]: true });
+      expect([shown, message]).toEqual([
         conflict,
         "The organisation is in Setup Mode: no invoice can be removed.",
       ]);
@@ -257,8 +257,8 @@ describe("an Idempotency-Key of an end", () => {
 
   test("of a refused end is free for a corrected body", async () => {
     const { id } = await builder.subscribe(own, april);
-    const asked = { ...periodEnd, delete_unsent_invoices: true };
-    expect((await builder.end(own, id, asked, "corrected")).status).toBe(422);
+    const requested = { ...periodEnd, delete_unsent_invoices: true };
+    expect((await builder.end(own, id, requested, "corrected")).status).toBe(422);
     expect((await builder.end(own, id, periodEnd, "corrected")).status).toBe(200);
   });
 });

@@ -160,8 +160,8 @@ describe.concurrent("money on the renewal invoice refuses the end and changes no
       "INV-0002 has payments or credit notes allocated to it",
     );
     expect(await builder.removals(own, id)).toEqual(["INV-0002 refused", "INV-0001 left"]);
-    const [told] = await builder.invoices(own, id);
-    expect(told).toMatchObject({ status: "paid", amount_due: "0.0000" });
+    const [shown] = await builder.invoices(own, id);
+    expect(shown).toMatchObject({ status: "paid", amount_due: "0.0000" });
     await builder.expectEqualDocuments(own);
     expect((await builder.subscription(own, id)).status).toBe("active");
   });
@@ -300,8 +300,8 @@ describe.concurrent("an invoice that someone approved in the ledger without our 
     await system.pool.query(approve, [own.tenantId, change.invoice.number]);
     await builder.ended(own, id, unsent);
     await until("the credit is on it", async () => {
-      const [told] = await builder.invoices(own, id);
-      return Number(told.amount_due) < Number(told.total);
+      const [shown] = await builder.invoices(own, id);
+      return Number(shown.amount_due) < Number(shown.total);
     });
     await builder.posted(own);
     await builder.expectEqualDocuments(own);

@@ -56,8 +56,10 @@ export function lifeBuilder(system: TestSystem, ask: Ask): LifeBuilder {
     // On a busy machine the ledger may take longer than an answer. The end continues, and a repeat
     // gets its outcome.
     return until("the end is decided", async () => {
-      const told = await ask("POST", path, { key: apiKey, body, idempotencyKey });
-      return told.status !== 502 && told.json.error?.code !== "request_in_progress" && told;
+      const reported = await ask("POST", path, { key: apiKey, body, idempotencyKey });
+      return (
+        reported.status !== 502 && reported.json.error?.code !== "request_in_progress" && reported
+      );
     });
   };
   const restore: LifeBuilder["restore"] = ({ apiKey }, id, idempotencyKey, body = {}) =>
@@ -95,14 +97,14 @@ export function lifeBuilder(system: TestSystem, ask: Ask): LifeBuilder {
       return invoices.map(({ number, type, status }) => `${number} ${type} ${status}`);
     },
     removals: async ({ organisationId }, id) => {
-      const { rows } = await system.pool.query<{ told: string }>(
-        `SELECT concat_ws(' ', i.number, r.state, r.outcome) AS told FROM terminations e
+      const { rows } = await system.pool.query<{ reported: string }>(
+        `SELECT concat_ws(' ', i.number, r.state, r.outcome) AS reported FROM terminations e
           JOIN removals r ON r.termination_id = e.id
           JOIN invoices i ON i.id = r.invoice_id WHERE e.organisation_id = $1
             AND e.subscription_id = $2 ORDER BY e.seq, r.step`,
         [organisationId, id],
       );
-      return rows.map(({ told }) => told);
+      return rows.map(({ reported }) => reported);
     },
     pay: async ({ tenantId }, invoice, amount) => {
       const invoices = `${system.demoUrl}/demo/tenants/${tenantId}/invoices`;

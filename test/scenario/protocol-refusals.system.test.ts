@@ -217,13 +217,13 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
   ],
 ];
 
-let asked = 0;
+let requested = 0;
 
 function overRest(name: string, request: Record<string, unknown>): Promise<Answered> {
   const operation = operations.get(name);
   const http = operation && describedOperation(operation.method)?.http;
   const path = (http?.path ?? "").replace("{id}", String(request.id));
-  const idempotencyKey = `refused-${++asked}`;
+  const idempotencyKey = `refused-${++requested}`;
   const { id: _, ...others } = request;
   if (http?.verb !== "GET")
     return ask("POST", path, { key: own.apiKey, idempotencyKey, body: others });
@@ -258,7 +258,7 @@ describe("every protocol refuses alike", () => {
     expect(status).toBeGreaterThanOrEqual(400);
     expect([json.error.code, json.error.param ?? null]).toEqual([code, param]);
     for (const protocol of protocols) {
-      const headers = { "Idempotency-Key": `refused-${++asked}` };
+      const headers = { "Idempotency-Key": `refused-${++requested}` };
       const called = await call(protocol, name, camel(request) as Record<string, unknown>, {
         key: own.apiKey,
         headers,

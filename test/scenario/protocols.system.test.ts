@@ -161,20 +161,20 @@ describe.each(protocols)("over %s", (protocol) => {
     const replayed = await here(`rest-first-${name}`);
     expect(replayed.headers.get("Idempotent-Replayed")).toBe("true");
     expect(restForm(replayed.message)).toEqual(bare(first.json));
-    const made = await here(`here-first-${name}`);
-    expect(made.headers.get("Idempotent-Replayed")).toBeNull();
+    const created = await here(`here-first-${name}`);
+    expect(created.headers.get("Idempotent-Replayed")).toBeNull();
     const again = await rest(`here-first-${name}`);
     expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([201, "true"]);
-    expect(bare(again.json)).toEqual(restForm(made.message));
+    expect(bare(again.json)).toEqual(restForm(created.message));
     const other = { key: own.apiKey, headers: { "Idempotency-Key": `here-first-${name}` } };
     const conflict = await call(protocol, "CreateSubscription", { ...request, units: 2 }, other);
     expect([conflict.code, conflict.detail?.code]).toEqual(["Aborted", "idempotency_conflict"]);
   });
 
   test("units are changed as over REST, and a key of one side replays on the other", async () => {
-    const asked = { customer_code: "ACME", plan_code: "team", units: 10 };
+    const requested = { customer_code: "ACME", plan_code: "team", units: 10 };
     const name = protocol.replaceAll(" ", "-");
-    const one = { key: own.apiKey, idempotencyKey: `units-of-${name}`, body: asked };
+    const one = { key: own.apiKey, idempotencyKey: `units-of-${name}`, body: requested };
     const { id, renewal_date } = (await ask("POST", "/v1/subscriptions", one)).json;
     const body = {
       units: 12,
@@ -190,9 +190,9 @@ describe.each(protocols)("over %s", (protocol) => {
       prorationBehaviour: 2,
     };
     const here = { key: own.apiKey, headers: { "Idempotency-Key": `change-${name}` } };
-    const made = await call(protocol, "ChangeUnits", request, here);
-    expect([made.code, made.headers.get("Idempotent-Replayed")]).toEqual([null, null]);
-    expect(restForm(made.message)).toMatchObject({
+    const created = await call(protocol, "ChangeUnits", request, here);
+    expect([created.code, created.headers.get("Idempotent-Replayed")]).toEqual([null, null]);
+    expect(restForm(created.message)).toMatchObject({
       id,
       units: 12,
       renewal_value: "150.0000",
@@ -205,7 +205,7 @@ describe.each(protocols)("over %s", (protocol) => {
       body,
     });
     expect([rest.status, rest.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
-    expect(bare(rest.json)).toEqual(restForm(made.message));
+    expect(bare(rest.json)).toEqual(restForm(created.message));
     const lower = { key: own.apiKey, idempotencyKey: `lower-${name}`, body: { units: 11 } };
     const first = await ask("POST", path, lower);
     const replayed = await call(

@@ -142,9 +142,9 @@ test("a plan shows its tiers with both bounds and no price", async () => {
 });
 
 test("a read ignores an Idempotency-Key, even a malformed one", async () => {
-  const asked = { key: own.apiKey, idempotencyKey: "a b" };
+  const requested = { key: own.apiKey, idempotencyKey: "a b" };
   for (const path of ["/v1/organisation", "/v1/plans"]) {
-    const answer = await ask("GET", path, asked);
+    const answer = await ask("GET", path, requested);
     expect([answer.status, answer.headers.get("Idempotent-Replayed")]).toEqual([200, null]);
   }
 });

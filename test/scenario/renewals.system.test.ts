@@ -37,7 +37,7 @@ async function advance(organisation: MadeOrganisation, instant: string): Promise
 }
 
 /** Its invoices in short, oldest first: `renewal 2026-05-01 2026-06-01 144.0000 draft`. */
-async function told(organisation: MadeOrganisation, id: string): Promise<readonly string[]> {
+async function shown(organisation: MadeOrganisation, id: string): Promise<readonly string[]> {
   const invoices = await builder.invoices(organisation, id);
   return invoices
     .map(({ type, period, subtotal, status }) =>
@@ -56,7 +56,7 @@ async function expectOurBooks(
 ): Promise<void> {
   await builder.posted(organisation);
   const ours = (await Promise.all(ids.map((id) => builder.invoices(organisation, id)))).flat();
-  const told = ours.map(({ number, subtotal, lines }) => [
+  const shown = ours.map(({ number, subtotal, lines }) => [
     number,
     subtotal.slice(0, -2),
     ...lines.map((line: Json) => `${line.name}: ${line.description} ${line.amount.slice(0, -2)}`),
@@ -66,7 +66,7 @@ async function expectOurBooks(
     subtotal,
     ...lines.map(([text, amount]) => `${text.replace(/ \([^()]* = [^()]*\)$/, "")} ${amount}`),
   ]);
-  expect(booked.toSorted()).toEqual(told.toSorted());
+  expect(booked.toSorted()).toEqual(shown.toSorted());
 }
 
 const end = (organisation: MadeOrganisation, id: string): Promise<{ status: number; json: Json }> =>
@@ -91,7 +91,7 @@ describe("a renewal invoice", () => {
     };
     await builder.changed(organisation, id, change);
     await advance(organisation, "2026-04-30");
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await shown(organisation, id)).toHaveLength(1);
     await advance(organisation, "2026-05-01");
     const [renewal, first, ...others] = await builder.invoices(organisation, id);
     expect([first.type, others]).toEqual(["first", []]);
@@ -127,14 +127,14 @@ describe("a renewal invoice", () => {
     const { id } = await builder.subscribe(organisation);
     await builder.changed(organisation, id, { units: 8, prorate: false });
     await advance(organisation, "2026-04-20");
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await shown(organisation, id)).toHaveLength(1);
     await advance(organisation, "2026-04-21");
-    expect((await told(organisation, id))[1]).toBe(
+    expect((await shown(organisation, id))[1]).toBe(
       "renewal 2026-05-01 2026-06-01 80.0000 approved",
     );
     expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-05-01");
     await advance(organisation, "2026-05-01");
-    expect(await told(organisation, id)).toHaveLength(2);
+    expect(await shown(organisation, id)).toHaveLength(2);
     expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-06-01");
     await expectOurBooks(organisation, id);
   });
@@ -149,7 +149,7 @@ describe("a renewal invoice", () => {
     }
     await advance(organisation, "2026-07-15");
     for (const id of ids) {
-      const invoices = await told(organisation, id);
+      const invoices = await shown(organisation, id);
       const starts = invoices.map((text) => text.split(" ")[1]);
       expect(starts).toEqual(["2026-04-01", "2026-05-01", "2026-06-01", "2026-07-01"]);
       expect(
@@ -176,7 +176,7 @@ describe("a renewal invoice", () => {
     await builder.setClock(organisation, "2026-07-10");
     await setupMode(false);
     await advance(organisation, "2026-08-10");
-    expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
+    expect((await shown(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
       "first 2026-04-01 2",
       "renewal 2026-05-01",
       "renewal 2026-08-01",
@@ -200,7 +200,7 @@ describe("a subscription", () => {
       status: "active",
       renewal_date: "2026-05-15",
     });
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await shown(organisation, id)).toHaveLength(1);
   });
 
   test("that is set to end completes at its renewal date and bills deferred amounts", async () => {
@@ -225,11 +225,11 @@ describe("a subscription", () => {
       renewal_date: "2026-05-01",
       renewal_value: "0.0000",
     });
-    expect((await told(organisation, id)).at(-1)).toBe(
+    expect((await shown(organisation, id)).at(-1)).toBe(
       "change 2026-04-01 2026-05-01 10.0000 draft",
     );
     await advance(organisation, "2026-09-01");
-    expect(await told(organisation, id)).toHaveLength(2);
+    expect(await shown(organisation, id)).toHaveLength(2);
     await expectOurBooks(organisation, id);
   });
 
@@ -241,7 +241,7 @@ describe("a subscription", () => {
       status: "complete",
       end_date: "2026-07-01",
     });
-    expect((await told(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
+    expect((await shown(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
       "2026-04-01",
       "2026-05-01",
       "2026-06-01",
@@ -256,13 +256,13 @@ describe("a change of settings is applied to every subscription:", () => {
     const organisation = await builder.sandbox();
     const { id } = await builder.subscribe(organisation);
     await advance(organisation, "2026-04-22");
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await shown(organisation, id)).toHaveLength(1);
     await admin.done("OrganisationService/UpdateOrganisation", {
       id: organisation.organisationId,
       invoiceCreateDays: 20,
     });
     await advance(organisation, "2026-04-22");
-    expect((await told(organisation, id))[1]).toBe("renewal 2026-05-01 2026-06-01 100.0000 draft");
+    expect((await shown(organisation, id))[1]).toBe("renewal 2026-05-01 2026-06-01 100.0000 draft");
   });
 
   test("the end of Setup Mode issues the invoices of its window", async () => {
@@ -270,13 +270,13 @@ describe("a change of settings is applied to every subscription:", () => {
     const organisation = await builder.sandbox({ invoice_create_days: 20, setup_mode: true });
     const { id } = await builder.subscribe(organisation);
     await advance(organisation, "2026-04-22");
-    expect(await told(organisation, id)).toEqual([]);
+    expect(await shown(organisation, id)).toEqual([]);
     await admin.done("OrganisationService/SetSetupMode", {
       id: organisation.organisationId,
       setupMode: false,
     });
     await advance(organisation, "2026-04-22");
-    expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
+    expect((await shown(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
       "renewal 2026-05-01",
     ]);
   });
@@ -300,10 +300,10 @@ describe("a change of settings is applied to every subscription:", () => {
     await setupMode(true);
     await advance(organisation, "2026-08-01");
     expect(await builder.subscription(organisation, id)).toMatchObject({ status: "complete" });
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await shown(organisation, id)).toHaveLength(1);
     await setupMode(false);
     await advance(organisation, "2026-08-01");
-    expect((await told(organisation, id))[1]).toMatch(/^change .* 10\.0000 draft$/);
+    expect((await shown(organisation, id))[1]).toMatch(/^change .* 10\.0000 draft$/);
     await expectOurBooks(organisation, id);
   });
 });
@@ -315,7 +315,7 @@ test("an operation bills what is due first, and the run finds nothing more", asy
   const changed = await builder.changed(organisation, id, { units: 12, prorate: false });
   expect(changed).toMatchObject({ renewal_date: "2026-06-01", units: 12 });
   await advance(organisation, "2026-05-20");
-  expect((await told(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
+  expect((await shown(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
     "2026-04-01",
     "2026-05-01",
   ]);

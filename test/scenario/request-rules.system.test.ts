@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allScopes, type MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
-import { type Asked, startSystem, type TestSystem, until } from "../support/system.ts";
+import { type RequestOptions, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { callsTo } from "./procedures.ts";
 import { addApiKey } from "./row-builder.ts";
@@ -76,7 +76,7 @@ describe("the order of a request's checks", () => {
       body: { customer_code: "ACME", plan_code: "site" },
     });
     const good = { customer_code: "ACME", plan_code: "team" };
-    const steps: [string, Asked, number, string][] = [
+    const steps: [string, RequestOptions, number, string][] = [
       ["/v1/subscription", { key: "wrong", body: big }, 404, "unknown_endpoint"],
       ["/v1/subscriptions", { key: "wrong", body: big }, 401, "invalid_api_key"],
       ["/v1/subscriptions", { key: full.value, body: big }, 429, "rate_limited"],
@@ -105,16 +105,16 @@ describe("the order of a request's checks", () => {
       ],
       ["/v1/subscriptions", { key, idempotencyKey: "new", body: { ...good, units: 1 } }, 201, ""],
     ];
-    for (const [path, asked, status, code] of steps) {
-      const answer = await ask("POST", path, asked);
+    for (const [path, requested, status, code] of steps) {
+      const answer = await ask("POST", path, requested);
       expect([answer.status, answer.json.error?.code ?? ""]).toEqual([status, code]);
     }
   });
 
   test("the organisation's permissions with the scope, before header and body", async () => {
     const closed = await system.organisation({}, { can_create_ledger_contacts: false });
-    const asked = { key: closed.apiKey, idempotencyKey: "a b", body: big };
-    expect(refusalOf(await ask("POST", "/v1/customers", asked))).toEqual(
+    const requested = { key: closed.apiKey, idempotencyKey: "a b", body: big };
+    expect(refusalOf(await ask("POST", "/v1/customers", requested))).toEqual(
       refused(403, "insufficient_scope"),
     );
   });
@@ -205,10 +205,10 @@ describe("the rate limit", () => {
 describe("an API key", () => {
   const both = async (key: string): Promise<number[]> => {
     const headers = { authorization: `Bearer ${key}` };
-    const asked = [system.baseUrl, second.baseUrl].map((url) =>
+    const requested = [system.baseUrl, second.baseUrl].map((url) =>
       fetch(`${url}/v1/organisation`, { headers }),
     );
-    return (await Promise.all(asked)).map(({ status }) => status);
+    return (await Promise.all(requested)).map(({ status }) => status);
   };
 
   test("that is revoked is refused by every process from the next request on", async () => {

@@ -164,14 +164,19 @@ describe.concurrent("a test clock", () => {
   test("decides a request during an advance by what it shows, even an earlier one", async () => {
     const own = await builder.sandbox();
     const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
-    const asked = {
+    const requested = {
       subscriptionId: id,
       now: new Date("2026-04-01T12:00:00Z"),
       onIssued: () => undefined,
     };
     await builder.advanced(own, { to: "2026-06-10" });
     const today = () =>
-      changeSubscription(system.pool, own.organisationId, asked, async (_, state) => state.today);
+      changeSubscription(
+        system.pool,
+        own.organisationId,
+        requested,
+        async (_, state) => state.today,
+      );
     expect(await today()).toBe("2026-06-10");
     expect(await builder.ended(own, id, { when: "now" })).toMatchObject({
       status: "ended",
@@ -183,10 +188,10 @@ describe.concurrent("a test clock", () => {
     const own = await builder.sandbox();
     const { organisationId: organisation } = own;
     const plan = { organisation, code: "new", name: "New", type: "PLAN_TYPE_PER_UNIT", price: "1" };
-    const { plan: made } = await builder.operator.done("PlanService/CreatePlan", plan);
+    const { plan: result } = await builder.operator.done("PlanService/CreatePlan", plan);
     const charge = { organisation, code: "new", name: "New", price: "1" };
     const { charge: added } = await builder.operator.done("ChargeService/CreateCharge", charge);
-    expect([made.created, added.created]).toEqual(Array(2).fill("2026-04-01T12:00:00.000Z"));
+    expect([result.created, added.created]).toEqual(Array(2).fill("2026-04-01T12:00:00.000Z"));
   });
 
   test("continues past a subscription that cannot be billed, which is parked", async () => {
@@ -244,11 +249,11 @@ describe.concurrent("an advance of a test clock", () => {
 
   test("with an Idempotency-Key is made once", async () => {
     const own = await builder.sandbox();
-    const asked = { organisation: own.organisationId, days: 3 };
+    const requested = { organisation: own.organisationId, days: 3 };
     const key = { headers: { "Idempotency-Key": "three-days" } };
-    const once = await builder.operator.done(advance, asked, key);
+    const once = await builder.operator.done(advance, requested, key);
     await builder.arrived(own);
-    expect(await builder.operator.done(advance, asked, key)).toEqual(once);
+    expect(await builder.operator.done(advance, requested, key)).toEqual(once);
     expect((await builder.clock(own)).now).toBe("2026-04-04T12:00:00.000Z");
   });
 

@@ -74,23 +74,23 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
   };
   /** All jobs for the ledger with their states, as one text; null while one is undecided. */
   const decided = async ({ organisationId }: MadeOrganisation): Promise<string | null> => {
-    const { rows } = await system.pool.query<{ told: string; open: boolean }>(
-      `SELECT coalesce(string_agg(concat(id, state, attempts), ' ' ORDER BY id), '') AS told,
+    const { rows } = await system.pool.query<{ shown: string; open: boolean }>(
+      `SELECT coalesce(string_agg(concat(id, state, attempts), ' ' ORDER BY id), '') AS shown,
         coalesce(bool_or(state NOT IN ('done', 'refused', 'abandoned')), false) AS open
           FROM ledger_jobs WHERE organisation_id = $1`,
       [organisationId],
     );
     const [row] = rows;
-    return row === undefined || row.open ? null : row.told;
+    return row === undefined || row.open ? null : row.shown;
   };
   const builder: UnitsBuilder = {
     sandbox: (changes = {}, currency = "NZD") => {
       const own = { livemode: false, timezone: "Europe/Paris", currency };
-      const made = last.then(() =>
+      const created = last.then(() =>
         system.organisation(own, { test_clock: "2026-04-01T12:00:00Z", ...changes }),
       );
-      last = made.catch(() => undefined);
-      return made;
+      last = created.catch(() => undefined);
+      return created;
     },
     setClock: async ({ organisationId }, instant) => {
       const at = instant.includes("T") ? instant : `${instant}T12:00:00Z`;
@@ -100,8 +100,8 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
       ]);
     },
     subscribe: async (organisation, body = {}) => {
-      const asked = { customer_code: "ACME", plan_code: "team", units: 10, ...body };
-      const priced = asked.plan_code === "team" ? { price: "10", ...asked } : asked;
+      const requested = { customer_code: "ACME", plan_code: "team", units: 10, ...body };
+      const priced = requested.plan_code === "team" ? { price: "10", ...requested } : requested;
       const answer = await ask("POST", "/v1/subscriptions", {
         key: organisation.apiKey,
         idempotencyKey: `subscription-${++keys}`,

@@ -85,7 +85,7 @@ async function to(own: MadeOrganisation, day: string): Promise<void> {
 }
 
 /** Its invoices, oldest first: type, status, and of each line kind, amount and text. */
-async function told(own: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]> {
+async function shown(own: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]> {
   const invoices = (await builder.invoices(own, id)).toReversed();
   return invoices.map(({ type, status, lines }) => [
     `${type} ${status}`,
@@ -104,7 +104,7 @@ describe.concurrent("an end", () => {
     await use(own, id, ["10", "2026-04-30"], ["30", "2026-05-09"]);
     await builder.ended(own, id, { ...now, delete_unsent_invoices: true });
     await builder.posted(own);
-    expect(await told(own, id)).toEqual([
+    expect(await shown(own, id)).toEqual([
       ["first deleted", "plan 100.0000"],
       ["renewal deleted", "plan 100.0000", "2.0000 100 call: 100 × 0.0200"],
       [
@@ -120,7 +120,7 @@ describe.concurrent("an end", () => {
     // Its current period's invoice comes again with the usage that stood on it, the first one's
     // does not.
     await builder.restored(own, id);
-    expect((await told(own, id)).slice(3)).toEqual([
+    expect((await shown(own, id)).slice(3)).toEqual([
       ["renewal draft", "plan 100.0000", "2.0000 100 call: 100 × 0.0200"],
     ]);
     await use(own, id, ["5", "2026-05-10"]);
@@ -129,7 +129,7 @@ describe.concurrent("an end", () => {
     await builder.ended(own, id, { ...now, delete_unsent_invoices: true });
     await builder.restored(own, id);
     await builder.posted(own);
-    const standing = (await told(own, id)).filter(([head]) => !head?.includes("deleted"));
+    const standing = (await shown(own, id)).filter(([head]) => !head?.includes("deleted"));
     expect(
       standing.map(([head, ...lines]) => [head, ...lines.map((line) => line.split(" ")[0])]),
     ).toEqual([
@@ -138,7 +138,7 @@ describe.concurrent("an end", () => {
       ["renewal draft", "plan", "2.0000"],
     ]);
     await to(own, "2026-06-01");
-    expect((await told(own, id)).at(-1)).toEqual(["renewal draft", "plan 100.0000"]);
+    expect((await shown(own, id)).at(-1)).toEqual(["renewal draft", "plan 100.0000"]);
     await builder.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });
@@ -154,7 +154,7 @@ describe.concurrent("an end", () => {
     ]);
     await to(own, "2026-05-01");
     expect(await builder.subscription(own, id)).toMatchObject({ status: "complete" });
-    expect(await told(own, id)).toEqual([
+    expect(await shown(own, id)).toEqual([
       ["first approved", "plan 100.0000"],
       ["usage approved", "2.0200 101 call: 101 × 0.0200"],
     ]);
@@ -163,7 +163,7 @@ describe.concurrent("an end", () => {
     ]);
     await use(own, id, ["1000", "2026-04-30"]);
     await to(own, "2026-05-02");
-    expect((await told(own, id)).at(-1)?.[1]).toMatch(
+    expect((await shown(own, id)).at(-1)?.[1]).toMatch(
       /^18\.9900 1000 call more in the period from 2026-04-01/,
     );
     await builder.expectEqualDocuments(own);
@@ -188,16 +188,16 @@ describe.concurrent("an end", () => {
     await use(own, last, ["3", "2026-04-30"]);
     await to(own, "2026-05-12");
     for (const each of [id, last])
-      expect(await told(own, each)).toEqual([["first draft", "plan 100.0000"]]);
+      expect(await shown(own, each)).toEqual([["first draft", "plan 100.0000"]]);
     expect(await builder.subscription(own, last)).toMatchObject({ status: "complete" });
     await setUp(false);
     // Nothing of one that is over would come after it: it is billed at once.
     await to(own, "2026-05-13");
-    expect((await told(own, last)).slice(1)).toEqual([
+    expect((await shown(own, last)).slice(1)).toEqual([
       ["usage draft", "0.2000 10 call: 10 × 0.0200"],
     ]);
     await to(own, "2026-06-01");
-    expect((await told(own, id)).slice(1)).toEqual([
+    expect((await shown(own, id)).slice(1)).toEqual([
       [
         "renewal draft",
         "plan 100.0000",

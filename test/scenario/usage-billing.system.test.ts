@@ -89,7 +89,7 @@ async function to(own: MadeOrganisation, day: string): Promise<void> {
 }
 
 /** Its invoices, oldest first: type, status, and of each line kind, amount and text. */
-async function told(own: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]> {
+async function shown(own: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]> {
   const invoices = (await builder.invoices(own, id)).toReversed();
   return invoices.map(({ type, status, lines }) => [
     `${type} ${status}`,
@@ -111,7 +111,7 @@ describe.concurrent("the usage of a period", () => {
       ["4", "2026-04-20", "storage"],
     );
     await to(own, "2026-04-30");
-    expect(await told(own, id)).toHaveLength(1);
+    expect(await shown(own, id)).toHaveLength(1);
     await to(own, "2026-05-01");
     const [renewal] = await builder.invoices(own, id);
     const line = {
@@ -156,7 +156,7 @@ describe.concurrent("the usage of a period", () => {
     await to(own, "2026-04-20");
     await use(own, id, ["250", "2026-04-20"]);
     await to(own, "2026-05-01");
-    expect(await told(own, id)).toEqual([
+    expect(await shown(own, id)).toEqual([
       ["first approved", "plan 100.0000"],
       ["renewal approved", "plan 100.0000"],
       ["usage approved", "5.0000 250 call: 250 × 0.0200"],
@@ -184,11 +184,11 @@ describe.concurrent("the usage of a period", () => {
       "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(text, [own.tenantId, approved.number]);
     await to(own, "2026-05-01");
-    expect(await told(own, id)).toEqual([
+    expect(await shown(own, id)).toEqual([
       ["first draft", "plan 100.0000"],
       ["renewal draft", "plan 100.0000", "2.0000 100 call: 100 × 0.0200"],
     ]);
-    expect(await told(own, other)).toEqual([
+    expect(await shown(own, other)).toEqual([
       ["first draft", "plan 100.0000"],
       ["renewal approved", "plan 100.0000"],
       ["usage draft", "4.0000 200 call: 200 × 0.0200"],
@@ -207,7 +207,7 @@ describe.concurrent("usage that is reported late", () => {
     await to(own, "2026-05-10");
     await use(own, id, ["300", "2026-04-30"], ["1", "2026-04-30", "storage"], ["50", "2026-05-10"]);
     await to(own, "2026-06-01");
-    const [renewal, ...others] = (await told(own, id)).toReversed();
+    const [renewal, ...others] = (await shown(own, id)).toReversed();
     expect(others).toEqual([
       [
         "renewal draft",
@@ -264,17 +264,17 @@ describe.concurrent("usage that is reported late", () => {
       usageEvent(id, "2026-03-31T23:59:59+02:00"),
     ]);
     expect(late).toEqual(["after_subscription_end", "before_subscription_start"]);
-    expect(await told(own, id)).toHaveLength(2);
+    expect(await shown(own, id)).toHaveLength(2);
     await to(own, "2026-04-21");
     const more =
       "0.6000 30 call more in the period from 2026-04-01: " +
       "130 × 0.0200 for 130, less 100 × 0.0200 for 100";
-    expect((await told(own, id)).slice(1)).toEqual([
+    expect((await shown(own, id)).slice(1)).toEqual([
       ["usage approved", "2.0000 100 call: 100 × 0.0200"],
       ["usage approved", more],
     ]);
     await to(own, "2026-06-01");
-    expect(await told(own, id)).toHaveLength(3);
+    expect(await shown(own, id)).toHaveLength(3);
     await builder.expectEqualDocuments(own);
     await expectBilledOnce(system, own);
   });

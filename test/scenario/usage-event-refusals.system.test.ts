@@ -222,9 +222,9 @@ test.each(
   const good = event();
   const events = [good, event({ meter_code: "none" })];
   const key = `protocol-${protocol.replaceAll(" ", "-")}`;
-  const given = { key: own.apiKey, headers: { "Idempotency-Key": key } };
+  const passed = { key: own.apiKey, headers: { "Idempotency-Key": key } };
   const rest = await usage.report(own, events, key);
-  const replayed = await call(protocol, "ReportUsage", { events: events.map(inConnect) }, given);
+  const replayed = await call(protocol, "ReportUsage", { events: events.map(inConnect) }, passed);
   expect([replayed.code, replayed.headers.get("Idempotent-Replayed")]).toEqual([null, "true"]);
   expect(inRest(replayed.message)).toEqual(rest.json);
   const fresh = await call(

@@ -98,7 +98,7 @@ describe("a batch", () => {
     const answer = await usage.report(own, events);
     const counts = { object: "usage_event_batch", created: 2, duplicates: 1, rejected: 9 };
     expect([answer.status, answer.json]).toMatchObject([207, counts]);
-    const told = answer.json.results.map((result: Json) => [
+    const shown = answer.json.results.map((result: Json) => [
       result.event_id,
       result.status,
       result.error?.code,
@@ -119,7 +119,7 @@ describe("a batch", () => {
     );
     expected.push("before_subscription_start", "created");
     const isStored = (verdict: string) => verdict === "created" || verdict === "duplicate";
-    expect(told).toEqual(
+    expect(shown).toEqual(
       expected.map((verdict, index) => {
         const { event_id } = events[index];
         return isStored(verdict) ? [event_id, verdict, undefined] : [event_id, "rejected", verdict];

@@ -89,7 +89,7 @@ async function lifeOf({ organisationId }: MadeOrganisation, id: string): Promise
  * (null for days alone).
  */
 interface Stepped {
-  readonly told: string;
+  readonly shown: string;
   readonly after: Life | null;
   readonly answer: Answered | null;
 }
@@ -99,7 +99,7 @@ async function passDays({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   await builder.setClock(own, after.today);
   // Any operation performs what is due, also a refused one.
   await builder.change(own, id, { units: life.subscription.units });
-  return { told: `until ${after.today}`, after, answer: null };
+  return { shown: `until ${after.today}`, after, answer: null };
 }
 
 async function changeUnits({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
@@ -121,7 +121,7 @@ async function changeUnits({ own, id, life }: Both, pick: Pick): Promise<Stepped
     ...(document !== null && { document }),
   };
   const after = change(life, request)?.life ?? null;
-  return { told: JSON.stringify(body), after, answer: await builder.change(own, id, body) };
+  return { shown: JSON.stringify(body), after, answer: await builder.change(own, id, body) };
 }
 
 async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
@@ -132,14 +132,14 @@ async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const answer = await builder.end(own, id, body);
   // Not done within the time of an answer, on a busy machine: it goes on by itself.
   return {
-    told: `end ${JSON.stringify(body)}`,
+    shown: `end ${JSON.stringify(body)}`,
     after,
     answer: answer.status === 502 ? null : answer,
   };
 }
 
 async function restoreIt({ own, id, life }: Both): Promise<Stepped> {
-  return { told: "restore", after: restore(life), answer: await builder.restore(own, id) };
+  return { shown: "restore", after: restore(life), answer: await builder.restore(own, id) };
 }
 
 const steps = [
@@ -166,10 +166,10 @@ interface Known {
 function inMemory({ subscription, periods, papers, credits, deferred }: Life): Known {
   const { status, units, renewalDate, endDate, cancelAtPeriodEnd } = subscription;
   const invoices = papers.map(({ type, isRemoved, lines }) => {
-    const told = lines.map(
+    const shown = lines.map(
       (line) => `${formatDecimal(line.amount)} ${line.description} from ${line.period?.start}`,
     );
-    return `${type}${isRemoved ? ", removed" : ""}: ${told.map(unnumbered).sort().join("; ")}`;
+    return `${type}${isRemoved ? ", removed" : ""}: ${shown.map(unnumbered).sort().join("; ")}`;
   });
   const waiting = deferred.flatMap(({ line, paperId }) =>
     paperId === null ? [`${formatDecimal(line.amount)} ${line.description}`] : [],
@@ -204,10 +204,10 @@ async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
   const { status, units, renewal_date, end_date, cancel_at_period_end } =
     await builder.subscription(own, id);
   const invoices = (await builder.invoices(own, id)).map(({ type, status: is, lines }: Json) => {
-    const told = lines.map(
+    const shown = lines.map(
       ({ amount, description, period }: Json) => `${amount} ${description} from ${period.start}`,
     );
-    return `${type}${is === "deleted" ? ", removed" : ""}: ${told.map(unnumbered).sort().join("; ")}`;
+    return `${type}${is === "deleted" ? ", removed" : ""}: ${shown.map(unnumbered).sort().join("; ")}`;
   });
   const credits = (await builder.creditNotes(own, id)).flatMap(({ lines }: Json) =>
     lines.map((one: Json) =>
@@ -220,8 +220,8 @@ async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
       FROM periods WHERE subscription_id = $1 ORDER BY index`,
     [id],
   );
-  const waiting = await system.pool.query<{ told: string }>(
-    `SELECT amount || ' ' || description AS told FROM deferred_lines WHERE subscription_id = $1
+  const waiting = await system.pool.query<{ shown: string }>(
+    `SELECT amount || ' ' || description AS shown FROM deferred_lines WHERE subscription_id = $1
       AND invoice_id IS NULL`,
     [id],
   );
@@ -230,7 +230,7 @@ async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
     periods: periods.rows,
     invoices: invoices.sort(),
     credits: credits.sort(),
-    waiting: waiting.rows.map(({ told }) => told).sort(),
+    waiting: waiting.rows.map(({ shown }) => shown).sort(),
   };
 }
 
@@ -246,11 +246,11 @@ describe.concurrent("a life over HTTP is the one of the rules", () => {
       // What an operation performs before it decides.
       life = pass(life, 0);
       const step = steps[pick(steps.length)] ?? passDays;
-      const { told, after, answer } = await step({ own, id, life }, pick);
-      log.push(told);
+      const { shown, after, answer } = await step({ own, id, life }, pick);
+      log.push(shown);
       if (answer !== null)
         expect([log, answer.status === 200], answer.text).toEqual([log, after !== null]);
-      if (after !== null) done.add(told);
+      if (after !== null) done.add(shown);
       life = after ?? life;
       await builder.posted(own);
       expect([log, await overHttp(own, id)]).toEqual([log, inMemory(life)]);
@@ -269,5 +269,5 @@ test("these lives have every kind of change, end and restoration", () => {
     "delete_unsent_invoices",
     "restore",
   ];
-  expect(kinds.filter((kind) => ![...done].some((told) => told.includes(kind)))).toEqual([]);
+  expect(kinds.filter((kind) => ![...done].some((shown) => shown.includes(kind)))).toEqual([]);
 });

@@ -32,12 +32,12 @@ describe("on the wire", () => {
   const path = "/billing.v1.SubscriptionService/CreateSubscription";
   const good = { customerCode: "ACME", planCode: "team", units: 1 };
   const post = async (body: string, headers: Record<string, string> = {}) => {
-    const given = {
+    const passed = {
       Authorization: `Bearer ${own.apiKey}`,
       "Content-Type": "application/json",
       ...headers,
     };
-    const answer = await fetch(system.baseUrl + path, { method: "POST", headers: given, body });
+    const answer = await fetch(system.baseUrl + path, { method: "POST", headers: passed, body });
     const json = (await answer.json()) as {
       code?: string;
       details?: { debug: { code: string; param?: string } }[];
@@ -85,7 +85,7 @@ describe("on the wire", () => {
 
   test("a message over 1 MiB is refused in every protocol; the connection stays", async () => {
     for (const protocol of protocols) {
-      const given = {
+      const passed = {
         key: own.apiKey,
         headers: { "Idempotency-Key": `big-${protocol.replaceAll(" ", "-")}` },
       };
@@ -93,14 +93,14 @@ describe("on the wire", () => {
         protocol,
         "CreateSubscription",
         { ...good, label: "x".repeat(1_048_576) },
-        given,
+        passed,
       );
       expect([protocol, big.code, big.detail?.code]).toEqual([
         protocol,
         "InvalidArgument",
         "request_too_large",
       ]);
-      expect((await call(protocol, "CreateSubscription", good, given)).code).toBeNull();
+      expect((await call(protocol, "CreateSubscription", good, passed)).code).toBeNull();
     }
   });
 
@@ -138,8 +138,8 @@ describe("on the wire", () => {
     const ask2 = (headers: Record<string, string>, body = "") =>
       new Promise<{ status: unknown; headers: IncomingHttpHeaders; text: string }>(
         (resolve, reject) => {
-          const given = { authorization: `Bearer ${own.apiKey}`, ...headers };
-          const stream = session.request(given, { endStream: body === "" });
+          const passed = { authorization: `Bearer ${own.apiKey}`, ...headers };
+          const stream = session.request(passed, { endStream: body === "" });
           let text = "";
           let head: IncomingHttpHeaders = {};
           stream.setEncoding("utf8");
