@@ -1,11 +1,7 @@
-/**
- * Ends after `separate` changes inside the invoice window. What these billed of the period that
- * does not begin is reversed with its renewal invoice, once and exactly. A restoration bills that
- * period by its renewal invoice alone. END-7, RESTORE-4.
- */
+/** Ends reverse what `separate` changes billed of the next period, once. END-7, RESTORE-4. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
+import type { Endable } from "../faults/ends-builder.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -30,16 +26,8 @@ const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 
 const may = "the period from 2026-05-01 to 2026-06-01, which does not begin";
 const credited = `20.0000 Reverses INV-0003 for ${may}: ${allOfMay.slice("20.0000 ".length)}`;
 
-interface Subscribed {
-  readonly own: MadeOrganisation;
-  readonly id: string;
-}
-
-/**
- * On 16 April: ten seats at 10.00, the renewal invoice of May exists, and documents are approved by
- * default.
- */
-async function inWindow(status = "approved", body: object = {}): Promise<Subscribed> {
+/** On 16 April: ten seats at 10.00, approved documents, and the renewal invoice of May. */
+async function inWindow(status = "approved", body: object = {}): Promise<Endable> {
   const own = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: status });
   await addBands(system, own);
   await builder.setClock(own, "2026-04-16");
@@ -48,40 +36,37 @@ async function inWindow(status = "approved", body: object = {}): Promise<Subscri
 }
 
 /** The same with two seats more, billed separately: 10.00 of April, 20.00 of May. */
-async function withTwoMore(status?: string): Promise<Subscribed> {
+async function withTwoMore(status?: string): Promise<Endable> {
   const created = await inWindow(status);
   await changed(created, { units: 12, ...separate });
   return created;
 }
 
-async function changed({ own, id }: Subscribed, body: object): Promise<Json> {
+async function changed({ own, id }: Endable, body: object): Promise<Json> {
   const answer = await builder.changed(own, id, body);
   await builder.posted(own);
   return answer.change;
 }
 
-async function ended({ own, id }: Subscribed, body: object): Promise<Json> {
+async function ended({ own, id }: Endable, body: object): Promise<Json> {
   const answer = await builder.ended(own, id, body);
   await builder.posted(own);
   return answer;
 }
 
-async function restored({ own, id }: Subscribed): Promise<void> {
+async function restored({ own, id }: Endable): Promise<void> {
   await builder.restored(own, id);
   await builder.posted(own);
 }
 
 /** What stands of its credit notes, oldest first: each line's amount and text. */
-async function credits({ own, id }: Subscribed): Promise<readonly string[][]> {
+async function credits({ own, id }: Endable): Promise<readonly string[][]> {
   const notes = (await builder.creditNotes(own, id)).toReversed();
   return notes.map(({ lines }) => lines.map((line: Json) => `${line.amount} ${line.description}`));
 }
 
-/**
- * What stands on invoices, less what stands on credit notes, without tax: what the customer pays in
- * the end.
- */
-async function paid({ own, id }: Subscribed): Promise<number> {
+/** What the customer pays in the end: invoices less credit notes, without tax. */
+async function paid({ own, id }: Endable): Promise<number> {
   const invoices = (await builder.invoices(own, id)).filter(
     ({ status }) => status !== "voided" && status !== "deleted",
   );
@@ -371,7 +356,7 @@ describe.concurrent("a restoration", () => {
 
 describe.concurrent("a renewal invoice that a person removed", () => {
   /** Both the ledger and we show it as voided. */
-  async function voided({ own, id }: Subscribed): Promise<void> {
+  async function voided({ own, id }: Endable): Promise<void> {
     const [, renewal] = await builder.invoices(own, id);
     await system.pool.query("UPDATE invoices SET status = 'voided', amount_due = 0 WHERE id = $1", [
       renewal.id,

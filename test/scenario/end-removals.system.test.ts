@@ -26,10 +26,7 @@ const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices
 const conflict = refused(409, "invalid_state");
 const half = { prorate: true, effective_date: "2026-04-16" };
 
-/**
- * An organisation on 16 April whose renewal invoices are issued 20 days ahead with this first
- * status.
- */
+/** An organisation on 16 April with renewal invoices 20 days ahead in this status. */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
   const organisation = await builder.sandbox({
     invoice_create_days: 20,
