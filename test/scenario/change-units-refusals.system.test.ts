@@ -1,3 +1,7 @@
+/**
+ * Every refusal of a change of units after the subscription was found, and what is due before one.
+ * UNITS-6 to UNITS-13.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";

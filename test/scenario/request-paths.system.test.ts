@@ -1,3 +1,4 @@
+/** Paths, the public document, Request-Id and running requests. REQUEST-2 to REQUEST-4. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allScopes, type MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";

@@ -1,3 +1,7 @@
+/**
+ * The rules of every request, on real processes: their order, the rate over two API processes
+ * together, revoked and expired keys. REQUEST-1, ACCESS-1, ACCESS-5.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allScopes, type MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
