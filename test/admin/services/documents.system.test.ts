@@ -5,9 +5,14 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../src/dev/local-stack/first-data.ts";
 import { addCreditNote } from "../../scenario/row-builder.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../../scenario/units-builder.ts";
-import { type TestSystem, until } from "../../support/system.ts";
+import {
+  addBands,
+  type Json,
+  type UnitsBuilder,
+  unitsBuilder,
+} from "../../scenario/units-builder.ts";
 import { sharedSystem } from "../../support/reused-system.ts";
+import { type TestSystem, until } from "../../support/system.ts";
 import { bookInvoice, spendCredit } from "../../worker/activities/issue-credit.ts";
 import { type AdminAsk, askWith } from "./request.ts";
 

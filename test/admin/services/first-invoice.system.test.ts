@@ -3,8 +3,8 @@
  * failed, found, mended and retried. decisions §8.
  */
 import { beforeAll, expect, test } from "vitest";
-import { type TestSystem, until } from "../../support/system.ts";
 import { sharedSystem } from "../../support/reused-system.ts";
+import { type TestSystem, until } from "../../support/system.ts";
 import { type AdminAsk, askWith, createLedgerContacts, createTenant } from "./request.ts";
 
 let system: TestSystem;

@@ -6,7 +6,12 @@ import { deleteExpiredEvents } from "../../../src/store/events/delete-expired-ev
 import { createOutboxStore, findChanged, findNews } from "../../../src/store/events/outbox.ts";
 import { publishChunk } from "../../../src/store/events/publish-changes.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
-import { eventsOf, expectAllPublished, shownTexts, publishAll } from "../../support/published-events.ts";
+import {
+  eventsOf,
+  expectAllPublished,
+  publishAll,
+  shownTexts,
+} from "../../support/published-events.ts";
 import { poolBefore, type TellingWorld, tellingWorld } from "./publish-fixture.ts";
 
 let world: TellingWorld;

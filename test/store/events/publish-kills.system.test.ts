@@ -6,7 +6,11 @@ import { publishingCrashPoints } from "../../../src/crash-points.ts";
 import { writeObject } from "../../../src/main/render-event-object.ts";
 import { createOutboxStore } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
-import { eventsOf, expectAllPublished, untilSolePublisher } from "../../support/published-events.ts";
+import {
+  eventsOf,
+  expectAllPublished,
+  untilSolePublisher,
+} from "../../support/published-events.ts";
 import { type TellingWorld, tellingWorld } from "./publish-fixture.ts";
 
 let world: TellingWorld;
