@@ -71,7 +71,8 @@ test("workers killed at each step of an end leave each subscription ended once",
     const endable = endables[index] as Endable;
     begun.push(post(system.baseUrl, endPost(endable, "the-key")));
     await until("the end waits", async () => {
-      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'
+      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1
+        AND kind = 'end_subscription'
           AND state = 'ready'`;
       return (await system.pool.query(text, [endable.id])).rows.length === 1;
     });

@@ -116,7 +116,7 @@ test.each([
   { width: 2, trials: 200, atOnce: 24 },
   { width: 10, trials: 50, atOnce: 8 },
   { width: 100, trials: 10, atOnce: 2 },
-])("$width concurrent requests with one key create one subscription and document", async (width) => {
+])("$width concurrent requests with one key create one subscription", async (width) => {
   const organisation = await system.organisation();
   const faults = await runTrials(organisation, width);
   expect(faults).toHaveLength(width.trials);

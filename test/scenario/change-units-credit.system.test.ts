@@ -312,7 +312,8 @@ describe("held credit", () => {
     );
     await until("the ledger is asked to put the credit on the renewal invoice", async () => {
       // On a slow machine it may be done already.
-      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'allocate_credit'
+      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1
+        AND kind = 'allocate_credit'
           AND state <> 'ready'`;
       return (await system.pool.query(text, [id])).rows.length > 0;
     });

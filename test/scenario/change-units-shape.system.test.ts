@@ -1,4 +1,6 @@
-/** Requests to change units that are refused before the subscription is read. REQUEST-1, REQUEST-7. */
+/**
+ * Requests to change units that are refused before the subscription is read. REQUEST-1, REQUEST-7.
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";

@@ -208,7 +208,7 @@ describe("an increase with prorate and charge_immediately", () => {
     ["growth", 10, 13, "9.0000"],
     ["steps", 10, 11, "25.0000"],
     ["steps", 11, 21, "25.0000"],
-  ])("is computed over the plan's tiers: %s, %i to %i is %s", async (plan_code, units, to, amount) => {
+  ])("is computed over tiers: %s, %i to %i is %s", async (plan_code, units, to, amount) => {
     const { id } = await builder.subscribe(approved, { ...april, plan_code, units });
     const { change } = await builder.changed(approved, id, { units: to, ...half });
     expect(change.invoice.subtotal).toBe(amount);

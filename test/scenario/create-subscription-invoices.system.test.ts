@@ -1,6 +1,6 @@
 /**
- * The invoices of new subscriptions: Setup Mode, the invoice window, refusals of the ledger, numbers
- * and due dates. CREATE-6, CREATE-7, SETUP-1.
+ * The invoices of new subscriptions: Setup Mode, the invoice window, refusals of the ledger,
+ * numbers and due dates. CREATE-6, CREATE-7, SETUP-1.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";

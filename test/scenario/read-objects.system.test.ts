@@ -1,4 +1,7 @@
-/** Single reads over HTTP: credit notes, invoices with an amendment, plans, look-ups. OBJECT-9 to OBJECT-11. */
+/**
+ * Single reads over HTTP: credit notes, invoices with an amendment, plans, look-ups. OBJECT-9 to
+ * OBJECT-11.
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/first-data.ts";

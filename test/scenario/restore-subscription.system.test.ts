@@ -73,7 +73,7 @@ describe.concurrent("a subscription that was set to end at period end", () => {
     ["draft", "deleted"],
     ["awaiting_approval", "deleted"],
     ["approved", "voided"],
-  ])("has its renewal invoice issued again with status %s and a new number", async (status, removed) => {
+  ])("has its renewal invoice issued again, %s, with a new number", async (status, removed) => {
     const own = await aheadOf(status);
     const { id } = await builder.subscribe(own, april);
     await builder.ended(own, id, periodEnd);
