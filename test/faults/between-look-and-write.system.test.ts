@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "../scenario/life-world.ts";
-import type { Json } from "../scenario/units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
+import type { Json } from "../scenario/units-builder.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { synced } from "./books.ts";
+import { synced } from "./ledger-documents.ts";
 
 /**
  * A held write is released as soon as the document is changed. The limit is for a machine that
@@ -20,11 +20,11 @@ const heldMs = 15_000;
 const now = { when: "now" };
 
 let system: TestSystem;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await startSystem({ env: { LEDGER_CALL_SECONDS: String(callSeconds) } });
-  world = lifeBuilder(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
@@ -51,16 +51,16 @@ async function meanwhile(
 }
 
 const pays = (own: MadeOrganisation, invoice: Json) =>
-  meanwhile(own, invoice, () => world.pay(own, invoice, "5.00"));
+  meanwhile(own, invoice, () => builder.pay(own, invoice, "5.00"));
 
 /**
  * An organisation on 16 April, its subscription of 1 April and the invoices of it, newest first.
  */
 async function subscribed(settings: Record<string, unknown>) {
-  const own = await world.sandbox(settings);
-  await world.setClock(own, "2026-04-16");
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-  return { own, id, invoices: await world.invoices(own, id) };
+  const own = await builder.sandbox(settings);
+  await builder.setClock(own, "2026-04-16");
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
+  return { own, id, invoices: await builder.invoices(own, id) };
 }
 
 // One after the other: each waits until no fault is left, and takes back all.
@@ -73,7 +73,7 @@ describe("an amendment", () => {
     const [renewal] = invoices;
     const half = { prorate: true, effective_date: "2026-04-16", document: "amend" };
     const [{ change }] = await Promise.all([
-      world.changed(own, id, { units: 13, ...half }),
+      builder.changed(own, id, { units: 13, ...half }),
       pays(own, renewal),
     ]);
     expect(change.invoice).toMatchObject({
@@ -82,8 +82,8 @@ describe("an amendment", () => {
       status: "approved",
       subtotal: "45.0000",
     });
-    await world.expectEqualDocuments(own);
-    const [, shown] = await world.invoices(own, id);
+    await builder.expectEqualDocuments(own);
+    const [, shown] = await builder.invoices(own, id);
     expect(shown).toMatchObject({
       id: renewal.id,
       status: "approved",
@@ -95,8 +95,8 @@ describe("an amendment", () => {
 
 describe("a creation", () => {
   test("for a customer archived after our read is refused", async () => {
-    const own = await world.sandbox({});
-    await world.setClock(own, "2026-04-16");
+    const own = await builder.sandbox({});
+    await builder.setClock(own, "2026-04-16");
     const operator = await system.pool.connect();
     try {
       await operator.query("BEGIN");
@@ -128,12 +128,12 @@ describe("a removal", () => {
   test("of an invoice paid after our read leaves it, and the end continues", async () => {
     const { own, id, invoices } = await subscribed({ first_invoice_status: "approved" });
     const [first] = invoices;
-    const end = () => world.ended(own, id, { when: "now", void_approved_invoices: true });
+    const end = () => builder.ended(own, id, { when: "now", void_approved_invoices: true });
     const [ended] = await Promise.all([end(), pays(own, first)]);
     expect(ended.status).toBe("ended");
-    await world.expectEqualDocuments(own);
-    expect(await world.removals(own, id)).toEqual(["INV-0001 left"]);
-    const [shown] = await world.invoices(own, id);
+    await builder.expectEqualDocuments(own);
+    expect(await builder.removals(own, id)).toEqual(["INV-0001 left"]);
+    const [shown] = await builder.invoices(own, id);
     expect(shown).toMatchObject({ id: first.id, status: "approved", amount_due: "115.0000" });
   });
 
@@ -147,10 +147,10 @@ describe("a removal", () => {
         AND number = 'INV-0002'`;
     const approves = () =>
       meanwhile(own, renewal, () => system.pool.query(approve, [own.tenantId]));
-    const [ended] = await Promise.all([world.ended(own, id, now), approves()]);
+    const [ended] = await Promise.all([builder.ended(own, id, now), approves()]);
     expect(ended.status).toBe("ended");
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided"]);
-    await world.expectEqualDocuments(own);
+    expect(await builder.removals(own, id)).toEqual(["INV-0002 removed voided"]);
+    await builder.expectEqualDocuments(own);
   });
 
   test("of a renewal invoice paid after our read refuses the end", async () => {
@@ -159,11 +159,11 @@ describe("a removal", () => {
       first_invoice_status: "approved",
     });
     const [renewal] = invoices;
-    const [answer] = await Promise.all([world.end(own, id, now), pays(own, renewal)]);
+    const [answer] = await Promise.all([builder.end(own, id, now), pays(own, renewal)]);
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
     expect(answer.json.error.message).toContain("payments or credit notes allocated");
-    const [told] = await world.invoices(own, id);
-    expect(told).toMatchObject({ status: "approved", amount_due: "115.0000" });
-    expect((await world.subscription(own, id)).status).toBe("active");
+    const [reported] = await builder.invoices(own, id);
+    expect(reported).toMatchObject({ status: "approved", amount_due: "115.0000" });
+    expect((await builder.subscription(own, id)).status).toBe("active");
   });
 });

@@ -11,7 +11,7 @@ import { inTransaction } from "../../src/store/database/pool.ts";
 import { openLine } from "../scenario/cut-line.ts";
 import { type BillingRuns, billingRuns, countWaiting } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { allSettled, subscriptionPost } from "./books.ts";
+import { allSettled, subscriptionPost } from "./ledger-documents.ts";
 import { postUntilCreated } from "./processes.ts";
 
 let system: TestSystem;

@@ -10,16 +10,16 @@ import { billChunk } from "../../src/store/billing/billing-run.ts";
 import { findDueOrganisations } from "../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "../scenario/clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
 import { addMany, expectEachRenewed } from "../scenario/many-subscriptions.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 
 let system: TestSystem;
-let world: ClockBuilder;
+let builder: ClockBuilder;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = await clockBuilder(system, checkedAsk(system));
+  builder = await clockBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
@@ -33,8 +33,8 @@ const arrived = { state: "TEST_CLOCK_STATE_STANDING", now: target };
  * until the target.
  */
 async function spread(count: number): Promise<MadeOrganisation> {
-  const own = await world.sandbox();
-  const { id } = await world.subscribe(own, { start_date: "2026-03-03" });
+  const own = await builder.sandbox();
+  const { id } = await builder.subscribe(own, { start_date: "2026-03-03" });
   await addMany(system, id, count, {
     days: [3, 28],
     zones: ["Europe/Paris", "Asia/Kolkata", "Pacific/Auckland"],
@@ -43,23 +43,23 @@ async function spread(count: number): Promise<MadeOrganisation> {
 }
 
 /** An advance that no worker has begun. */
-async function asked(own: MadeOrganisation): Promise<void> {
+async function requested(own: MadeOrganisation): Promise<void> {
   await system.worker.stop();
-  expect(await world.advance(own, { to: target })).toMatchObject(advancing);
+  expect(await builder.advance(own, { to: target })).toMatchObject(advancing);
 }
 
 describe("a worker killed at a step of an advance leaves each period billed once:", () => {
   test.each(clockCrashPoints)("%s", async (point) => {
     const own = await spread(8);
-    await asked(own);
+    await requested(own);
     // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
     await system.worker.start();
-    const clock = await world.arrived(own);
+    const clock = await builder.arrived(own);
     expect(clock).toMatchObject({ ...arrived, advance: { performed: 27, invoicesIssued: 27 } });
     await expectEachRenewed(system, own, 3);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 });
 
@@ -74,18 +74,18 @@ test("the next worker continues an advance from the clock of a killed one", asyn
         FOR NO KEY UPDATE`,
       [own.organisationId],
     );
-    await world.advance(own, { to: target });
+    await builder.advance(own, { to: target });
     const middle = await until("the clock is on its way", async () => {
-      const clock = await world.clock(own);
+      const clock = await builder.clock(own);
       return clock.now > "2026-04-02" && clock.advance.performed > 0 && clock;
     });
     await system.worker.kill();
-    const left = await world.clock(own);
+    const left = await builder.clock(own);
     expect(left).toMatchObject({ state: "TEST_CLOCK_STATE_ADVANCING", advance: { to: target } });
     expect(left.now >= middle.now).toBe(true);
   });
   await system.worker.start();
-  expect(await world.arrived(own)).toMatchObject({
+  expect(await builder.arrived(own)).toMatchObject({
     ...arrived,
     advance: { performed: 180, invoicesIssued: 180 },
   });
@@ -101,26 +101,28 @@ test("the dispatcher begins an advance whose start was lost", async () => {
       FROM organisations WHERE id = $1`,
     [organisationId, target],
   );
-  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
+  expect(await builder.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
   await expectEachRenewed(system, own, 3);
 });
 
 test("a second advance is refused while one runs, unless its instant is the same", async () => {
   const own = await spread(3);
-  await asked(own);
+  await requested(own);
   const { organisationId: organisation } = own;
   const advance = "TestClockService/AdvanceTestClock";
-  const entry = await world.operator.lastEntry();
+  const entry = await builder.operator.lastEntry();
   expect(
-    await world.operator.refused(advance, { organisation, to: "2026-07-02T06:00:00.001Z" }),
+    await builder.operator.refused(advance, { organisation, to: "2026-07-02T06:00:00.001Z" }),
   ).toBe("invalid_state");
-  expect(await world.operator.refused(advance, { organisation, months: 1 })).toBe("invalid_state");
-  const joined = await world.advance(own, { to: "2026-07-02T08:00:00+02:00" });
-  expect(joined).toEqual(await world.clock(own));
+  expect(await builder.operator.refused(advance, { organisation, months: 1 })).toBe(
+    "invalid_state",
+  );
+  const joined = await builder.advance(own, { to: "2026-07-02T08:00:00+02:00" });
+  expect(joined).toEqual(await builder.clock(own));
   expect(joined).toMatchObject(advancing);
-  expect((await world.operator.lastEntry()).id).toBe(entry.id);
+  expect((await builder.operator.lastEntry()).id).toBe(entry.id);
   await system.worker.start();
-  expect(await world.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
+  expect(await builder.arrived(own)).toMatchObject({ ...arrived, advance: { performed: 12 } });
 });
 
 test("the billing run bills nothing of an organisation whose clock advances", async () => {
@@ -134,26 +136,26 @@ test("the billing run bills nothing of an organisation whose clock advances", as
     organisationId,
   ]);
   expect(await isFound()).toBe(true);
-  await world.advance(own, { to: target });
+  await builder.advance(own, { to: target });
   expect(await isFound()).toBe(false);
   const beside = await billChunk(system.pool, organisationId);
   expect(beside).toEqual({ taken: 0, performed: 0, issued: 0, parked: [] });
   const others = await billChunk(system.pool, organisationId, { now: new Date(target) });
   expect(others.taken).toBe(0);
   await system.worker.start();
-  await world.arrived(own);
+  await builder.arrived(own);
   await expectEachRenewed(system, own, 3);
   expect((await billChunk(system.pool, organisationId, { isOfClock: true })).taken).toBe(0);
 });
 
 test("the clock waits for documents on their way to the ledger, then passes them", async () => {
-  const own = await world.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
-  const { id } = await world.subscribe(own, { start_date: "2026-03-15" });
-  const other = await world.subscribe(own, { start_date: "2026-04-01" });
-  await world.settled(own);
+  const own = await builder.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
+  const { id } = await builder.subscribe(own, { start_date: "2026-03-15" });
+  const other = await builder.subscribe(own, { start_date: "2026-04-01" });
+  await builder.posted(own);
   await system.stopLedger();
   // The end has an invoice to remove first, which the ledger does not answer to.
-  const end = world.end(own, id, { when: "now" }, null);
+  const end = builder.end(own, id, { when: "now" }, null);
   await until("the end has begun", async () => {
     const { rows } = await system.pool.query(
       "SELECT 1 FROM terminations WHERE organisation_id = $1",
@@ -161,19 +163,19 @@ test("the clock waits for documents on their way to the ledger, then passes them
     );
     return rows.length > 0;
   });
-  const clock = await world.advanced(own, { to: "2026-06-10" });
+  const clock = await builder.advanced(own, { to: "2026-06-10" });
   expect(clock.advance.parked).toBeUndefined();
-  expect(await world.subscription(own, id)).toMatchObject({
+  expect(await builder.subscription(own, id)).toMatchObject({
     status: "active",
     renewal_date: "2026-04-15",
   });
-  expect(await world.subscription(own, other.id)).toMatchObject({ renewal_date: "2026-07-01" });
+  expect(await builder.subscription(own, other.id)).toMatchObject({ renewal_date: "2026-07-01" });
   await end;
   await system.startLedger();
   const over = await until("it has ended", async () => {
-    const now = await world.subscription(own, id);
+    const now = await builder.subscription(own, id);
     return now.status === "ended" && now;
   });
   expect(over).toMatchObject({ renewal_date: "2026-04-15", renewal_value: "0.0000" });
-  expect(await world.told(own, id)).toHaveLength(2);
+  expect(await builder.summaries(own, id)).toHaveLength(2);
 });

@@ -16,7 +16,7 @@ import {
   raiseInvoice,
   spendCredit,
 } from "../worker/activities/issue-credit.ts";
-import { allSettled } from "./books.ts";
+import { allSettled } from "./ledger-documents.ts";
 
 let system: TestSystem;
 
@@ -204,7 +204,8 @@ test("credit notes and allocations wait for a ledger that is down, then are post
   await system.stopLedger();
   await raiseAll(organisation);
   await until("the notes were tried", async () => {
-    const text = `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_credit_note'
+    const text = `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
+      AND kind = 'create_credit_note'
         AND attempts > 0`;
     return (await system.pool.query(text, [organisation.organisationId])).rows.length > 0;
   });

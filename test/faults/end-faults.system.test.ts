@@ -7,8 +7,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { endPause } from "./books.ts";
-import { type Endable, type EndsBuilder, endPost, endsBuilder, threeRemoved } from "./ends.ts";
+import {
+  type Endable,
+  type EndsBuilder,
+  endPost,
+  endsBuilder,
+  threeRemoved,
+} from "./ends-builder.ts";
+import { endPause } from "./ledger-documents.ts";
 import {
   dieOf,
   lateAnswerMs,
@@ -98,43 +104,43 @@ test("an end that outlasts its answer gets 502, and a repeat gets its outcome", 
     /goes on by itself: ask again with the same Idempotency-Key/,
   );
   expect(tookMs).toBeLessThan(lateAnswerMs);
-  expect((await ends.world.subscription(own, id)).status).toBe("active");
+  expect((await ends.builder.subscription(own, id)).status).toBe("active");
   // Meanwhile the same key answers `request_in_progress`, and no other operation is admitted.
   const again = (await tryEnd(endable)).answer;
   expect(refusalOf(again)).toEqual(refused(409, "request_in_progress"));
   expect(again.headers.get("retry-after")).toBe("2");
   const conflict = refused(409, "invalid_state");
   for (const body of [{ when: "now" }, { when: "period_end" }]) {
-    const other = await ends.world.end(own, id, body);
+    const other = await ends.builder.end(own, id, body);
     expect(refusalOf(other)).toEqual(conflict);
     expect(other.json.error.message).toMatch(
       /still running: the subscription is being ended, 0 of 3 invoices removed/,
     );
   }
-  expect(refusalOf(await ends.world.change(own, id, { units: 20, document: "separate" }))).toEqual(
-    conflict,
-  );
+  expect(
+    refusalOf(await ends.builder.change(own, id, { units: 20, document: "separate" })),
+  ).toEqual(conflict);
   const otherBody = { ...endPost(endable, "the-key"), body: { when: "now" } };
   expect(refusalOf(await post(system.baseUrl, otherBody).then((one) => one ?? again))).toEqual(
     refused(409, "idempotency_conflict"),
   );
   // Nothing falls due while it runs, also not a renewal.
-  await ends.world.setClock(own, "2026-05-02");
-  expect(refusalOf(await ends.world.change(own, id, { units: 20 }))).toEqual(conflict);
-  expect(await ends.world.told(own, id)).toHaveLength(3);
-  await ends.world.setClock(own, "2026-04-16");
+  await ends.builder.setClock(own, "2026-05-02");
+  expect(refusalOf(await ends.builder.change(own, id, { units: 20 }))).toEqual(conflict);
+  expect(await ends.builder.summaries(own, id)).toHaveLength(3);
+  await ends.builder.setClock(own, "2026-04-16");
   await system.startLedger();
   expect(await decided(endable)).toBe("done");
   await ends.expectEnded(endable);
-  const told = (await tryEnd(endable)).answer;
-  expect([told.status, told.json.status]).toEqual([200, "ended"]);
+  const shown = (await tryEnd(endable)).answer;
+  expect([shown.status, shown.json.status]).toEqual([200, "ended"]);
   expect(await ends.removals(endable)).toEqual(threeRemoved);
 });
 
 test("an end without a key is not advised to repeat with it after a 502", async () => {
   const endable = await ends.withThree();
   await system.stopLedger();
-  const answer = await ends.world.end(
+  const answer = await ends.builder.end(
     endable.own,
     endable.id,
     { when: "now", delete_unsent_invoices: true },
@@ -183,22 +189,22 @@ test("a refused end that was answered 502 is reported to the repeat, and only on
   });
   await dieOf(system, "ledger_woken", endPost(endable, "the-key"));
   expect(await decided(endable)).toBe("refused");
-  const told = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
-  expect(refusalOf(told)).toEqual(refused(409, "invalid_state"));
-  expect(told.json.error.message).toMatch(
+  const shown = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
+  expect(refusalOf(shown)).toEqual(refused(409, "invalid_state"));
+  expect(shown.json.error.message).toMatch(
     /refused to remove invoice INV-0002.* The ledger says: Locked\.$/,
   );
-  expect((await ends.world.subscription(own, id)).status).toBe("active");
+  expect((await ends.builder.subscription(own, id)).status).toBe("active");
   const again = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
   expect([again.status, again.json.status]).toEqual([200, "ended"]);
   const refusedFirst = ["INV-0002 refused", "INV-0003 left", "INV-0001 left"];
   expect(await ends.removals(endable)).toEqual([...refusedFirst, ...threeRemoved]);
-  await ends.world.expectEqualDocuments(own);
+  await ends.builder.expectEqualDocuments(own);
 });
 
 describe("an end with an invoice on its way to the ledger", () => {
   test("waits for it and then removes it there", async () => {
-    const own = await ends.world.sandbox();
+    const own = await ends.builder.sandbox();
     const slow = {
       kind: "slow_after",
       match: "PUT /api.xro/2.0/Invoices",
@@ -218,12 +224,12 @@ describe("an end with an invoice on its way to the ledger", () => {
     expect([ended.status, ended.json.status]).toEqual([200, "ended"]);
     expect((await created).status).toBe(201);
     expect(await ends.removals({ own, id })).toEqual(["INV-0001 removed deleted"]);
-    await ends.world.expectEqualDocuments(own);
-    expect(await ends.world.books(own)).toEqual(["INV-0001 DELETED"]);
+    await ends.builder.expectEqualDocuments(own);
+    expect(await ends.builder.ledgerStatuses(own)).toEqual(["INV-0001 DELETED"]);
   });
 
   test("abandons an invoice that was never sent, without the ledger", async () => {
-    const own = await ends.world.sandbox();
+    const own = await ends.builder.sandbox();
     await system.stopLedger();
     const body = { customer_code: "ACME", plan_code: "team", units: 10 };
     const create = { path: "/v1/subscriptions", key: own.apiKey, idempotencyKey: "create", body };
@@ -233,10 +239,10 @@ describe("an end with an invoice on its way to the ledger", () => {
     const ended = await postUntilDecided(system.baseUrl, endPost(endable, "the-key"));
     expect([ended.status, ended.json.status]).toEqual([200, "ended"]);
     await system.startLedger();
-    await ends.world.settled(own);
+    await ends.builder.posted(own);
     expect(await ends.removals(endable)).toEqual(["INV-0001 removed never_sent"]);
-    expect(await ends.world.told(own, endable.id)).toEqual(["INV-0001 first deleted"]);
-    expect(await ends.world.books(own)).toEqual([]);
+    expect(await ends.builder.summaries(own, endable.id)).toEqual(["INV-0001 first deleted"]);
+    expect(await ends.builder.ledgerStatuses(own)).toEqual([]);
   });
 });
 

@@ -5,7 +5,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Endable, type EndsBuilder, endPost, endsBuilder, threeRemoved } from "./ends.ts";
+import {
+  type Endable,
+  type EndsBuilder,
+  endPost,
+  endsBuilder,
+  threeRemoved,
+} from "./ends-builder.ts";
 import { dieOf, post, postUntilDecided } from "./processes.ts";
 
 let system: TestSystem;
@@ -50,8 +56,8 @@ describe.concurrent("an API killed in an end leaves a usable key and ends once:"
     const ended = await postUntilDecided(system.baseUrl, what);
     expect([ended.status, ended.json.status], ended.text).toEqual([200, "ended"]);
     await ends.expectEnded(endable);
-    const told = await ends.world.told(endable.own, endable.id);
-    expect(told).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
+    const shown = await ends.builder.summaries(endable.own, endable.id);
+    expect(shown).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
   });
 });
 
@@ -65,7 +71,8 @@ test("workers killed at each step of an end leave each subscription ended once",
     const endable = endables[index] as Endable;
     begun.push(post(system.baseUrl, endPost(endable, "the-key")));
     await until("the end waits", async () => {
-      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'
+      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1
+        AND kind = 'end_subscription'
           AND state = 'ready'`;
       return (await system.pool.query(text, [endable.id])).rows.length === 1;
     });

@@ -12,7 +12,7 @@ import {
   shownInvoice,
   subscriptionPost,
   synced,
-} from "./books.ts";
+} from "./ledger-documents.ts";
 import { dieOf, type Post, post, postUntilCreated } from "./processes.ts";
 
 let system: TestSystem;
@@ -74,7 +74,7 @@ describe.concurrent("an API killed in a creation leaves a usable key and one obj
 });
 
 test("workers killed at each step of posting leave every document posted once", async () => {
-  const rounds = [];
+  const batches = [];
   await system.worker.stop();
   // Each worker dies of new creations. Later workers also meet what it left undone.
   for (const point of ofWorker) {
@@ -92,14 +92,14 @@ test("workers killed at each step of posting leave every document posted once", 
     // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
-    rounds.push({ organisation, subscription, customer, begun });
+    batches.push({ organisation, subscription, customer, begun });
   }
   await system.worker.start();
-  for (const { organisation, subscription, customer, begun } of rounds) {
+  for (const { organisation, subscription, customer, begun } of batches) {
     await Promise.all(begun);
-    const [created, made] = [await retried(subscription), await retried(customer)];
+    const [created, result] = [await retried(subscription), await retried(customer)];
     await expectOneDocumentEach(system, organisation, 1);
     expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
-    await expectOneCustomer(organisation, made.json.id);
+    await expectOneCustomer(organisation, result.json.id);
   }
 });

@@ -14,7 +14,7 @@ import {
   scheduled,
   subscriptionPost,
   synced,
-} from "./books.ts";
+} from "./ledger-documents.ts";
 import { postUntilCreated, promptAnswerMs } from "./processes.ts";
 
 let system: TestSystem;

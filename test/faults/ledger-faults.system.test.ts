@@ -13,7 +13,7 @@ import {
   shownInvoice,
   subscriptionPost,
   synced,
-} from "./books.ts";
+} from "./ledger-documents.ts";
 import { lateAnswerMs, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
 let system: TestSystem;

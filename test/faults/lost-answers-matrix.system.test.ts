@@ -23,7 +23,7 @@ import {
   shownInvoice,
   subscriptionPost,
   synced,
-} from "./books.ts";
+} from "./ledger-documents.ts";
 import { postUntilCreated, postUntilDecided } from "./processes.ts";
 
 let system: TestSystem;

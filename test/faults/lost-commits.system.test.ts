@@ -5,9 +5,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type CutLine, openLine } from "../scenario/cut-line.ts";
-import { addMeter, usageEvent } from "../scenario/usage-world.ts";
+import { addMeter, usageEvent } from "../scenario/usage-builder.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
-import { allSettled, customerPost, subscriptionPost } from "./books.ts";
+import { allSettled, customerPost, subscriptionPost } from "./ledger-documents.ts";
 import {
   type ApiProcess,
   type Post,

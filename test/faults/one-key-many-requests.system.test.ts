@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
-import { expectOneDocumentEach, subscriptionPost } from "./books.ts";
+import { expectOneDocumentEach, subscriptionPost } from "./ledger-documents.ts";
 import {
   type ApiProcess,
   post,
@@ -116,7 +116,7 @@ test.each([
   { width: 2, trials: 200, atOnce: 24 },
   { width: 10, trials: 50, atOnce: 8 },
   { width: 100, trials: 10, atOnce: 2 },
-])("$width concurrent requests with one key create one subscription and document", async (width) => {
+])("$width concurrent requests with one key create one subscription", async (width) => {
   const organisation = await system.organisation();
   const faults = await runTrials(organisation, width);
   expect(faults).toHaveLength(width.trials);

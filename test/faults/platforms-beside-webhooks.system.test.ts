@@ -13,7 +13,7 @@ import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import { type SeededEndpoint, webhookRows } from "../support/webhook-rows.ts";
-import { type EndsBuilder, endPost, endsBuilder } from "./ends.ts";
+import { type EndsBuilder, endPost, endsBuilder } from "./ends-builder.ts";
 
 /** `TaskQueueType` of Temporal's API. */
 const [workflowTasks, activityTasks] = [1, 2];
@@ -48,10 +48,10 @@ beforeAll(async () => {
   endpoints = (
     await Promise.all(
       organisations.map(async (own) => {
-        const made = Array.from({ length: endpointCount / 25 }, () =>
+        const created = Array.from({ length: endpointCount / 25 }, () =>
           rows.endpoint(own, receiver.url("/silent")),
         );
-        const all = await Promise.all(made);
+        const all = await Promise.all(created);
         await rows.events(all, 4);
         return all;
       }),
@@ -96,11 +96,11 @@ test("deliveries put no task into the queue of other work", async () => {
 test("requests are answered while every delivery permit is taken and hundreds wait", async () => {
   await system.worker.start();
   await until("all places are taken", async () => receiver.received("/silent").length >= 100);
-  const own = await ends.world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
-  const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
+  const own = await ends.builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const { id } = await ends.builder.subscribe(own, { start_date: "2026-04-01" });
   const endable = { own, id };
   const units = { units: 14, prorate: true, effective_date: "2026-04-16" };
-  const { change } = await ends.world.changed(own, id, units);
+  const { change } = await ends.builder.changed(own, id, units);
   expect(change.invoice.ledger.sync_status).toBe("synced");
   const { path, body } = endPost(endable, "beside");
   const ended = await system.ask("POST", path, { key: own.apiKey, idempotencyKey: "beside", body });

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
+import { allow } from "../support/slowness.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 
 /** One more API process of a system. */
@@ -156,8 +157,9 @@ export async function postUntilDecided(baseUrl: string, what: Post): Promise<Ans
   for (;;) {
     const answer = await post(baseUrl, what);
     if (answer !== null && !isUndecided(answer)) return answer;
-    const told = answer === null ? "a broken connection" : `${answer.status} ${answer.text}`;
-    if (performance.now() > end) throw new Error(`still undecided after ${patienceMs} ms: ${told}`);
+    const shown = answer === null ? "a broken connection" : `${answer.status} ${answer.text}`;
+    if (performance.now() > end)
+      throw new Error(`still undecided after ${patienceMs} ms: ${shown}`);
     const seconds = Number(answer?.headers.get("retry-after") ?? 0);
     await wait(seconds > 0 ? seconds * 1000 : pauseMs);
   }

@@ -6,10 +6,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { restoreCrashPoints as checkpoints } from "../../src/crash-points.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
-import type { LifeBuilder } from "../scenario/life-world.ts";
+import type { LifeBuilder } from "../scenario/life-builder.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Endable, type EndsBuilder, endPost, endsBuilder } from "./ends.ts";
+import { type Endable, type EndsBuilder, endPost, endsBuilder } from "./ends-builder.ts";
 import {
   type ApiProcess,
   dieOf,
@@ -22,13 +22,13 @@ import {
 
 let system: TestSystem;
 let ends: EndsBuilder;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 let second: ApiProcess;
 
 beforeAll(async () => {
   system = await startSystem();
   ends = endsBuilder(system);
-  world = ends.world;
+  builder = ends.builder;
   second = await startApiProcess(system);
 });
 
@@ -47,8 +47,8 @@ function restorePost({ own, id }: Endable, idempotencyKey: string): Post {
 /** A subscription that has ended, with three invoices removed. */
 async function endedWithThree(): Promise<Endable> {
   const endable = await ends.withThree();
-  await world.ended(endable.own, endable.id, endPost(endable, "").body);
-  expect(await world.standing(endable.own, endable.id)).toEqual([]);
+  await builder.ended(endable.own, endable.id, endPost(endable, "").body);
+  expect(await builder.standing(endable.own, endable.id)).toEqual([]);
   return endable;
 }
 
@@ -57,15 +57,15 @@ async function endedWithThree(): Promise<Endable> {
  * the ledger has the same.
  */
 async function expectRestoredOnce({ own, id }: Endable): Promise<void> {
-  await world.expectEqualDocuments(own);
-  expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
-  const standing = await world.standing(own, id);
+  await builder.expectEqualDocuments(own);
+  expect(await builder.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
+  const standing = await builder.standing(own, id);
   expect(standing.map(([name]) => name)).toEqual([
     "INV-0004 first",
     "INV-0005 change",
     "INV-0006 renewal",
   ]);
-  expect(await world.invoices(own, id)).toHaveLength(6);
+  expect(await builder.invoices(own, id)).toHaveLength(6);
   const { rows } = await system.pool.query(
     "SELECT 1 FROM restorations WHERE subscription_id = $1",
     [id],
@@ -154,13 +154,13 @@ async function inTrials(work: (trial: number) => Promise<void>): Promise<void> {
  * than an answer, as on a busy machine, the request is repeated until it has its outcome.
  */
 async function atOnce(requests: readonly Post[]): Promise<readonly Answered[]> {
-  const ask = async (door: string, one: Post): Promise<Answered> => {
-    const answer = await post(door, one);
+  const ask = async (url: string, one: Post): Promise<Answered> => {
+    const answer = await post(url, one);
     if (answer === null) throw new Error("no answer");
-    return answer.status === 502 ? postUntilDecided(door, one) : answer;
+    return answer.status === 502 ? postUntilDecided(url, one) : answer;
   };
-  const doors = [system.baseUrl, second.baseUrl];
-  return Promise.all(requests.map((one, index) => ask(doors[index % 2] ?? "", one)));
+  const urls = [system.baseUrl, second.baseUrl];
+  return Promise.all(requests.map((one, index) => ask(urls[index % 2] ?? "", one)));
 }
 
 describe("concurrent restorations", () => {
@@ -210,7 +210,7 @@ describe("a restoration against an end", () => {
     await inTrials(async (trial) => {
       const endable = await ends.withThree();
       const { own, id } = endable;
-      await world.ended(own, id, { when: "period_end" });
+      await builder.ended(own, id, { when: "period_end" });
       const pair = [restorePost(endable, "restore"), endPost(endable, "end")];
       const [restore, end] =
         trial % 2 === 0 ? await atOnce(pair) : (await atOnce(pair.toReversed())).toReversed();
@@ -222,20 +222,20 @@ describe("a restoration against an end", () => {
           /still running: the subscription is being ended/,
         );
       }
-      const { status } = await world.subscription(own, id);
+      const { status } = await builder.subscription(own, id);
       const last = await lastOf(endable);
       expect(status).toBe(last === "restored" ? "active" : "ended");
-      await world.expectEqualDocuments(own);
-      const standing = (await world.standing(own, id)).map(([name = ""]) =>
+      await builder.expectEqualDocuments(own);
+      const standing = (await builder.standing(own, id)).map(([name = ""]) =>
         name.replace(/^\S+ /, ""),
       );
       // A credit note is on the change: it reverses what the change billed of the next period.
       expect(standing).toEqual(status === "ended" ? ["change"] : ["first", "change", "renewal"]);
       // Whatever came first, the other can follow.
       if (status === "ended") {
-        await world.restored(own, id);
-        expect(await world.standing(own, id)).toHaveLength(3);
-        await world.expectEqualDocuments(own);
+        await builder.restored(own, id);
+        expect(await builder.standing(own, id)).toHaveLength(3);
+        await builder.expectEqualDocuments(own);
       }
     });
   });
@@ -256,7 +256,7 @@ describe("a restoration against an end", () => {
         "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
       return (await system.pool.query(text, [id])).rows.length === 1;
     });
-    const early = await world.restore(own, id, "the-key");
+    const early = await builder.restore(own, id, "the-key");
     expect(refusalOf(early)).toEqual(conflict);
     expect(early.json.error.message).toMatch(
       /still running: the subscription is being ended, \d of 3 invoices/,

@@ -3,27 +3,21 @@
  * once. INVARIANT-9.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
+import { systemTest as test } from "../support/fixtures.ts";
 import { freePort } from "../support/ports.ts";
-import { startSystem, type TestSystem } from "../support/system.ts";
 import {
   expectOneDocumentEach,
   scheduled,
   shownInvoice,
   subscriptionPost,
   synced,
-} from "./books.ts";
+} from "./ledger-documents.ts";
 import { lateAnswerMs, postUntilCreated, promptAnswerMs, startApiProcess } from "./processes.ts";
 
-let system: TestSystem;
-
-beforeAll(async () => {
-  system = await startSystem();
-});
-
-afterAll(() => system?.stop());
-
-test("a subscription is created without Temporal, and the dispatcher posts it", async () => {
+test("a subscription is created without Temporal, and the dispatcher posts it", async ({
+  system,
+}) => {
   const organisation = await system.organisation();
   const blind = await startApiProcess(system, {
     TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}`,
@@ -43,7 +37,9 @@ test("a subscription is created without Temporal, and the dispatcher posts it", 
   }
 });
 
-test("a creation answers in time without a worker, and the next worker posts it", async () => {
+test("a creation answers in time without a worker, and the next worker posts it", async ({
+  system,
+}) => {
   const organisation = await system.organisation();
   await system.worker.stop();
   const started = performance.now();
@@ -55,7 +51,7 @@ test("a creation answers in time without a worker, and the next worker posts it"
   expect(await shownInvoice(system, organisation, created)).toMatchObject(synced);
 });
 
-test("connections cut under load lose and double no accepted creation", async () => {
+test("connections cut under load lose and double no accepted creation", async ({ system }) => {
   const organisation = await system.organisation();
   const names = Array.from({ length: 120 }, (_, index) => `key-${index}`);
   const created: string[] = [];

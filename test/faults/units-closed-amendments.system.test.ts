@@ -7,18 +7,18 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
-import { synced } from "./books.ts";
+import { synced } from "./ledger-documents.ts";
 
 let system: TestSystem;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
 let admin: AdminAsk;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = unitsBuilder(system, checkedAsk(system));
+  builder = unitsBuilder(system, checkedAsk(system));
   admin = askWith(system, await system.operator());
 });
 
@@ -41,15 +41,15 @@ async function prepared(
   body: object = {},
   changes: Record<string, unknown> = {},
 ): Promise<Prepared> {
-  const own = await world.sandbox({
+  const own = await builder.sandbox({
     invoice_create_days: 20,
     first_invoice_status: "approved",
     ...changes,
   });
   await addBands(system, own);
-  await world.setClock(own, "2026-04-16");
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01", ...body });
-  const [invoice] = await world.invoices(own, id);
+  await builder.setClock(own, "2026-04-16");
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01", ...body });
+  const [invoice] = await builder.invoices(own, id);
   return { own, id, invoice };
 }
 
@@ -76,7 +76,7 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
   ])("%s is billed whole and once on a separate invoice", async (_, set, status) => {
     const { own, id, invoice: renewal } = await prepared();
     await alterBooks(own, renewal, set);
-    const { change, ...after } = await world.changed(own, id, { units: 13, ...half, ...amend });
+    const { change, ...after } = await builder.changed(own, id, { units: 13, ...half, ...amend });
     expect(after).toMatchObject({ units: 13, renewal_value: "130.0000" });
     expect(change).toMatchObject({
       renewal_invoice: null,
@@ -93,8 +93,8 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
       ["proration", "15.0000"],
       ["proration", "30.0000"],
     ]);
-    await world.expectEqualDocuments(own);
-    const [newest, shown] = await world.invoices(own, id);
+    await builder.expectEqualDocuments(own);
+    const [newest, shown] = await builder.invoices(own, id);
     expect(newest).toEqual(change.invoice);
     expect(shown).toMatchObject({
       id: renewal.id,
@@ -109,9 +109,9 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
     const { own, id, invoice: renewal } = await prepared();
     const text = "DELETE FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(text, [own.tenantId, renewal.number]);
-    const { change } = await world.changed(own, id, { units: 13, ...half, ...amend });
+    const { change } = await builder.changed(own, id, { units: 13, ...half, ...amend });
     expect(change.invoice).toMatchObject({ ...synced, status: "approved", subtotal: "45.0000" });
-    const [, shown] = await world.invoices(own, id);
+    const [, shown] = await builder.invoices(own, id);
     expect(shown).toMatchObject({
       id: renewal.id,
       status: "not_in_external",
@@ -122,25 +122,25 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
   test("paid is the measure of the next changes, which amend nothing more", async () => {
     const { own, id, invoice: renewal } = await prepared();
     await alterBooks(own, renewal, paid);
-    await world.changed(own, id, { units: 13, ...half, ...amend });
-    const again = await world.change(own, id, { units: 9, ...amend });
+    await builder.changed(own, id, { units: 13, ...half, ...amend });
+    const again = await builder.change(own, id, { units: 9, ...amend });
     expect(refusalOf(again)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
     expect(again.json.error.message).toContain("an earlier change was billed separately");
-    const { change } = await world.changed(own, id, { units: 14, ...half, ...separate });
+    const { change } = await builder.changed(own, id, { units: 14, ...half, ...separate });
     expect(amounts(change.invoice)).toEqual([
       ["proration", "5.0000"],
       ["proration", "10.0000"],
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("paid on a plan with a cheaper band leaves the credit of both periods", async () => {
     const { own, id, invoice: renewal } = await prepared({ plan_code: "bands" });
     await alterBooks(own, renewal, paid);
-    const { change } = await world.changed(own, id, { units: 11, ...half, ...amend });
+    const { change } = await builder.changed(own, id, { units: 11, ...half, ...amend });
     expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
-    await world.settled(own);
-    const notes = await world.creditNotes(own, id);
+    await builder.posted(own);
+    const notes = await builder.creditNotes(own, id);
     expect(notes.map(({ subtotal }) => subtotal)).toEqual(["12.0000", "6.0000"]);
     expect(change.credit_note).toBe(notes[1]?.id);
   });
@@ -149,11 +149,11 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
 test("a decrease by amend of a paid renewal invoice is refused and bills nothing", async () => {
   const { own, id, invoice: renewal } = await prepared();
   await alterBooks(own, renewal, paid);
-  const { change, ...after } = await world.changed(own, id, { units: 6, ...amend });
+  const { change, ...after } = await builder.changed(own, id, { units: 6, ...amend });
   expect(after).toMatchObject({ units: 6, renewal_value: "60.0000" });
   expect(change).toMatchObject({ invoice: null, renewal_invoice: null, credit_note: null });
-  await world.expectEqualDocuments(own);
-  const [shown] = await world.invoices(own, id);
+  await builder.expectEqualDocuments(own);
+  const [shown] = await builder.invoices(own, id);
   expect(shown).toMatchObject({ id: renewal.id, status: "paid", lines: renewal.lines });
   expect(shown.ledger).toMatchObject({
     sync_status: "failed",
@@ -170,16 +170,16 @@ test("a decrease by amend of a paid renewal invoice is refused and bills nothing
   ]);
   await admin.done("DocumentService/RetryDocument", { organisation, id: renewal.id });
   // There is nothing to change any more.
-  await world.settled(own);
-  expect((await world.invoices(own, id))[0]).toMatchObject({
+  await builder.posted(own);
+  expect((await builder.invoices(own, id))[0]).toMatchObject({
     id: renewal.id,
     ledger: renewal.ledger,
   });
 
   // The renewal invoice bills ten units.
-  const { change: again } = await world.changed(own, id, { units: 10, ...half, ...separate });
+  const { change: again } = await builder.changed(own, id, { units: 10, ...half, ...separate });
   expect(again).toMatchObject({ invoice: null, renewal_invoice: null, credit_note: null });
-  await world.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
 });
 
 describe.concurrent("a change while pending, after the first invoice was paid,", () => {
@@ -188,7 +188,7 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
   test("bills an increase on a separate invoice dated the first day", async () => {
     const { own, id, invoice: first } = await prepared(pending);
     await alterBooks(own, first, paid);
-    const { change } = await world.changed(own, id, { units: 13 });
+    const { change } = await builder.changed(own, id, { units: 13 });
     expect(change.invoice).toMatchObject({
       ...synced,
       type: "change",
@@ -196,26 +196,26 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
       subtotal: "30.0000",
     });
     expect(change.invoice).toMatchObject({ issue_date: "2026-05-10", period: first.period });
-    await world.expectEqualDocuments(own);
-    const again = await world.change(own, id, { units: 14 });
+    await builder.expectEqualDocuments(own);
+    const again = await builder.change(own, id, { units: 14 });
     expect(refusalOf(again)).toEqual(refused(422, "first_invoice_not_amendable"));
   });
 
   test("bills nothing for a decrease, and keeps the first period's billed units", async () => {
     const { own, id, invoice: first } = await prepared(pending);
     await alterBooks(own, first, paid);
-    expect((await world.changed(own, id, { units: 6 })).change).toMatchObject({
+    expect((await builder.changed(own, id, { units: 6 })).change).toMatchObject({
       units: 6,
       invoice: null,
     });
-    await world.setClock(own, "2026-05-10");
-    const { change } = await world.changed(own, id, {
+    await builder.setClock(own, "2026-05-10");
+    const { change } = await builder.changed(own, id, {
       units: 10,
       prorate: true,
       effective_date: "2026-05-10",
     });
     expect(change.invoice).toBeNull();
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 });
 
@@ -228,16 +228,16 @@ describe.concurrent("an invoice whose plan line in the ledger is unknown", () =>
   test("is not amended, and the change succeeds if billed separately", async () => {
     const { own, id, invoice } = await prepared();
     await forget(invoice);
-    const answer = await world.change(own, id, { units: 13, ...amend });
+    const answer = await builder.change(own, id, { units: 13, ...amend });
     expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
     const why = `it is not known which line of invoice ${invoice.number} is the plan's`;
     expect(answer.json.error.message).toContain(why);
-    await world.changed(own, id, { units: 13, ...separate });
-    await world.expectEqualDocuments(own);
+    await builder.changed(own, id, { units: 13, ...separate });
+    await builder.expectEqualDocuments(own);
 
     const pending = await prepared({ start_date: "2026-05-10" });
     await forget(pending.invoice);
-    const first = await world.change(pending.own, pending.id, { units: 13 });
+    const first = await builder.change(pending.own, pending.id, { units: 13 });
     expect(refusalOf(first)).toEqual(refused(422, "first_invoice_not_amendable"));
     expect(first.json.error.message).toContain("is the plan's");
   });
@@ -248,8 +248,8 @@ describe.concurrent("an invoice whose plan line in the ledger is unknown", () =>
       { invoice_create_days: 0, first_invoice_status: "draft" },
     );
     await forget(invoice);
-    const { change } = await world.changed(own, id, { units: 13, ...half });
+    const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ ...synced, id: invoice.id, subtotal: "115.0000" });
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 });

@@ -12,17 +12,17 @@ import {
 } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { dieOf, type Post, postUntil } from "./processes.ts";
 
 let system: TestSystem;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
 
 beforeAll(async () => {
   // What a killed worker had taken is free after three times this.
   system = await startSystem({ env: { LEDGER_CALL_SECONDS: "1" } });
-  world = unitsBuilder(system, checkedAsk(system));
+  builder = unitsBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
@@ -76,10 +76,10 @@ const names = Object.keys(cases) as readonly (keyof typeof cases)[];
 
 /** A subscription in a new organisation on 16 April, and the change. */
 async function prepared({ settings, plan, body }: Case) {
-  const own = await world.sandbox(settings);
+  const own = await builder.sandbox(settings);
   await addBands(system, own);
-  await world.setClock(own, "2026-04-16");
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01", plan_code: plan });
+  await builder.setClock(own, "2026-04-16");
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01", plan_code: plan });
   const what: Post = {
     path: `/v1/subscriptions/${id}/units`,
     key: own.apiKey,
@@ -107,15 +107,15 @@ async function expectMadeOnce(
   expected: Case,
   { json }: Answered,
 ): Promise<void> {
-  await world.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
   const { rows } = await system.pool.query(
     "SELECT to_units FROM unit_changes WHERE subscription_id = $1",
     [id],
   );
   expect(rows).toEqual([{ to_units: json.change.units }]);
-  expect((await world.subscription(own, id)).units).toBe(json.change.units);
+  expect((await builder.subscription(own, id)).units).toBe(json.change.units);
   const subtotals = (documents: readonly Json[]) => documents.map(({ subtotal }) => subtotal);
-  const [invoices, notes] = [await world.invoices(own, id), await world.creditNotes(own, id)];
+  const [invoices, notes] = [await builder.invoices(own, id), await builder.creditNotes(own, id)];
   expect([subtotals(invoices), subtotals(notes)]).toEqual([expected.invoices, expected.notes]);
   const { invoice, renewal_invoice, credit_note } = json.change;
   expect((invoice ?? renewal_invoice).id).toBe(invoices[0]?.id);
@@ -142,9 +142,9 @@ describe.concurrent("an API killed in a change leaves a usable key and one chang
 });
 
 test("workers killed at each step of posting changes leave each document posted once", async () => {
-  const rounds = [];
+  const batches = [];
   for (const point of amendmentCrashPoints) {
-    rounds.push({
+    batches.push({
       point,
       changes: await Promise.all(
         names.map(async (name) => ({ name, ...(await prepared(cases[name])) })),
@@ -154,7 +154,7 @@ test("workers killed at each step of posting changes leave each document posted 
   await system.worker.stop();
   const answers: Promise<readonly Answered[]>[] = [];
   // Each worker dies of new changes. Later workers also meet what it left undone.
-  for (const { point, changes } of rounds) {
+  for (const { point, changes } of batches) {
     answers.push(Promise.all(changes.map(({ what }) => retried(what))));
     await until("all of them wait", async () => {
       const text = `SELECT count(*)::int AS waiting FROM ledger_jobs
@@ -169,10 +169,10 @@ test("workers killed at each step of posting changes leave each document posted 
     await system.worker.exited();
   }
   await system.worker.start();
-  for (const [round, { changes }] of rounds.entries()) {
-    const made = (await answers[round]) ?? [];
+  for (const [trial, { changes }] of batches.entries()) {
+    const created = (await answers[trial]) ?? [];
     for (const [index, { name, own, id }] of changes.entries()) {
-      await expectMadeOnce(own, id, cases[name], made[index] as Answered);
+      await expectMadeOnce(own, id, cases[name], created[index] as Answered);
     }
   }
 });

@@ -6,17 +6,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { endPause, scheduled, synced } from "./books.ts";
+import { endPause, scheduled, synced } from "./ledger-documents.ts";
 import { lateAnswerMs, promptAnswerMs } from "./processes.ts";
 
 let system: TestSystem;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = unitsBuilder(system, checkedAsk(system));
+  builder = unitsBuilder(system, checkedAsk(system));
 });
 
 afterAll(() => system?.stop());
@@ -32,10 +32,10 @@ async function prepared(
   changes: Record<string, unknown> = {},
   body: object = {},
 ): Promise<{ readonly own: MadeOrganisation; readonly id: string; readonly first: Json }> {
-  const own = await world.sandbox(changes);
+  const own = await builder.sandbox(changes);
   await addBands(system, own);
-  await world.setClock(own, "2026-04-16");
-  const { id, invoice: first } = await world.subscribe(own, { ...april, ...body });
+  await builder.setClock(own, "2026-04-16");
+  const { id, invoice: first } = await builder.subscribe(own, { ...april, ...body });
   return { own, id, first };
 }
 
@@ -56,10 +56,10 @@ describe.concurrent("a charge that joins a draft is one line of it if", () => {
   test.each(lost)("%s", async (_, fault) => {
     const { own, id } = await prepared();
     await system.fault({ ...fault, match: amendments, tenantId: own.tenantId });
-    const { change } = await world.changed(own, id, { units: 13, ...half });
+    const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.units).toBe(13);
-    await world.expectEqualDocuments(own);
-    const [invoice, ...others] = await world.invoices(own, id);
+    await builder.expectEqualDocuments(own);
+    const [invoice, ...others] = await builder.invoices(own, id);
     expect(others).toEqual([]);
     expect(invoice).toMatchObject({ ...synced, subtotal: "115.0000", total: "138.0000" });
     expect(amounts(invoice)).toEqual([
@@ -77,9 +77,9 @@ describe.concurrent("a renewal invoice is amended once if", () => {
       first_invoice_status: "approved",
     });
     await system.fault({ ...fault, match: amendments, tenantId: own.tenantId });
-    await world.changed(own, id, { units: 13, ...half, document: "amend" });
-    await world.expectEqualDocuments(own);
-    const [renewal] = await world.invoices(own, id);
+    await builder.changed(own, id, { units: 13, ...half, document: "amend" });
+    await builder.expectEqualDocuments(own);
+    const [renewal] = await builder.invoices(own, id);
     expect(amounts(renewal)).toEqual([
       ["plan", "130.0000"],
       ["proration", "15.0000"],
@@ -95,9 +95,9 @@ describe("with the ledger down", () => {
     await system.stopLedger();
     const started = performance.now();
     const [joined, issued, credited] = await Promise.all([
-      world.changed(joining.own, joining.id, { units: 13, ...half }),
-      world.changed(separate.own, separate.id, { units: 13, ...half }),
-      world.changed(credit.own, credit.id, { units: 11, ...half }),
+      builder.changed(joining.own, joining.id, { units: 13, ...half }),
+      builder.changed(separate.own, separate.id, { units: 13, ...half }),
+      builder.changed(credit.own, credit.id, { units: 11, ...half }),
     ]);
     expect(performance.now() - started).toBeLessThan(lateAnswerMs);
     // In the ledger without its new line: shown as what it is, wherever it is read.
@@ -110,9 +110,9 @@ describe("with the ledger down", () => {
       units: 13,
       invoice: { subtotal: "115.0000", status: "draft", ledger },
     });
-    expect(await world.invoices(joining.own, joining.id)).toEqual([joined.change.invoice]);
+    expect(await builder.invoices(joining.own, joining.id)).toEqual([joined.change.invoice]);
     expect(issued.change).toMatchObject({ units: 13, invoice: { ...scheduled, total: "15.0000" } });
-    expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([
+    expect(await builder.creditNotes(credit.own, credit.id)).toMatchObject([
       {
         id: credited.change.credit_note,
         status: "scheduled",
@@ -120,19 +120,19 @@ describe("with the ledger down", () => {
       },
     ]);
     // What needs no ledger goes on.
-    await world.changed(separate.own, separate.id, { units: 4 });
+    await builder.changed(separate.own, separate.id, { units: 4 });
     await system.startLedger();
-    for (const { own } of [joining, separate, credit]) await world.expectEqualDocuments(own);
-    expect(await world.invoices(joining.own, joining.id)).toMatchObject([
+    for (const { own } of [joining, separate, credit]) await builder.expectEqualDocuments(own);
+    expect(await builder.invoices(joining.own, joining.id)).toMatchObject([
       { ...synced, total: "138.0000" },
     ]);
-    const shown = await world.invoices(separate.own, separate.id);
+    const shown = await builder.invoices(separate.own, separate.id);
     expect(shown[0]).toMatchObject({
       id: issued.change.invoice.id,
       status: "approved",
       total: "18.0000",
     });
-    expect(await world.creditNotes(credit.own, credit.id)).toMatchObject([
+    expect(await builder.creditNotes(credit.own, credit.id)).toMatchObject([
       { status: "approved", total: "7.2000" },
     ]);
   });
@@ -151,9 +151,9 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
     "VOIDED",
   ])("to %s is not joined by a charge, which gets a separate invoice", async (status) => {
     const { own, id } = await prepared();
-    const [first] = await world.invoices(own, id);
+    const [first] = await builder.invoices(own, id);
     await alterBooks(own, first.number, `status = '${status}'`);
-    const { change } = await world.changed(own, id, { units: 13, ...half });
+    const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
       ...synced,
       type: "change",
@@ -161,19 +161,19 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
       total: "18.0000",
     });
     expect(change.invoice.id).not.toBe(first.id);
-    await world.expectEqualDocuments(own);
-    const [newest, before] = await world.invoices(own, id);
+    await builder.expectEqualDocuments(own);
+    const [newest, before] = await builder.invoices(own, id);
     expect(newest).toEqual(change.invoice);
     expect(before).toMatchObject({ id: first.id, subtotal: "100.0000", lines: first.lines });
     // The next charge joins that one: it is the newest, and a draft.
-    const { change: next } = await world.changed(own, id, { units: 14, ...half });
+    const { change: next } = await builder.changed(own, id, { units: 14, ...half });
     expect(next.invoice).toMatchObject({ id: newest.id, subtotal: "20.0000" });
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("keeps a line that was added by hand, and our total is the ledger's", async () => {
     const { own, id } = await prepared();
-    const [first] = await world.invoices(own, id);
+    const [first] = await builder.invoices(own, id);
     const hand = {
       id: crypto.randomUUID(),
       description: "By hand",
@@ -190,9 +190,9 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
       first.number,
       `lines = lines || '${added}', sub_total = 107, total = 127`,
     );
-    const { change } = await world.changed(own, id, { units: 13, ...half });
+    const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ ...synced, subtotal: "115.0000", total: "145.0000" });
-    const [booked] = await world.booked(own);
+    const [booked] = await builder.inLedger(own);
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "7.00", "15.00"]);
   });
 
@@ -204,15 +204,15 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
       tenantId: own.tenantId,
       messages: ["No more today."],
     });
-    const { change, ...after } = await world.changed(own, id, { units: 13, ...half });
+    const { change, ...after } = await builder.changed(own, id, { units: 13, ...half });
     expect(after.units).toBe(13);
     expect(change.invoice).toMatchObject({
       status: "not_in_external",
       ledger: { sync_status: "failed", invoice_id: null, sync_error: "No more today." },
     });
     // It was billed: what the ledger refuses is an operator's matter, not a second charge.
-    expect((await world.changed(own, id, { units: 12 })).change.invoice).toBeNull();
-    expect((await world.changed(own, id, { units: 13, ...half })).change.invoice).toBeNull();
+    expect((await builder.changed(own, id, { units: 12 })).change.invoice).toBeNull();
+    expect((await builder.changed(own, id, { units: 13, ...half })).change.invoice).toBeNull();
   });
 
   test("a credit note that the ledger refuses has its reason", async () => {
@@ -226,8 +226,8 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
       tenantId: own.tenantId,
       messages: ["No credit."],
     });
-    const { change } = await world.changed(own, id, { units: 11, ...half });
-    expect(await world.creditNotes(own, id)).toMatchObject([
+    const { change } = await builder.changed(own, id, { units: 11, ...half });
+    expect(await builder.creditNotes(own, id)).toMatchObject([
       {
         id: change.credit_note,
         status: "not_in_external",
@@ -243,7 +243,7 @@ test("an answer comes in time while the amendment waits; a repeat has its outcom
   const pause = { kind: "rate_limit", match: amendments, problem: "day", retryAfterSeconds: 3_600 };
   await system.fault({ ...pause, tenantId: own.tenantId });
   const started = performance.now();
-  const first = await world.change(own, id, { units: 13, ...half }, "waits");
+  const first = await builder.change(own, id, { units: 13, ...half }, "waits");
   expect(performance.now() - started).toBeLessThan(promptAnswerMs);
   expect([first.status, first.json.change.invoice.subtotal]).toEqual([200, "115.0000"]);
   expect(first.json.change.invoice.ledger).toMatchObject({
@@ -251,11 +251,11 @@ test("an answer comes in time while the amendment waits; a repeat has its outcom
     sync_error: scheduled.ledger.sync_error,
   });
   await endPause(system, own.organisationId);
-  await world.expectEqualDocuments(own);
-  const again = await world.change(own, id, { units: 13, ...half }, "waits");
+  await builder.expectEqualDocuments(own);
+  const again = await builder.change(own, id, { units: 13, ...half }, "waits");
   expect([again.text, again.headers.get("Idempotent-Replayed")]).toEqual([first.text, "true"]);
   await until(
     "the invoice shows it",
-    async () => (await world.invoices(own, id))[0]?.total === "138.0000",
+    async () => (await builder.invoices(own, id))[0]?.total === "138.0000",
   );
 });

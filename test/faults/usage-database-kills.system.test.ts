@@ -14,8 +14,8 @@ import {
   startPostgres,
 } from "../../src/dev/local-stack/postgres/postgres.ts";
 import { migrate } from "../../src/store/database/migrate.ts";
-import { addApiKey } from "../scenario/rows.ts";
-import { addMeter } from "../scenario/usage-world.ts";
+import { addApiKey } from "../scenario/row-builder.ts";
+import { addMeter } from "../scenario/usage-builder.ts";
 import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, until } from "../support/system.ts";
@@ -37,7 +37,7 @@ const againMs = 100;
 let folder = "";
 let port = 0;
 let postgres: EmbeddedPostgres;
-let world: BillingWorld;
+let builder: BillingWorld;
 let apis: readonly ApiProcess[] = [];
 let keys: readonly string[] = [];
 let subscriptions: readonly string[] = [];
@@ -55,15 +55,15 @@ beforeAll(async () => {
   port = await freePort();
   postgres = await start();
   await migrate(postgres.url);
-  world = await billingWorld({ url: postgres.url, drop: async () => undefined });
-  const id = await world.sandbox("2026-04-20", { usage_allowed: true });
-  await addMeter(world.pool, id);
+  builder = await billingWorld({ url: postgres.url, drop: async () => undefined });
+  const id = await builder.sandbox("2026-04-20", { usage_allowed: true });
+  await addMeter(builder.pool, id);
   subscriptions = await Promise.all(
-    Array.from({ length: 5 }, () => world.subscribe(id, { startDate: "2026-04-01" })),
+    Array.from({ length: 5 }, () => builder.subscribe(id, { startDate: "2026-04-01" })),
   );
   const added = await Promise.all(
     Array.from({ length: 4 }, () =>
-      addApiKey(world.pool, id, ["usage:write"], { livemode: false }),
+      addApiKey(builder.pool, id, ["usage:write"], { livemode: false }),
     ),
   );
   keys = added.map(({ value }) => value);
@@ -73,7 +73,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(apis.map((api) => api.stop()));
-  await world?.drop();
+  await builder?.drop();
   await postgres?.stop();
   await rm(folder, { recursive: true, force: true });
 });
@@ -160,7 +160,7 @@ function startLoad() {
 
 test("a reported verdict on usage holds after the database was killed", async () => {
   for (const setting of ["fsync", "synchronous_commit", "full_page_writes"]) {
-    const { rows } = await world.pool.query(`SELECT current_setting($1) AS value`, [setting]);
+    const { rows } = await builder.pool.query(`SELECT current_setting($1) AS value`, [setting]);
     expect([setting, rows[0].value]).toEqual([setting, "on"]);
   }
   const { load, answers, done } = startLoad();
@@ -197,7 +197,7 @@ test("a reported verdict on usage holds after the database was killed", async ()
     { length: load.sent * step + step },
     (_, index) => eventOf(index).row,
   );
-  const { rows } = await world.pool.query<{ row: string }>(
+  const { rows } = await builder.pool.query<{ row: string }>(
     `SELECT concat_ws(' ', e.event_id, e.subscription_id, e.quantity,
         to_char(e.occurred_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) AS row
       FROM usage_events e JOIN meters m ON m.id = e.meter_id AND m.code = 'api-calls'`,

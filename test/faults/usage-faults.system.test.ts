@@ -9,16 +9,21 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "../scenario/life-world.ts";
-import type { Json } from "../scenario/units-world.ts";
-import { addMeter, type UsageBuilder, usageEvent, usageBuilder } from "../scenario/usage-world.ts";
+import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
+import type { Json } from "../scenario/units-builder.ts";
+import {
+  addMeter,
+  type UsageBuilder,
+  usageBuilder,
+  usageEvent,
+} from "../scenario/usage-builder.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { expectUsageBilledOnce, usageSums } from "./billed-usage.ts";
 import { dieOf, type Post, postUntil, postUntilDecided, startApiProcess } from "./processes.ts";
-import { expectUsageBilledOnce, usageSums } from "./usage-books.ts";
 
 let system: TestSystem;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 let usage: UsageBuilder;
 let runs: BillingRuns;
 
@@ -26,7 +31,7 @@ beforeAll(async () => {
   // What a killed worker had taken is free after three times this.
   system = await startSystem({ env: { LEDGER_CALL_SECONDS: "1" } });
   const ask = checkedAsk(system);
-  [world, usage, runs] = [lifeBuilder(system, ask), usageBuilder(ask), await billingRuns(system)];
+  [builder, usage, runs] = [lifeBuilder(system, ask), usageBuilder(ask), await billingRuns(system)];
 });
 
 afterAll(async () => {
@@ -39,7 +44,7 @@ afterAll(async () => {
  * all at 8.
  */
 async function metered(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
-  const own = await world.sandbox({ usage_allowed: true, ...changes });
+  const own = await builder.sandbox({ usage_allowed: true, ...changes });
   await addMeter(system.pool, own.organisationId);
   const bands = {
     type: "volume",
@@ -60,7 +65,7 @@ const storage = (id: string, timestamp: string, quantity: string) =>
   usageEvent(id, timestamp, { quantity, meter_code: "storage" });
 
 /** An invoice as its type and its lines. */
-const told = ({ type, lines }: Json) => [
+const shown = ({ type, lines }: Json) => [
   type,
   ...lines.map(({ kind, amount }: Json) => `${kind} ${amount}`),
 ];
@@ -71,7 +76,7 @@ describe.concurrent("an API killed at a step of a report leaves every event stor
 
   beforeAll(async () => {
     own = await metered();
-    ({ id } = await world.subscribe(own, { start_date: "2026-04-01" }));
+    ({ id } = await builder.subscribe(own, { start_date: "2026-04-01" }));
   });
 
   test.each([
@@ -108,16 +113,16 @@ describe.concurrent("an API killed at a step of a report leaves every event stor
  */
 async function dueOnEachKind() {
   const own = await metered({ invoice_create_days: 5 });
-  const late = (await world.subscribe(own, { start_date: "2026-03-15" })).id;
-  const joining = (await world.subscribe(own, { start_date: "2026-04-01" })).id;
-  const ending = (await world.subscribe(own, { start_date: "2026-04-01" })).id;
+  const late = (await builder.subscribe(own, { start_date: "2026-03-15" })).id;
+  const joining = (await builder.subscribe(own, { start_date: "2026-04-01" })).id;
+  const ending = (await builder.subscribe(own, { start_date: "2026-04-01" })).id;
   await usage.stored(own, [storage(late, "2026-03-20T00:00:00Z", "10")]);
-  await world.ended(own, ending, { when: "period_end" });
+  await builder.ended(own, ending, { when: "period_end" });
   for (const day of ["2026-04-15", "2026-04-27"]) {
-    await world.setClock(own, day);
+    await builder.setClock(own, day);
     await runs.untilDone(own.organisationId);
   }
-  await world.settled(own);
+  await builder.posted(own);
   await usage.stored(own, [
     ...[calls(joining, "2026-04-20T00:00:00Z", "4"), calls(joining, "2026-04-02T00:00:00Z", "3")],
     ...[calls(ending, "2026-04-26T00:00:00Z", "9"), storage(late, "2026-04-20T00:00:00Z", "3")],
@@ -133,7 +138,7 @@ async function expectBilled({
   joining,
   ending,
 }: Awaited<ReturnType<typeof dueOnEachKind>>): Promise<void> {
-  await world.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
   await expectUsageBilledOnce(system, own);
   const sums = await usageSums(system, own);
   expect(sums.map(({ code, billed, open, amount }) => [code, billed, open, amount])).toEqual([
@@ -142,20 +147,20 @@ async function expectBilled({
     ["api-calls", "9.0000", "0.0000", "4.5000"],
   ]);
   const plan = "plan 100.0000";
-  expect((await world.invoices(own, joining)).map(told)).toEqual([
+  expect((await builder.invoices(own, joining)).map(shown)).toEqual([
     ["renewal", plan, "usage 3.5000"],
     ["first", plan],
   ]);
-  expect((await world.invoices(own, ending)).map(told)).toEqual([
+  expect((await builder.invoices(own, ending)).map(shown)).toEqual([
     ["usage", "usage 4.5000"],
     ["first", plan],
   ]);
-  expect((await world.invoices(own, late)).map(told)).toEqual([
+  expect((await builder.invoices(own, late)).map(shown)).toEqual([
     ["renewal", plan, "usage 30.0000"],
     ["renewal", plan, "usage 100.0000"],
     ["first", plan],
   ]);
-  expect(await world.creditNotes(own, late)).toMatchObject([
+  expect(await builder.creditNotes(own, late)).toMatchObject([
     { subtotal: "12.0000", ledger: { sync_status: "synced" } },
   ]);
   const { rows } = await system.pool.query(
@@ -178,7 +183,7 @@ test("workers killed at each step of billing usage bill every event once", async
   // the last one meet too.
   for (const [index, point] of billingCrashPoints.entries()) {
     const own = due[index]?.own as MadeOrganisation;
-    await world.setClock(own, "2026-05-15");
+    await builder.setClock(own, "2026-05-15");
     await until("its billing is started", () => startBilling(own.organisationId));
     await die(point);
   }
@@ -208,17 +213,17 @@ test("lost answers of the ledger leave each line of usage once, on drafts only",
   const own = await metered({ invoice_create_days: 5 });
   const ids: string[] = [];
   for (const _ of [...lost, "approved"])
-    ids.push((await world.subscribe(own, { start_date: "2026-04-01" })).id);
+    ids.push((await builder.subscribe(own, { start_date: "2026-04-01" })).id);
   const quantities = ids.map((_, index) => String(2 * index + 2));
-  await world.setClock(own, "2026-04-27");
+  await builder.setClock(own, "2026-04-27");
   await usage.stored(
     own,
     ids.map((id, index) => calls(id, "2026-04-02T00:00:00Z", quantities[index] ?? "")),
   );
   await runs.untilDone(own.organisationId);
-  await world.settled(own);
+  await builder.posted(own);
   for (const [index, id] of ids.entries()) {
-    const [{ number, ledger }] = (await world.invoices(own, id)) as [Json];
+    const [{ number, ledger }] = (await builder.invoices(own, id)) as [Json];
     const fault = lost[index];
     if (fault !== undefined)
       await system.fault({
@@ -232,16 +237,16 @@ test("lost answers of the ledger leave each line of usage once, on drafts only",
       expect((await system.pool.query(text, [own.tenantId, number])).rowCount).toBe(1);
     }
   }
-  await world.setClock(own, "2026-05-01");
+  await builder.setClock(own, "2026-05-01");
   await runs.untilDone(own.organisationId);
-  await world.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
   const left = (await (await fetch(`${system.demoUrl}/demo/faults`)).json()) as Json;
   expect(left, "each has happened").toEqual({ left: 0 });
   await expectUsageBilledOnce(system, own);
   for (const [index, id] of ids.entries()) {
     const plan = "plan 100.0000";
     const used = `usage ${index + 1}.0000`;
-    const invoices = (await world.invoices(own, id)).map(told);
+    const invoices = (await builder.invoices(own, id)).map(shown);
     if (index < lost.length)
       expect(invoices).toEqual([
         ["renewal", plan, used],
@@ -308,9 +313,9 @@ test("usage taken by two processes at a period's end is billed or open, never bo
   const own = await metered({ invoice_create_days: 5, test_clock: "2026-04-06T12:00:00Z" });
   const ids: string[] = [];
   for (let day = 1; day <= 6; day += 1)
-    ids.push((await world.subscribe(own, { start_date: `2026-04-0${day}` })).id);
+    ids.push((await builder.subscribe(own, { start_date: `2026-04-0${day}` })).id);
   const [ended = "", completing = ""] = ids;
-  await world.ended(own, completing, { when: "period_end" });
+  await builder.ended(own, completing, { when: "period_end" });
   const second = await startApiProcess(system);
   const load: Load = {
     now: new Date("2026-04-26T00:00:00Z"),
@@ -318,7 +323,7 @@ test("usage taken by two processes at a period's end is billed or open, never bo
     sent: 0,
     stored: new Map(),
   };
-  await world.setClock(own, load.now.toISOString());
+  await builder.setClock(own, load.now.toISOString());
   const urls = [system.baseUrl, second.baseUrl];
   const clients = Array.from({ length: 8 }, (_, index) =>
     reportOn(load, own, ids, index % 2 === 0 ? urls : urls.toReversed()),
@@ -330,7 +335,7 @@ test("usage taken by two processes at a period's end is billed or open, never bo
     for (const [month, days] of [[4, [-3, 1, 2, 3, 4, 5, 6]] as const, [5, [-3, 3, 6]] as const]) {
       for (const day of days) {
         const now = new Date(Date.UTC(2026, month, day, -1));
-        await world.setClock(own, now.toISOString());
+        await builder.setClock(own, now.toISOString());
         load.now = now;
         await runs.untilDone(own.organisationId);
         await expectUsageBilledOnce(system, own);
@@ -341,8 +346,8 @@ test("usage taken by two processes at a period's end is billed or open, never bo
       // While its renewal invoice is being amended it is refused, and an invoice that is removed
       // with it may take its time.
       const isEnded = async () => {
-        await world.end(own, ended, { when: "now" });
-        return (await world.subscription(own, ended)).status === "ended";
+        await builder.end(own, ended, { when: "now" });
+        return (await builder.subscription(own, ended)).status === "ended";
       };
       if (month === 4) end = until("it has ended", isEnded);
     }
@@ -350,17 +355,17 @@ test("usage taken by two processes at a period's end is billed or open, never bo
     load.isOver = true;
     await Promise.all([...clients, end]).finally(() => second.stop());
   }
-  await world.setClock(own, "2026-07-20");
+  await builder.setClock(own, "2026-07-20");
   await runs.untilDone(own.organisationId);
-  await world.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
   await expectUsageBilledOnce(system, own);
   const sums = await usageSums(system, own);
   expect(sums).toHaveLength(12);
   for (const { subscription_id: id, code, stored, billed, amount } of sums) {
-    const told = [...load.stored.values()].filter(
+    const shown = [...load.stored.values()].filter(
       (one) => one.subscription === id && one.meter_code === code,
     );
-    expect(Number(stored)).toBe(told.reduce((sum, { quantity }) => sum + Number(quantity), 0));
+    expect(Number(stored)).toBe(shown.reduce((sum, { quantity }) => sum + Number(quantity), 0));
     expect(billed).toBe(stored);
     if (code === "api-calls") expect(Number(amount)).toBe(Number(stored) / 2);
   }

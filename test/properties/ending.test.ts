@@ -97,16 +97,16 @@ it("removes the renewal invoice first, then the requested ones, newest first", (
       expect(removals.includes(renewal?.id ?? "")).toBe(renewal !== undefined);
       const removed = invoices.filter(({ id }) => removals.includes(id));
       expect(removed.filter(hasMoney)).toEqual([]);
-      const asked = removed.filter((invoice) => invoice !== renewal);
+      const targets = removed.filter((invoice) => invoice !== renewal);
       if (!request.deleteUnsentInvoices) {
         expect(
-          asked.filter(({ status }) => status === "draft" || status === "awaiting_approval"),
+          targets.filter(({ status }) => status === "draft" || status === "awaiting_approval"),
         ).toEqual([]);
       }
       if (!request.voidApprovedInvoices)
-        expect(asked.filter(({ status }) => status === "approved")).toEqual([]);
+        expect(targets.filter(({ status }) => status === "approved")).toEqual([]);
       expect(
-        asked.filter(({ status }) => status === "paid" || status === "not_in_external"),
+        targets.filter(({ status }) => status === "paid" || status === "not_in_external"),
       ).toEqual([]);
     }),
     { numRuns: 500 },

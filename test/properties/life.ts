@@ -3,8 +3,8 @@
  * store would write them.
  */
 
-import type { CreditNoteDraft, CreditNoteLineDraft } from "../../src/domain/billing/credit-note.ts";
-import type { InvoiceDraft, InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
+import type { CreditNoteLineDraft } from "../../src/domain/billing/credit-note.ts";
+import type { InvoiceDraft } from "../../src/domain/billing/invoice.ts";
 import { prorationLine } from "../../src/domain/billing/invoice-lines.ts";
 import { decideDue } from "../../src/domain/billing/renewal.ts";
 import type { DueInvoice } from "../../src/domain/billing/renewal-usage.ts";
@@ -20,7 +20,6 @@ import type {
 } from "../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
-  type InvoiceAmendment,
   type UnitsChangeRequest,
   type UnitsDecision,
 } from "../../src/domain/subscriptions/change-units.ts";
@@ -39,6 +38,7 @@ import {
   noNextPeriodLines,
 } from "../../src/domain/subscriptions/reversal.ts";
 import type { Subscription } from "../../src/domain/subscriptions/subscription.ts";
+import { amend, creditIn, defer, remove } from "./life-documents.ts";
 
 /** An invoice, standing or removed. */
 export interface Paper extends Pick<InvoiceDraft, "type" | "periodIndex" | "lines"> {
@@ -371,52 +371,4 @@ function raise(life: Life, { draft, deferredIds }: DueInvoice): Life {
     papers: [...life.papers, { id, type, periodIndex, lines, isRemoved: false }],
     deferred,
   };
-}
-
-function amend(life: Life, { invoiceId, planLine, added }: InvoiceAmendment): Life {
-  const lines = (paper: Paper) => [
-    ...paper.lines.map((line) => (line.kind === "plan" ? (planLine ?? line) : line)),
-    ...added,
-  ];
-  return {
-    ...life,
-    papers: life.papers.map((paper) =>
-      paper.id === invoiceId ? { ...paper, lines: lines(paper) } : paper,
-    ),
-  };
-}
-
-function defer(
-  life: Life,
-  { name, description, amount, period, proration }: InvoiceLineDraft,
-  paperId: string | null,
-): Life {
-  if (period === null || proration === null) throw new Error("what is deferred is a proration");
-  const line = {
-    id: `deferred ${life.deferred.length}`,
-    name,
-    description,
-    amount,
-    period,
-    ...proration,
-  };
-  return { ...life, deferred: [...life.deferred, { line, paperId }] };
-}
-
-function creditIn(life: Life, { lines }: CreditNoteDraft): Life {
-  return { ...life, credits: [...life.credits, ...lines] };
-}
-
-/** Deferred lines of a removed renewal invoice are pending again. */
-function remove(life: Life, id: string): Life {
-  const papers = life.papers.map((paper) =>
-    paper.id === id ? { ...paper, isRemoved: true } : paper,
-  );
-  const isAhead = papers.some(
-    (one) => one.id === id && one.type === "renewal" && one.periodIndex > life.current,
-  );
-  const deferred = life.deferred.map((one) =>
-    isAhead && one.paperId === id ? { ...one, paperId: null } : one,
-  );
-  return { ...life, papers, deferred };
 }

@@ -5,14 +5,14 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
 /**
  * 16 April, invoices approved. `bands`: ten and fewer cost 10 each, from eleven on all of them 8.
  */
@@ -21,15 +21,15 @@ let own: MadeOrganisation;
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  world = unitsBuilder(system, ask);
+  builder = unitsBuilder(system, ask);
   own = await sandbox();
 });
 
 async function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
-  const made = await world.sandbox({ first_invoice_status: "approved", ...changes });
-  await addBands(system, made);
-  await world.setClock(made, "2026-04-16");
-  return made;
+  const result = await builder.sandbox({ first_invoice_status: "approved", ...changes });
+  await addBands(system, result);
+  await builder.setClock(result, "2026-04-16");
+  return result;
 }
 
 const april = { start_date: "2026-04-01", plan_code: "bands" };
@@ -61,20 +61,20 @@ async function bookedNotes({ tenantId }: MadeOrganisation): Promise<readonly obj
 }
 
 test("an increase into a cheaper band issues a prorated credit note in the ledger", async () => {
-  const made = await sandbox();
-  const { invoice: first, ...before } = await world.subscribe(made, {
+  const result = await sandbox();
+  const { invoice: first, ...before } = await builder.subscribe(result, {
     ...april,
     invoice_reference: "PO-7",
   });
-  const { change, ...after } = await world.changed(made, before.id, { units: 11, ...half });
+  const { change, ...after } = await builder.changed(result, before.id, { units: 11, ...half });
   expect(after).toEqual({ ...before, units: 11, renewal_value: "88.0000" });
   expect(change).toEqual({
     ...nothing,
     units: 11,
     credit_note: expect.stringMatching(/^[0-9a-f-]{36}$/),
   });
-  expect(await world.invoices(made, before.id)).toEqual([first]);
-  const credited = await note(made, change.credit_note);
+  expect(await builder.invoices(result, before.id)).toEqual([first]);
+  const credited = await note(result, change.credit_note);
   expect(credited).toEqual({
     id: change.credit_note,
     object: "credit_note",
@@ -103,7 +103,7 @@ test("an increase into a cheaper band issues a prorated credit note in the ledge
     allocations: [],
     created: "2026-04-16T12:00:00.000Z",
   });
-  expect(await bookedNotes(made)).toEqual([
+  expect(await bookedNotes(result)).toEqual([
     { number: "CN-0001", status: "AUTHORISED", subtotal: "6.00", total: "7.20", applied: "0.00" },
   ]);
 });
@@ -156,9 +156,9 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
     ],
   ],
 ])("the worked sequence %s raises the documents of the table", async (name, steps) => {
-  const { id } = await world.subscribe(own, { ...april, units: Number.parseInt(name, 10) });
+  const { id } = await builder.subscribe(own, { ...april, units: Number.parseInt(name, 10) });
   for (const [units, how, expected] of steps) {
-    const { status, json } = await world.change(own, id, { units, ...how });
+    const { status, json } = await builder.change(own, id, { units, ...how });
     const issued = async () => {
       if (json.change.credit_note !== null)
         return `credit ${(await note(own, json.change.credit_note)).subtotal}`;
@@ -170,45 +170,53 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
 
 describe("a volume plan inside the invoice window", () => {
   test("with amend re-prices the renewal invoice and credits the current period", async () => {
-    const made = await sandbox({ invoice_create_days: 20 });
-    const { id } = await world.subscribe(made, april);
-    const { change } = await world.changed(made, id, { units: 11, ...half, document: "amend" });
+    const result = await sandbox({ invoice_create_days: 20 });
+    const { id } = await builder.subscribe(result, april);
+    const { change } = await builder.changed(result, id, { units: 11, ...half, document: "amend" });
     expect(change).toMatchObject({
       invoice: null,
       renewal_invoice: { subtotal: "88.0000", total: "105.6000" },
     });
     expect(change.renewal_invoice.lines).toHaveLength(1);
-    expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
-    await world.expectEqualDocuments(made);
+    expect((await note(result, change.credit_note)).subtotal).toBe("6.0000");
+    await builder.expectEqualDocuments(result);
   });
 
   test("with separate keeps the renewal invoice and credits both periods by one note", async () => {
-    const made = await sandbox({ invoice_create_days: 20 });
-    const { id } = await world.subscribe(made, april);
-    const before = await world.invoices(made, id);
-    const { change } = await world.changed(made, id, { units: 11, ...half, document: "separate" });
+    const result = await sandbox({ invoice_create_days: 20 });
+    const { id } = await builder.subscribe(result, april);
+    const before = await builder.invoices(result, id);
+    const { change } = await builder.changed(result, id, {
+      units: 11,
+      ...half,
+      document: "separate",
+    });
     expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
-    const { lines, subtotal } = await note(made, change.credit_note);
+    const { lines, subtotal } = await note(result, change.credit_note);
     expect([subtotal, lines.map(({ amount }: Json) => amount)]).toEqual([
       "18.0000",
       ["6.0000", "12.0000"],
     ]);
-    expect(await world.invoices(made, id)).toEqual(before);
-    const answer = await world.change(made, id, { units: 9, document: "amend" });
+    expect(await builder.invoices(result, id)).toEqual(before);
+    const answer = await builder.change(result, id, { units: 9, document: "amend" });
     expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
   });
 });
 
 test("issues a note and an invoice for a credit and a charge, without allocation", async () => {
-  const made = await sandbox({ invoice_create_days: 20 });
-  const { id } = await world.subscribe(made, april);
-  await world.changed(made, id, { units: 5, document: "amend" });
-  const { change } = await world.changed(made, id, { units: 11, ...half, document: "separate" });
+  const result = await sandbox({ invoice_create_days: 20 });
+  const { id } = await builder.subscribe(result, april);
+  await builder.changed(result, id, { units: 5, document: "amend" });
+  const { change } = await builder.changed(result, id, {
+    units: 11,
+    ...half,
+    document: "separate",
+  });
   // 88 − 50 for May, and half of 100 − 88 of April.
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "38.0000", total: "45.6000" });
-  expect((await note(made, change.credit_note)).subtotal).toBe("6.0000");
-  await world.expectEqualDocuments(made);
-  expect(await note(made, change.credit_note)).toMatchObject({
+  expect((await note(result, change.credit_note)).subtotal).toBe("6.0000");
+  await builder.expectEqualDocuments(result);
+  expect(await note(result, change.credit_note)).toMatchObject({
     remaining_credit: "7.2000",
     allocations: [],
   });
@@ -216,18 +224,18 @@ test("issues a note and an invoice for a credit and a charge, without allocation
 
 describe("held credit", () => {
   test("is applied to later invoices, oldest first, until it is used up", async () => {
-    const made = await sandbox();
-    const { id, invoice: first } = await world.subscribe(made, april);
-    const { change } = await world.changed(made, id, { units: 11, ...whole });
+    const result = await sandbox();
+    const { id, invoice: first } = await builder.subscribe(result, april);
+    const { change } = await builder.changed(result, id, { units: 11, ...whole });
     // 11 to 12 is a charge of 4.00 on a separate invoice: it comes later than the note.
-    const { change: second } = await world.changed(made, id, { units: 12, ...half });
+    const { change: second } = await builder.changed(result, id, { units: 12, ...half });
     expect(second.invoice.subtotal).toBe("4.0000");
-    await world.settled(made);
+    await builder.posted(result);
     await until(
       "the credit is on the invoice",
-      async () => (await note(made, change.credit_note)).allocations.length === 1,
+      async () => (await note(result, change.credit_note)).allocations.length === 1,
     );
-    expect(await note(made, change.credit_note)).toMatchObject({
+    expect(await note(result, change.credit_note)).toMatchObject({
       total: "14.4000",
       remaining_credit: "9.6000",
       allocation_status: "partially_applied",
@@ -240,14 +248,14 @@ describe("held credit", () => {
         },
       ],
     });
-    await world.setClock(made, "2026-05-01");
-    await world.change(made, id, { units: 12 });
+    await builder.setClock(result, "2026-05-01");
+    await builder.change(result, id, { units: 12 });
     await until(
       "all of it is used",
-      async () => (await note(made, change.credit_note)).remaining_credit === "0.0000",
+      async () => (await note(result, change.credit_note)).remaining_credit === "0.0000",
     );
-    const [renewal, charged, unchanged] = await world.invoices(made, id);
-    expect(await note(made, change.credit_note)).toMatchObject({
+    const [renewal, charged, unchanged] = await builder.invoices(result, id);
+    expect(await note(result, change.credit_note)).toMatchObject({
       allocation_status: "applied",
       allocations: [
         { invoice: charged.id, amount: "4.8000" },
@@ -262,53 +270,56 @@ describe("held credit", () => {
     });
     expect([charged.amount_due, charged.status]).toEqual(["0.0000", "paid"]);
     expect(unchanged).toEqual(first);
-    expect(await bookedNotes(made)).toEqual([
+    expect(await bookedNotes(result)).toEqual([
       expect.objectContaining({ status: "PAID", applied: "14.40" }),
     ]);
-    await world.expectEqualDocuments(made);
+    await builder.expectEqualDocuments(result);
   });
 
   test("belongs to its subscription and is applied to no draft", async () => {
-    const made = await sandbox();
-    const { id } = await world.subscribe(made, april);
-    const { change } = await world.changed(made, id, { units: 11, ...half });
-    await world.subscribe(made, { start_date: "2026-04-16" });
+    const result = await sandbox();
+    const { id } = await builder.subscribe(result, april);
+    const { change } = await builder.changed(result, id, { units: 11, ...half });
+    await builder.subscribe(result, { start_date: "2026-04-16" });
     await system.pool.query(
       "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
-      [made.organisationId],
+      [result.organisationId],
     );
-    const { change: later } = await world.changed(made, id, { units: 20, ...half });
+    const { change: later } = await builder.changed(result, id, { units: 20, ...half });
     expect(later.invoice).toMatchObject({ status: "draft", amount_due: later.invoice.total });
-    await world.settled(made);
-    expect((await note(made, change.credit_note)).allocations).toEqual([]);
-    await world.expectEqualDocuments(made);
+    await builder.posted(result);
+    expect((await note(result, change.credit_note)).allocations).toEqual([]);
+    await builder.expectEqualDocuments(result);
   });
 
   test("on its way to a renewal invoice prevents an amendment of it", async () => {
-    const made = await sandbox();
-    const { id } = await world.subscribe(made, april);
-    await world.changed(made, id, { units: 11, ...half });
+    const result = await sandbox();
+    const { id } = await builder.subscribe(result, april);
+    await builder.changed(result, id, { units: 11, ...half });
     // The ledger does it at once and answers late.
     const late = {
       match: "/Allocations",
       kind: "slow_after",
       delayMs: 1_500,
-      tenantId: made.tenantId,
+      tenantId: result.tenantId,
     };
     await system.fault(late);
     await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
-      made.organisationId,
+      result.organisationId,
     ]);
-    expect(refusalOf(await world.change(made, id, { units: 9 })).code).toBe("document_required");
+    expect(refusalOf(await builder.change(result, id, { units: 9 })).code).toBe(
+      "document_required",
+    );
     await until("the ledger is asked to put the credit on the renewal invoice", async () => {
       // On a slow machine it may be done already.
-      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'allocate_credit'
+      const text = `SELECT 1 FROM ledger_jobs WHERE subscription_id = $1
+        AND kind = 'allocate_credit'
           AND state <> 'ready'`;
       return (await system.pool.query(text, [id])).rows.length > 0;
     });
-    for (const wait of [async () => undefined, () => world.settled(made)]) {
+    for (const wait of [async () => undefined, () => builder.posted(result)]) {
       await wait();
-      const answer = await world.change(made, id, { units: 9, document: "amend" });
+      const answer = await builder.change(result, id, { units: 9, document: "amend" });
       expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
       expect(answer.json.error.message).toMatch(/invoice INV-\d+ has a payment or credit on it/);
     }
@@ -317,19 +328,19 @@ describe("held credit", () => {
 
 describe("credit notes are listed", () => {
   test("newest first, by subscription, customer and status, in pages", async () => {
-    const made = await sandbox();
+    const result = await sandbox();
     const list = async (query: string): Promise<Json> => {
-      const answer = await ask("GET", `/v1/credit_notes?${query}`, { key: made.apiKey });
+      const answer = await ask("GET", `/v1/credit_notes?${query}`, { key: result.apiKey });
       expect(answer.status, answer.text).toBe(200);
       return answer.json;
     };
     const subscriptions = [];
     const notes: string[] = [];
     for (const customer_code of ["ACME", "GLOBEX", "ACME"]) {
-      const subscription = await world.subscribe(made, { ...april, customer_code });
+      const subscription = await builder.subscribe(result, { ...april, customer_code });
       subscriptions.push(subscription);
       notes.unshift(
-        (await world.changed(made, subscription.id, { units: 11, ...half })).change.credit_note,
+        (await builder.changed(result, subscription.id, { units: 11, ...half })).change.credit_note,
       );
     }
     const ids = ({ data }: Json) => data.map(({ id }: Json) => id);
@@ -345,8 +356,8 @@ describe("credit notes are listed", () => {
     expect([ids(page), page.has_more]).toEqual([[notes[0]], true]);
     const next = await list(`limit=2&starting_after=${notes[0]}`);
     expect([ids(next), next.has_more]).toEqual([[notes[1], notes[2]], false]);
-    expect(page.data[0]).toEqual(await note(made, notes[0] ?? ""));
-    const answer = await ask("GET", "/v1/credit_notes?status=applied", { key: made.apiKey });
+    expect(page.data[0]).toEqual(await note(result, notes[0] ?? ""));
+    const answer = await ask("GET", "/v1/credit_notes?status=applied", { key: result.apiKey });
     expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "status"));
   });
 });

@@ -8,13 +8,19 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, isTemporarilyUnavailable, refusalOf, refused } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
+import {
+  type Ask,
+  checkedAsk,
+  isTemporarilyUnavailable,
+  refusalOf,
+  refused,
+} from "./checked-ask.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
 let second: ApiProcess;
 let ask: Ask;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
 let drafts: MadeOrganisation;
 let approved: MadeOrganisation;
 
@@ -28,10 +34,10 @@ beforeAll(async () => {
   system = await startSystem({ env: { ...pool, LEDGER_CALL_SECONDS: "20" } });
   second = await startApiProcess(system, { ...pool, RATE_LIMIT_PER_MINUTE: "100000" });
   ask = checkedAsk(system);
-  world = unitsBuilder(system, ask);
-  drafts = await world.sandbox();
-  approved = await world.sandbox({ first_invoice_status: "approved" });
-  for (const own of [drafts, approved]) await world.setClock(own, "2026-04-16");
+  builder = unitsBuilder(system, ask);
+  drafts = await builder.sandbox();
+  approved = await builder.sandbox({ first_invoice_status: "approved" });
+  for (const own of [drafts, approved]) await builder.setClock(own, "2026-04-16");
 });
 
 afterAll(async () => {
@@ -44,13 +50,13 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 
 /** A change of units by one of the two API processes. */
 async function changeAt(
-  door: number,
+  url: number,
   own: MadeOrganisation,
   id: string,
   body: object,
   key?: string,
 ): Promise<Answered> {
-  const base = [system.baseUrl, second.baseUrl][door % 2];
+  const base = [system.baseUrl, second.baseUrl][url % 2];
   return until("a change is judged", async () => {
     const answer = await fetch(`${base}/v1/subscriptions/${id}/units`, {
       method: "POST",
@@ -62,8 +68,13 @@ async function changeAt(
       body: JSON.stringify(body),
     });
     const text = await answer.text();
-    const told = { status: answer.status, headers: answer.headers, text, json: JSON.parse(text) };
-    return !isTemporarilyUnavailable(told) && told;
+    const reported = {
+      status: answer.status,
+      headers: answer.headers,
+      text,
+      json: JSON.parse(text),
+    };
+    return !isTemporarilyUnavailable(reported) && reported;
   });
 }
 
@@ -83,7 +94,7 @@ const outcomeOf = ({ status, json }: Answered): string =>
 
 /** The amounts of all proration lines of a subscription's invoices, in hundredths. */
 async function prorated(own: MadeOrganisation, id: string): Promise<number> {
-  const lines = (await world.invoices(own, id)).flatMap((invoice) => invoice.lines);
+  const lines = (await builder.invoices(own, id)).flatMap((invoice) => invoice.lines);
   const charges = lines.filter(({ kind }: Json) => kind === "proration");
   return charges.reduce(
     (sum: number, { amount }: Json) => sum + Math.round(Number(amount) * 100),
@@ -93,40 +104,40 @@ async function prorated(own: MadeOrganisation, id: string): Promise<number> {
 
 describe.each([2, 10])("%i concurrent changes", (count) => {
   test("to one total, on separate invoices: one succeeds, the others find it made", async () => {
-    const { id } = await world.subscribe(approved, april);
+    const { id } = await builder.subscribe(approved, april);
     const answers = await atOnce(approved, id, count, () => ({ units: 13, ...half }));
     const losers = Array.from({ length: count - 1 }, () => "units_unchanged");
     expect(answers.map(outcomeOf).sort()).toEqual(["200", ...losers]);
-    expect(await world.invoices(approved, id)).toHaveLength(2);
+    expect(await builder.invoices(approved, id)).toHaveLength(2);
     expect(await prorated(approved, id)).toBe(15_00);
-    await world.expectEqualDocuments(approved);
+    await builder.expectEqualDocuments(approved);
   });
 
   test("to one total, joining one draft: one succeeds, the others get its state", async () => {
-    const { id } = await world.subscribe(drafts, april);
+    const { id } = await builder.subscribe(drafts, april);
     const answers = await atOnce(drafts, id, count, () => ({ units: 13, ...half }));
     const outcomes = answers.map(outcomeOf);
     expect(outcomes.filter((outcome) => outcome === "200")).toHaveLength(1);
     for (const outcome of outcomes)
       expect(["200", "invalid_state", "units_unchanged"]).toContain(outcome);
     expect(await prorated(drafts, id)).toBe(15_00);
-    await world.expectEqualDocuments(drafts);
+    await builder.expectEqualDocuments(drafts);
   });
 
   test("to different totals, on separate invoices: the highest units are billed once", async () => {
-    const { id } = await world.subscribe(approved, april);
+    const { id } = await builder.subscribe(approved, april);
     const answers = await atOnce(approved, id, count, (n) => ({ units: 11 + n, ...half }));
     for (const outcome of answers.map(outcomeOf))
       expect(["200", "proration_not_applicable"]).toContain(outcome);
-    expect((await world.subscription(approved, id)).units).toBe(10 + count);
+    expect((await builder.subscription(approved, id)).units).toBe(10 + count);
     expect(await prorated(approved, id)).toBe(count * 5_00);
     const made = answers.filter(({ status }) => status === 200);
-    expect(await world.invoices(approved, id)).toHaveLength(1 + made.length);
-    await world.expectEqualDocuments(approved);
+    expect(await builder.invoices(approved, id)).toHaveLength(1 + made.length);
+    await builder.expectEqualDocuments(approved);
   });
 
   test("to different totals, joining one draft: every accepted change is billed once", async () => {
-    const { id } = await world.subscribe(drafts, april);
+    const { id } = await builder.subscribe(drafts, april);
     const answers = await atOnce(drafts, id, count, (n) => ({ units: 11 + n, ...half }));
     const allowed = ["200", "invalid_state", "proration_not_applicable"];
     for (const outcome of answers.map(outcomeOf)) expect(allowed).toContain(outcome);
@@ -134,50 +145,52 @@ describe.each([2, 10])("%i concurrent changes", (count) => {
       .filter(({ status }) => status === 200)
       .map(({ json }) => json.change.units);
     expect(made.length).toBeGreaterThan(0);
-    expect((await world.subscription(drafts, id)).units).toBe(Math.max(...made));
+    expect((await builder.subscription(drafts, id)).units).toBe(Math.max(...made));
     expect(await prorated(drafts, id)).toBe((Math.max(...made) - 10) * 5_00);
-    await world.expectEqualDocuments(drafts);
+    await builder.expectEqualDocuments(drafts);
   });
 
   test("amending a renewal invoice: it bills the units of the last change", async () => {
-    const ahead = await world.sandbox({
+    const ahead = await builder.sandbox({
       first_invoice_status: "approved",
       invoice_create_days: 20,
     });
-    await world.setClock(ahead, "2026-04-16");
-    const { id } = await world.subscribe(ahead, april);
+    await builder.setClock(ahead, "2026-04-16");
+    const { id } = await builder.subscribe(ahead, april);
     const answers = await atOnce(ahead, id, count, (n) => ({ units: 20 - n, document: "amend" }));
     for (const outcome of answers.map(outcomeOf))
       expect(["200", "invalid_state", "units_unchanged"]).toContain(outcome);
-    const { units } = await world.subscription(ahead, id);
-    const [renewal] = await world.invoices(ahead, id);
+    const { units } = await builder.subscription(ahead, id);
+    const [renewal] = await builder.invoices(ahead, id);
     expect(renewal).toMatchObject({ subtotal: `${units}0.0000`, lines: [{ units }] });
-    await world.expectEqualDocuments(ahead);
+    await builder.expectEqualDocuments(ahead);
   });
 
   test("on a volume plan: the credit note is issued once", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
     await addBands(system, own);
-    const { id } = await world.subscribe(own, { ...april, plan_code: "bands" });
+    const { id } = await builder.subscribe(own, { ...april, plan_code: "bands" });
     const answers = await atOnce(own, id, count, () => ({
       units: 11,
       prorate: true,
       effective_date: "2026-04-01",
     }));
     expect(answers.map(outcomeOf).filter((outcome) => outcome === "200")).toHaveLength(1);
-    expect((await world.creditNotes(own, id)).map(({ subtotal }) => subtotal)).toEqual(["12.0000"]);
+    expect((await builder.creditNotes(own, id)).map(({ subtotal }) => subtotal)).toEqual([
+      "12.0000",
+    ]);
   });
 
   test("at a renewal: it is issued once, and changes are decided in the new period", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
-    const { id } = await world.subscribe(own, april);
-    await world.setClock(own, "2026-06-01");
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
+    const { id } = await builder.subscribe(own, april);
+    await builder.setClock(own, "2026-06-01");
     const from = { prorate: true, effective_date: "2026-06-01" };
     const answers = await atOnce(own, id, count, (n) => ({ units: 11 + n, ...from }));
     for (const outcome of answers.map(outcomeOf))
       expect(["200", "proration_not_applicable"]).toContain(outcome);
-    await world.expectEqualDocuments(own);
-    const shown = await world.invoices(own, id);
+    await builder.expectEqualDocuments(own);
+    const shown = await builder.invoices(own, id);
     const renewals = shown
       .filter(({ type }) => type === "renewal")
       .map(({ period, subtotal }) => [period.start, subtotal]);
@@ -190,27 +203,27 @@ describe.each([2, 10])("%i concurrent changes", (count) => {
 });
 
 test("concurrent changes and creations of many subscriptions do not delay each other", async () => {
-  const own = await world.sandbox();
-  await world.setClock(own, "2026-04-16");
+  const own = await builder.sandbox();
+  await builder.setClock(own, "2026-04-16");
   const subscriptions = await Promise.all(
-    Array.from({ length: 8 }, () => world.subscribe(own, april)),
+    Array.from({ length: 8 }, () => builder.subscribe(own, april)),
   );
   const changes = [...subscriptions, ...subscriptions].map(({ id }, n) =>
     changeAt(n, own, id, n < 8 ? { units: 13, ...half } : { units: 5 }),
   );
-  const created = Array.from({ length: 8 }, () => world.subscribe(own, april));
+  const created = Array.from({ length: 8 }, () => builder.subscribe(own, april));
   const answers = await Promise.all(changes);
   await Promise.all(created);
   expect(answers.slice(0, 8).map(outcomeOf)).not.toContain("internal_error");
   for (const outcome of answers.map(outcomeOf)) {
     expect(["200", "invalid_state", "proration_not_applicable"]).toContain(outcome);
   }
-  await world.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
 });
 
 describe("an Idempotency-Key of a change", () => {
   test("turns a hundred requests into one change with one answer, byte for byte", async () => {
-    const { id } = await world.subscribe(drafts, april);
+    const { id } = await builder.subscribe(drafts, april);
     const body = { units: 13, ...half };
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, n) =>
@@ -220,7 +233,7 @@ describe("an Idempotency-Key of a change", () => {
     const made = answers.filter(({ status }) => status === 200);
     for (const outcome of answers.map(outcomeOf))
       expect(["200", "request_in_progress"]).toContain(outcome);
-    const again = await world.change(drafts, id, body, "hundred");
+    const again = await builder.change(drafts, id, body, "hundred");
     expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
     expect(new Set([...made, again].map(({ text }) => text)).size).toBe(1);
     expect(made.filter(({ headers }) => !headers.has("Idempotent-Replayed"))).toHaveLength(1);
@@ -233,10 +246,10 @@ describe("an Idempotency-Key of a change", () => {
   });
 
   test("replays the answer after later changes; without one it is units_unchanged", async () => {
-    const { id } = await world.subscribe(approved, april);
+    const { id } = await builder.subscribe(approved, april);
     const body = { units: 13, ...half };
-    const first = await world.change(approved, id, body, "replayed");
-    await world.changed(approved, id, { units: 7 });
+    const first = await builder.change(approved, id, body, "replayed");
+    await builder.changed(approved, id, { units: 7 });
     const again = await ask("POST", `/api/v1/subscriptions/${id}/units`, {
       key: approved.apiKey,
       idempotencyKey: "replayed",
@@ -247,43 +260,43 @@ describe("an Idempotency-Key of a change", () => {
       first.text,
       "true",
     ]);
-    expect((await world.subscription(approved, id)).units).toBe(7);
-    expect(refusalOf(await world.change(approved, id, { units: 7 }))).toEqual(
+    expect((await builder.subscription(approved, id)).units).toBe(7);
+    expect(refusalOf(await builder.change(approved, id, { units: 7 }))).toEqual(
       refused(422, "units_unchanged", "units"),
     );
   });
 
   test("of another body, subscription or operation conflicts; a refused one is free", async () => {
     const [one, other] = await Promise.all([
-      world.subscribe(approved, april),
-      world.subscribe(approved, april),
+      builder.subscribe(approved, april),
+      builder.subscribe(approved, april),
     ]);
-    expect((await world.change(approved, one.id, { units: 10 }, "free")).status).toBe(422);
-    expect((await world.change(approved, one.id, { units: 11 }, "free")).status).toBe(200);
+    expect((await builder.change(approved, one.id, { units: 10 }, "free")).status).toBe(422);
+    expect((await builder.change(approved, one.id, { units: 11 }, "free")).status).toBe(200);
     const conflict = refused(409, "idempotency_conflict", "Idempotency-Key");
-    expect(refusalOf(await world.change(approved, one.id, { units: 12 }, "free"))).toEqual(
+    expect(refusalOf(await builder.change(approved, one.id, { units: 12 }, "free"))).toEqual(
       conflict,
     );
-    expect(refusalOf(await world.change(approved, other.id, { units: 11 }, "free"))).toEqual(
+    expect(refusalOf(await builder.change(approved, other.id, { units: 11 }, "free"))).toEqual(
       conflict,
     );
     const creation = { customer_code: "ACME", plan_code: "team", units: 11 };
-    const asked = { key: approved.apiKey, idempotencyKey: "free", body: creation };
-    expect(refusalOf(await ask("POST", "/v1/subscriptions", asked))).toEqual(conflict);
-    expect((await world.subscription(approved, other.id)).units).toBe(10);
+    const requested = { key: approved.apiKey, idempotencyKey: "free", body: creation };
+    expect(refusalOf(await ask("POST", "/v1/subscriptions", requested))).toEqual(conflict);
+    expect((await builder.subscription(approved, other.id)).units).toBe(10);
   });
 
   test("without a stored answer finds its change, never units_unchanged", async () => {
-    const { id } = await world.subscribe(drafts, april);
-    const first = await world.change(drafts, id, { units: 13, ...half }, "lost");
+    const { id } = await builder.subscribe(drafts, april);
+    const first = await builder.change(drafts, id, { units: 13, ...half }, "lost");
     // As if the process had died before it stored the answer.
     const lost = "DELETE FROM idempotency_keys WHERE key = 'lost'";
     await system.pool.query(lost);
-    const again = await world.change(drafts, id, { units: 13, ...half }, "lost");
+    const again = await builder.change(drafts, id, { units: 13, ...half }, "lost");
     expect([again.status, again.json]).toEqual([200, first.json]);
     await system.pool.query(lost);
     // Another request may not pass for it.
-    const other = await world.change(drafts, id, { units: 14, ...half }, "lost");
+    const other = await builder.change(drafts, id, { units: 14, ...half }, "lost");
     expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict"));
     // After its 24 hours the key stands for a new request.
     await system.pool.query(
@@ -291,24 +304,24 @@ describe("an Idempotency-Key of a change", () => {
         WHERE subscription_id = $1`,
       [id],
     );
-    const later = await world.change(drafts, id, { units: 13, ...half }, "lost");
+    const later = await builder.change(drafts, id, { units: 13, ...half }, "lost");
     expect(refusalOf(later)).toEqual(refused(422, "units_unchanged", "units"));
     expect(await prorated(drafts, id)).toBe(15_00);
   });
 });
 
 test("a change is 409 while an amendment runs, and the message names the invoice", async () => {
-  const { id, invoice } = await world.subscribe(drafts, april);
+  const { id, invoice } = await builder.subscribe(drafts, april);
   // Until it is let go: less than a call to the ledger may take here, and an answer.
   const held = { kind: "slow_before", delayMs: 10_000 };
   await system.fault({ ...held, match: "POST /api.xro/2.0/Invoices", tenantId: drafts.tenantId });
-  const first = world.change(drafts, id, { units: 13, ...half });
+  const first = builder.change(drafts, id, { units: 13, ...half });
   await until("it is on its way", async () => {
     const text = "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'amend_invoice'";
     return (await system.pool.query(text, [id])).rows.length > 0;
   });
   for (const body of [{ units: 14, ...half }, { units: 5 }, { units: 13 }]) {
-    const answer = await world.change(drafts, id, body);
+    const answer = await builder.change(drafts, id, body);
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
     expect(answer.json.error.message).toContain(`invoice ${invoice.number} is being amended`);
   }
@@ -317,13 +330,13 @@ test("a change is 409 while an amendment runs, and the message names the invoice
     subtotal: "115.0000",
     total: "138.0000",
   });
-  await world.changed(drafts, id, { units: 5 });
+  await builder.changed(drafts, id, { units: 5 });
 });
 
 test("a refused change posts to the ledger at once what was due", async () => {
-  const own = await world.sandbox({ setup_mode: true });
+  const own = await builder.sandbox({ setup_mode: true });
   // Setup Mode issues nothing, so the organisation's workflow has not started yet.
-  const { id } = await world.subscribe(own, april);
+  const { id } = await builder.subscribe(own, april);
   await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
     own.organisationId,
   ]);
@@ -339,11 +352,11 @@ test("a refused change posts to the ledger at once what was due", async () => {
       );
   // Without a worker there is no dispatcher either: only the request itself can start it.
   await system.worker.stop();
-  await world.setClock(own, "2026-05-01");
+  await builder.setClock(own, "2026-05-01");
   expect(await isStarted()).toBe(false);
-  expect(refusalOf(await world.change(own, id, { units: 10 })).code).toBe("units_unchanged");
+  expect(refusalOf(await builder.change(own, id, { units: 10 })).code).toBe("units_unchanged");
   await until("the workflow is started", isStarted);
   await connection.close();
   await system.worker.start();
-  await world.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
 });

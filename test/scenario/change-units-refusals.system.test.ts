@@ -1,33 +1,33 @@
 /**
- * Every refusal of change units: status, type, code, param and the order among them; and that a
- * refusal leaves nothing behind.
+ * Every refusal of a change of units after the subscription was found, and what is due before one.
+ * UNITS-6 to UNITS-13.
  */
-import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { addApiKey } from "./rows.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
+
 /** 16 April; no renewal invoice is issued ahead. */
 let own: MadeOrganisation;
+
 /** 16 April; what renews on 1 May has its renewal invoice, approved. */
 let ahead: MadeOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  world = unitsBuilder(system, ask);
-  own = await world.sandbox({ first_invoice_status: "approved" });
-  ahead = await world.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
+  builder = unitsBuilder(system, ask);
+  own = await builder.sandbox({ first_invoice_status: "approved" });
+  ahead = await builder.sandbox({ first_invoice_status: "approved", invoice_create_days: 20 });
   for (const organisation of [own, ahead]) {
     await addBands(system, organisation);
-    await world.setClock(organisation, "2026-04-16");
+    await builder.setClock(organisation, "2026-04-16");
   }
 });
 
@@ -37,7 +37,7 @@ const invalid = (param: string | null) => refused(422, "invalid_parameter", para
 const unprocessable = (code: string, param: string | null = null) => refused(422, code, param);
 
 async function subscribed(organisation: MadeOrganisation, body: object = {}): Promise<Json> {
-  return world.subscribe(organisation, { ...april, ...body });
+  return builder.subscribe(organisation, { ...april, ...body });
 }
 
 /** Everything of an organisation that a change could write, as text. */
@@ -69,7 +69,7 @@ async function refusal(
   body: unknown,
 ): Promise<Refused> {
   const before = await rowsOf(organisation);
-  const answer = await world.change(organisation, id, body);
+  const answer = await builder.change(organisation, id, body);
   expect(await rowsOf(organisation)).toBe(before);
   return refusalOf(answer);
 }
@@ -79,177 +79,14 @@ async function alter(id: string, set: string): Promise<void> {
   await system.pool.query(`UPDATE subscriptions SET ${set} WHERE id = $1`, [id]);
 }
 
-describe("a body of another shape", () => {
-  test.each<[string, string, string | null]>([
-    ["nothing", "", null],
-    ["no JSON", "{", null],
-    ["a list", "[]", null],
-    ["no member", "{}", "units"],
-    ["an unknown member", '{"units":12,"colour":"red"}', "colour"],
-    ["a member in another case", '{"units":12,"effectiveDate":"2026-04-16"}', "effectiveDate"],
-    ["the id of the path", '{"units":12,"id":"x"}', "id"],
-    ["a duplicate member", '{"units":12,"units":13}', "units"],
-    ["units as text", '{"units":"5"}', "units"],
-    ["units 5.0", '{"units":5.0}', "units"],
-    ["units 5e0", '{"units":5e0}', "units"],
-    ["units null", '{"units":null}', "units"],
-    ["units true", '{"units":true}', "units"],
-    ["units in a list", '{"units":[5]}', "units"],
-    ["negative units", '{"units":-1}', "units"],
-    ["a minus zero", '{"units":-0}', "units"],
-    ["a billion and one", '{"units":1000000001}', "units"],
-    ["units beyond 32 bits", '{"units":4294967308}', "units"],
-    ["prorate as text", '{"units":12,"prorate":"true"}', "prorate"],
-    ["prorate 1", '{"units":12,"prorate":1}', "prorate"],
-    ["prorate null", '{"units":12,"prorate":null}', "prorate"],
-    [
-      "effective_date without prorate",
-      '{"units":12,"effective_date":"2026-04-16"}',
-      "effective_date",
-    ],
-    [
-      "effective_date with prorate false",
-      '{"units":12,"prorate":false,"effective_date":"2026-04-16"}',
-      "effective_date",
-    ],
-    [
-      "proration_behaviour without prorate",
-      '{"units":12,"proration_behaviour":"charge_immediately"}',
-      "proration_behaviour",
-    ],
-    [
-      "proration_behaviour with prorate false",
-      '{"units":12,"prorate":false,"proration_behaviour":"charge_on_renewal"}',
-      "proration_behaviour",
-    ],
-    [
-      "a day that is none",
-      '{"units":12,"prorate":true,"effective_date":"2026-02-30"}',
-      "effective_date",
-    ],
-    [
-      "a day in another form",
-      '{"units":12,"prorate":true,"effective_date":"2026-4-16"}',
-      "effective_date",
-    ],
-    [
-      "a time",
-      '{"units":12,"prorate":true,"effective_date":"2026-04-16T00:00:00Z"}',
-      "effective_date",
-    ],
-    [
-      "a day in other digits",
-      '{"units":12,"prorate":true,"effective_date":"２０２６-04-16"}',
-      "effective_date",
-    ],
-    ["a day that is empty", '{"units":12,"prorate":true,"effective_date":""}', "effective_date"],
-    ["a day that is null", '{"units":12,"prorate":true,"effective_date":null}', "effective_date"],
-    [
-      "another behaviour",
-      '{"units":12,"prorate":true,"proration_behaviour":"later"}',
-      "proration_behaviour",
-    ],
-    [
-      "a behaviour null",
-      '{"units":12,"prorate":true,"proration_behaviour":null}',
-      "proration_behaviour",
-    ],
-    [
-      "a behaviour's number",
-      '{"units":12,"prorate":true,"proration_behaviour":1}',
-      "proration_behaviour",
-    ],
-    ["another document", '{"units":12,"document":"both"}', "document"],
-    ["a document in capitals", '{"units":12,"document":"AMEND"}', "document"],
-    ["a document null", '{"units":12,"document":null}', "document"],
-    ["an unspecified document", '{"units":12,"document":"unspecified"}', "document"],
-  ])("%s", async (_, body, param) => {
-    const { id } =
-      (await ask("GET", "/v1/subscriptions?limit=1", { key: own.apiKey })).json.data[0] ??
-      (await subscribed(own));
-    expect(await refusal(own, id, body)).toEqual(invalid(param));
-  });
-
-  test("is refused before the id, and after the query and the Idempotency-Key", async () => {
-    const path = `/v1/subscriptions/${randomUUID()}/units`;
-    const asked = { key: own.apiKey, body: { units: "5" } };
-    expect(refusalOf(await ask("POST", path, asked))).toEqual(invalid("units"));
-    expect(refusalOf(await ask("POST", `${path}?dry=1`, asked))).toEqual(invalid("dry"));
-    expect(refusalOf(await ask("POST", path, { ...asked, idempotencyKey: "a b" }))).toEqual(
-      invalid("Idempotency-Key"),
-    );
-    expect(
-      refusalOf(await ask("POST", path, { ...asked, headers: { "Content-Type": "text/plain" } })),
-    ).toEqual(invalid(null));
-  });
-});
-
-describe("an id that names no subscription of the organisation", () => {
-  test("is 404 if it is unknown, malformed, another organisation's or an invoice's", async () => {
-    const theirs = await subscribed(ahead);
-    const ours = await subscribed(own);
-    const others = [
-      randomUUID(),
-      theirs.id,
-      ours.invoice.id,
-      "none",
-      "%20",
-      `${ours.id}0`,
-      ours.id.replaceAll("-", ""),
-    ];
-    for (const id of others) {
-      expect([id, await refusal(own, id, { units: 12 })]).toEqual([
-        id,
-        refused(404, "subscription_not_found"),
-      ]);
-    }
-    // The digits of a UUID are read in any case.
-    expect((await world.changed(own, ours.id.toUpperCase(), { units: 12 })).id).toBe(ours.id);
-  });
-
-  test("is 404 in Setup Mode too; the path is exact and takes POST alone", async () => {
-    const mirror = await world.sandbox({ setup_mode: true });
-    expect(await refusal(mirror, randomUUID(), { units: 12 })).toEqual(
-      refused(404, "subscription_not_found"),
-    );
-    const path = `/v1/subscriptions/${randomUUID()}/units`;
-    for (const [verb, address] of [
-      ["GET", path],
-      ["PUT", path],
-      ["POST", `${path}/`],
-      ["POST", path.replace("units", "Units")],
-    ] as const) {
-      const answer = await ask(verb, address, {
-        key: own.apiKey,
-        ...(verb === "GET" ? {} : { body: { units: 1 } }),
-      });
-      expect([verb, address, refusalOf(answer)]).toEqual([
-        verb,
-        address,
-        refused(404, "unknown_endpoint"),
-      ]);
-    }
-  });
-});
-
-test("a key without the scope is 403, and another organisation's key is 404", async () => {
-  const { id } = await subscribed(own);
-  const scopes = ["subscriptions:read", "invoices:read", "customers:write", "usage:write"];
-  const reader = await addApiKey(system.pool, own.organisationId, scopes, { livemode: false });
-  const answer = await ask("POST", `/v1/subscriptions/${id}/units`, {
-    key: reader.value,
-    body: { units: "x" },
-  });
-  expect(refusalOf(answer)).toEqual(refused(403, "insufficient_scope"));
-  expect(
-    refusalOf(await ask("POST", `/v1/subscriptions/${id}/units`, { body: { units: 12 } })),
-  ).toEqual(refused(401, "invalid_api_key"));
-});
-
 describe("the subscription, its plan and its units", () => {
   test("refuse by setup_mode_on before every other reason", async () => {
-    const mirror = await world.sandbox({ setup_mode: true });
-    const { id } = await world.subscribe(mirror, { ...april, plan_code: "site", units: undefined });
+    const mirror = await builder.sandbox({ setup_mode: true });
+    const { id } = await builder.subscribe(mirror, {
+      ...april,
+      plan_code: "site",
+      units: undefined,
+    });
     await alter(
       id,
       "status = 'ended', end_date = '2026-04-01', ended_at = '2026-04-01T12:00:00Z', due_at = NULL",
@@ -295,7 +132,7 @@ describe("the subscription, its plan and its units", () => {
     expect(await refusal(own, dear.id, { units: 1_000_000_000 })).toEqual(invalid("units"));
     const text = `UPDATE plan_tiers SET up_to = 20 WHERE up_to IS NULL AND plan_id =
       (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'bands')`;
-    const bounded = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+    const bounded = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
     await addBands(system, bounded);
     await system.pool.query(text, [bounded.organisationId]);
     const full = await subscribed(bounded, { plan_code: "bands", units: 20 });
@@ -362,13 +199,13 @@ describe("prorate and its members", () => {
         unprocessable("document_not_allowed", "document"),
       );
     }
-    await world.changed(own, id, { units: 13 });
-    await world.changed(own, id, { units: 12 });
+    await builder.changed(own, id, { units: 13 });
+    await builder.changed(own, id, { units: 12 });
   });
 
   test("are refused for a charge until the renewal after an unprorated increase", async () => {
     const { id } = await subscribed(own);
-    await world.changed(own, id, { units: 11 });
+    await builder.changed(own, id, { units: 11 });
     expect(await refusal(own, id, { units: 12, ...half })).toEqual(
       unprocessable("proration_unavailable", "prorate"),
     );
@@ -398,7 +235,7 @@ describe("document", () => {
 
   test("amend is refused with the reason if the renewal invoice cannot be changed", async () => {
     const why = async (id: string): Promise<string> => {
-      const answer = await world.change(ahead, id, { units: 12, document: "amend" });
+      const answer = await builder.change(ahead, id, { units: 12, document: "amend" });
       expect(refusalOf(answer)).toEqual(unprocessable("renewal_invoice_not_amendable", "document"));
       return answer.json.error.message;
     };
@@ -421,10 +258,10 @@ describe("document", () => {
     expect(await why(refusedOne.id)).toMatch(/invoice INV-\d+ is not in the ledger/);
     await alterRenewal(scheduled.id, "status = 'scheduled', ledger_invoice_id = null");
     expect(await why(scheduled.id)).toMatch(/invoice INV-\d+ is still to be sent to the ledger/);
-    await world.changed(ahead, separate.id, { units: 11, ...half, document: "separate" });
+    await builder.changed(ahead, separate.id, { units: 11, ...half, document: "separate" });
     expect(await why(separate.id)).toMatch(/an earlier change was billed separately/);
     // And separate is always possible.
-    await world.changed(ahead, separate.id, { units: 12, ...half, document: "separate" });
+    await builder.changed(ahead, separate.id, { units: 12, ...half, document: "separate" });
   });
 });
 
@@ -432,7 +269,7 @@ describe("a pending subscription", () => {
   const may = { start_date: "2026-05-10" };
 
   test("is not prorated and takes no document", async () => {
-    const { id } = await world.subscribe(own, may);
+    const { id } = await builder.subscribe(own, may);
     const prorated = { units: 12, prorate: true, effective_date: "2026-05-10" };
     expect(await refusal(own, id, prorated)).toEqual(
       unprocessable("proration_not_applicable", "prorate"),
@@ -453,7 +290,7 @@ describe("a pending subscription", () => {
       "status = 'not_in_external', ledger_invoice_id = null, sync_error = 'No'",
     ],
   ])("whose first invoice is %s keeps its units", async (_, set) => {
-    const { id, invoice } = await world.subscribe(own, may);
+    const { id, invoice } = await builder.subscribe(own, may);
     await system.pool.query(`UPDATE invoices SET ${set} WHERE id = $1`, [invoice.id]);
     for (const units of [9, 12]) {
       expect(await refusal(own, id, { units })).toEqual(
@@ -464,7 +301,7 @@ describe("a pending subscription", () => {
 });
 
 test("a change without a mapped revenue account is refused and writes nothing", async () => {
-  const unmapped = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const unmapped = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
   const { id } = await subscribed(unmapped);
   await system.pool.query("UPDATE organisations SET revenue_account = NULL WHERE id = $1", [
     unmapped.organisationId,
@@ -478,19 +315,19 @@ test("a change without a mapped revenue account is refused and writes nothing", 
   const plans =
     "UPDATE plans SET revenue_account = '200' WHERE organisation_id = $1 AND code = 'team'";
   await system.pool.query(plans, [unmapped.organisationId]);
-  await world.changed(unmapped, id, { units: 9 });
+  await builder.changed(unmapped, id, { units: 9 });
 });
 
 describe("due work is performed before a change is decided,", () => {
   test("even if that is refused: it renews, opens its window, begins, completes", async () => {
-    const moved = await world.sandbox({ invoice_create_days: 5 });
-    const running = await world.subscribe(moved, april);
-    const pending = await world.subscribe(moved, { start_date: "2026-06-10" });
-    const last = await world.subscribe(moved, { ...april, end_after_cycles: 1 });
-    await world.setClock(moved, "2026-06-27");
+    const moved = await builder.sandbox({ invoice_create_days: 5 });
+    const running = await builder.subscribe(moved, april);
+    const pending = await builder.subscribe(moved, { start_date: "2026-06-10" });
+    const last = await builder.subscribe(moved, { ...april, end_after_cycles: 1 });
+    await builder.setClock(moved, "2026-06-27");
     const answers = await Promise.all(
       [running, pending, last].map(({ id }) =>
-        world.change(moved, id, { units: 12, prorate: true }),
+        builder.change(moved, id, { units: 12, prorate: true }),
       ),
     );
     expect(answers.map((answer) => refusalOf(answer).code)).toEqual([
@@ -499,7 +336,7 @@ describe("due work is performed before a change is decided,", () => {
       "subscription_not_changeable",
     ]);
     const shown = await Promise.all(
-      [running, pending, last].map(({ id }) => world.subscription(moved, id)),
+      [running, pending, last].map(({ id }) => builder.subscription(moved, id)),
     );
     expect(
       shown.map(({ status, renewal_date, end_date, units }) => [
@@ -513,8 +350,8 @@ describe("due work is performed before a change is decided,", () => {
       ["active", "2026-07-10", null, 10],
       ["complete", "2026-05-01", "2026-05-01", 10],
     ]);
-    await world.expectEqualDocuments(moved);
-    const periods = (await world.invoices(moved, running.id)).map(({ period }) => period.start);
+    await builder.expectEqualDocuments(moved);
+    const periods = (await builder.invoices(moved, running.id)).map(({ period }) => period.start);
     expect(periods).toEqual(["2026-07-01", "2026-06-01", "2026-05-01", "2026-04-01"]);
   });
 });

@@ -5,17 +5,17 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = unitsBuilder(system, checkedAsk(system));
+  builder = unitsBuilder(system, checkedAsk(system));
 });
 
 /** Whole numbers from 0 up to but without `below`, the same for the same seed. */
@@ -87,44 +87,44 @@ const hundredths = (amount: string): number => Math.round(Number(amount) * 100);
 describe.concurrent("random changes leave the same documents here and in the ledger", () => {
   test.each([1, 2, 7, 10, 16, 18, 20, 23])("seed %i", async (seed) => {
     const pick = pickFrom(seed);
-    const own = await world.sandbox({
+    const own = await builder.sandbox({
       first_invoice_status: statuses[seed % statuses.length],
       invoice_create_days: [0, 10, 25][pick(3)],
     });
     await addBands(system, own);
     const today = new Date("2026-04-01T12:00:00Z");
-    const { id } = await world.subscribe(own, {
+    const { id } = await builder.subscribe(own, {
       start_date: "2026-04-01",
       plan_code: plans[pick(plans.length)],
       units: 8 + pick(6),
       discount_percent: String(pick(3) * 7),
     });
-    let made = 0;
+    let created = 0;
     for (let step = 0; step < 30; step += 1) {
       if (pick(4) === 0) {
         today.setUTCDate(today.getUTCDate() + 1 + pick(12));
-        await world.setClock(own, today.toISOString());
+        await builder.setClock(own, today.toISOString());
       }
-      const body = anyChange(pick, (await world.subscription(own, id)).units, today);
-      let answer = await world.change(own, id, body);
+      const body = anyChange(pick, (await builder.subscription(own, id)).units, today);
+      let answer = await builder.change(own, id, body);
       if (answer.json.error?.code === "invalid_state") {
         // If the ledger is slow, an earlier change continues after its answer.
-        await world.settled(own);
-        answer = await world.change(own, id, body);
+        await builder.posted(own);
+        answer = await builder.change(own, id, body);
       }
       if (answer.json.error?.code === "document_required") {
-        answer = await world.change(own, id, { ...body, document: anyDocument(pick) });
+        answer = await builder.change(own, id, { ...body, document: anyDocument(pick) });
       }
       expect(answers, answer.text).toContain(
         answer.status === 200 ? "200" : answer.json.error.code,
       );
-      if (answer.status === 200) made += 1;
+      if (answer.status === 200) created += 1;
     }
-    expect(made).toBeGreaterThan(0);
-    await world.expectEqualDocuments(own);
+    expect(created).toBeGreaterThan(0);
+    await builder.expectEqualDocuments(own);
     expect(await differences(own)).toEqual([]);
-    const invoices = await world.invoices(own, id);
-    for (const document of [...invoices, ...(await world.creditNotes(own, id))]) {
+    const invoices = await builder.invoices(own, id);
+    for (const document of [...invoices, ...(await builder.creditNotes(own, id))]) {
       expect(document.ledger).toMatchObject({ sync_status: "synced", sync_error: null });
       const sum = document.lines.reduce(
         (total: number, { amount }: Json) => total + hundredths(amount),

@@ -4,13 +4,13 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
+import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
 /** 16 April; what renews on 1 May has its renewal invoice, a draft. */
 let drafts: MadeOrganisation;
 /** The same with all invoices approved. */
@@ -20,14 +20,14 @@ let submitted: MadeOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = unitsBuilder(system, checkedAsk(system));
-  drafts = await world.sandbox({ invoice_create_days: 20 });
-  approved = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
-  submitted = await world.sandbox({
+  builder = unitsBuilder(system, checkedAsk(system));
+  drafts = await builder.sandbox({ invoice_create_days: 20 });
+  approved = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+  submitted = await builder.sandbox({
     invoice_create_days: 20,
     first_invoice_status: "awaiting_approval",
   });
-  for (const own of [drafts, approved, submitted]) await world.setClock(own, "2026-04-16");
+  for (const own of [drafts, approved, submitted]) await builder.setClock(own, "2026-04-16");
 });
 
 const april = { start_date: "2026-04-01" };
@@ -42,8 +42,8 @@ const nothing = {
 
 /** A subscription with its first and its renewal invoice, as they are before any change. */
 async function inWindow(own: MadeOrganisation, body: object = {}): Promise<Json> {
-  const { id } = await world.subscribe(own, { ...april, ...body });
-  const [renewal, first] = await world.invoices(own, id);
+  const { id } = await builder.subscribe(own, { ...april, ...body });
+  const [renewal, first] = await builder.invoices(own, id);
   expect(renewal).toMatchObject({
     type: "renewal",
     period: may,
@@ -63,7 +63,7 @@ describe.each([
   test("re-prices its plan line and adds the current charge, also in the ledger", async () => {
     const own = organisation();
     const { id, renewal, first } = await inWindow(own);
-    const { change, ...after } = await world.changed(own, id, {
+    const { change, ...after } = await builder.changed(own, id, {
       units: 13,
       ...half,
       document: "amend",
@@ -99,15 +99,15 @@ describe.each([
         ],
       },
     });
-    expect(await world.invoices(own, id)).toEqual([change.renewal_invoice, first]);
-    await world.expectEqualDocuments(own);
+    expect(await builder.invoices(own, id)).toEqual([change.renewal_invoice, first]);
+    await builder.expectEqualDocuments(own);
   });
 
   test("goes up and down any number of times and never charges twice", async () => {
     const own = organisation();
     const { id } = await inWindow(own);
     const amend = async (body: object): Promise<Json> =>
-      (await world.changed(own, id, { ...body, document: "amend" })).change.renewal_invoice;
+      (await builder.changed(own, id, { ...body, document: "amend" })).change.renewal_invoice;
     expect(amounts(await amend({ units: 4 }))).toEqual([["plan", 4, "40.0000"]]);
     // Back within the units that the current period was billed for.
     expect(amounts(await amend({ units: 10, ...half }))).toEqual([["plan", 10, "100.0000"]]);
@@ -123,39 +123,39 @@ describe.each([
       ["plan", 12, "120.0000"],
       ["proration", null, "10.0000"],
     ]);
-    expect(await world.invoices(own, id)).toHaveLength(2);
-    await world.expectEqualDocuments(own);
+    expect(await builder.invoices(own, id)).toHaveLength(2);
+    await builder.expectEqualDocuments(own);
   });
 
   test("without prorate re-prices the renewal alone and closes proration", async () => {
     const own = organisation();
     const { id } = await inWindow(own);
-    const { change } = await world.changed(own, id, { units: 13, document: "amend" });
+    const { change } = await builder.changed(own, id, { units: 13, document: "amend" });
     expect(amounts(change.renewal_invoice)).toEqual([["plan", 13, "130.0000"]]);
     for (const document of ["amend", "separate"]) {
-      const answer = await world.change(own, id, { units: 14, ...half, document });
+      const answer = await builder.change(own, id, { units: 14, ...half, document });
       expect(refusalOf(answer)).toEqual(refused(422, "proration_unavailable", "prorate"));
     }
   });
 });
 
 test("has the renewal invoice issued by the request that finds the window open", async () => {
-  const own = await world.sandbox({ invoice_create_days: 5 });
-  const { id } = await world.subscribe(own, april);
-  await world.setClock(own, "2026-04-26");
-  const { change } = await world.changed(own, id, { units: 12, document: "amend" });
+  const own = await builder.sandbox({ invoice_create_days: 5 });
+  const { id } = await builder.subscribe(own, april);
+  await builder.setClock(own, "2026-04-26");
+  const { change } = await builder.changed(own, id, { units: 12, document: "amend" });
   expect(change.renewal_invoice).toMatchObject({
     type: "renewal",
     subtotal: "120.0000",
     total: "144.0000",
   });
-  await world.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
 });
 
 describe("separate", () => {
   test("bills current charge and next difference, and keeps the renewal invoice", async () => {
     const { id, renewal, first } = await inWindow(drafts);
-    const { change, ...after } = await world.changed(drafts, id, {
+    const { change, ...after } = await builder.changed(drafts, id, {
       units: 13,
       ...half,
       document: "separate",
@@ -185,16 +185,16 @@ describe("separate", () => {
         ],
       },
     });
-    expect(await world.invoices(drafts, id)).toEqual([change.invoice, renewal, first]);
-    await world.expectEqualDocuments(drafts);
+    expect(await builder.invoices(drafts, id)).toEqual([change.invoice, renewal, first]);
+    await builder.expectEqualDocuments(drafts);
   });
 
   test("without prorate bills the next difference alone and closes amending", async () => {
     const { id } = await inWindow(drafts);
-    const { change } = await world.changed(drafts, id, { units: 13, document: "separate" });
+    const { change } = await builder.changed(drafts, id, { units: 13, document: "separate" });
     expect(change.invoice.lines.map(({ amount }: Json) => amount)).toEqual(["30.0000"]);
     for (const units of [9, 14]) {
-      const answer = await world.change(drafts, id, { units, document: "amend" });
+      const answer = await builder.change(drafts, id, { units, document: "amend" });
       expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
       expect(answer.json.error.message).toContain("an earlier change was billed separately");
     }
@@ -202,24 +202,24 @@ describe("separate", () => {
 
   test("of a decrease issues nothing, and keeps the renewal invoice amendable", async () => {
     const { id, renewal, first } = await inWindow(approved);
-    const { change } = await world.changed(approved, id, { units: 4, document: "separate" });
+    const { change } = await builder.changed(approved, id, { units: 4, document: "separate" });
     expect(change).toEqual({ ...nothing, units: 4 });
-    expect(await world.invoices(approved, id)).toEqual([renewal, first]);
+    expect(await builder.invoices(approved, id)).toEqual([renewal, first]);
     // What is billed already for both periods is billed no second time.
     expect(
-      (await world.changed(approved, id, { units: 10, ...half, document: "separate" })).change,
+      (await builder.changed(approved, id, { units: 10, ...half, document: "separate" })).change,
     ).toEqual({
       ...nothing,
       units: 10,
     });
-    await world.changed(approved, id, { units: 8, document: "amend" });
-    await world.expectEqualDocuments(approved);
+    await builder.changed(approved, id, { units: 8, document: "amend" });
+    await builder.expectEqualDocuments(approved);
   });
 
   test("after an amendment is measured from what the renewal invoice bills then", async () => {
     const { id } = await inWindow(approved);
-    await world.changed(approved, id, { units: 12, ...half, document: "amend" });
-    const { change } = await world.changed(approved, id, {
+    await builder.changed(approved, id, { units: 12, ...half, document: "amend" });
+    const { change } = await builder.changed(approved, id, {
       units: 15,
       ...half,
       document: "separate",
@@ -230,8 +230,8 @@ describe("separate", () => {
       ["15.0000", 12],
       ["30.0000", 12],
     ]);
-    await world.changed(approved, id, { units: 7, document: "separate" });
-    const again = await world.changed(approved, id, { units: 16, ...half, document: "separate" });
+    await builder.changed(approved, id, { units: 7, document: "separate" });
+    const again = await builder.changed(approved, id, { units: 16, ...half, document: "separate" });
     expect(again.change.invoice.lines.map(({ amount }: Json) => amount)).toEqual([
       "5.0000",
       "10.0000",
@@ -240,9 +240,9 @@ describe("separate", () => {
 });
 
 test("changes inside the window, billed either way, are billed once over a renewal", async () => {
-  const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
-  await world.setClock(own, "2026-04-05");
-  const { id } = await world.subscribe(own, april);
+  const own = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+  await builder.setClock(own, "2026-04-05");
+  const { id } = await builder.subscribe(own, april);
   // Before the window: deferred to the renewal invoice that comes with it.
   const later = {
     units: 11,
@@ -250,23 +250,23 @@ test("changes inside the window, billed either way, are billed once over a renew
     effective_date: "2026-04-16",
     proration_behaviour: "charge_on_renewal",
   };
-  expect((await world.changed(own, id, later)).change.deferred_to_renewal).toBe(true);
-  await world.setClock(own, "2026-04-11");
-  await world.change(own, id, { units: 11 });
-  await world.settled(own);
-  await world.changed(own, id, { units: 12, ...half, document: "amend" });
-  await world.changed(own, id, { units: 14, ...half, document: "separate" });
-  await world.setClock(own, "2026-05-11");
+  expect((await builder.changed(own, id, later)).change.deferred_to_renewal).toBe(true);
+  await builder.setClock(own, "2026-04-11");
+  await builder.change(own, id, { units: 11 });
+  await builder.posted(own);
+  await builder.changed(own, id, { units: 12, ...half, document: "amend" });
+  await builder.changed(own, id, { units: 14, ...half, document: "separate" });
+  await builder.setClock(own, "2026-05-11");
   // The window of June is not open yet, and all of May is billed at 14.
-  expect((await world.changed(own, id, { units: 13 })).change).toEqual({ ...nothing, units: 13 });
+  expect((await builder.changed(own, id, { units: 13 })).change).toEqual({ ...nothing, units: 13 });
   const all = { units: 14, prorate: true, effective_date: "2026-05-01" };
-  expect((await world.changed(own, id, all)).change).toEqual({ ...nothing, units: 14 });
-  await world.setClock(own, "2026-05-12");
-  expect(refusalOf(await world.change(own, id, { units: 13 }))).toEqual(
+  expect((await builder.changed(own, id, all)).change).toEqual({ ...nothing, units: 14 });
+  await builder.setClock(own, "2026-05-12");
+  expect(refusalOf(await builder.change(own, id, { units: 13 }))).toEqual(
     refused(422, "document_required", "document"),
   );
-  await world.expectEqualDocuments(own);
-  const shown = await world.invoices(own, id);
+  await builder.expectEqualDocuments(own);
+  const shown = await builder.invoices(own, id);
   expect(shown.map(({ type, period, subtotal }) => [type, period.start, subtotal])).toEqual([
     ["renewal", "2026-06-01", "140.0000"],
     // 2 × 10 × 15 ÷ 30 and 2 × 10.
@@ -284,18 +284,18 @@ test("changes inside the window, billed either way, are billed once over a renew
 
 test("a change after a gap of years comes after every period, each billed once", async () => {
   // Approved, because the charge would join a draft if the billing run came before the request.
-  const own = await world.sandbox({ first_invoice_status: "approved" });
-  const { id } = await world.subscribe(own, april);
-  await world.setClock(own, "2029-04-16");
-  const { change, ...after } = await world.changed(own, id, {
+  const own = await builder.sandbox({ first_invoice_status: "approved" });
+  const { id } = await builder.subscribe(own, april);
+  await builder.setClock(own, "2029-04-16");
+  const { change, ...after } = await builder.changed(own, id, {
     units: 13,
     prorate: true,
     effective_date: "2029-04-16",
   });
   expect(after.renewal_date).toBe("2029-05-01");
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "15.0000" });
-  await world.expectEqualDocuments(own);
-  const shown = (await world.invoices(own, id)).filter(({ type }) => type !== "change");
+  await builder.expectEqualDocuments(own);
+  const shown = (await builder.invoices(own, id)).filter(({ type }) => type !== "change");
   const months = Array.from(
     { length: 37 },
     (_, k) =>
@@ -305,17 +305,17 @@ test("a change after a gap of years comes after every period, each billed once",
 });
 
 test("a subscription is outside its window once its renewal invoice is removed", async () => {
-  const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
-  await world.setClock(own, "2026-04-16");
+  const own = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+  await builder.setClock(own, "2026-04-16");
   const { id } = await inWindow(own);
   await system.pool.query(
     `UPDATE invoices SET status = 'voided', amount_due = 0 WHERE subscription_id = $1
       AND type = 'renewal'`,
     [id],
   );
-  const answer = await world.change(own, id, { units: 12, document: "amend" });
+  const answer = await builder.change(own, id, { units: 12, document: "amend" });
   expect(refusalOf(answer)).toEqual(refused(422, "document_not_allowed", "document"));
-  const { change } = await world.changed(own, id, { units: 12, ...half });
+  const { change } = await builder.changed(own, id, { units: 12, ...half });
   expect(change.invoice).toMatchObject({ type: "change", subtotal: "10.0000" });
 });
 
@@ -326,12 +326,12 @@ describe("a change while the subscription is pending", () => {
   ])("re-prices its first invoice, %s, up and down, with its charges", async (_, organisation) => {
     const own = organisation();
     const charges = [{ charge_code: "onboarding" }];
-    const { id, invoice: first } = await world.subscribe(own, {
+    const { id, invoice: first } = await builder.subscribe(own, {
       start_date: "2026-05-10",
       charges,
     });
     expect(first.subtotal).toBe("350.0000");
-    const up = await world.changed(own, id, { units: 12 });
+    const up = await builder.changed(own, id, { units: 12 });
     expect(up).toMatchObject({ status: "pending", units: 12, renewal_value: "120.0000" });
     const [plan, charge] = first.lines;
     expect(up.change).toEqual({
@@ -345,21 +345,21 @@ describe("a change while the subscription is pending", () => {
         lines: [{ ...plan, description: "12 × 10.0000", units: 12, amount: "120.0000" }, charge],
       },
     });
-    const down = await world.changed(own, id, { units: 3, prorate: false });
+    const down = await builder.changed(own, id, { units: 3, prorate: false });
     expect(down.change.invoice).toMatchObject({ subtotal: "280.0000", total: "336.0000" });
-    expect(await world.invoices(own, id)).toEqual([down.change.invoice]);
-    await world.expectEqualDocuments(own);
+    expect(await builder.invoices(own, id)).toEqual([down.change.invoice]);
+    await builder.expectEqualDocuments(own);
   });
 
   test("counts for the first period once that has begun", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
-    const { id } = await world.subscribe(own, { start_date: "2026-04-10" });
-    await world.changed(own, id, { units: 12 });
-    await world.setClock(own, "2026-04-10");
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
+    const { id } = await builder.subscribe(own, { start_date: "2026-04-10" });
+    await builder.changed(own, id, { units: 12 });
+    await builder.setClock(own, "2026-04-10");
     const from = { prorate: true, effective_date: "2026-04-10" };
-    expect((await world.changed(own, id, { units: 11 })).status).toBe("active");
-    expect((await world.changed(own, id, { units: 12, ...from })).change.invoice).toBeNull();
-    expect((await world.changed(own, id, { units: 13, ...from })).change.invoice.subtotal).toBe(
+    expect((await builder.changed(own, id, { units: 11 })).status).toBe("active");
+    expect((await builder.changed(own, id, { units: 12, ...from })).change.invoice).toBeNull();
+    expect((await builder.changed(own, id, { units: 13, ...from })).change.invoice.subtotal).toBe(
       "10.0000",
     );
   });

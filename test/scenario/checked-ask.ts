@@ -5,10 +5,10 @@
  */
 import { expect } from "vitest";
 import { answerFaults, document } from "../contract/answer-check.ts";
-import type { Answered, Asked, TestSystem } from "../support/system.ts";
+import type { Answered, RequestOptions, TestSystem } from "../support/system.ts";
 
 /** Like `TestSystem.ask`; fails if an answer is not as documented. */
-export type Ask = (verb: string, path: string, asked?: Asked) => Promise<Answered>;
+export type Ask = (verb: string, path: string, options?: RequestOptions) => Promise<Answered>;
 
 /** `GET /v1/plans/{id} 404`, for every documented operation that was called. */
 export type Seen = Set<string>;
@@ -29,9 +29,9 @@ const triesAgain = 2;
 
 /** An `ask` of this system that adds what it met to `seen`. */
 export function checkedAsk(system: TestSystem, seen: Seen = new Set()): Ask {
-  return async (verb, path, asked) => {
+  return async (verb, path, options) => {
     for (let again = 0; ; again += 1) {
-      const answer = await system.ask(verb, path, asked);
+      const answer = await system.ask(verb, path, options);
       assertAnswer(verb, path, answer, seen);
       if (again === triesAgain || !isTemporarilyUnavailable(answer)) return answer;
     }

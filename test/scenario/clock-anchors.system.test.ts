@@ -3,20 +3,9 @@
  * over daylight saving changes and a leap year. Each period is counted from the first day, never
  * from a clamped one, and begins at the midnight of its zone. PERIOD-1.
  */
-import { beforeAll, describe, expect, test } from "vitest";
-import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
-import { checkedAsk } from "./checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "./clock-world.ts";
-import type { Json } from "./units-world.ts";
-
-let system: TestSystem;
-let world: ClockBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  world = await clockBuilder(system, checkedAsk(system));
-});
+import { describe, expect } from "vitest";
+import { scenarioTest as test } from "./fixtures.ts";
+import type { Json } from "./units-builder.ts";
 
 /**
  * Each with the first instants of three of its month ends: before a change of its clocks, after
@@ -79,52 +68,53 @@ const clampedTo = (day: number) =>
   lastDays.map((date) => (Number(date.slice(8)) > day ? `${date.slice(0, 8)}${day}` : date));
 
 describe.concurrent("month ends", () => {
-  test.each(
-    zones,
-  )("in %s begin periods at midnight", async (timezone, february, march, leapDay) => {
+  test.for(zones)("in %s begin periods at midnight", async ([timezone, february, march, leapDay], {
+    clocks,
+    system,
+  }) => {
     const own = await system.organisation(
       { livemode: false, timezone, currency: "NZD" },
       { test_clock: "2027-01-28T09:00:00Z" },
     );
     const anchors = [29, 30, 31];
-    const made: Json[] = [];
+    const created: Json[] = [];
     // Each on its first day.
     for (const day of anchors) {
-      await world.advanced(own, { to: `2027-01-${day}` });
-      made.push(await world.subscribe(own, { timezone }));
+      await clocks.advanced(own, { to: `2027-01-${day}` });
+      created.push(await clocks.subscribe(own, { timezone }));
     }
     expect(
-      made.map(({ start_date, created }) => [start_date, created <= `${start_date}T23:59:59Z`]),
+      created.map(({ start_date, created }) => [start_date, created <= `${start_date}T23:59:59Z`]),
     ).toEqual(anchors.map((day) => [`2027-01-${day}`, true]));
     // To the last instant of a period, and on to the first of the next one.
-    await world.advanced(own, { to: new Date(Date.parse(leapDay) - 1).toISOString() });
-    expect(await world.subscription(own, made[2].id)).toMatchObject({
+    await clocks.advanced(own, { to: new Date(Date.parse(leapDay) - 1).toISOString() });
+    expect(await clocks.subscription(own, created[2].id)).toMatchObject({
       renewal_date: "2028-02-29",
       status: "active",
     });
-    await world.advanced(own, { to: leapDay });
-    expect(await world.subscription(own, made[2].id)).toMatchObject({
+    await clocks.advanced(own, { to: leapDay });
+    expect(await clocks.subscription(own, created[2].id)).toMatchObject({
       renewal_date: "2028-03-31",
       status: "active",
     });
-    await world.advanced(own, { to: "2028-04-01" });
+    await clocks.advanced(own, { to: "2028-04-01" });
     for (const [index, day] of anchors.entries()) {
-      const invoices = (await world.invoices(own, made[index].id)).toReversed();
+      const invoices = (await clocks.invoices(own, created[index].id)).toReversed();
       const days = clampedTo(day);
       expect(invoices.map(({ issue_date }) => issue_date)).toEqual(days);
       expect(invoices.map(({ period }) => period.start)).toEqual(days);
       expect(invoices.slice(0, -1).map(({ period }) => period.end)).toEqual(days.slice(1));
       expect(invoices.map(({ subtotal }) => subtotal)).toEqual(days.map(() => "100.0000"));
-      expect(await world.subscription(own, made[index].id)).toMatchObject({
+      expect(await clocks.subscription(own, created[index].id)).toMatchObject({
         renewal_date: `2028-04-${Math.min(day, 30)}`,
       });
     }
-    const ofTheLast = (await world.invoices(own, made[2].id)).toReversed();
+    const ofTheLast = (await clocks.invoices(own, created[2].id)).toReversed();
     expect([1, 2, 13].map((period) => ofTheLast[period].created)).toEqual([
       february,
       march,
       leapDay,
     ]);
-    await world.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
   });
 });

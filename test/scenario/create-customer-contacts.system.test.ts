@@ -1,8 +1,8 @@
 /** Create customer when the ledger has conflicting names and numbers. CUSTOMER-1, XERO-10. */
 import { beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 
 let system: TestSystem;
 let organisation: MadeOrganisation;

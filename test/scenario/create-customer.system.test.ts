@@ -5,8 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import type { Asked, TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/reused-system.ts";
+import type { RequestOptions, TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 
 let system: TestSystem;
@@ -21,8 +21,8 @@ beforeAll(async () => {
 
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 
-function create(body: unknown, asked: Asked = {}) {
-  return ask("POST", "/v1/customers", { key: own.apiKey, body, ...asked });
+function create(body: unknown, options: RequestOptions = {}) {
+  return ask("POST", "/v1/customers", { key: own.apiKey, body, ...options });
 }
 
 interface Contact {
@@ -94,12 +94,12 @@ test("a customer is created with its contact in the ledger, and is read as answe
     answer.text,
   );
   const subscription = { customer_code: body.code, plan_code: "site" };
-  const made = await ask("POST", "/v1/subscriptions", {
+  const result = await ask("POST", "/v1/subscriptions", {
     key: own.apiKey,
     idempotencyKey: "umb",
     body: subscription,
   });
-  expect(made.json).toMatchObject({
+  expect(result.json).toMatchObject({
     customer: answer.json.id,
     invoice: { ledger: { sync_status: "synced" } },
   });
@@ -250,8 +250,8 @@ describe("an Idempotency-Key of a customer", () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => create(body, { idempotencyKey: "many" })),
     );
-    const made = answers.filter(({ status }) => status === 201);
-    expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+    const result = answers.filter(({ status }) => status === 201);
+    expect(new Set(result.map(({ text }) => text)).size).toBe(1);
     for (const answer of answers.filter(({ status }) => status !== 201)) {
       expect(refusalOf(answer)).toEqual(refused(409, "request_in_progress"));
       expect(answer.headers.get("Retry-After")).toBe("2");
@@ -349,11 +349,11 @@ test("an unfinished creation names the key to repeat with only if one was sent",
 test("a creation while the ledger is down shows nothing; its key works afterwards", async () => {
   const body = { code: "LATER", name: "Later Ltd", email: "a@b.example" };
   await system.stopLedger();
-  const [made, imported] = await Promise.all([
+  const [result, imported] = await Promise.all([
     create(body, { idempotencyKey: "later" }),
     create({ ...body, code: "LATER-2", ledger_contact_id: randomUUID() }),
   ]);
-  for (const answer of [made, imported])
+  for (const answer of [result, imported])
     expect(refusalOf(answer)).toEqual(refused(502, "ledger_unavailable"));
   expect(await customersWithCode("LATER")).toEqual([]);
   await system.startLedger();

@@ -4,10 +4,10 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { addLike } from "./rows.ts";
+import { addLike } from "./row-builder.ts";
 
 /** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */
 const now = "2026-01-31T03:00:00Z";

@@ -1,23 +1,19 @@
-/**
- * Ends after `separate` changes inside the invoice window. What these billed of the period that
- * does not begin is reversed with its renewal invoice, once and exactly. A restoration bills that
- * period by its renewal invoice alone. END-7, RESTORE-4.
- */
+/** Ends reverse what `separate` changes billed of the next period, once. END-7, RESTORE-4. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { Endable } from "../faults/ends-builder.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
-import { addBands, type Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { addBands, type Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeBuilder(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 const now = { when: "now" };
@@ -30,64 +26,53 @@ const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 
 const may = "the period from 2026-05-01 to 2026-06-01, which does not begin";
 const credited = `20.0000 Reverses INV-0003 for ${may}: ${allOfMay.slice("20.0000 ".length)}`;
 
-interface Subscribed {
-  readonly own: MadeOrganisation;
-  readonly id: string;
-}
-
-/**
- * On 16 April: ten seats at 10.00, the renewal invoice of May exists, and documents are approved by
- * default.
- */
-async function inWindow(status = "approved", body: object = {}): Promise<Subscribed> {
-  const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: status });
+/** On 16 April: ten seats at 10.00, approved documents, and the renewal invoice of May. */
+async function inWindow(status = "approved", body: object = {}): Promise<Endable> {
+  const own = await builder.sandbox({ invoice_create_days: 20, first_invoice_status: status });
   await addBands(system, own);
-  await world.setClock(own, "2026-04-16");
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01", ...body });
+  await builder.setClock(own, "2026-04-16");
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01", ...body });
   return { own, id };
 }
 
 /** The same with two seats more, billed separately: 10.00 of April, 20.00 of May. */
-async function withTwoMore(status?: string): Promise<Subscribed> {
-  const made = await inWindow(status);
-  await changed(made, { units: 12, ...separate });
-  return made;
+async function withTwoMore(status?: string): Promise<Endable> {
+  const created = await inWindow(status);
+  await changed(created, { units: 12, ...separate });
+  return created;
 }
 
-async function changed({ own, id }: Subscribed, body: object): Promise<Json> {
-  const answer = await world.changed(own, id, body);
-  await world.settled(own);
+async function changed({ own, id }: Endable, body: object): Promise<Json> {
+  const answer = await builder.changed(own, id, body);
+  await builder.posted(own);
   return answer.change;
 }
 
-async function ended({ own, id }: Subscribed, body: object): Promise<Json> {
-  const answer = await world.ended(own, id, body);
-  await world.settled(own);
+async function ended({ own, id }: Endable, body: object): Promise<Json> {
+  const answer = await builder.ended(own, id, body);
+  await builder.posted(own);
   return answer;
 }
 
-async function restored({ own, id }: Subscribed): Promise<void> {
-  await world.restored(own, id);
-  await world.settled(own);
+async function restored({ own, id }: Endable): Promise<void> {
+  await builder.restored(own, id);
+  await builder.posted(own);
 }
 
 /** What stands of its credit notes, oldest first: each line's amount and text. */
-async function credits({ own, id }: Subscribed): Promise<readonly string[][]> {
-  const notes = (await world.creditNotes(own, id)).toReversed();
+async function credits({ own, id }: Endable): Promise<readonly string[][]> {
+  const notes = (await builder.creditNotes(own, id)).toReversed();
   return notes.map(({ lines }) => lines.map((line: Json) => `${line.amount} ${line.description}`));
 }
 
-/**
- * What stands on invoices, less what stands on credit notes, without tax: what the customer pays in
- * the end.
- */
-async function paid({ own, id }: Subscribed): Promise<number> {
-  const invoices = (await world.invoices(own, id)).filter(
+/** What the customer pays in the end: invoices less credit notes, without tax. */
+async function paid({ own, id }: Endable): Promise<number> {
+  const invoices = (await builder.invoices(own, id)).filter(
     ({ status }) => status !== "voided" && status !== "deleted",
   );
   const sumOf = (documents: readonly Json[]) =>
     documents.reduce((sum, { subtotal }) => sum + Number(subtotal), 0);
-  return sumOf(invoices) - sumOf(await world.creditNotes(own, id));
+  return sumOf(invoices) - sumOf(await builder.creditNotes(own, id));
 }
 
 describe.concurrent("an increase that was billed separately", () => {
@@ -97,17 +82,17 @@ describe.concurrent("an increase that was billed separately", () => {
     [now, "approved"],
     [now, "draft"],
   ])("is credited for the next period by %o (%s invoices)", async (body, status) => {
-    const made = await withTwoMore(status);
-    const { own, id } = made;
-    expect(await paid(made)).toBe(230);
-    await ended(made, body);
-    expect(await world.standing(own, id)).toEqual([
+    const created = await withTwoMore(status);
+    const { own, id } = created;
+    expect(await paid(created)).toBe(230);
+    await ended(created, body);
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
-    expect(await credits(made)).toEqual([[credited]]);
-    const [note] = await world.creditNotes(own, id);
-    const [change] = await world.invoices(own, id);
+    expect(await credits(created)).toEqual([[credited]]);
+    const [note] = await builder.creditNotes(own, id);
+    const [change] = await builder.invoices(own, id);
     expect(note.lines).toMatchObject([
       { name: change.lines[1].name, effective_date: "2026-05-01T00:00:00.000Z" },
     ]);
@@ -118,72 +103,72 @@ describe.concurrent("an increase that was billed separately", () => {
         ? ["paid", "applied", [[change.id, note.total]]]
         : ["approved", "unapplied", []],
     );
-    await world.expectEqualDocuments(own);
-    await world.setClock(own, "2026-05-02");
-    expect(refusalOf(await world.restore(own, id)).code).toBe("invalid_state");
-    expect(await world.subscription(own, id)).toMatchObject({
+    await builder.expectEqualDocuments(own);
+    await builder.setClock(own, "2026-05-02");
+    expect(refusalOf(await builder.restore(own, id)).code).toBe("invalid_state");
+    expect(await builder.subscription(own, id)).toMatchObject({
       status: body === now ? "ended" : "complete",
     });
-    expect(await paid(made)).toBe(110);
+    expect(await paid(created)).toBe(110);
   });
 
   test("is reversed once by period_end, its repeats, and then now", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
+    const created = await withTwoMore();
+    const { own, id } = created;
     const key = randomUUID();
     const [first, second] = [
-      await world.end(own, id, periodEnd, key),
-      await world.end(own, id, periodEnd, key),
+      await builder.end(own, id, periodEnd, key),
+      await builder.end(own, id, periodEnd, key),
     ];
     expect([first.status, second.text]).toEqual([200, first.text]);
-    await ended(made, periodEnd);
-    await ended(made, { ...now, delete_unsent_invoices: true });
-    expect(await credits(made)).toEqual([[credited]]);
-    expect(await paid(made)).toBe(110);
-    await world.expectEqualDocuments(own);
+    await ended(created, periodEnd);
+    await ended(created, { ...now, delete_unsent_invoices: true });
+    expect(await credits(created)).toEqual([[credited]]);
+    expect(await paid(created)).toBe(110);
+    await builder.expectEqualDocuments(own);
   });
 
   test("is not credited twice if its invoice is a draft and an option is set", async () => {
-    const made = await withTwoMore("draft");
-    await ended(made, periodEnd);
-    await ended(made, { ...now, delete_unsent_invoices: true });
-    expect(await world.standing(made.own, made.id)).toEqual([
+    const created = await withTwoMore("draft");
+    await ended(created, periodEnd);
+    await ended(created, { ...now, delete_unsent_invoices: true });
+    expect(await builder.standing(created.own, created.id)).toEqual([
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
-    expect(await paid(made)).toBe(10);
-    await world.expectEqualDocuments(made.own);
+    expect(await paid(created)).toBe(10);
+    await builder.expectEqualDocuments(created.own);
   });
 
   test("is held as credit if its invoice is paid", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
-    const [change] = await world.invoices(own, id);
-    await world.pay(own, change, change.total);
-    await ended(made, periodEnd);
-    await world.setClock(own, "2026-05-02");
-    expect(await credits(made)).toEqual([[credited]]);
-    await world.expectEqualDocuments(own);
+    const created = await withTwoMore();
+    const { own, id } = created;
+    const [change] = await builder.invoices(own, id);
+    await builder.pay(own, change, change.total);
+    await ended(created, periodEnd);
+    await builder.setClock(own, "2026-05-02");
+    expect(await credits(created)).toEqual([[credited]]);
+    await builder.expectEqualDocuments(own);
   });
 
   test("is credited as billed, even after a decrease", async () => {
-    const made = await withTwoMore();
-    await changed(made, { units: 8, document: "separate" });
-    await ended(made, now);
-    expect(await credits(made)).toEqual([[credited]]);
-    expect(await paid(made)).toBe(110);
+    const created = await withTwoMore();
+    await changed(created, { units: 8, document: "separate" });
+    await ended(created, now);
+    expect(await credits(created)).toEqual([[credited]]);
+    expect(await paid(created)).toBe(110);
   });
 
   test("that happened more than once is credited line by line", async () => {
-    const made = await withTwoMore();
-    await changed(made, { units: 13, document: "separate" });
-    await ended(made, periodEnd);
+    const created = await withTwoMore();
+    await changed(created, { units: 13, document: "separate" });
+    await ended(created, periodEnd);
     const first = `10.0000 Reverses INV-0004 for ${may}: 12 to 13 seats`;
     const more = `${first}, 31 of 31 days: (130 − 120) × 31 ÷ 31`;
-    expect(await credits(made)).toEqual([[credited, more]]);
-    expect(await paid(made)).toBe(110);
-    const [note] = await world.creditNotes(made.own, made.id);
+    expect(await credits(created)).toEqual([[credited, more]]);
+    expect(await paid(created)).toBe(110);
+    const [note] = await builder.creditNotes(created.own, created.id);
     expect(note.allocations).toHaveLength(1);
-    await world.expectEqualDocuments(made.own);
+    await builder.expectEqualDocuments(created.own);
   });
 
   test("is not reversed if none was separate, or the end is refused first", async () => {
@@ -192,12 +177,12 @@ describe.concurrent("an increase that was billed separately", () => {
     await ended(amended, now);
     expect(await credits(amended)).toEqual([]);
     const kept = await withTwoMore();
-    const [, renewal] = await world.invoices(kept.own, kept.id);
-    await world.pay(kept.own, renewal, "1.00");
-    expect(refusalOf(await world.end(kept.own, kept.id, periodEnd))).toEqual(
+    const [, renewal] = await builder.invoices(kept.own, kept.id);
+    await builder.pay(kept.own, renewal, "1.00");
+    expect(refusalOf(await builder.end(kept.own, kept.id, periodEnd))).toEqual(
       refused(409, "invalid_state"),
     );
-    await world.settled(kept.own);
+    await builder.posted(kept.own);
     expect([await credits(kept), await paid(kept)]).toEqual([[], 230]);
   });
 });
@@ -206,47 +191,50 @@ describe.concurrent("an option that also removes the invoice of the change", () 
   const voids = { ...now, void_approved_invoices: true };
 
   test("reverses nothing: the invoice is removed with all its lines", async () => {
-    const made = await withTwoMore();
-    await ended(made, voids);
-    expect([await world.standing(made.own, made.id), await credits(made)]).toEqual([[], []]);
-    await restored(made);
-    expect(await world.standing(made.own, made.id)).toEqual([
+    const created = await withTwoMore();
+    await ended(created, voids);
+    expect([await builder.standing(created.own, created.id), await credits(created)]).toEqual([
+      [],
+      [],
+    ]);
+    await restored(created);
+    expect(await builder.standing(created.own, created.id)).toEqual([
       ["INV-0004 first", ten],
       ["INV-0005 change", halfOfApril],
       ["INV-0006 renewal", "120.0000 12 × 10.0000"],
     ]);
-    await world.expectEqualDocuments(made.own);
+    await builder.expectEqualDocuments(created.own);
   });
 
   test("reverses it with the end if it was paid in the ledger without our knowledge", async () => {
-    const made = await withTwoMore();
-    const [change] = await world.invoices(made.own, made.id);
-    await world.pay(made.own, change, change.total);
-    await ended(made, voids);
-    expect(await world.standing(made.own, made.id)).toEqual([
+    const created = await withTwoMore();
+    const [change] = await builder.invoices(created.own, created.id);
+    await builder.pay(created.own, change, change.total);
+    await ended(created, voids);
+    expect(await builder.standing(created.own, created.id)).toEqual([
       ["INV-0003 change", halfOfApril, allOfMay],
     ]);
-    expect(await credits(made)).toEqual([[credited]]);
-    await world.expectEqualDocuments(made.own);
+    expect(await credits(created)).toEqual([[credited]]);
+    await builder.expectEqualDocuments(created.own);
   });
 
   test("that the ledger refuses: it is reversed, and the next period is billed", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
-    const [change] = await world.invoices(own, id);
+    const created = await withTwoMore();
+    const { own, id } = created;
+    const [change] = await builder.invoices(own, id);
     const match = `POST /api.xro/2.0/Invoices/${change.ledger.invoice_id}`;
     await system.fault({ kind: "refuse", match, tenantId: own.tenantId, messages: ["Locked."] });
-    expect(refusalOf(await world.end(own, id, voids))).toEqual(refused(409, "invalid_state"));
-    await world.settled(own);
-    expect(await world.standing(own, id)).toEqual([
+    expect(refusalOf(await builder.end(own, id, voids))).toEqual(refused(409, "invalid_state"));
+    await builder.posted(own);
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
     ]);
-    expect(await credits(made)).toEqual([[credited]]);
+    expect(await credits(created)).toEqual([[credited]]);
     // Ten and two from the middle of April on, twelve in May.
-    expect(await paid(made)).toBe(230);
-    await world.expectEqualDocuments(own);
+    expect(await paid(created)).toBe(230);
+    await builder.expectEqualDocuments(own);
   });
 });
 
@@ -257,20 +245,20 @@ describe.concurrent("a volume credit of the next period", () => {
     periodEnd,
     now,
   ])("is charged back by an invoice of type change with %o", async (body) => {
-    const made = await inWindow("draft", { plan_code: "bands", price: undefined });
-    const { own, id } = made;
-    const { credit_note } = await changed(made, { units: 11, ...separate });
+    const created = await inWindow("draft", { plan_code: "bands", price: undefined });
+    const { own, id } = created;
+    const { credit_note } = await changed(created, { units: 11, ...separate });
     expect(credit_note).not.toBeNull();
-    expect(await credits(made)).toEqual([
+    expect(await credits(created)).toEqual([
       [expect.stringContaining(eleven), expect.stringMatching(/^12\.0000 10 to 11/)],
     ]);
-    await ended(made, body);
+    await ended(created, body);
     const back = `12.0000 Reverses CN-0001 for ${may}`;
-    expect(await world.standing(own, id)).toEqual([
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", back],
     ]);
-    const [invoice] = await world.invoices(own, id);
+    const [invoice] = await builder.invoices(own, id);
     expect(invoice).toMatchObject({
       period: { start: "2026-04-01", end: "2026-05-01" },
       lines: [
@@ -282,94 +270,94 @@ describe.concurrent("a volume credit of the next period", () => {
       ],
     });
     // Ten of April, of which the second half cost 6.00 less.
-    expect(await paid(made)).toBe(94);
-    await world.expectEqualDocuments(own);
+    expect(await paid(created)).toBe(94);
+    await builder.expectEqualDocuments(own);
     if (body === now) return;
-    await restored(made);
-    expect((await world.standing(own, id)).at(-1)).toEqual([
+    await restored(created);
+    expect((await builder.standing(own, id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "88.0000 11 × 8.0000",
     ]);
-    await ended(made, now);
-    expect(await paid(made)).toBe(94);
-    expect(await world.standing(own, id)).toHaveLength(2);
+    await ended(created, now);
+    expect(await paid(created)).toBe(94);
+    expect(await builder.standing(own, id)).toHaveLength(2);
   });
 
   test("and a charge are reversed in sum by one document", async () => {
-    const made = await inWindow("approved", { plan_code: "bands", price: undefined });
-    await changed(made, { units: 11, ...separate });
-    await changed(made, { units: 13, ...separate });
-    await ended(made, periodEnd);
-    const notes = await credits(made);
+    const created = await inWindow("approved", { plan_code: "bands", price: undefined });
+    await changed(created, { units: 11, ...separate });
+    await changed(created, { units: 13, ...separate });
+    await ended(created, periodEnd);
+    const notes = await credits(created);
     expect(notes.slice(1)).toEqual([
       [expect.stringMatching(/^4\.0000 Reverses 4\.0000 of INV-0003 for the period/)],
     ]);
     // April: ten, less half of what eleven save, and half of what two more cost.
-    expect(await paid(made)).toBe(100 - 6 + 8);
-    await world.expectEqualDocuments(made.own);
+    expect(await paid(created)).toBe(100 - 6 + 8);
+    await builder.expectEqualDocuments(created.own);
   });
 });
 
 describe.concurrent("a restoration", () => {
   test("keeps the reversal, and its renewal invoice bills the period alone", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
-    await ended(made, periodEnd);
-    await restored(made);
+    const created = await withTwoMore();
+    const { own, id } = created;
+    await ended(created, periodEnd);
+    await restored(created);
     const standing = [
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril, allOfMay],
     ];
-    expect(await world.standing(own, id)).toEqual([
+    expect(await builder.standing(own, id)).toEqual([
       ...standing,
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
     ]);
-    expect(await credits(made)).toEqual([[credited]]);
-    expect(await paid(made)).toBe(230);
-    await changed(made, { units: 13, document: "amend" });
-    expect((await world.standing(own, id)).at(-1)).toEqual([
+    expect(await credits(created)).toEqual([[credited]]);
+    expect(await paid(created)).toBe(230);
+    await changed(created, { units: 13, document: "amend" });
+    expect((await builder.standing(own, id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "130.0000 13 × 10.0000",
     ]);
-    await changed(made, { units: 15, document: "separate" });
-    await ended(made, now);
+    await changed(created, { units: 15, document: "separate" });
+    await ended(created, now);
     const second = `20.0000 Reverses INV-0005 for ${may}: 13 to 15 seats`;
     const more = `${second}, 31 of 31 days: (150 − 130) × 31 ÷ 31`;
-    expect(await credits(made)).toEqual([[credited], [more]]);
-    expect(await paid(made)).toBe(110);
-    await restored(made);
-    expect(await paid(made)).toBe(260);
-    await world.setClock(own, "2026-05-03");
-    expect((await world.change(own, id, { units: 15 })).json.error.code).toBe("units_unchanged");
-    const { change } = await world.changed(own, id, {
+    expect(await credits(created)).toEqual([[credited], [more]]);
+    expect(await paid(created)).toBe(110);
+    await restored(created);
+    expect(await paid(created)).toBe(260);
+    await builder.setClock(own, "2026-05-03");
+    expect((await builder.change(own, id, { units: 15 })).json.error.code).toBe("units_unchanged");
+    const { change } = await builder.changed(own, id, {
       units: 15 + 1,
       prorate: true,
       effective_date: "2026-05-01",
     });
     expect(change.invoice.lines.at(-1).proration).toMatchObject({ from_units: 15 });
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("counts no reversed line: a refused amendment gives none of it back", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
-    await ended(made, periodEnd);
-    await restored(made);
-    const [renewal] = await world.invoices(own, id);
-    await world.pay(own, renewal, "1.00");
-    await changed(made, { units: 8, document: "amend" });
-    expect((await world.standing(own, id)).at(-1)).toEqual([
+    const created = await withTwoMore();
+    const { own, id } = created;
+    await ended(created, periodEnd);
+    await restored(created);
+    const [renewal] = await builder.invoices(own, id);
+    await builder.pay(own, renewal, "1.00");
+    await changed(created, { units: 8, document: "amend" });
+    expect((await builder.standing(own, id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "120.0000 12 × 10.0000",
     ]);
-    expect([await credits(made), await paid(made)]).toEqual([[[credited]], 230]);
+    expect([await credits(created), await paid(created)]).toEqual([[[credited]], 230]);
   });
 });
 
 describe.concurrent("a renewal invoice that a person removed", () => {
   /** Both the ledger and we show it as voided. */
-  async function voided({ own, id }: Subscribed): Promise<void> {
-    const [, renewal] = await world.invoices(own, id);
+  async function voided({ own, id }: Endable): Promise<void> {
+    const [, renewal] = await builder.invoices(own, id);
     await system.pool.query("UPDATE invoices SET status = 'voided', amount_due = 0 WHERE id = $1", [
       renewal.id,
     ]);
@@ -379,34 +367,34 @@ describe.concurrent("a renewal invoice that a person removed", () => {
   }
 
   test("does not prevent the reversal, and a restoration issues a new one", async () => {
-    const made = await withTwoMore();
-    await voided(made);
-    await ended(made, periodEnd);
-    expect(await credits(made)).toEqual([[credited]]);
-    expect(await paid(made)).toBe(110);
-    await restored(made);
-    expect((await world.standing(made.own, made.id)).at(-1)).toEqual([
+    const created = await withTwoMore();
+    await voided(created);
+    await ended(created, periodEnd);
+    expect(await credits(created)).toEqual([[credited]]);
+    expect(await paid(created)).toBe(110);
+    await restored(created);
+    expect((await builder.standing(created.own, created.id)).at(-1)).toEqual([
       "INV-0004 renewal",
       "120.0000 12 × 10.0000",
     ]);
-    expect(await paid(made)).toBe(230);
+    expect(await paid(created)).toBe(230);
   });
 
   test("refuses the end in Setup Mode, because a document would be issued", async () => {
-    const made = await withTwoMore();
-    const { own, id } = made;
-    await voided(made);
+    const created = await withTwoMore();
+    const { own, id } = created;
+    await voided(created);
     await system.pool.query("UPDATE organisations SET setup_mode = true WHERE id = $1", [
       own.organisationId,
     ]);
     for (const body of [periodEnd, now]) {
-      const answer = await world.end(own, id, body);
+      const answer = await builder.end(own, id, body);
       expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
       expect(answer.json.error.message).toBe(
         "The organisation is in Setup Mode: " +
           "what was billed of the next period would have to be reversed.",
       );
     }
-    expect(await credits(made)).toEqual([]);
+    expect(await credits(created)).toEqual([]);
   });
 });

@@ -10,10 +10,10 @@ import {
   endPost,
   endsBuilder,
   threeRemoved,
-} from "../faults/ends.ts";
+} from "../faults/ends-builder.ts";
 import { type ApiProcess, post, postUntilDecided, startApiProcess } from "../faults/processes.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 
 let system: TestSystem;
 let second: ApiProcess;
@@ -36,12 +36,12 @@ let keys = 0;
  * an answer, as on a busy machine, the request is repeated until it has its outcome.
  */
 async function at(
-  door: number,
+  url: number,
   { apiKey }: MadeOrganisation,
   path: string,
   body: object,
 ): Promise<Answered> {
-  const baseUrl = door % 2 === 0 ? system.baseUrl : second.baseUrl;
+  const baseUrl = url % 2 === 0 ? system.baseUrl : second.baseUrl;
   const what = { path, key: apiKey, idempotencyKey: `race-${++keys}`, body };
   const answer = await post(baseUrl, what);
   if (answer === null) throw new Error("no answer");
@@ -68,15 +68,15 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
       if (status !== 200) expect(json.error.message).toMatch(/is being ended|has ended already/);
     }
     await ends.expectEnded(endable);
-    expect(await ends.world.removals(endable.own, endable.id)).toEqual(threeRemoved);
+    expect(await ends.builder.removals(endable.own, endable.id)).toEqual(threeRemoved);
   });
 
   test("with one key: one succeeds, and all get its answer", async () => {
     const endable = await ends.withThree();
-    const doors = [system.baseUrl, second.baseUrl];
+    const urls = [system.baseUrl, second.baseUrl];
     const what = endPost(endable, "one-key");
     const answers = await Promise.all(
-      Array.from({ length: count }, (_, n) => postUntilDecided(doors[n % 2] ?? "", what)),
+      Array.from({ length: count }, (_, n) => postUntilDecided(urls[n % 2] ?? "", what)),
     );
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers.map(outcomeOf)).toEqual(Array.from({ length: count }, () => "200"));
@@ -87,14 +87,18 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
   });
 
   test("of so many subscriptions, each with one invoice to remove: all succeed", async () => {
-    const own = await ends.world.sandbox();
-    const made = await Promise.all(Array.from({ length: count }, () => ends.world.subscribe(own)));
-    const answers = await Promise.all(
-      made.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)),
+    const own = await ends.builder.sandbox();
+    const created = await Promise.all(
+      Array.from({ length: count }, () => ends.builder.subscribe(own)),
     );
-    expect(answers.map(outcomeOf)).toEqual(made.map(() => "200"));
-    await ends.world.expectEqualDocuments(own);
-    expect((await ends.world.books(own)).filter((told) => !told.endsWith("DELETED"))).toEqual([]);
+    const answers = await Promise.all(
+      created.map(({ id }, n) => at(n, own, `/v1/subscriptions/${id}/end`, now)),
+    );
+    expect(answers.map(outcomeOf)).toEqual(created.map(() => "200"));
+    await ends.builder.expectEqualDocuments(own);
+    expect(
+      (await ends.builder.ledgerStatuses(own)).filter((shown) => !shown.endsWith("DELETED")),
+    ).toEqual([]);
   });
 });
 
@@ -117,22 +121,22 @@ describe("an end and", () => {
     for (let trial = 0; trial < trials; trial += 1) {
       const endable = await ends.withThree();
       const { own, id } = endable;
-      const asked = ["end", "units", "end", "units"];
+      const actions = ["end", "units", "end", "units"];
       const answers = await Promise.all(
-        asked.map((one, n) =>
+        actions.map((one, n) =>
           at(n + trial, own, `/v1/subscriptions/${id}/${one}`, one === "end" ? now : change),
         ),
       );
-      const told = answers.map(outcomeOf);
-      for (const one of told) seen.add(one);
-      expect([told[0], told[2]].toSorted()).toEqual(["200", "invalid_state"]);
-      const changed = [told[1], told[3]].filter((one) => one === "200").length;
-      await ends.world.settled(own);
+      const shown = answers.map(outcomeOf);
+      for (const one of shown) seen.add(one);
+      expect([shown[0], shown[2]].toSorted()).toEqual(["200", "invalid_state"]);
+      const changed = [shown[1], shown[3]].filter((one) => one === "200").length;
+      await ends.builder.posted(own);
       expect(await endings(endable)).toBe(1);
-      const { status, units } = await ends.world.subscription(own, id);
+      const { status, units } = await ends.builder.subscription(own, id);
       expect([status, units]).toEqual(["ended", changed === 1 ? 14 : 12]);
-      expect(await ends.world.invoices(own, id)).toHaveLength(3 + changed);
-      await ends.world.expectEqualDocuments(own);
+      expect(await ends.builder.invoices(own, id)).toHaveLength(3 + changed);
+      await ends.builder.expectEqualDocuments(own);
     }
     const known = ["200", "invalid_state", "units_unchanged", "subscription_not_changeable"];
     expect([...seen].filter((one) => !known.includes(one))).toEqual([]);
@@ -140,12 +144,12 @@ describe("an end and", () => {
 
   test("an amendment: the later one is refused while the earlier one runs", async () => {
     for (let trial = 0; trial < trials; trial += 1) {
-      const own = await ends.world.sandbox({
+      const own = await ends.builder.sandbox({
         invoice_create_days: 20,
         first_invoice_status: "approved",
       });
-      await ends.world.setClock(own, "2026-04-16");
-      const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
+      await ends.builder.setClock(own, "2026-04-16");
+      const { id } = await ends.builder.subscribe(own, { start_date: "2026-04-01" });
       const path = `/v1/subscriptions/${id}`;
       const both = [
         at(trial, own, `${path}/end`, { when: "now" }),
@@ -156,9 +160,9 @@ describe("an end and", () => {
         .toSorted();
       const pair = [ended, changed].join();
       expect(["200,200", "200,invalid_state", "200,subscription_not_changeable"]).toContain(pair);
-      await ends.world.expectEqualDocuments(own);
-      const subscription = await ends.world.subscription(own, id);
-      const invoices = await ends.world.invoices(own, id);
+      await ends.builder.expectEqualDocuments(own);
+      const subscription = await ends.builder.subscription(own, id);
+      const invoices = await ends.builder.invoices(own, id);
       if (subscription.status === "active") {
         // The change came first: its charge is on the renewal invoice, and the end can be requested
         // again.
@@ -167,13 +171,13 @@ describe("an end and", () => {
           status: "approved",
           subtotal: "160.0000",
         });
-        expect((await ends.world.end(own, id, { when: "now" })).status).toBe(200);
+        expect((await ends.builder.end(own, id, { when: "now" })).status).toBe(200);
       }
-      await ends.world.settled(own);
+      await ends.builder.posted(own);
       // In either order, the charge of an accepted change is billed once.
-      const after = await ends.world.invoices(own, id);
+      const after = await ends.builder.invoices(own, id);
       const charged = after.filter(({ type }) => type === "change").map(({ subtotal }) => subtotal);
-      const isChanged = (await ends.world.subscription(own, id)).units === 14;
+      const isChanged = (await ends.builder.subscription(own, id)).units === 14;
       expect(charged).toEqual(isChanged ? ["20.0000"] : []);
       expect(after.find(({ type }) => type === "renewal")?.status).toBe("voided");
     }
@@ -181,9 +185,9 @@ describe("an end and", () => {
 
   test("another end at period end: both may succeed, and the later one holds", async () => {
     for (let trial = 0; trial < trials; trial += 1) {
-      const own = await ends.world.sandbox();
-      await ends.world.setClock(own, "2026-04-16");
-      const { id } = await ends.world.subscribe(own, { start_date: "2026-04-01" });
+      const own = await ends.builder.sandbox();
+      await ends.builder.setClock(own, "2026-04-16");
+      const { id } = await ends.builder.subscribe(own, { start_date: "2026-04-01" });
       const path = `/v1/subscriptions/${id}/end`;
       const [atEnd, atOnce] = await Promise.all([
         at(trial, own, path, { when: "period_end" }),
@@ -191,7 +195,7 @@ describe("an end and", () => {
       ]);
       expect(outcomeOf(atOnce)).toBe("200");
       expect(["200", "invalid_state"]).toContain(outcomeOf(atEnd));
-      expect(await ends.world.subscription(own, id)).toMatchObject({
+      expect(await ends.builder.subscription(own, id)).toMatchObject({
         status: "ended",
         cancel_at_period_end: false,
       });

@@ -6,26 +6,26 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { EndWhen } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
 import { callsTo, protocols } from "./procedures.ts";
-import { addApiKey } from "./rows.ts";
-import type { Json } from "./units-world.ts";
+import { addApiKey } from "./row-builder.ts";
+import type { Json } from "./units-builder.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 /** 16 April; no renewal invoice is issued ahead. */
 let own: MadeOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  world = lifeBuilder(system, ask);
-  own = await world.sandbox();
-  await world.setClock(own, "2026-04-16");
+  builder = lifeBuilder(system, ask);
+  own = await builder.sandbox();
+  await builder.setClock(own, "2026-04-16");
 });
 
 const april = { start_date: "2026-04-01" };
@@ -63,7 +63,7 @@ async function refusal(
   body: unknown,
 ): Promise<[Refused, string]> {
   const before = await rowsOf(organisation);
-  const answer = await world.end(organisation, id, body);
+  const answer = await builder.end(organisation, id, body);
   expect(await rowsOf(organisation)).toBe(before);
   return [refusalOf(answer), answer.json.error.message];
 }
@@ -101,19 +101,19 @@ describe("a body of another shape", () => {
 
 describe("an id that names no subscription of the organisation", () => {
   test("is 404 before any other rule: unknown, malformed, another organisation's", async () => {
-    const other = await world.sandbox({ setup_mode: true });
-    const theirs = await world.subscribe(other, april);
+    const other = await builder.sandbox({ setup_mode: true });
+    const theirs = await builder.subscribe(other, april);
     for (const id of [randomUUID(), "none", theirs.id, `${theirs.id}0`]) {
-      const [told] = await refusal(own, id, { ...periodEnd, delete_unsent_invoices: true });
-      expect([id, told]).toEqual([id, refused(404, "subscription_not_found")]);
+      const [shown] = await refusal(own, id, { ...periodEnd, delete_unsent_invoices: true });
+      expect([id, shown]).toEqual([id, refused(404, "subscription_not_found")]);
     }
     // The digits of a UUID are read in any case.
-    const ours = await world.subscribe(own, april);
-    expect((await world.ended(own, ours.id.toUpperCase(), now)).id).toBe(ours.id);
+    const ours = await builder.subscribe(own, april);
+    expect((await builder.ended(own, ours.id.toUpperCase(), now)).id).toBe(ours.id);
   });
 
   test("an end needs a key, and a key with the scope", async () => {
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     const scopes = ["subscriptions:read", "invoices:read", "usage:write"];
     const reader = await addApiKey(system.pool, own.organisationId, scopes, { livemode: false });
     const path = `/v1/subscriptions/${id}/end`;
@@ -130,14 +130,14 @@ describe("an invoice option with period_end", () => {
     "delete_unsent_invoices",
     "void_approved_invoices",
   ])("%s is refused, false is not", async (option) => {
-    const { id } = await world.subscribe(own, april);
-    const [told] = await refusal(own, id, { ...periodEnd, [option]: true });
-    expect(told).toEqual(refused(422, "invoice_option_not_allowed", option));
+    const { id } = await builder.subscribe(own, april);
+    const [shown] = await refusal(own, id, { ...periodEnd, [option]: true });
+    expect(shown).toEqual(refused(422, "invoice_option_not_allowed", option));
     expect(
-      (await world.ended(own, id, { ...periodEnd, [option]: false })).cancel_at_period_end,
+      (await builder.ended(own, id, { ...periodEnd, [option]: false })).cancel_at_period_end,
     ).toBe(true);
     // It comes before the state.
-    await world.ended(own, id, now);
+    await builder.ended(own, id, now);
     expect((await refusal(own, id, { ...periodEnd, [option]: true }))[0].code).toBe(
       "invoice_option_not_allowed",
     );
@@ -146,48 +146,48 @@ describe("an invoice option with period_end", () => {
 
 describe("an end in Setup Mode", () => {
   test("refuses the options, also without invoices, and ends what has no documents", async () => {
-    const mirror = await world.sandbox({ setup_mode: true });
-    const { id } = await world.subscribe(mirror, april);
+    const mirror = await builder.sandbox({ setup_mode: true });
+    const { id } = await builder.subscribe(mirror, april);
     for (const option of ["delete_unsent_invoices", "void_approved_invoices"]) {
-      const [told, message] = await refusal(mirror, id, { ...now, [option]: true });
-      expect([told, message]).toEqual([
+      const [shown, message] = await refusal(mirror, id, { ...now, [option]: true });
+      expect([shown, message]).toEqual([
         conflict,
         "The organisation is in Setup Mode: no invoice can be removed.",
       ]);
     }
-    expect((await world.ended(mirror, id, periodEnd)).cancel_at_period_end).toBe(true);
-    expect((await world.ended(mirror, id, { ...now, delete_unsent_invoices: false })).status).toBe(
-      "ended",
-    );
-    expect(await world.books(mirror)).toEqual([]);
+    expect((await builder.ended(mirror, id, periodEnd)).cancel_at_period_end).toBe(true);
+    expect(
+      (await builder.ended(mirror, id, { ...now, delete_unsent_invoices: false })).status,
+    ).toBe("ended");
+    expect(await builder.ledgerStatuses(mirror)).toEqual([]);
   });
 
   test("is refused if a renewal invoice or a deferred amount needs a document", async () => {
-    const ahead = await world.sandbox({ invoice_create_days: 20 });
-    await world.setClock(ahead, "2026-04-16");
-    const { id } = await world.subscribe(ahead, april);
+    const ahead = await builder.sandbox({ invoice_create_days: 20 });
+    await builder.setClock(ahead, "2026-04-16");
+    const { id } = await builder.subscribe(ahead, april);
     await setupMode(ahead, true);
     for (const body of [now, periodEnd]) {
       const message =
         "The organisation is in Setup Mode: the renewal invoice INV-0002 would have to be removed.";
       expect(await refusal(ahead, id, body)).toEqual([conflict, message]);
     }
-    const deferring = await world.subscribe(own, april);
+    const deferring = await builder.subscribe(own, april);
     const half = {
       prorate: true,
       effective_date: "2026-04-16",
       proration_behaviour: "charge_on_renewal",
     };
-    await world.changed(own, deferring.id, { units: 12, ...half });
+    await builder.changed(own, deferring.id, { units: 12, ...half });
     await setupMode(own, true);
     const message =
       "The organisation is in Setup Mode: a deferred amount would have to be invoiced.";
     expect(await refusal(own, deferring.id, now)).toEqual([conflict, message]);
-    expect((await world.ended(own, deferring.id, periodEnd)).cancel_at_period_end).toBe(true);
+    expect((await builder.ended(own, deferring.id, periodEnd)).cancel_at_period_end).toBe(true);
     await setupMode(own, false);
-    expect((await world.ended(own, deferring.id, now)).status).toBe("ended");
-    await world.settled(own);
-    expect(await world.told(own, deferring.id)).toEqual([
+    expect((await builder.ended(own, deferring.id, now)).status).toBe("ended");
+    await builder.posted(own);
+    expect(await builder.summaries(own, deferring.id)).toEqual([
       expect.stringMatching(/^INV-\d+ change draft$/),
       expect.stringMatching(/^INV-\d+ first draft$/),
     ]);
@@ -203,18 +203,18 @@ async function setupMode({ organisationId }: MadeOrganisation, on: boolean): Pro
 
 describe("a subscription that is over", () => {
   test("is refused as ended or complete", async () => {
-    const { id } = await world.subscribe(own, april);
-    await world.ended(own, id, now);
+    const { id } = await builder.subscribe(own, april);
+    await builder.ended(own, id, now);
     for (const body of [now, periodEnd, { ...now, void_approved_invoices: true }]) {
       expect(await refusal(own, id, body)).toEqual([
         conflict,
         "The subscription has ended already.",
       ]);
     }
-    const brief = await world.sandbox();
-    const once = await world.subscribe(brief, { ...april, end_after_cycles: 1 });
-    await world.setClock(brief, "2026-05-01");
-    expect(refusalOf(await world.end(brief, once.id, now))).toEqual(conflict);
+    const brief = await builder.sandbox();
+    const once = await builder.subscribe(brief, { ...april, end_after_cycles: 1 });
+    await builder.setClock(brief, "2026-05-01");
+    expect(refusalOf(await builder.end(brief, once.id, now))).toEqual(conflict);
     const message = "The subscription is complete already: it ran to the end of its last period.";
     expect(await refusal(brief, once.id, periodEnd)).toEqual([conflict, message]);
   });
@@ -222,28 +222,28 @@ describe("a subscription that is over", () => {
 
 describe("an Idempotency-Key of an end", () => {
   test("replays the answer, also after later operations, and belongs to one request", async () => {
-    const { id } = await world.subscribe(own, april);
-    const first = await world.end(own, id, periodEnd, "key-of-an-end");
-    await world.ended(own, id, now);
-    const again = await world.end(own, id, periodEnd, "key-of-an-end");
+    const { id } = await builder.subscribe(own, april);
+    const first = await builder.end(own, id, periodEnd, "key-of-an-end");
+    await builder.ended(own, id, now);
+    const again = await builder.end(own, id, periodEnd, "key-of-an-end");
     expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([
       200,
       first.text,
       "true",
     ]);
-    const other = await world.end(own, id, now, "key-of-an-end");
+    const other = await builder.end(own, id, now, "key-of-an-end");
     expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict", "Idempotency-Key"));
   });
 
   test("without a stored answer finds the end, and nothing is done twice", async () => {
-    const { id } = await world.subscribe(own, april);
-    const first = await world.end(own, id, now, "lost-answer");
+    const { id } = await builder.subscribe(own, april);
+    const first = await builder.end(own, id, now, "lost-answer");
     await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
-    const again = await world.end(own, id, now, "lost-answer");
+    const again = await builder.end(own, id, now, "lost-answer");
     expect([again.status, again.json]).toEqual([200, first.json]);
     expect(again.headers.get("Idempotent-Replayed")).toBeNull();
     await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
-    const other = await world.end(own, id, periodEnd, "lost-answer");
+    const other = await builder.end(own, id, periodEnd, "lost-answer");
     expect(refusalOf(other)).toEqual(refused(409, "idempotency_conflict"));
     await system.pool.query("DELETE FROM idempotency_keys WHERE key = 'lost-answer'");
     // After its 24 hours the key stands for a new request.
@@ -252,14 +252,14 @@ describe("an Idempotency-Key of an end", () => {
         WHERE subscription_id = $1`,
       [id],
     );
-    expect(refusalOf(await world.end(own, id, now, "lost-answer"))).toEqual(conflict);
+    expect(refusalOf(await builder.end(own, id, now, "lost-answer"))).toEqual(conflict);
   });
 
   test("of a refused end is free for a corrected body", async () => {
-    const { id } = await world.subscribe(own, april);
-    const asked = { ...periodEnd, delete_unsent_invoices: true };
-    expect((await world.end(own, id, asked, "corrected")).status).toBe(422);
-    expect((await world.end(own, id, periodEnd, "corrected")).status).toBe(200);
+    const { id } = await builder.subscribe(own, april);
+    const requested = { ...periodEnd, delete_unsent_invoices: true };
+    expect((await builder.end(own, id, requested, "corrected")).status).toBe(422);
+    expect((await builder.end(own, id, periodEnd, "corrected")).status).toBe(200);
   });
 });
 
@@ -272,7 +272,7 @@ describe.each(protocols)("an end over %s", (protocol) => {
   const keyOf = (name: string) => `${name} ${protocol}`.replaceAll(" ", "-");
 
   test("succeeds as over REST, and its key replays over REST", async () => {
-    const { id, invoice } = await world.subscribe(own, april);
+    const { id, invoice } = await builder.subscribe(own, april);
     const request = { id, when: EndWhen.NOW, deleteUnsentInvoices: true };
     const { code, message } = await call(request, keyOf("end"));
     expect(code).toBeNull();
@@ -282,8 +282,8 @@ describe.each(protocols)("an end over %s", (protocol) => {
       status: "SUBSCRIPTION_STATUS_ENDED",
       end_date: "2026-04-16",
     });
-    expect(await world.books(own)).toContain(`${invoice.number} DELETED`);
-    const rest = await world.end(own, id, { ...now, delete_unsent_invoices: true }, keyOf("end"));
+    expect(await builder.ledgerStatuses(own)).toContain(`${invoice.number} DELETED`);
+    const rest = await builder.end(own, id, { ...now, delete_unsent_invoices: true }, keyOf("end"));
     expect([rest.status, rest.json.status, rest.headers.get("Idempotent-Replayed")]).toEqual([
       200,
       "ended",
@@ -292,7 +292,7 @@ describe.each(protocols)("an end over %s", (protocol) => {
   });
 
   test("is refused as over REST", async () => {
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     const refusals = [
       [{ id: randomUUID(), when: EndWhen.NOW }, "NotFound", "subscription_not_found", null],
       [{ id }, "InvalidArgument", "invalid_parameter", "when"],
@@ -312,7 +312,7 @@ describe.each(protocols)("an end over %s", (protocol) => {
         param,
       ]);
     }
-    await world.ended(own, id, now);
+    await builder.ended(own, id, now);
     const over = await call({ id, when: EndWhen.NOW }, keyOf("over"));
     expect([over.code, over.detail?.code]).toEqual(["FailedPrecondition", "invalid_state"]);
   });

@@ -5,18 +5,18 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
-import { addBands, type Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { addBands, type Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeBuilder(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -26,16 +26,13 @@ const both = { when: "now", delete_unsent_invoices: true, void_approved_invoices
 const conflict = refused(409, "invalid_state");
 const half = { prorate: true, effective_date: "2026-04-16" };
 
-/**
- * An organisation on 16 April whose renewal invoices are issued 20 days ahead with this first
- * status.
- */
+/** An organisation on 16 April with renewal invoices 20 days ahead in this status. */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
-  const organisation = await world.sandbox({
+  const organisation = await builder.sandbox({
     invoice_create_days: 20,
     first_invoice_status: status,
   });
-  await world.setClock(organisation, "2026-04-16");
+  await builder.setClock(organisation, "2026-04-16");
   return organisation;
 }
 
@@ -55,16 +52,16 @@ async function refuseRemoval(
  */
 async function refusedWhole(own: MadeOrganisation, id: string, body: object): Promise<string> {
   const before = [
-    await world.subscription(own, id),
-    await world.invoices(own, id),
-    await world.booked(own),
+    await builder.subscription(own, id),
+    await builder.invoices(own, id),
+    await builder.inLedger(own),
   ];
-  const answer = await world.end(own, id, body);
+  const answer = await builder.end(own, id, body);
   expect(refusalOf(answer), answer.text).toEqual(conflict);
   expect([
-    await world.subscription(own, id),
-    await world.invoices(own, id),
-    await world.booked(own),
+    await builder.subscription(own, id),
+    await builder.invoices(own, id),
+    await builder.inLedger(own),
   ]).toEqual(before);
   return answer.json.error.message;
 }
@@ -72,128 +69,128 @@ async function refusedWhole(own: MadeOrganisation, id: string, body: object): Pr
 describe.concurrent("a refusal of the ledger", () => {
   test("stops the end: the subscription stays, removed invoices stay removed", async () => {
     const own = await aheadOf("approved");
-    const { id } = await world.subscribe(own, april);
-    await world.changed(own, id, { units: 12, ...half, document: "separate" });
-    await world.settled(own);
-    const [change] = await world.invoices(own, id);
+    const { id } = await builder.subscribe(own, april);
+    await builder.changed(own, id, { units: 12, ...half, document: "separate" });
+    await builder.posted(own);
+    const [change] = await builder.invoices(own, id);
     await refuseRemoval(own, change, "The document date cannot be before the period lock date.");
-    const before = await world.subscription(own, id);
-    const answer = await world.end(own, id, both, "key");
+    const before = await builder.subscription(own, id);
+    const answer = await builder.end(own, id, both, "key");
     expect(refusalOf(answer), answer.text).toEqual(conflict);
     expect(answer.json.error.message).toBe(
       "The ledger refused to remove invoice INV-0003, so the subscription goes on. " +
         "Removed already, and staying so: INV-0002. " +
         "The ledger says: The document date cannot be before the period lock date.",
     );
-    expect(await world.subscription(own, id)).toEqual(before);
-    expect(await world.removals(own, id)).toEqual([
+    expect(await builder.subscription(own, id)).toEqual(before);
+    expect(await builder.removals(own, id)).toEqual([
       "INV-0002 removed voided",
       "INV-0003 refused",
       "INV-0001 left",
     ]);
-    await world.settled(own);
+    await builder.posted(own);
     // A credit note reverses what the separate change billed of the next period, and a renewal
     // invoice at the current units bills that period alone.
-    expect(await world.told(own, id)).toEqual([
+    expect(await builder.summaries(own, id)).toEqual([
       "INV-0004 renewal approved",
       "INV-0003 change approved",
       "INV-0002 renewal voided",
       "INV-0001 first approved",
     ]);
-    const [reissued, separate, removed] = await world.invoices(own, id);
+    const [reissued, separate, removed] = await builder.invoices(own, id);
     expect([removed.subtotal, reissued.subtotal]).toEqual(["100.0000", "120.0000"]);
     expect([separate.total, separate.amount_due]).toEqual(["36.0000", "12.0000"]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
     // The key is free again: the same request is a new end, which removes what is left. An invoice
     // with credit on it stands.
-    const again = await world.end(own, id, both, "key");
+    const again = await builder.end(own, id, both, "key");
     expect([again.status, again.json.status]).toEqual([200, "ended"]);
-    expect(await world.books(own)).toEqual([
+    expect(await builder.ledgerStatuses(own)).toEqual([
       "INV-0001 VOIDED",
       "INV-0002 VOIDED",
       "INV-0003 AUTHORISED",
       "INV-0004 VOIDED",
     ]);
-    const replayed = await world.end(own, id, both, "key");
+    const replayed = await builder.end(own, id, both, "key");
     expect([replayed.text, replayed.headers.get("Idempotent-Replayed")]).toEqual([
       again.text,
       "true",
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("of the renewal invoice changes nothing, also at period end", async () => {
     const own = await aheadOf("approved");
-    const { id } = await world.subscribe(own, april);
-    const [renewal] = await world.invoices(own, id);
+    const { id } = await builder.subscribe(own, april);
+    const [renewal] = await builder.invoices(own, id);
     await refuseRemoval(own, renewal, "Locked.");
     const message =
       "The ledger refused to remove invoice INV-0002, so the subscription goes on. " +
       "The ledger says: Locked.";
     expect(await refusedWhole(own, id, periodEnd)).toBe(message);
-    expect((await world.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
+    expect((await builder.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
   });
 });
 
 describe.concurrent("money on the renewal invoice refuses the end and changes nothing:", () => {
   test("a known payment is named", async () => {
     const own = await aheadOf("approved");
-    const { id } = await world.subscribe(own, april);
-    const [renewal] = await world.invoices(own, id);
-    await world.pay(own, renewal, "20.00");
+    const { id } = await builder.subscribe(own, april);
+    const [renewal] = await builder.invoices(own, id);
+    await builder.pay(own, renewal, "20.00");
     await system.pool.query("UPDATE invoices SET amount_due = 100 WHERE id = $1", [renewal.id]);
     const message =
       "The renewal invoice INV-0002 has a payment or credit on it: it cannot be removed.";
     for (const body of [now, both, periodEnd])
       expect(await refusedWhole(own, id, body)).toBe(message);
-    expect(await world.removals(own, id)).toEqual([]);
+    expect(await builder.removals(own, id)).toEqual([]);
   });
 
   test("a payment that only the ledger has is read then", async () => {
     const own = await aheadOf("approved");
-    const { id } = await world.subscribe(own, april);
-    const [renewal] = await world.invoices(own, id);
-    await world.pay(own, renewal, "120.00");
-    const answer = await world.end(own, id, both);
+    const { id } = await builder.subscribe(own, april);
+    const [renewal] = await builder.invoices(own, id);
+    await builder.pay(own, renewal, "120.00");
+    const answer = await builder.end(own, id, both);
     expect(refusalOf(answer)).toEqual(conflict);
     expect(answer.json.error.message).toContain(
       "INV-0002 has payments or credit notes allocated to it",
     );
-    expect(await world.removals(own, id)).toEqual(["INV-0002 refused", "INV-0001 left"]);
-    const [told] = await world.invoices(own, id);
-    expect(told).toMatchObject({ status: "paid", amount_due: "0.0000" });
-    await world.expectEqualDocuments(own);
-    expect((await world.subscription(own, id)).status).toBe("active");
+    expect(await builder.removals(own, id)).toEqual(["INV-0002 refused", "INV-0001 left"]);
+    const [shown] = await builder.invoices(own, id);
+    expect(shown).toMatchObject({ status: "paid", amount_due: "0.0000" });
+    await builder.expectEqualDocuments(own);
+    expect((await builder.subscription(own, id)).status).toBe("active");
   });
 
   test("credit that the service allocated counts too", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
     await addBands(system, own);
-    const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 10 });
-    await world.setClock(own, "2026-04-16");
-    await world.changed(own, id, { units: 11, ...half });
+    const { id } = await builder.subscribe(own, { ...april, plan_code: "bands", units: 10 });
+    await builder.setClock(own, "2026-04-16");
+    await builder.changed(own, id, { units: 11, ...half });
     await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
       own.organisationId,
     ]);
-    await world.changed(own, id, { units: 12, document: "separate" });
+    await builder.changed(own, id, { units: 12, document: "separate" });
     await until("the credit is on the renewal invoice", async () => {
-      const invoices = await world.invoices(own, id);
+      const invoices = await builder.invoices(own, id);
       return invoices.find(({ type }) => type === "renewal")?.amount_due !== invoices[0]?.total;
     });
-    await world.settled(own);
+    await builder.posted(own);
     const message = await refusedWhole(own, id, both);
     expect(message).toMatch(/^The renewal invoice INV-000\d has a payment or credit on it/);
   });
 
   test("on the first invoice of a pending one that is to end now", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
-    const { id, invoice } = await world.subscribe(own, { start_date: "2026-05-01" });
-    await world.pay(own, invoice, "1.00");
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
+    const { id, invoice } = await builder.subscribe(own, { start_date: "2026-05-01" });
+    await builder.pay(own, invoice, "1.00");
     await system.pool.query("UPDATE invoices SET amount_due = 119 WHERE id = $1", [invoice.id]);
     const message =
       "The first invoice INV-0001 has a payment or credit on it: it cannot be removed.";
     expect(await refusedWhole(own, id, now)).toBe(message);
-    expect(await world.ended(own, id, periodEnd)).toMatchObject({
+    expect(await builder.ended(own, id, periodEnd)).toMatchObject({
       status: "pending",
       end_date: "2026-06-01",
     });
@@ -211,39 +208,42 @@ describe.concurrent("an invoice that is not in the ledger", () => {
       element: "INV-0002",
       messages: ["No."],
     });
-    const { id } = await world.subscribe(own, april);
-    expect((await world.told(own, id))[0]).toBe("INV-0002 renewal not_in_external");
-    expect((await world.ended(own, id, now)).status).toBe("ended");
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed never_sent"]);
-    const [renewal] = await world.invoices(own, id);
+    const { id } = await builder.subscribe(own, april);
+    expect((await builder.summaries(own, id))[0]).toBe("INV-0002 renewal not_in_external");
+    expect((await builder.ended(own, id, now)).status).toBe("ended");
+    expect(await builder.removals(own, id)).toEqual(["INV-0002 removed never_sent"]);
+    const [renewal] = await builder.invoices(own, id);
     expect(renewal).toMatchObject({
       status: "deleted",
       amount_due: "0.0000",
       ledger: { sync_error: null },
     });
-    expect(await world.books(own)).toEqual(["INV-0001 DRAFT"]);
+    expect(await builder.ledgerStatuses(own)).toEqual(["INV-0001 DRAFT"]);
   });
 
   test("because someone removed it there is found removed", async () => {
     const own = await aheadOf("approved");
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     const { tenantId } = own;
     const text = `UPDATE demo_ledger.invoices SET status = 'VOIDED' WHERE tenant_id = $1
         AND number = 'INV-0002'`;
     await system.pool.query(text, [tenantId]);
-    expect((await world.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed already_removed"]);
-    await world.expectEqualDocuments(own);
+    expect((await builder.ended(own, id, periodEnd)).cancel_at_period_end).toBe(true);
+    expect(await builder.removals(own, id)).toEqual(["INV-0002 removed already_removed"]);
+    await builder.expectEqualDocuments(own);
   });
 
   test("because the ledger lost it is deleted here", async () => {
     const own = await aheadOf();
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     const text = "DELETE FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = 'INV-0002'";
     await system.pool.query(text, [own.tenantId]);
-    expect((await world.ended(own, id, now)).status).toBe("ended");
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed not_found"]);
-    expect(await world.told(own, id)).toEqual(["INV-0002 renewal deleted", "INV-0001 first draft"]);
+    expect((await builder.ended(own, id, now)).status).toBe("ended");
+    expect(await builder.removals(own, id)).toEqual(["INV-0002 removed not_found"]);
+    expect(await builder.summaries(own, id)).toEqual([
+      "INV-0002 renewal deleted",
+      "INV-0001 first draft",
+    ]);
   });
 });
 
@@ -255,7 +255,7 @@ describe.concurrent("an invoice that someone approved in the ledger without our 
    */
   async function approvedThere(): Promise<{ own: MadeOrganisation; id: string }> {
     const own = await aheadOf();
-    const { id, invoice } = await world.subscribe(own, april);
+    const { id, invoice } = await builder.subscribe(own, april);
     const text =
       "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(text, [own.tenantId, invoice.number]);
@@ -264,61 +264,61 @@ describe.concurrent("an invoice that someone approved in the ledger without our 
 
   test("does not count as never sent: it stays, and the end continues", async () => {
     const { own, id } = await approvedThere();
-    expect((await world.ended(own, id, unsent)).status).toBe("ended");
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed deleted", "INV-0001 left"]);
-    expect(await world.told(own, id)).toEqual([
+    expect((await builder.ended(own, id, unsent)).status).toBe("ended");
+    expect(await builder.removals(own, id)).toEqual(["INV-0002 removed deleted", "INV-0001 left"]);
+    expect(await builder.summaries(own, id)).toEqual([
       "INV-0002 renewal deleted",
       "INV-0001 first approved",
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
     // It stands, so that nothing of the current period comes back.
-    await world.restored(own, id);
-    expect((await world.standing(own, id)).map(([name]) => name)).toEqual([
+    await builder.restored(own, id);
+    expect((await builder.standing(own, id)).map(([name]) => name)).toEqual([
       "INV-0001 first",
       "INV-0003 renewal",
     ]);
   });
 
   test("gets held credit that had passed over it", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
     await addBands(system, own);
-    const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 10 });
-    await world.setClock(own, "2026-04-16");
-    await world.changed(own, id, { units: 11, ...half });
+    const { id } = await builder.subscribe(own, { ...april, plan_code: "bands", units: 10 });
+    await builder.setClock(own, "2026-04-16");
+    await builder.changed(own, id, { units: 11, ...half });
     await system.pool.query(
       "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
       [own.organisationId],
     );
-    const { change } = await world.changed(own, id, { units: 13, ...half });
+    const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice.status).toBe("draft");
-    await world.settled(own);
+    await builder.posted(own);
     const approve =
       "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1 AND number = $2";
     await system.pool.query(approve, [own.tenantId, change.invoice.number]);
-    await world.ended(own, id, unsent);
+    await builder.ended(own, id, unsent);
     await until("the credit is on it", async () => {
-      const [told] = await world.invoices(own, id);
-      return Number(told.amount_due) < Number(told.total);
+      const [shown] = await builder.invoices(own, id);
+      return Number(shown.amount_due) < Number(shown.total);
     });
-    await world.settled(own);
-    await world.expectEqualDocuments(own);
+    await builder.posted(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("is voided if approved invoices are to be removed too", async () => {
     const { own, id } = await approvedThere();
-    expect((await world.ended(own, id, both)).status).toBe("ended");
-    expect(await world.removals(own, id)).toEqual([
+    expect((await builder.ended(own, id, both)).status).toBe("ended");
+    expect(await builder.removals(own, id)).toEqual([
       "INV-0002 removed deleted",
       "INV-0001 removed voided",
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 });
 
 /** The lines of the newest invoice of type change. */
 async function changeLines(own: MadeOrganisation, id: string): Promise<readonly Json[]> {
-  await world.settled(own);
-  const change = (await world.invoices(own, id)).find(({ type }) => type === "change");
+  await builder.posted(own);
+  const change = (await builder.invoices(own, id)).find(({ type }) => type === "change");
   return change.lines;
 }
 
@@ -332,46 +332,49 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
   const deferring = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
 
   test("is billed on a separate invoice at an end now", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, april);
-    await world.setClock(own, "2026-04-16");
-    await world.changed(own, id, deferring);
-    await world.ended(own, id, now);
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, april);
+    await builder.setClock(own, "2026-04-16");
+    await builder.changed(own, id, deferring);
+    await builder.ended(own, id, now);
     expect(await changeLines(own, id)).toMatchObject([owed]);
-    expect(await world.told(own, id)).toEqual(["INV-0002 change draft", "INV-0001 first draft"]);
-    await world.expectEqualDocuments(own);
+    expect(await builder.summaries(own, id)).toEqual([
+      "INV-0002 change draft",
+      "INV-0001 first draft",
+    ]);
+    await builder.expectEqualDocuments(own);
   });
 
   test("is billed at completion after an end at period end", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, april);
-    await world.setClock(own, "2026-04-16");
-    await world.changed(own, id, deferring);
-    await world.ended(own, id, periodEnd);
-    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
-    await world.setClock(own, "2026-05-01");
-    expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, april);
+    await builder.setClock(own, "2026-04-16");
+    await builder.changed(own, id, deferring);
+    await builder.ended(own, id, periodEnd);
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
+    await builder.setClock(own, "2026-05-01");
+    expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
     expect(await changeLines(own, id)).toMatchObject([owed]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("is deferred again if the renewal invoice that billed it is removed", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, april);
-    await world.setClock(own, "2026-04-16");
-    await world.changed(own, id, deferring);
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, april);
+    await builder.setClock(own, "2026-04-16");
+    await builder.changed(own, id, deferring);
     await system.pool.query("UPDATE organisations SET invoice_create_days = 20 WHERE id = $1", [
       own.organisationId,
     ]);
     await system.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
-    await world.ended(own, id, { when: "now", delete_unsent_invoices: true });
+    await builder.ended(own, id, { when: "now", delete_unsent_invoices: true });
     expect(await changeLines(own, id)).toMatchObject([owed]);
-    expect(await world.told(own, id)).toEqual([
+    expect(await builder.summaries(own, id)).toEqual([
       "INV-0003 change draft",
       "INV-0002 renewal deleted",
       "INV-0001 first deleted",
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test.each([
@@ -379,18 +382,18 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     ["period_end", "2026-05-01"],
   ])("is not lost with an amended renewal invoice: %s", async (when, billedOn) => {
     const own = await aheadOf("approved");
-    const { id } = await world.subscribe(own, april);
-    await world.changed(own, id, { units: 12, ...half, document: "amend" });
-    await world.settled(own);
-    const [renewal] = await world.invoices(own, id);
+    const { id } = await builder.subscribe(own, april);
+    await builder.changed(own, id, { units: 12, ...half, document: "amend" });
+    await builder.posted(own);
+    const [renewal] = await builder.invoices(own, id);
     expect(renewal.lines).toMatchObject([{ kind: "plan", units: 12 }, owed]);
-    await world.ended(own, id, { when });
-    expect(await world.removals(own, id)).toEqual(["INV-0002 removed voided"]);
-    await world.setClock(own, billedOn);
-    expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
+    await builder.ended(own, id, { when });
+    expect(await builder.removals(own, id)).toEqual(["INV-0002 removed voided"]);
+    await builder.setClock(own, billedOn);
+    expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
     expect(await changeLines(own, id)).toMatchObject([owed]);
-    const [change] = await world.invoices(own, id);
+    const [change] = await builder.invoices(own, id);
     expect(change).toMatchObject({ type: "change", issue_date: billedOn, subtotal: "10.0000" });
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 });

@@ -5,18 +5,18 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
-import type { Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import type { Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeBuilder(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -45,13 +45,13 @@ async function walk(
 ): Promise<readonly string[][]> {
   const stood: string[][] = [];
   for (const step of steps) {
-    if (step === "restore") await world.restored(own, id);
-    else if ("when" in step) await world.ended(own, id, step);
-    else if ("units" in step) await world.changed(own, id, step);
-    else await world.setClock(own, step.day);
-    await world.expectEqualDocuments(own);
+    if (step === "restore") await builder.restored(own, id);
+    else if ("when" in step) await builder.ended(own, id, step);
+    else if ("units" in step) await builder.changed(own, id, step);
+    else await builder.setClock(own, step.day);
+    await builder.expectEqualDocuments(own);
     await expectEachPeriodOnce(own, id);
-    stood.push((await world.standing(own, id)).map(([name]) => name ?? ""));
+    stood.push((await builder.standing(own, id)).map(([name]) => name ?? ""));
   }
   return stood;
 }
@@ -61,7 +61,7 @@ async function walk(
  * without a gap or a repeat.
  */
 async function expectEachPeriodOnce(own: MadeOrganisation, id: string): Promise<void> {
-  const invoices = await world.invoices(own, id);
+  const invoices = await builder.invoices(own, id);
   const standing = invoices.filter(({ status }) => status !== "voided" && status !== "deleted");
   const lines: Json[] = standing.flatMap((invoice: Json) => invoice.lines);
   const plans = lines.filter(({ kind }) => kind === "plan").map(({ period }) => period.start);
@@ -73,8 +73,8 @@ async function expectEachPeriodOnce(own: MadeOrganisation, id: string): Promise<
 
 /** On 16 April, with renewal invoices issued so many days ahead. */
 async function onDay(days: number, status = "draft"): Promise<MadeOrganisation> {
-  const own = await world.sandbox({ invoice_create_days: days, first_invoice_status: status });
-  await world.setClock(own, "2026-04-16");
+  const own = await builder.sandbox({ invoice_create_days: days, first_invoice_status: status });
+  await builder.setClock(own, "2026-04-16");
   return own;
 }
 
@@ -84,7 +84,7 @@ describe.concurrent("repeated ends and restorations", () => {
     "approved",
   ])("inside the window: one renewal invoice stands whenever it runs (%s)", async (status) => {
     const own = await onDay(20, status);
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     const steps = [
       periodEnd,
       "restore",
@@ -111,7 +111,7 @@ describe.concurrent("repeated ends and restorations", () => {
       [],
       ["INV-0008 first", "INV-0009 renewal"],
     ]);
-    expect(await world.standing(own, id)).toEqual([
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0008 first", ten],
       ["INV-0009 renewal", ten],
     ]);
@@ -119,7 +119,7 @@ describe.concurrent("repeated ends and restorations", () => {
 
   test("outside the window: nothing is removed and nothing issued", async () => {
     const own = await onDay(0);
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     const steps = [
       periodEnd,
       "restore",
@@ -132,28 +132,28 @@ describe.concurrent("repeated ends and restorations", () => {
       "restore",
     ] as const;
     expect(new Set((await walk(own, id, steps)).map(String))).toEqual(new Set(["INV-0001 first"]));
-    expect(await world.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
+    expect(await builder.subscription(own, id)).toMatchObject({ status: "active", end_date: null });
   });
 
   test("outside the window, removing all invoices: the period is billed again once", async () => {
     const own = await onDay(0, "approved");
-    const { id } = await world.subscribe(own, april);
-    await world.changed(own, id, { units: 12, ...half });
-    await world.settled(own);
-    const before = await world.standing(own, id);
+    const { id } = await builder.subscribe(own, april);
+    await builder.changed(own, id, { units: 12, ...half });
+    await builder.posted(own);
+    const before = await builder.standing(own, id);
     for (let turn = 1; turn <= 3; turn += 1) {
       expect(await walk(own, id, [both])).toEqual([[]]);
       await walk(own, id, ["restore"]);
-      const lines = (await world.standing(own, id)).map(([, ...texts]) => texts);
+      const lines = (await builder.standing(own, id)).map(([, ...texts]) => texts);
       expect(lines).toEqual(before.map(([, ...texts]) => texts));
     }
-    const { change } = await world.changed(own, id, { units: 11 });
+    const { change } = await builder.changed(own, id, { units: 11 });
     expect(change.invoice).toBeNull();
   });
 
   test("over renewals: each period has its invoice, and earlier ones stay", async () => {
     const own = await onDay(10);
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     const steps = [
       periodEnd,
       "restore",
@@ -172,12 +172,12 @@ describe.concurrent("repeated ends and restorations", () => {
     ] as const;
     const stood = await walk(own, id, steps);
     expect(stood.at(-1)).toEqual(["INV-0001 first", "INV-0003 renewal", "INV-0004 renewal"]);
-    expect((await world.standing(own, id)).map(([, line]) => line)).toEqual([
+    expect((await builder.standing(own, id)).map(([, line]) => line)).toEqual([
       ten,
       ten,
       "110.0000 11 × 10.0000",
     ]);
-    expect(await world.subscription(own, id)).toMatchObject({
+    expect(await builder.subscription(own, id)).toMatchObject({
       status: "active",
       renewal_date: "2026-07-01",
       units: 9,
@@ -188,7 +188,7 @@ describe.concurrent("repeated ends and restorations", () => {
 describe.concurrent("at the edges of the window", () => {
   test("an end the day before and a restoration in it issue the renewal invoice", async () => {
     const own = await onDay(10);
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     const steps = [
       { day: "2026-04-20" },
       now,
@@ -205,26 +205,26 @@ describe.concurrent("at the edges of the window", () => {
 
   test("an end and a restoration the day before the renewal let it renew", async () => {
     const own = await onDay(10);
-    const { id } = await world.subscribe(own, april);
-    await world.setClock(own, "2026-04-30T21:59:59Z");
+    const { id } = await builder.subscribe(own, april);
+    await builder.setClock(own, "2026-04-30T21:59:59Z");
     expect((await walk(own, id, [now, "restore"])).at(-1)).toEqual([
       "INV-0001 first",
       "INV-0003 renewal",
     ]);
-    await world.setClock(own, "2026-04-30T22:00:00Z");
-    expect(refusalOf(await world.restore(own, id))).toEqual(conflict);
-    expect(await world.subscription(own, id)).toMatchObject({
+    await builder.setClock(own, "2026-04-30T22:00:00Z");
+    expect(refusalOf(await builder.restore(own, id))).toEqual(conflict);
+    expect(await builder.subscription(own, id)).toMatchObject({
       status: "active",
       renewal_date: "2026-06-01",
     });
-    expect(await world.standing(own, id)).toHaveLength(2);
-    await world.expectEqualDocuments(own);
+    expect(await builder.standing(own, id)).toHaveLength(2);
+    await builder.expectEqualDocuments(own);
   });
 
   test("a window shortened meanwhile: a removed invoice is restored once", async () => {
     const own = await onDay(20);
-    const { id } = await world.subscribe(own, april);
-    await world.ended(own, id, periodEnd);
+    const { id } = await builder.subscribe(own, april);
+    await builder.ended(own, id, periodEnd);
     await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [
       own.organisationId,
     ]);
@@ -239,24 +239,24 @@ describe.concurrent("at the edges of the window", () => {
 describe.concurrent("a renewal invoice that was paid meanwhile", () => {
   test("refuses the end, so that there is nothing to restore", async () => {
     const own = await onDay(20, "approved");
-    const { id } = await world.subscribe(own, april);
-    const [renewal] = await world.invoices(own, id);
-    await world.pay(own, renewal, renewal.total);
-    const before = await world.subscription(own, id);
-    expect(refusalOf(await world.end(own, id, periodEnd))).toEqual(conflict);
-    expect(refusalOf(await world.restore(own, id))).toEqual(conflict);
-    expect(await world.subscription(own, id)).toEqual(before);
-    expect((await world.told(own, id))[0]).toBe("INV-0002 renewal paid");
+    const { id } = await builder.subscribe(own, april);
+    const [renewal] = await builder.invoices(own, id);
+    await builder.pay(own, renewal, renewal.total);
+    const before = await builder.subscription(own, id);
+    expect(refusalOf(await builder.end(own, id, periodEnd))).toEqual(conflict);
+    expect(refusalOf(await builder.restore(own, id))).toEqual(conflict);
+    expect(await builder.subscription(own, id)).toEqual(before);
+    expect((await builder.summaries(own, id))[0]).toBe("INV-0002 renewal paid");
   });
 
   test("after it was issued again refuses the next end; the first end stays single", async () => {
     const own = await onDay(20, "approved");
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     await walk(own, id, [periodEnd, "restore"]);
-    const [renewal] = await world.invoices(own, id);
-    await world.pay(own, renewal, "1.00");
-    expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
-    expect(await world.told(own, id)).toEqual([
+    const [renewal] = await builder.invoices(own, id);
+    await builder.pay(own, renewal, "1.00");
+    expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
+    expect(await builder.summaries(own, id)).toEqual([
       "INV-0003 renewal approved",
       "INV-0002 renewal voided",
       "INV-0001 first approved",
@@ -265,12 +265,12 @@ describe.concurrent("a renewal invoice that was paid meanwhile", () => {
 
   test("of the current period is left alone by an end and not issued again", async () => {
     const own = await onDay(20, "approved");
-    const { id, invoice } = await world.subscribe(own, april);
-    await world.pay(own, invoice, invoice.total);
+    const { id, invoice } = await builder.subscribe(own, april);
+    await builder.pay(own, invoice, invoice.total);
     // That it is paid was not known here: it is left alone all the same.
-    await world.ended(own, id, both);
-    await world.restored(own, id);
-    expect(await world.told(own, id)).toEqual([
+    await builder.ended(own, id, both);
+    await builder.restored(own, id);
+    expect(await builder.summaries(own, id)).toEqual([
       "INV-0003 renewal approved",
       "INV-0002 renewal voided",
       "INV-0001 first paid",

@@ -2,66 +2,55 @@
  * Usage reported while the ledger delays an end past the renewal date: nothing after the end is
  * stored or billed. END-9.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type BillingRuns, billingRuns } from "../support/billing.ts";
-import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { expect } from "vitest";
+import { until } from "../support/system.ts";
 import { expectBilledOnce } from "./billed-once.ts";
-import { checkedAsk } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
-import { addMeter, type UsageBuilder, usageEvent, usageBuilder } from "./usage-world.ts";
+import { scenarioTest as test } from "./fixtures.ts";
+import { addMeter, usageEvent } from "./usage-builder.ts";
 
-let system: TestSystem;
-let world: LifeBuilder & UsageBuilder;
-let runs: BillingRuns;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  runs = await billingRuns(system);
-  const ask = checkedAsk(system);
-  world = { ...lifeBuilder(system, ask), ...usageBuilder(ask) };
-});
-
-afterAll(() => runs?.close());
-
-test.each([
+test.for([
   ["now", "ended"],
   ["period_end", "complete"],
-])("an end with %s, finished after the renewal date, bills its usage", async (when, status) => {
-  const own = await world.sandbox({
+])("an end with %s, finished after the renewal date, bills its usage", async ([when, status], {
+  life,
+  reports,
+  system,
+  runs,
+}) => {
+  const own = await life.sandbox({
     usage_allowed: true,
     invoice_create_days: 20,
     first_invoice_status: "approved",
   });
   await addMeter(system.pool, own.organisationId);
-  await world.setClock(own, "2026-04-16");
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-  const [renewal] = await world.invoices(own, id);
+  await life.setClock(own, "2026-04-16");
+  const { id } = await life.subscribe(own, { start_date: "2026-04-01" });
+  const [renewal] = await life.invoices(own, id);
   const match = `POST /api.xro/2.0/Invoices/${renewal.ledger.invoice_id}`;
   await system.fault({ kind: "slow_before", delayMs: 3_000, match, tenantId: own.tenantId });
-  const ending = world.ended(own, id, { when });
+  const ending = life.ended(own, id, { when });
   await until("the end is under way", async () => {
     const text =
       "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
     return (await system.pool.query(text, [id])).rows.length > 0;
   });
-  await world.setClock(own, "2026-05-03");
+  await life.setClock(own, "2026-05-03");
   const before = usageEvent(id, "2026-04-30T23:59:59+02:00", { quantity: "100" });
   const after = [
     usageEvent(id, "2026-05-01T00:00:00+02:00"),
     usageEvent(id, "2026-05-02T12:00:00Z"),
   ];
   const verdicts = ["created", "after_subscription_end", "after_subscription_end"];
-  expect(await world.verdicts(own, [before, ...after])).toEqual(verdicts);
+  expect(await reports.verdicts(own, [before, ...after])).toEqual(verdicts);
   expect(await ending).toMatchObject({ end_date: "2026-05-01" });
   await runs.untilDone(own.organisationId);
   await until(
     "its last usage is billed",
-    async () => (await world.told(own, id))[0] === "INV-0003 usage approved",
+    async () => (await life.summaries(own, id))[0] === "INV-0003 usage approved",
   );
-  expect(await world.subscription(own, id)).toMatchObject({ status, end_date: "2026-05-01" });
-  const [usage] = await world.invoices(own, id);
+  expect(await life.subscription(own, id)).toMatchObject({ status, end_date: "2026-05-01" });
+  const [usage] = await life.invoices(own, id);
   expect(usage.lines).toMatchObject([{ amount: "50.0000", quantity: "100.0000" }]);
-  await world.expectEqualDocuments(own);
+  await life.expectEqualDocuments(own);
   await expectBilledOnce(system, own);
 });

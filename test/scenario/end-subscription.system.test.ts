@@ -4,18 +4,18 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
-import type { Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import type { Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeBuilder(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -29,19 +29,19 @@ const conflict = refused(409, "invalid_state");
  * status.
  */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
-  const organisation = await world.sandbox({
+  const organisation = await builder.sandbox({
     invoice_create_days: 20,
     first_invoice_status: status,
   });
-  await world.setClock(organisation, "2026-04-16");
+  await builder.setClock(organisation, "2026-04-16");
   return organisation;
 }
 
 describe.concurrent("period_end", () => {
   test("runs to the renewal date, does not renew, and completes then", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
-    const { id } = await world.subscribe(own, april);
-    const answer = await world.ended(own, id, periodEnd);
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
+    const { id } = await builder.subscribe(own, april);
+    const answer = await builder.ended(own, id, periodEnd);
     const set = {
       status: "active",
       cancel_at_period_end: true,
@@ -55,15 +55,15 @@ describe.concurrent("period_end", () => {
       renewal_date: "2026-05-01",
       units: 10,
     });
-    expect(await world.subscription(own, id)).toEqual(answer);
-    await world.setClock(own, "2026-05-01");
-    const late = await world.end(own, id, periodEnd);
+    expect(await builder.subscription(own, id)).toEqual(answer);
+    await builder.setClock(own, "2026-05-01");
+    const late = await builder.end(own, id, periodEnd);
     expect(refusalOf(late)).toEqual(conflict);
     expect(late.json.error.message).toContain("complete");
     const complete = { status: "complete", cancel_at_period_end: true, end_date: "2026-05-01" };
-    expect(await world.subscription(own, id)).toMatchObject(complete);
-    expect(await world.told(own, id)).toEqual(["INV-0001 first approved"]);
-    await world.expectEqualDocuments(own);
+    expect(await builder.subscription(own, id)).toMatchObject(complete);
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first approved"]);
+    await builder.expectEqualDocuments(own);
   });
 
   test.each([
@@ -72,24 +72,24 @@ describe.concurrent("period_end", () => {
     ["approved", "voided", "VOIDED"],
   ])("removes a renewal invoice that is %s: it is %s", async (status, outcome, booked) => {
     const own = await aheadOf(status);
-    const { id } = await world.subscribe(own, april);
-    expect(await world.told(own, id)).toEqual([
+    const { id } = await builder.subscribe(own, april);
+    expect(await builder.summaries(own, id)).toEqual([
       `INV-0002 renewal ${status}`,
       `INV-0001 first ${status}`,
     ]);
-    const answer = await world.ended(own, id, periodEnd);
+    const answer = await builder.ended(own, id, periodEnd);
     expect(answer).toMatchObject({
       status: "active",
       cancel_at_period_end: true,
       end_date: "2026-05-01",
     });
-    expect(await world.told(own, id)).toEqual([
+    expect(await builder.summaries(own, id)).toEqual([
       `INV-0002 renewal ${outcome}`,
       `INV-0001 first ${status}`,
     ]);
-    expect(await world.books(own)).toContain(`INV-0002 ${booked}`);
-    await world.expectEqualDocuments(own);
-    const [renewal] = await world.invoices(own, id);
+    expect(await builder.ledgerStatuses(own)).toContain(`INV-0002 ${booked}`);
+    await builder.expectEqualDocuments(own);
+    const [renewal] = await builder.invoices(own, id);
     expect(renewal).toMatchObject({
       amount_due: "0.0000",
       ledger: { sync_status: "synced", sync_error: null },
@@ -97,11 +97,11 @@ describe.concurrent("period_end", () => {
   });
 
   test("twice changes nothing, and a later now ends at once", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, april);
-    const once = await world.ended(own, id, periodEnd);
-    expect(await world.ended(own, id, periodEnd)).toEqual(once);
-    await world.setClock(own, "2026-04-20");
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, april);
+    const once = await builder.ended(own, id, periodEnd);
+    expect(await builder.ended(own, id, periodEnd)).toEqual(once);
+    await builder.setClock(own, "2026-04-20");
     const over = {
       status: "ended",
       cancel_at_period_end: false,
@@ -109,138 +109,138 @@ describe.concurrent("period_end", () => {
       renewal_date: "2026-05-01",
     };
     // An Idempotency-Key is optional.
-    expect((await world.end(own, id, now, null)).json).toMatchObject(over);
+    expect((await builder.end(own, id, now, null)).json).toMatchObject(over);
   });
 
   test("of a pending subscription ends it with its first period, which is billed", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, { start_date: "2026-05-01" });
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, { start_date: "2026-05-01" });
     const set = { status: "pending", cancel_at_period_end: true, end_date: "2026-06-01" };
-    expect(await world.ended(own, id, periodEnd)).toMatchObject(set);
-    await world.setClock(own, "2026-05-02");
-    expect(await world.ended(own, id, periodEnd)).toMatchObject({ ...set, status: "active" });
-    await world.setClock(own, "2026-06-03");
-    expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
-    expect(await world.subscription(own, id)).toMatchObject({
+    expect(await builder.ended(own, id, periodEnd)).toMatchObject(set);
+    await builder.setClock(own, "2026-05-02");
+    expect(await builder.ended(own, id, periodEnd)).toMatchObject({ ...set, status: "active" });
+    await builder.setClock(own, "2026-06-03");
+    expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
+    expect(await builder.subscription(own, id)).toMatchObject({
       status: "complete",
       end_date: "2026-06-01",
     });
-    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
   });
 });
 
 describe.concurrent("an end now", () => {
   test("takes effect at once without credit, and removes only on request", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
-    const { id } = await world.subscribe(own, april);
-    await world.setClock(own, "2026-04-16");
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
+    const { id } = await builder.subscribe(own, april);
+    await builder.setClock(own, "2026-04-16");
     const over = {
       status: "ended",
       end_date: "2026-04-16",
       renewal_date: "2026-05-01",
       renewal_value: "0.0000",
     };
-    expect(await world.ended(own, id, now)).toMatchObject({
+    expect(await builder.ended(own, id, now)).toMatchObject({
       ...over,
       cancel_at_period_end: false,
       units: 10,
     });
-    expect(await world.told(own, id)).toEqual(["INV-0001 first approved"]);
-    expect(await world.creditNotes(own, id)).toEqual([]);
-    expect(refusalOf(await world.end(own, id, now))).toEqual(conflict);
-    expect(refusalOf(await world.end(own, id, periodEnd))).toEqual(conflict);
-    await world.setClock(own, "2026-07-16");
-    expect(refusalOf(await world.change(own, id, { units: 12 })).code).toBe(
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first approved"]);
+    expect(await builder.creditNotes(own, id)).toEqual([]);
+    expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
+    expect(refusalOf(await builder.end(own, id, periodEnd))).toEqual(conflict);
+    await builder.setClock(own, "2026-07-16");
+    expect(refusalOf(await builder.change(own, id, { units: 12 })).code).toBe(
       "subscription_not_changeable",
     );
-    expect(await world.told(own, id)).toHaveLength(1);
-    await world.expectEqualDocuments(own);
+    expect(await builder.summaries(own, id)).toHaveLength(1);
+    await builder.expectEqualDocuments(own);
   });
 
   test("removes the renewal invoice and keeps the one of the current period", async () => {
     const own = await aheadOf("approved");
-    const { id } = await world.subscribe(own, april);
-    expect(await world.ended(own, id, now)).toMatchObject({
+    const { id } = await builder.subscribe(own, april);
+    expect(await builder.ended(own, id, now)).toMatchObject({
       status: "ended",
       end_date: "2026-04-16",
     });
-    expect(await world.told(own, id)).toEqual([
+    expect(await builder.summaries(own, id)).toEqual([
       "INV-0002 renewal voided",
       "INV-0001 first approved",
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("of a pending subscription removes its first invoice", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, { start_date: "2026-05-01" });
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, { start_date: "2026-05-01" });
     const over = { status: "ended", end_date: "2026-04-01", start_date: "2026-05-01" };
-    expect(await world.ended(own, id, now)).toMatchObject(over);
-    expect(await world.told(own, id)).toEqual(["INV-0001 first deleted"]);
-    await world.expectEqualDocuments(own);
+    expect(await builder.ended(own, id, now)).toMatchObject(over);
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first deleted"]);
+    await builder.expectEqualDocuments(own);
   });
 });
 
 describe.concurrent("the invoice options", () => {
   test("delete never-sent drafts, newest first, and keep approved invoices", async () => {
     const own = await aheadOf();
-    const { id } = await world.subscribe(own, april);
-    await world.changed(own, id, {
+    const { id } = await builder.subscribe(own, april);
+    await builder.changed(own, id, {
       units: 12,
       prorate: true,
       effective_date: "2026-04-16",
       document: "separate",
     });
-    await world.settled(own);
+    await builder.posted(own);
     await system.pool.query(
       "UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1",
       [own.organisationId],
     );
-    await world.changed(own, id, {
+    await builder.changed(own, id, {
       units: 13,
       prorate: true,
       effective_date: "2026-04-16",
       document: "separate",
     });
-    await world.settled(own);
+    await builder.posted(own);
     const before = [
       "INV-0004 change approved",
       "INV-0003 change draft",
       "INV-0002 renewal draft",
       "INV-0001 first draft",
     ];
-    expect(await world.told(own, id)).toEqual(before);
-    const answer = await world.ended(own, id, { when: "now", delete_unsent_invoices: true });
+    expect(await builder.summaries(own, id)).toEqual(before);
+    const answer = await builder.ended(own, id, { when: "now", delete_unsent_invoices: true });
     expect(answer.status).toBe("ended");
     const removed = [
       "INV-0002 removed deleted",
       "INV-0003 removed deleted",
       "INV-0001 removed deleted",
     ];
-    expect(await world.removals(own, id)).toEqual(removed);
-    expect((await world.told(own, id))[0]).toBe("INV-0004 change approved");
-    await world.expectEqualDocuments(own);
+    expect(await builder.removals(own, id)).toEqual(removed);
+    expect((await builder.summaries(own, id))[0]).toBe("INV-0004 change approved");
+    await builder.expectEqualDocuments(own);
   });
 
   test("void approved ones without payment or credit, and keep drafts and paid ones", async () => {
     const own = await aheadOf("approved");
-    const { id, invoice } = await world.subscribe(own, april);
-    await world.changed(own, id, {
+    const { id, invoice } = await builder.subscribe(own, april);
+    await builder.changed(own, id, {
       units: 12,
       prorate: true,
       effective_date: "2026-04-16",
       document: "separate",
     });
-    await world.settled(own);
-    await world.pay(own, invoice, "10.00");
+    await builder.posted(own);
+    await builder.pay(own, invoice, "10.00");
     await mirrorPaid(invoice, "10.00");
-    const answer = await world.ended(own, id, { when: "now", void_approved_invoices: true });
+    const answer = await builder.ended(own, id, { when: "now", void_approved_invoices: true });
     expect(answer.status).toBe("ended");
-    expect(await world.removals(own, id)).toEqual([
+    expect(await builder.removals(own, id)).toEqual([
       "INV-0002 removed voided",
       "INV-0003 removed voided",
     ]);
-    expect(await world.books(own)).toEqual([
+    expect(await builder.ledgerStatuses(own)).toEqual([
       "INV-0001 AUTHORISED",
       "INV-0002 VOIDED",
       "INV-0003 VOIDED",
@@ -248,22 +248,22 @@ describe.concurrent("the invoice options", () => {
   });
 
   test("together remove all of them, of earlier periods too", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, april);
-    await world.setClock(own, "2026-06-10");
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, april);
+    await builder.setClock(own, "2026-06-10");
     await system.pool.query(
       "UPDATE organisations SET first_invoice_status = 'approved' WHERE id = $1",
       [own.organisationId],
     );
-    await world.changed(own, id, { units: 11 });
-    await world.settled(own);
+    await builder.changed(own, id, { units: 11 });
+    await builder.posted(own);
     const before = [
       "INV-0003 renewal approved",
       "INV-0002 renewal approved",
       "INV-0001 first draft",
     ];
-    expect(await world.told(own, id)).toEqual(before);
-    expect(await world.ended(own, id, both)).toMatchObject({
+    expect(await builder.summaries(own, id)).toEqual(before);
+    expect(await builder.ended(own, id, both)).toMatchObject({
       status: "ended",
       end_date: "2026-06-10",
     });
@@ -272,8 +272,8 @@ describe.concurrent("the invoice options", () => {
       "INV-0002 removed voided",
       "INV-0001 removed deleted",
     ];
-    expect(await world.removals(own, id)).toEqual(removed);
-    await world.expectEqualDocuments(own);
+    expect(await builder.removals(own, id)).toEqual(removed);
+    await builder.expectEqualDocuments(own);
   });
 });
 

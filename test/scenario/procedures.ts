@@ -38,7 +38,7 @@ export type CallMethod = (
   protocol: Protocol,
   name: string,
   request: MessageInitShape<DescMethodUnary["input"]>,
-  given?: { readonly key?: string | undefined; readonly headers?: Record<string, string> },
+  options?: { readonly key?: string | undefined; readonly headers?: Record<string, string> },
 ) => Promise<Called>;
 
 /** The method of this name, `CreateSubscription`. */

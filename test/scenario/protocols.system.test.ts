@@ -13,17 +13,17 @@ import {
 } from "../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
-import type { Answered, TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/reused-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, operations, protocols, transportsTo } from "./procedures.ts";
-import { addApiKey, addCreditNote } from "./rows.ts";
-import { usageEvent } from "./usage-world.ts";
+import { addApiKey, addCreditNote } from "./row-builder.ts";
 
 let system: TestSystem;
 let ask: Ask;
 let call: CallMethod;
 let own: MadeOrganisation;
+
 const ids: Record<string, string> = {};
 
 const rateHeaders = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
@@ -159,20 +159,20 @@ describe.each(protocols)("over %s", (protocol) => {
     const replayed = await here(`rest-first-${name}`);
     expect(replayed.headers.get("Idempotent-Replayed")).toBe("true");
     expect(restForm(replayed.message)).toEqual(bare(first.json));
-    const made = await here(`here-first-${name}`);
-    expect(made.headers.get("Idempotent-Replayed")).toBeNull();
+    const created = await here(`here-first-${name}`);
+    expect(created.headers.get("Idempotent-Replayed")).toBeNull();
     const again = await rest(`here-first-${name}`);
     expect([again.status, again.headers.get("Idempotent-Replayed")]).toEqual([201, "true"]);
-    expect(bare(again.json)).toEqual(restForm(made.message));
+    expect(bare(again.json)).toEqual(restForm(created.message));
     const other = { key: own.apiKey, headers: { "Idempotency-Key": `here-first-${name}` } };
     const conflict = await call(protocol, "CreateSubscription", { ...request, units: 2 }, other);
     expect([conflict.code, conflict.detail?.code]).toEqual(["Aborted", "idempotency_conflict"]);
   });
 
   test("units are changed as over REST, and a key of one side replays on the other", async () => {
-    const asked = { customer_code: "ACME", plan_code: "team", units: 10 };
+    const requested = { customer_code: "ACME", plan_code: "team", units: 10 };
     const name = protocol.replaceAll(" ", "-");
-    const one = { key: own.apiKey, idempotencyKey: `units-of-${name}`, body: asked };
+    const one = { key: own.apiKey, idempotencyKey: `units-of-${name}`, body: requested };
     const { id, renewal_date } = (await ask("POST", "/v1/subscriptions", one)).json;
     const body = {
       units: 12,
@@ -188,9 +188,9 @@ describe.each(protocols)("over %s", (protocol) => {
       prorationBehaviour: 2,
     };
     const here = { key: own.apiKey, headers: { "Idempotency-Key": `change-${name}` } };
-    const made = await call(protocol, "ChangeUnits", request, here);
-    expect([made.code, made.headers.get("Idempotent-Replayed")]).toEqual([null, null]);
-    expect(restForm(made.message)).toMatchObject({
+    const created = await call(protocol, "ChangeUnits", request, here);
+    expect([created.code, created.headers.get("Idempotent-Replayed")]).toEqual([null, null]);
+    expect(restForm(created.message)).toMatchObject({
       id,
       units: 12,
       renewal_value: "150.0000",
@@ -203,7 +203,7 @@ describe.each(protocols)("over %s", (protocol) => {
       body,
     });
     expect([rest.status, rest.headers.get("Idempotent-Replayed")]).toEqual([200, "true"]);
-    expect(bare(rest.json)).toEqual(restForm(made.message));
+    expect(bare(rest.json)).toEqual(restForm(created.message));
     const lower = { key: own.apiKey, idempotencyKey: `lower-${name}`, body: { units: 11 } };
     const first = await ask("POST", path, lower);
     const replayed = await call(
@@ -228,251 +228,6 @@ describe.each(protocols)("over %s", (protocol) => {
       .check({ service: "billing.v2.PlanService" })
       .then(() => null, ConnectError.from);
     expect(unknown?.code).toBe(Code.NotFound);
-  });
-});
-
-/** The requests that both sides must refuse: method, request, code, Connect code, param. */
-const refusals: [string, string, Record<string, unknown>, string, string, string | null][] = [
-  ["an id that nobody has", "GetPlan", { id: randomUUID() }, "plan_not_found", "NotFound", null],
-  ["an id that is none", "GetInvoice", { id: "none" }, "invoice_not_found", "NotFound", null],
-  [
-    "an unknown customer",
-    "CreateSubscription",
-    { customer_code: "X" },
-    "customer_not_found",
-    "NotFound",
-    "customer_code",
-  ],
-  [
-    "too few units",
-    "CreateSubscription",
-    { units: 0 },
-    "units_below_minimum",
-    "InvalidArgument",
-    "units",
-  ],
-  [
-    "negative units",
-    "CreateSubscription",
-    { units: -1 },
-    "invalid_parameter",
-    "InvalidArgument",
-    "units",
-  ],
-  [
-    "a missing member",
-    "CreateSubscription",
-    { plan_code: "" },
-    "invalid_parameter",
-    "InvalidArgument",
-    "plan_code",
-  ],
-  [
-    "a bad decimal",
-    "CreateSubscription",
-    { price: "1e3" },
-    "invalid_parameter",
-    "InvalidArgument",
-    "price",
-  ],
-  [
-    "a day that is none",
-    "CreateSubscription",
-    { start_date: "2026-02-29" },
-    "invalid_parameter",
-    "InvalidArgument",
-    "start_date",
-  ],
-  [
-    "a zone that is none",
-    "CreateSubscription",
-    { timezone: "Mars" },
-    "invalid_parameter",
-    "InvalidArgument",
-    "timezone",
-  ],
-  ["NUL", "CreateSubscription", { label: "\0" }, "invalid_parameter", "InvalidArgument", "label"],
-  [
-    "a fault below",
-    "CreateSubscription",
-    { charges: [{ charge_code: "onboarding", quantity: 0 }] },
-    "invalid_parameter",
-    "InvalidArgument",
-    "charges.0.quantity",
-  ],
-  [
-    "an unknown charge",
-    "CreateSubscription",
-    { charges: [{ charge_code: "none" }] },
-    "charge_not_found",
-    "NotFound",
-    "charges.0.charge_code",
-  ],
-  ["a subscription that nobody has", "ChangeUnits", {}, "subscription_not_found", "NotFound", null],
-  [
-    "a subscription's id that is none",
-    "ChangeUnits",
-    { id: "none" },
-    "subscription_not_found",
-    "NotFound",
-    null,
-  ],
-  [
-    "no units",
-    "ChangeUnits",
-    { units: undefined },
-    "invalid_parameter",
-    "InvalidArgument",
-    "units",
-  ],
-  [
-    "too many units",
-    "ChangeUnits",
-    { units: 1_000_000_001 },
-    "invalid_parameter",
-    "InvalidArgument",
-    "units",
-  ],
-  [
-    "a date without prorate",
-    "ChangeUnits",
-    { effective_date: "2026-04-16" },
-    "invalid_parameter",
-    "InvalidArgument",
-    "effective_date",
-  ],
-  [
-    "a code that is taken",
-    "CreateCustomer",
-    { code: "ACME" },
-    "customer_code_taken",
-    "Aborted",
-    "code",
-  ],
-  [
-    "a bad e-mail address",
-    "CreateCustomer",
-    { email: "nobody" },
-    "invalid_parameter",
-    "InvalidArgument",
-    "email",
-  ],
-  ["no usage", "ReportUsage", { events: [] }, "invalid_parameter", "InvalidArgument", "events"],
-  [
-    "a quantity of zero",
-    "ReportUsage",
-    { events: [usageEvent("none", "2026-05-09T10:00:00Z", { quantity: "0" })] },
-    "invalid_parameter",
-    "InvalidArgument",
-    "events.0.quantity",
-  ],
-  [
-    "a limit out of range",
-    "ListPlans",
-    { limit: 101 },
-    "invalid_parameter",
-    "InvalidArgument",
-    "limit",
-  ],
-  [
-    "a position that is none",
-    "ListPlans",
-    { starting_after: randomUUID() },
-    "invalid_parameter",
-    "InvalidArgument",
-    "starting_after",
-  ],
-  [
-    "a filter that is no id",
-    "ListInvoices",
-    { customer: "ACME" },
-    "invalid_parameter",
-    "InvalidArgument",
-    "customer",
-  ],
-];
-
-let asked = 0;
-
-function overRest(name: string, request: Record<string, unknown>): Promise<Answered> {
-  const operation = operations.get(name);
-  const http = operation && describedOperation(operation.method)?.http;
-  const path = (http?.path ?? "").replace("{id}", String(request.id));
-  const idempotencyKey = `refused-${++asked}`;
-  const { id: _, ...others } = request;
-  if (http?.verb !== "GET")
-    return ask("POST", path, { key: own.apiKey, idempotencyKey, body: others });
-  const pairs = Object.entries(others).map(([field, value]): [string, string] => [
-    field,
-    String(value),
-  ]);
-  return ask("GET", pairs.length === 0 ? path : `${path}?${new URLSearchParams(pairs)}`, {
-    key: own.apiKey,
-  });
-}
-
-describe("every protocol refuses alike", () => {
-  const defaults: Record<string, Record<string, unknown>> = {
-    CreateSubscription: { customer_code: "ACME", plan_code: "team", units: 1 },
-    CreateCustomer: { name: "Refused Ltd", email: "a@b.example" },
-    ChangeUnits: { id: randomUUID(), units: 1 },
-  };
-  const camel = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(camel);
-    if (typeof value !== "object" || value === null) return value;
-    const named = Object.entries(value).map(([name, member]) => [
-      name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-      camel(member),
-    ]);
-    return Object.fromEntries(named);
-  };
-
-  test.each(refusals)("%s", async (_, name, changes, code, connectCode, param) => {
-    const request: Record<string, unknown> = { ...defaults[name], ...changes };
-    const { status, json } = await overRest(name, request);
-    expect(status).toBeGreaterThanOrEqual(400);
-    expect([json.error.code, json.error.param ?? null]).toEqual([code, param]);
-    for (const protocol of protocols) {
-      const headers = { "Idempotency-Key": `refused-${++asked}` };
-      const called = await call(protocol, name, camel(request) as Record<string, unknown>, {
-        key: own.apiKey,
-        headers,
-      });
-      expect({ protocol, code: called.code }).toEqual({ protocol, code: connectCode });
-      expect(called.detail).toMatchObject({
-        type: json.error.type,
-        code,
-        requestId: called.headers.get("Request-Id"),
-      });
-      expect([protocol, called.detail?.param ?? null]).toEqual([protocol, param]);
-      for (const header of rateHeaders) expect(called.headers.get(header)).toMatch(/^\d+$/);
-    }
-  });
-
-  test("a missing or wrong key, Idempotency-Key, and a forbidden creation", async () => {
-    const closed = await system.organisation({}, { can_create_ledger_contacts: false });
-    const good = { customerCode: "ACME", planCode: "team", units: 1 };
-    const cases: [string, Record<string, string>, string | undefined, string, string][] = [
-      ["CreateSubscription", {}, undefined, "Unauthenticated", "invalid_api_key"],
-      ["CreateSubscription", {}, "sk_live_no", "Unauthenticated", "invalid_api_key"],
-      ["CreateSubscription", {}, own.apiKey, "InvalidArgument", "idempotency_key_required"],
-      [
-        "CreateSubscription",
-        { "Idempotency-Key": "a b" },
-        own.apiKey,
-        "InvalidArgument",
-        "invalid_parameter",
-      ],
-      ["CreateCustomer", {}, closed.apiKey, "PermissionDenied", "insufficient_scope"],
-    ];
-    for (const [name, headers, key, connectCode, code] of cases) {
-      for (const protocol of protocols) {
-        const called = await call(protocol, name, good, { key, headers });
-        expect([protocol, called.code, called.detail?.code]).toEqual([protocol, connectCode, code]);
-        expect(called.headers.get("Request-Id")).toBe(called.detail?.requestId);
-        expect(called.headers.has("RateLimit-Limit")).toBe(code !== "invalid_api_key");
-      }
-    }
   });
 });
 

@@ -5,10 +5,11 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
+import { sharedSystem } from "../support/reused-system.ts";
+import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { addCreditNote, addLike } from "./rows.ts";
+import { type ReadableObjects, readableObjects } from "./readable-objects.ts";
+import { addLike } from "./row-builder.ts";
 
 interface Listed {
   readonly id: string;
@@ -18,82 +19,15 @@ interface Listed {
 let system: TestSystem;
 let ask: Ask;
 let own: MadeOrganisation;
-/** Ids by name: subscriptions `one` to `four` (oldest first), customers, credit notes. */
-const ids: Record<string, string> = {};
+let ids: ReadableObjects["ids"];
 
 const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];
 
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  own = await system.organisation({ livemode: false }, { test_clock: "2026-01-31T03:00:00Z" });
-  const { organisationId } = own;
-  for (const status of ["draft", "inactive", "legacy"]) {
-    await addLike(system.pool, "plans", organisationId, "team", { code: `team-${status}`, status });
-    await addLike(system.pool, "charges", organisationId, "onboarding", {
-      code: `onboarding-${status}`,
-      status,
-    });
-  }
-  const gone = { code: "GONE", status: "inactive", email: "göne@acme.example" };
-  await addLike(system.pool, "customers", organisationId, "ACME", gone);
-  await subscribe("one", { customer_code: "ACME", plan_code: "site" });
-  await subscribe("two", { customer_code: "GLOBEX", plan_code: "team", units: 3 });
-  await subscribe("three", { customer_code: "ACME", plan_code: "site", start_date: "2026-02-28" });
-  await system.pool.query("UPDATE organisations SET revenue_account = '205' WHERE id = $1", [
-    organisationId,
-  ]);
-  await subscribe("four", { customer_code: "INITECH", plan_code: "site" });
-  // An answer need not have waited for the ledger.
-  await until("the ledger has decided on every invoice", async () => {
-    const text = "SELECT 1 FROM invoices WHERE organisation_id = $1 AND status = 'scheduled'";
-    return (await system.pool.query(text, [organisationId])).rows.length === 0;
-  });
-  await addNotes();
+  ({ own, ids } = await readableObjects(system, ask));
 });
-
-async function subscribe(name: string, body: object): Promise<void> {
-  const { json, text } = await ask("POST", "/v1/subscriptions", {
-    key: own.apiKey,
-    idempotencyKey: name,
-    body,
-  });
-  expect(json.invoice, text).toBeTypeOf("object");
-  Object.assign(ids, {
-    [name]: json.id,
-    [`${name}'s customer`]: json.customer,
-    [`${name}'s invoice`]: json.invoice.id,
-  });
-}
-
-async function addNotes(): Promise<void> {
-  const of = (name: string) => ({
-    customerId: ids[`${name}'s customer`] ?? "",
-    subscriptionId: ids[name] ?? "",
-  });
-  const invoiceId = ids["one's invoice"] ?? null;
-  const othersInvoiceId = ids["two's invoice"] ?? null;
-  const notes = {
-    unapplied: { ...of("one"), number: "CN-1" },
-    partial: { ...of("one"), number: "CN-2", remaining: "4.50", reference: "PO-9", invoiceId },
-    applied: {
-      ...of("two"),
-      number: "CN-3",
-      status: "paid",
-      remaining: "0",
-      invoiceId: othersInvoiceId,
-    },
-    voided: { ...of("two"), number: "CN-4", status: "voided" },
-    refused: {
-      ...of("four"),
-      number: "CN-5",
-      status: "not_in_external",
-      syncError: "No such account",
-    },
-  };
-  for (const [name, note] of Object.entries(notes))
-    ids[name] = await addCreditNote(system.pool, own.organisationId, note);
-}
 
 function read(path: string) {
   return ask("GET", path, { key: own.apiKey });
@@ -367,143 +301,5 @@ describe("the filters of", () => {
         invalid("status"),
       );
     }
-  });
-});
-
-test("a credit note shows its lines, its allocations and its remaining amount", async () => {
-  expect((await read(`/v1/credit_notes/${ids.partial}`)).json).toEqual({
-    id: ids.partial,
-    object: "credit_note",
-    customer: ids["one's customer"],
-    subscription: ids.one,
-    number: "CN-2",
-    reference: "PO-9",
-    status: "approved",
-    currency: "NZD",
-    credit_note_date: "2026-03-16T00:00:00.000Z",
-    subtotal: "12.0000",
-    total: "12.0000",
-    remaining_credit: "4.5000",
-    allocation_status: "partially_applied",
-    sent: false,
-    ledger: { sync_status: "synced", credit_note_id: expect.any(String), sync_error: null },
-    lines: [
-      {
-        id: expect.any(String),
-        name: "Scale",
-        description: "10 to 11 seats",
-        amount: "12.0000",
-        effective_date: "2026-03-16T00:00:00.000Z",
-      },
-    ],
-    allocations: [
-      {
-        id: expect.any(String),
-        invoice: ids["one's invoice"],
-        amount: "7.5000",
-        date: "2026-04-01T00:00:00.000Z",
-        status: "active",
-        ledger_sync_status: "synced",
-      },
-    ],
-    created: "2026-03-16T09:30:00.000Z",
-  });
-  const { data } = await list("/v1/credit_notes");
-  expect(data.map(({ allocation_status }) => allocation_status)).toEqual([
-    "unapplied",
-    "not_applicable",
-    "applied",
-    "partially_applied",
-    "unapplied",
-  ]);
-  expect(data[0]).toMatchObject({
-    reference: null,
-    ledger: { sync_status: "failed", credit_note_id: null, sync_error: "No such account" },
-    allocations: [],
-  });
-});
-
-test("an invoice shows a refused amendment, also in lists, and keeps its lines", async () => {
-  const id = ids["two's invoice"];
-  const { json: before } = await read(`/v1/invoices/${id}`);
-  await system.pool.query(
-    "UPDATE invoices SET sync_error = 'The lock date has passed.' WHERE id = $1",
-    [id],
-  );
-  const failed = {
-    ...before.ledger,
-    sync_status: "failed",
-    sync_error: "The lock date has passed.",
-  };
-  expect(before).toMatchObject({
-    status: "draft",
-    ledger: { sync_status: "synced", sync_error: null },
-  });
-  expect((await read(`/v1/invoices/${id}`)).json).toEqual({ ...before, ledger: failed });
-  expect((await list(`/v1/invoices?subscription=${ids.two}`)).data).toEqual([
-    { ...before, ledger: failed },
-  ]);
-  await system.pool.query("UPDATE invoices SET sync_error = NULL WHERE id = $1", [id]);
-  expect((await read(`/v1/invoices/${id}`)).json).toEqual(before);
-});
-
-test("a plan shows its tiers with both bounds and no price", async () => {
-  const plans = (await list("/v1/plans")).data;
-  const byCode = (code: string) => plans.find((plan) => plan.code === code);
-  expect(byCode("scale")).toMatchObject({
-    type: "volume",
-    interval: { unit: "month", count: 1 },
-    price: "0.0000",
-    free_units: 2,
-    unit_labels: { singular: "seat", plural: "seats" },
-    allows_price_override: false,
-    tiers: [
-      { from: 1, up_to: 5, unit_price: "7.0000", flat_price: null },
-      { from: 6, up_to: 10, unit_price: "6.5000", flat_price: null },
-      { from: 11, up_to: null, unit_price: "6.0000", flat_price: null },
-    ],
-  });
-  expect(byCode("steps")?.tiers).toMatchObject([
-    { unit_price: null, flat_price: "50.0000" },
-    {},
-    {},
-  ]);
-  expect(byCode("site")).toMatchObject({ price: "49.0000", tiers: [] });
-});
-
-test("a read ignores an Idempotency-Key, even a malformed one", async () => {
-  const asked = { key: own.apiKey, idempotencyKey: "a b" };
-  for (const path of ["/v1/organisation", "/v1/plans"]) {
-    const answer = await ask("GET", path, asked);
-    expect([answer.status, answer.headers.get("Idempotent-Replayed")]).toEqual([200, null]);
-  }
-});
-
-describe("a look-up", () => {
-  test.each(lists)("of %s answers the same 404 for every unknown or foreign id", async (kind) => {
-    const code = `${kind.slice(0, -1)}_not_found`;
-    const other = kind === "plans" ? ids.one : (await list("/v1/plans")).data[0]?.id;
-    for (const id of [
-      randomUUID(),
-      other,
-      "abc",
-      "0",
-      "%20",
-      "null",
-      "a%2Fb",
-      "%F0%9F%98%80",
-      "x".repeat(300),
-    ]) {
-      expect({ id, ...refusalOf(await read(`/v1/${kind}/${id}`)) }).toEqual({
-        id,
-        ...refused(404, code),
-      });
-    }
-    const { data } = await list(`/v1/${kind}?limit=1`);
-    expect(refusalOf(await read(`/v1/${kind}/${data[0]?.id.replaceAll("-", "")}`))).toEqual(
-      refused(404, code),
-    );
-    expect(refusalOf(await read(`/v1/${kind}/{${data[0]?.id}}`))).toEqual(refused(404, code));
-    expect(refusalOf(await read(`/v1/${kind}/${data[0]?.id}?limit=1`))).toEqual(invalid("limit"));
   });
 });

@@ -6,11 +6,11 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { document } from "../contract/answer-check.ts";
-import { type Asked, startSystem, type TestSystem, until } from "../support/system.ts";
+import { type RequestOptions, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused, type Seen } from "./checked-ask.ts";
 import { type CutLine, openLine } from "./cut-line.ts";
-import { addApiKey, addCreditNote } from "./rows.ts";
-import { addMeter, usageEvent } from "./usage-world.ts";
+import { addApiKey, addCreditNote } from "./row-builder.ts";
+import { addMeter, usageEvent } from "./usage-builder.ts";
 
 let system: TestSystem;
 let line: CutLine;
@@ -88,7 +88,7 @@ let requests = 0;
 function goodRequest(
   verb: string,
   template: string,
-): { readonly path: string; readonly asked: Asked } {
+): { readonly path: string; readonly asked: RequestOptions } {
   const kind = template.split("/")[2] ?? "";
   const path = template.replace("{id}", ids[kind] ?? "");
   const asked = { key: own.apiKey, idempotencyKey: `good-${++requests}` };
@@ -108,7 +108,7 @@ function goodRequest(
 const statusOf = (verb: string, path: string): number =>
   verb === "POST" && /^\/v1\/(customers|subscriptions)$/.test(path) ? 201 : 200;
 
-async function send(verb: string, template: string, changes: Asked = {}, query = "") {
+async function send(verb: string, template: string, changes: RequestOptions = {}, query = "") {
   const { path, asked } = goodRequest(verb, template);
   return ask(verb, path + query, { ...asked, ...changes });
 }

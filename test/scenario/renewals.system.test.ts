@@ -7,18 +7,18 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
+import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
 let runs: BillingRuns;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = unitsBuilder(system, checkedAsk(system));
+  builder = unitsBuilder(system, checkedAsk(system));
   runs = await billingRuns(system);
 });
 
@@ -31,14 +31,14 @@ afterAll(async () => {
  * afterwards.
  */
 async function advance(organisation: MadeOrganisation, instant: string): Promise<void> {
-  await world.setClock(organisation, instant);
+  await builder.setClock(organisation, instant);
   await runs.untilDone(organisation.organisationId);
-  await world.settled(organisation);
+  await builder.posted(organisation);
 }
 
 /** Its invoices in short, oldest first: `renewal 2026-05-01 2026-06-01 144.0000 draft`. */
-async function told(organisation: MadeOrganisation, id: string): Promise<readonly string[]> {
-  const invoices = await world.invoices(organisation, id);
+async function shown(organisation: MadeOrganisation, id: string): Promise<readonly string[]> {
+  const invoices = await builder.invoices(organisation, id);
   return invoices
     .map(({ type, period, subtotal, status }) =>
       [type, period.start, period.end, subtotal, status].join(" "),
@@ -54,19 +54,19 @@ async function expectOurBooks(
   organisation: MadeOrganisation,
   ...ids: readonly string[]
 ): Promise<void> {
-  await world.settled(organisation);
-  const ours = (await Promise.all(ids.map((id) => world.invoices(organisation, id)))).flat();
-  const told = ours.map(({ number, subtotal, lines }) => [
+  await builder.posted(organisation);
+  const ours = (await Promise.all(ids.map((id) => builder.invoices(organisation, id)))).flat();
+  const shown = ours.map(({ number, subtotal, lines }) => [
     number,
     subtotal.slice(0, -2),
     ...lines.map((line: Json) => `${line.name}: ${line.description} ${line.amount.slice(0, -2)}`),
   ]);
-  const booked = (await world.booked(organisation)).map(({ number, subtotal, lines }) => [
+  const booked = (await builder.inLedger(organisation)).map(({ number, subtotal, lines }) => [
     number,
     subtotal,
     ...lines.map(([text, amount]) => `${text.replace(/ \([^()]* = [^()]*\)$/, "")} ${amount}`),
   ]);
-  expect(booked.toSorted()).toEqual(told.toSorted());
+  expect(booked.toSorted()).toEqual(shown.toSorted());
 }
 
 const end = (organisation: MadeOrganisation, id: string): Promise<{ status: number; json: Json }> =>
@@ -77,23 +77,23 @@ const end = (organisation: MadeOrganisation, id: string): Promise<{ status: numb
 
 describe("a renewal invoice", () => {
   test("is issued on its day at the current units, with deferred lines and discount", async () => {
-    const organisation = await world.sandbox();
-    const { id } = await world.subscribe(organisation, {
+    const organisation = await builder.sandbox();
+    const { id } = await builder.subscribe(organisation, {
       discount_percent: "10",
       invoice_reference: "PO 7",
     });
-    await world.setClock(organisation, "2026-04-16");
+    await builder.setClock(organisation, "2026-04-16");
     const change = {
       units: 14,
       prorate: true,
       proration_behaviour: "charge_on_renewal",
       effective_date: "2026-04-16",
     };
-    await world.changed(organisation, id, change);
+    await builder.changed(organisation, id, change);
     await advance(organisation, "2026-04-30");
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await shown(organisation, id)).toHaveLength(1);
     await advance(organisation, "2026-05-01");
-    const [renewal, first, ...others] = await world.invoices(organisation, id);
+    const [renewal, first, ...others] = await builder.invoices(organisation, id);
     expect([first.type, others]).toEqual(["first", []]);
     expect(renewal).toMatchObject({
       type: "renewal",
@@ -110,7 +110,7 @@ describe("a renewal invoice", () => {
       ["plan", "126.0000"],
       ["proration", "18.0000"],
     ]);
-    expect(await world.subscription(organisation, id)).toMatchObject({
+    expect(await builder.subscription(organisation, id)).toMatchObject({
       status: "active",
       renewal_date: "2026-06-01",
       units: 14,
@@ -120,63 +120,63 @@ describe("a renewal invoice", () => {
   });
 
   test("is issued Invoice Create Days ahead, and its period begins on its day", async () => {
-    const organisation = await world.sandbox({
+    const organisation = await builder.sandbox({
       invoice_create_days: 10,
       first_invoice_status: "approved",
     });
-    const { id } = await world.subscribe(organisation);
-    await world.changed(organisation, id, { units: 8, prorate: false });
+    const { id } = await builder.subscribe(organisation);
+    await builder.changed(organisation, id, { units: 8, prorate: false });
     await advance(organisation, "2026-04-20");
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await shown(organisation, id)).toHaveLength(1);
     await advance(organisation, "2026-04-21");
-    expect((await told(organisation, id))[1]).toBe(
+    expect((await shown(organisation, id))[1]).toBe(
       "renewal 2026-05-01 2026-06-01 80.0000 approved",
     );
-    expect((await world.subscription(organisation, id)).renewal_date).toBe("2026-05-01");
+    expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-05-01");
     await advance(organisation, "2026-05-01");
-    expect(await told(organisation, id)).toHaveLength(2);
-    expect((await world.subscription(organisation, id)).renewal_date).toBe("2026-06-01");
+    expect(await shown(organisation, id)).toHaveLength(2);
+    expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-06-01");
     await expectOurBooks(organisation, id);
   });
 
   test("is issued month by month after months of delay, for every type of plan", async () => {
-    const organisation = await world.sandbox();
+    const organisation = await builder.sandbox();
     const plans = ["site", "team", "growth", "scale", "steps"];
     const ids: string[] = [];
     for (const plan of plans) {
       const units = plan === "site" ? undefined : 12;
-      ids.push((await world.subscribe(organisation, { plan_code: plan, units })).id);
+      ids.push((await builder.subscribe(organisation, { plan_code: plan, units })).id);
     }
     await advance(organisation, "2026-07-15");
     for (const id of ids) {
-      const invoices = await told(organisation, id);
+      const invoices = await shown(organisation, id);
       const starts = invoices.map((text) => text.split(" ")[1]);
       expect(starts).toEqual(["2026-04-01", "2026-05-01", "2026-06-01", "2026-07-01"]);
       expect(
         new Set(invoices.map((text) => text.split(" ")[3])).size,
         "each month costs the same",
       ).toBe(1);
-      expect((await world.subscription(organisation, id)).renewal_date).toBe("2026-08-01");
+      expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-08-01");
     }
     await expectOurBooks(organisation, ...ids);
   });
 
   test("is not issued in Setup Mode, and other periods are billed whenever performed", async () => {
     const admin = askWith(system, await system.operator("admin", "Ruth"));
-    const organisation = await world.sandbox();
-    const { id } = await world.subscribe(organisation);
+    const organisation = await builder.sandbox();
+    const { id } = await builder.subscribe(organisation);
     const setupMode = (isOn: boolean) =>
       admin.done("OrganisationService/SetSetupMode", {
         id: organisation.organisationId,
         setupMode: isOn,
       });
-    await world.setClock(organisation, "2026-05-10");
+    await builder.setClock(organisation, "2026-05-10");
     await setupMode(true);
     await advance(organisation, "2026-06-10");
-    await world.setClock(organisation, "2026-07-10");
+    await builder.setClock(organisation, "2026-07-10");
     await setupMode(false);
     await advance(organisation, "2026-08-10");
-    expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
+    expect((await shown(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
       "first 2026-04-01 2",
       "renewal 2026-05-01",
       "renewal 2026-08-01",
@@ -187,61 +187,61 @@ describe("a renewal invoice", () => {
 
 describe("a subscription", () => {
   test("that is pending begins on its start date, in its own zone", async () => {
-    const organisation = await world.sandbox();
-    const { id } = await world.subscribe(organisation, {
+    const organisation = await builder.sandbox();
+    const { id } = await builder.subscribe(organisation, {
       start_date: "2026-04-15",
       timezone: "Pacific/Auckland",
     });
-    expect((await world.subscription(organisation, id)).status).toBe("pending");
+    expect((await builder.subscription(organisation, id)).status).toBe("pending");
     await advance(organisation, "2026-04-14T11:59:59Z");
-    expect((await world.subscription(organisation, id)).status).toBe("pending");
+    expect((await builder.subscription(organisation, id)).status).toBe("pending");
     await advance(organisation, "2026-04-14T12:00:00Z");
-    expect(await world.subscription(organisation, id)).toMatchObject({
+    expect(await builder.subscription(organisation, id)).toMatchObject({
       status: "active",
       renewal_date: "2026-05-15",
     });
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await shown(organisation, id)).toHaveLength(1);
   });
 
   test("that is set to end completes at its renewal date and bills deferred amounts", async () => {
-    const organisation = await world.sandbox();
-    const { id } = await world.subscribe(organisation);
-    await world.setClock(organisation, "2026-04-16");
+    const organisation = await builder.sandbox();
+    const { id } = await builder.subscribe(organisation);
+    await builder.setClock(organisation, "2026-04-16");
     const deferred = {
       prorate: true,
       proration_behaviour: "charge_on_renewal",
       effective_date: "2026-04-16",
     };
-    await world.changed(organisation, id, { units: 12, ...deferred });
+    await builder.changed(organisation, id, { units: 12, ...deferred });
     expect((await end(organisation, id)).json).toMatchObject({
       status: "active",
       end_date: "2026-05-01",
     });
     await advance(organisation, "2026-05-02");
-    expect(await world.subscription(organisation, id)).toMatchObject({
+    expect(await builder.subscription(organisation, id)).toMatchObject({
       status: "complete",
       cancel_at_period_end: true,
       end_date: "2026-05-01",
       renewal_date: "2026-05-01",
       renewal_value: "0.0000",
     });
-    expect((await told(organisation, id)).at(-1)).toBe(
+    expect((await shown(organisation, id)).at(-1)).toBe(
       "change 2026-04-01 2026-05-01 10.0000 draft",
     );
     await advance(organisation, "2026-09-01");
-    expect(await told(organisation, id)).toHaveLength(2);
+    expect(await shown(organisation, id)).toHaveLength(2);
     await expectOurBooks(organisation, id);
   });
 
   test("with an end after cycles is billed that often and completes", async () => {
-    const organisation = await world.sandbox({ invoice_create_days: 7 });
-    const { id } = await world.subscribe(organisation, { end_after_cycles: 3 });
+    const organisation = await builder.sandbox({ invoice_create_days: 7 });
+    const { id } = await builder.subscribe(organisation, { end_after_cycles: 3 });
     await advance(organisation, "2026-12-01");
-    expect(await world.subscription(organisation, id)).toMatchObject({
+    expect(await builder.subscription(organisation, id)).toMatchObject({
       status: "complete",
       end_date: "2026-07-01",
     });
-    expect((await told(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
+    expect((await shown(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
       "2026-04-01",
       "2026-05-01",
       "2026-06-01",
@@ -253,45 +253,45 @@ describe("a subscription", () => {
 describe("a change of settings is applied to every subscription:", () => {
   test("more Invoice Create Days issue the invoices of the longer window now", async () => {
     const admin = askWith(system, await system.operator("admin", "Ada"));
-    const organisation = await world.sandbox();
-    const { id } = await world.subscribe(organisation);
+    const organisation = await builder.sandbox();
+    const { id } = await builder.subscribe(organisation);
     await advance(organisation, "2026-04-22");
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await shown(organisation, id)).toHaveLength(1);
     await admin.done("OrganisationService/UpdateOrganisation", {
       id: organisation.organisationId,
       invoiceCreateDays: 20,
     });
     await advance(organisation, "2026-04-22");
-    expect((await told(organisation, id))[1]).toBe("renewal 2026-05-01 2026-06-01 100.0000 draft");
+    expect((await shown(organisation, id))[1]).toBe("renewal 2026-05-01 2026-06-01 100.0000 draft");
   });
 
   test("the end of Setup Mode issues the invoices of its window", async () => {
     const admin = askWith(system, await system.operator("admin", "Grace"));
-    const organisation = await world.sandbox({ invoice_create_days: 20, setup_mode: true });
-    const { id } = await world.subscribe(organisation);
+    const organisation = await builder.sandbox({ invoice_create_days: 20, setup_mode: true });
+    const { id } = await builder.subscribe(organisation);
     await advance(organisation, "2026-04-22");
-    expect(await told(organisation, id)).toEqual([]);
+    expect(await shown(organisation, id)).toEqual([]);
     await admin.done("OrganisationService/SetSetupMode", {
       id: organisation.organisationId,
       setupMode: false,
     });
     await advance(organisation, "2026-04-22");
-    expect((await told(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
+    expect((await shown(organisation, id)).map((text) => text.slice(0, 18))).toEqual([
       "renewal 2026-05-01",
     ]);
   });
 
   test("the end of Setup Mode bills amounts deferred by one that completed in it", async () => {
     const admin = askWith(system, await system.operator("admin", "Edith"));
-    const organisation = await world.sandbox();
-    const { id } = await world.subscribe(organisation, { end_after_cycles: 2 });
+    const organisation = await builder.sandbox();
+    const { id } = await builder.subscribe(organisation, { end_after_cycles: 2 });
     const deferring = {
       units: 12,
       prorate: true,
       effective_date: "2026-04-16",
       proration_behaviour: "charge_on_renewal",
     };
-    await world.changed(organisation, id, deferring);
+    await builder.changed(organisation, id, deferring);
     const setupMode = (isOn: boolean) =>
       admin.done("OrganisationService/SetSetupMode", {
         id: organisation.organisationId,
@@ -299,23 +299,23 @@ describe("a change of settings is applied to every subscription:", () => {
       });
     await setupMode(true);
     await advance(organisation, "2026-08-01");
-    expect(await world.subscription(organisation, id)).toMatchObject({ status: "complete" });
-    expect(await told(organisation, id)).toHaveLength(1);
+    expect(await builder.subscription(organisation, id)).toMatchObject({ status: "complete" });
+    expect(await shown(organisation, id)).toHaveLength(1);
     await setupMode(false);
     await advance(organisation, "2026-08-01");
-    expect((await told(organisation, id))[1]).toMatch(/^change .* 10\.0000 draft$/);
+    expect((await shown(organisation, id))[1]).toMatch(/^change .* 10\.0000 draft$/);
     await expectOurBooks(organisation, id);
   });
 });
 
 test("an operation bills what is due first, and the run finds nothing more", async () => {
-  const organisation = await world.sandbox();
-  const { id } = await world.subscribe(organisation);
-  await world.setClock(organisation, "2026-05-20");
-  const changed = await world.changed(organisation, id, { units: 12, prorate: false });
+  const organisation = await builder.sandbox();
+  const { id } = await builder.subscribe(organisation);
+  await builder.setClock(organisation, "2026-05-20");
+  const changed = await builder.changed(organisation, id, { units: 12, prorate: false });
   expect(changed).toMatchObject({ renewal_date: "2026-06-01", units: 12 });
   await advance(organisation, "2026-05-20");
-  expect((await told(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
+  expect((await shown(organisation, id)).map((text) => text.split(" ")[1])).toEqual([
     "2026-04-01",
     "2026-05-01",
   ]);

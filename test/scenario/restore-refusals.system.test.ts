@@ -5,26 +5,26 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
 import { callsTo, protocols } from "./procedures.ts";
-import { addApiKey } from "./rows.ts";
-import type { Json } from "./units-world.ts";
+import { addApiKey } from "./row-builder.ts";
+import type { Json } from "./units-builder.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 /** 16 April; no renewal invoice is issued ahead. */
 let own: MadeOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
   ask = checkedAsk(system);
-  world = lifeBuilder(system, ask);
-  own = await world.sandbox();
-  await world.setClock(own, "2026-04-16");
+  builder = lifeBuilder(system, ask);
+  own = await builder.sandbox();
+  await builder.setClock(own, "2026-04-16");
 });
 
 const april = { start_date: "2026-04-01" };
@@ -63,7 +63,7 @@ async function refusal(
   body: unknown = {},
 ): Promise<Refused> {
   const before = await rowsOf(organisation);
-  const answer = await world.restore(organisation, id, undefined, body);
+  const answer = await builder.restore(organisation, id, undefined, body);
   expect(await rowsOf(organisation)).toBe(before);
   return refusalOf(answer);
 }
@@ -71,16 +71,16 @@ async function refusal(
 /** The message of `invalid_state`, of a restoration that leaves everything as it was. */
 async function message(organisation: MadeOrganisation, id: string): Promise<string> {
   expect(await refusal(organisation, id)).toEqual(conflict);
-  return (await world.restore(organisation, id)).json.error.message;
+  return (await builder.restore(organisation, id)).json.error.message;
 }
 
 /** An ended subscription in a new organisation. */
 async function endedOne(
   changes: Record<string, unknown> = {},
 ): Promise<{ organisation: MadeOrganisation; id: string }> {
-  const organisation = await world.sandbox(changes);
-  const { id } = await world.subscribe(organisation, april);
-  await world.ended(organisation, id, now);
+  const organisation = await builder.sandbox(changes);
+  const { id } = await builder.subscribe(organisation, april);
+  await builder.ended(organisation, id, now);
   return { organisation, id };
 }
 
@@ -115,20 +115,20 @@ describe("a body that is no empty object", () => {
 describe("an id that names no subscription of the organisation", () => {
   test("is 404: unknown, malformed, another organisation's in any state", async () => {
     const theirs = await endedOne();
-    const ours = await world.subscribe(own, april);
+    const ours = await builder.subscribe(own, april);
     for (const id of [randomUUID(), "none", "%20", theirs.id, ours.invoice.id, `${ours.id}0`]) {
       expect([id, await refusal(own, id)]).toEqual([id, refused(404, "subscription_not_found")]);
     }
-    expect((await world.subscription(theirs.organisation, theirs.id)).status).toBe("ended");
+    expect((await builder.subscription(theirs.organisation, theirs.id)).status).toBe("ended");
     // The digits of a UUID are read in any case.
-    await world.ended(own, ours.id, now);
-    expect((await world.restored(own, ours.id.toUpperCase())).id).toBe(ours.id);
+    await builder.ended(own, ours.id, now);
+    expect((await builder.restored(own, ours.id.toUpperCase())).id).toBe(ours.id);
   });
 });
 
 describe("a restoration", () => {
   test("needs a key with the scope", async () => {
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"]);
     const path = `/v1/subscriptions/${id}/restore`;
     expect(refusalOf(await ask("POST", path, { key: value, body: {} }))).toEqual(
@@ -140,7 +140,7 @@ describe("a restoration", () => {
   });
 
   test("with a malformed Idempotency-Key is refused by the header", async () => {
-    const answer = await world.restore(own, randomUUID(), "a b");
+    const answer = await builder.restore(own, randomUUID(), "a b");
     expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "Idempotency-Key"));
   });
 });
@@ -148,39 +148,39 @@ describe("a restoration", () => {
 describe.concurrent("a subscription that", () => {
   test("runs, is pending or is in its last cycle is not set to end", async () => {
     const bodies = [april, { start_date: "2026-05-01" }, { ...april, end_after_cycles: 1 }];
-    const organisation = await world.sandbox();
+    const organisation = await builder.sandbox();
     for (const body of bodies) {
-      const { id } = await world.subscribe(organisation, body);
+      const { id } = await builder.subscribe(organisation, body);
       expect(await message(organisation, id)).toBe(notSetToEnd);
     }
   });
 
   test("was restored is not restored twice", async () => {
     const { organisation, id } = await endedOne();
-    await world.restored(organisation, id);
+    await builder.restored(organisation, id);
     expect(await message(organisation, id)).toBe(notSetToEnd);
   });
 
   test("ended can be restored until the day before its renewal date, in its own zone", async () => {
     const { organisation, id } = await endedOne();
     // 1 May has begun in Paris, and not yet in UTC.
-    await world.setClock(organisation, "2026-04-30T22:00:00Z");
+    await builder.setClock(organisation, "2026-04-30T22:00:00Z");
     expect(await message(organisation, id)).toBe(passed);
-    await world.setClock(organisation, "2026-07-01");
+    await builder.setClock(organisation, "2026-07-01");
     expect(await message(organisation, id)).toBe(passed);
-    await world.setClock(organisation, "2026-04-30T21:59:59Z");
-    expect((await world.restored(organisation, id)).status).toBe("active");
+    await builder.setClock(organisation, "2026-04-30T21:59:59Z");
+    expect((await builder.restored(organisation, id)).status).toBe("active");
   });
 
   test("was set to end is complete from its renewal date on", async () => {
-    const organisation = await world.sandbox();
-    const { id } = await world.subscribe(organisation, april);
-    await world.ended(organisation, id, periodEnd);
-    await world.setClock(organisation, "2026-05-01");
+    const organisation = await builder.sandbox();
+    const { id } = await builder.subscribe(organisation, april);
+    await builder.ended(organisation, id, periodEnd);
+    await builder.setClock(organisation, "2026-05-01");
     // What is due is performed before, and stays so.
-    const answer = await world.restore(organisation, id);
+    const answer = await builder.restore(organisation, id);
     expect([refusalOf(answer), answer.json.error.message]).toEqual([conflict, passed]);
-    expect((await world.subscription(organisation, id)).status).toBe("complete");
+    expect((await builder.subscription(organisation, id)).status).toBe("complete");
     expect(await message(organisation, id)).toBe(passed);
   });
 });
@@ -190,37 +190,37 @@ describe.concurrent("the customer and the plan", () => {
     system.pool.query(`UPDATE ${table} SET status = $2 WHERE id = $1`, [id, status]);
 
   test("an inactive customer prevents a restoration until it is active again", async () => {
-    const organisation = await world.sandbox();
-    const { id, customer } = await world.subscribe(organisation, {
+    const organisation = await builder.sandbox();
+    const { id, customer } = await builder.subscribe(organisation, {
       ...april,
       customer_code: "GLOBEX",
     });
-    await world.ended(organisation, id, periodEnd);
+    await builder.ended(organisation, id, periodEnd);
     await set("customers", customer, "inactive");
     expect(await message(organisation, id)).toBe("The customer is not active.");
     await set("customers", customer, "active");
-    expect((await world.restored(organisation, id)).cancel_at_period_end).toBe(false);
+    expect((await builder.restored(organisation, id)).cancel_at_period_end).toBe(false);
   });
 
   test.each(["draft", "inactive"])("a plan that is %s prevents a restoration", async (status) => {
     const { organisation, id } = await endedOne();
-    const { plan } = await world.subscription(organisation, id);
+    const { plan } = await builder.subscription(organisation, id);
     await set("plans", plan, status);
     expect(await message(organisation, id)).toBe(
       `The plan is ${status}: it must be active or legacy.`,
     );
     await set("plans", plan, "legacy");
-    expect((await world.restored(organisation, id)).status).toBe("active");
+    expect((await builder.restored(organisation, id)).status).toBe("active");
   });
 
   test("are checked after the state and the date, the customer first", async () => {
     const { organisation, id } = await endedOne();
-    const { plan, customer } = await world.subscription(organisation, id);
+    const { plan, customer } = await builder.subscription(organisation, id);
     await set("plans", plan, "inactive");
     await set("customers", customer, "inactive");
-    await world.setClock(organisation, "2026-05-01");
+    await builder.setClock(organisation, "2026-05-01");
     expect(await message(organisation, id)).toBe(passed);
-    await world.setClock(organisation, "2026-04-16");
+    await builder.setClock(organisation, "2026-04-16");
     expect(await message(organisation, id)).toBe("The customer is not active.");
     await set("customers", customer, "active");
     expect(await message(organisation, id)).toBe(
@@ -237,39 +237,39 @@ describe.concurrent("a restoration in Setup Mode", () => {
     ]);
 
   test("is refused if a document would be issued, and not otherwise", async () => {
-    const organisation = await world.sandbox({ invoice_create_days: 20 });
-    await world.setClock(organisation, "2026-04-16");
-    const { id } = await world.subscribe(organisation, april);
-    await world.ended(organisation, id, periodEnd);
+    const organisation = await builder.sandbox({ invoice_create_days: 20 });
+    await builder.setClock(organisation, "2026-04-16");
+    const { id } = await builder.subscribe(organisation, april);
+    await builder.ended(organisation, id, periodEnd);
     await setupMode(organisation, true);
     const why =
       "The organisation is in Setup Mode: invoice INV-0002 would have to be issued again.";
     expect(await message(organisation, id)).toBe(why);
     await setupMode(organisation, false);
-    await world.restored(organisation, id);
-    expect(await world.told(organisation, id)).toHaveLength(3);
+    await builder.restored(organisation, id);
+    expect(await builder.summaries(organisation, id)).toHaveLength(3);
   });
 
   test("of what was created in it issues nothing", async () => {
-    const organisation = await world.sandbox({ setup_mode: true, invoice_create_days: 20 });
-    await world.setClock(organisation, "2026-04-16");
-    const { id, invoice } = await world.subscribe(organisation, april);
+    const organisation = await builder.sandbox({ setup_mode: true, invoice_create_days: 20 });
+    await builder.setClock(organisation, "2026-04-16");
+    const { id, invoice } = await builder.subscribe(organisation, april);
     expect(invoice).toBeNull();
     for (const body of [periodEnd, now]) {
-      await world.ended(organisation, id, body);
-      expect((await world.restored(organisation, id)).status).toBe("active");
+      await builder.ended(organisation, id, body);
+      expect((await builder.restored(organisation, id)).status).toBe("active");
     }
-    expect(await world.told(organisation, id)).toEqual([]);
+    expect(await builder.summaries(organisation, id)).toEqual([]);
   });
 });
 
 describe("another running operation", () => {
   test("refuses a restoration and is named", async () => {
-    const organisation = await world.sandbox({ invoice_create_days: 20 });
-    await world.setClock(organisation, "2026-04-16");
-    const { id } = await world.subscribe(organisation, april);
-    await world.ended(organisation, id, periodEnd);
-    await world.settled(organisation);
+    const organisation = await builder.sandbox({ invoice_create_days: 20 });
+    await builder.setClock(organisation, "2026-04-16");
+    const { id } = await builder.subscribe(organisation, april);
+    await builder.ended(organisation, id, periodEnd);
+    await builder.posted(organisation);
     const ending = randomUUID();
     const { organisationId } = organisation;
     await system.pool.query(
@@ -283,20 +283,20 @@ describe("another running operation", () => {
       /^Another operation on this subscription is still running: the subscription is being ended/,
     );
     await system.pool.query("DELETE FROM ledger_jobs WHERE id = $1", [ending]);
-    expect((await world.restored(organisation, id)).cancel_at_period_end).toBe(false);
+    expect((await builder.restored(organisation, id)).cancel_at_period_end).toBe(false);
   });
 });
 
 test("a restoration is refused alike over every protocol", async () => {
   const call = callsTo(system.baseUrl);
-  const running = await world.subscribe(own, april);
+  const running = await builder.subscribe(own, april);
   const cases: [string, string, string][] = [
     [running.id, "invalid_state", "FailedPrecondition"],
     [randomUUID(), "subscription_not_found", "NotFound"],
     ["none", "subscription_not_found", "NotFound"],
   ];
   for (const [id, code, connectCode] of cases) {
-    const rest = (await world.restore(own, id)).json as Json;
+    const rest = (await builder.restore(own, id)).json as Json;
     for (const protocol of protocols) {
       const called = await call(protocol, "RestoreSubscription", { id }, { key: own.apiKey });
       expect([protocol, called.code, called.detail?.code]).toEqual([protocol, connectCode, code]);

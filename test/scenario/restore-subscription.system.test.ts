@@ -4,19 +4,19 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
 import { callsTo, protocols } from "./procedures.ts";
-import type { Json } from "./units-world.ts";
+import type { Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeBuilder(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -32,11 +32,11 @@ const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 
  * status.
  */
 async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
-  const organisation = await world.sandbox({
+  const organisation = await builder.sandbox({
     invoice_create_days: 20,
     first_invoice_status: status,
   });
-  await world.setClock(organisation, "2026-04-16");
+  await builder.setClock(organisation, "2026-04-16");
   return organisation;
 }
 
@@ -55,30 +55,30 @@ const runs = {
 
 describe.concurrent("a subscription that was set to end at period end", () => {
   test("renews again: it is as before, and nothing is issued", async () => {
-    const own = await world.sandbox();
-    const created = await world.subscribe(own, april);
+    const own = await builder.sandbox();
+    const created = await builder.subscribe(own, april);
     const { id, invoice: _, ...before } = created;
-    await world.ended(own, id, periodEnd);
-    const answer = await world.restored(own, id);
+    await builder.ended(own, id, periodEnd);
+    const answer = await builder.restored(own, id);
     expect(answer).toEqual({ id, ...before });
-    expect(await world.subscription(own, id)).toEqual(answer);
-    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
-    await world.setClock(own, "2026-05-01");
-    expect(refusalOf(await world.restore(own, id))).toEqual(refused(409, "invalid_state"));
-    expect((await world.told(own, id))[0]).toMatch(/^INV-0002 renewal/);
-    await world.expectEqualDocuments(own);
+    expect(await builder.subscription(own, id)).toEqual(answer);
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
+    await builder.setClock(own, "2026-05-01");
+    expect(refusalOf(await builder.restore(own, id))).toEqual(refused(409, "invalid_state"));
+    expect((await builder.summaries(own, id))[0]).toMatch(/^INV-0002 renewal/);
+    await builder.expectEqualDocuments(own);
   });
 
   test.each([
     ["draft", "deleted"],
     ["awaiting_approval", "deleted"],
     ["approved", "voided"],
-  ])("has its renewal invoice issued again with status %s and a new number", async (status, removed) => {
+  ])("has its renewal invoice issued again, %s, with a new number", async (status, removed) => {
     const own = await aheadOf(status);
-    const { id } = await world.subscribe(own, april);
-    await world.ended(own, id, periodEnd);
-    expect(life(await world.restored(own, id))).toEqual(runs);
-    const [renewal] = await world.invoices(own, id);
+    const { id } = await builder.subscribe(own, april);
+    await builder.ended(own, id, periodEnd);
+    expect(life(await builder.restored(own, id))).toEqual(runs);
+    const [renewal] = await builder.invoices(own, id);
     // The answer has waited for it.
     expect(renewal).toMatchObject({
       number: "INV-0003",
@@ -90,135 +90,142 @@ describe.concurrent("a subscription that was set to end at period end", () => {
       issue_date: "2026-04-16",
       period: { start: "2026-05-01", end: "2026-06-01" },
     });
-    expect(await world.told(own, id)).toEqual([
+    expect(await builder.summaries(own, id)).toEqual([
       `INV-0003 renewal ${status}`,
       `INV-0002 renewal ${removed}`,
       `INV-0001 first ${status}`,
     ]);
-    await world.expectEqualDocuments(own);
-    await world.setClock(own, "2026-05-01");
-    expect((await world.change(own, id, { units: 9 })).status).toBe(200);
-    expect(await world.standing(own, id)).toEqual([
+    await builder.expectEqualDocuments(own);
+    await builder.setClock(own, "2026-05-01");
+    expect((await builder.change(own, id, { units: 9 })).status).toBe(200);
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 renewal", ten],
     ]);
   });
 
   test("and was pending is pending as before, with its first invoice", async () => {
-    const own = await world.sandbox();
-    const { id, invoice: _, ...before } = await world.subscribe(own, { start_date: "2026-05-01" });
-    await world.ended(own, id, periodEnd);
-    expect(await world.restored(own, id)).toEqual({ id, ...before });
-    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
+    const own = await builder.sandbox();
+    const {
+      id,
+      invoice: _,
+      ...before
+    } = await builder.subscribe(own, { start_date: "2026-05-01" });
+    await builder.ended(own, id, periodEnd);
+    expect(await builder.restored(own, id)).toEqual({ id, ...before });
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
   });
 
   test("then ended now is restored whole: one renewal invoice is issued", async () => {
     const own = await aheadOf();
-    const { id } = await world.subscribe(own, april);
-    await world.ended(own, id, periodEnd);
-    await world.ended(own, id, now);
-    expect(life(await world.restored(own, id))).toEqual(runs);
-    expect(await world.standing(own, id)).toEqual([
+    const { id } = await builder.subscribe(own, april);
+    await builder.ended(own, id, periodEnd);
+    await builder.ended(own, id, now);
+    expect(life(await builder.restored(own, id))).toEqual(runs);
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 renewal", ten],
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 });
 
 describe.concurrent("a subscription that ended", () => {
   test("is active again, and nothing is billed twice for its period", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
-    const { id, invoice: _, ...before } = await world.subscribe(own, april);
-    await world.setClock(own, "2026-04-10");
-    await world.ended(own, id, now);
-    await world.setClock(own, "2026-04-30");
-    expect(await world.restored(own, id)).toEqual({ id, ...before });
-    expect(await world.told(own, id)).toEqual(["INV-0001 first approved"]);
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
+    const { id, invoice: _, ...before } = await builder.subscribe(own, april);
+    await builder.setClock(own, "2026-04-10");
+    await builder.ended(own, id, now);
+    await builder.setClock(own, "2026-04-30");
+    expect(await builder.restored(own, id)).toEqual({ id, ...before });
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first approved"]);
     // Its billed units are kept: down and up to them again bills nothing.
-    await world.changed(own, id, { units: 5 });
-    const { change } = await world.changed(own, id, { units: 10, ...half });
+    await builder.changed(own, id, { units: 5 });
+    const { change } = await builder.changed(own, id, { units: 10, ...half });
     expect(change.invoice).toBeNull();
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("with every invoice removed gets those of the current period and one renewal", async () => {
     const own = await aheadOf();
     const charges = [{ charge_code: "onboarding", quantity: 2 }];
-    const { id } = await world.subscribe(own, { ...april, charges });
-    await world.changed(own, id, { units: 12, ...half, document: "separate" });
-    await world.settled(own);
-    const before = await world.standing(own, id);
+    const { id } = await builder.subscribe(own, { ...april, charges });
+    await builder.changed(own, id, { units: 12, ...half, document: "separate" });
+    await builder.posted(own);
+    const before = await builder.standing(own, id);
     expect(before.map(([name]) => name)).toEqual([
       "INV-0001 first",
       "INV-0002 renewal",
       "INV-0003 change",
     ]);
-    await world.ended(own, id, both);
-    expect(await world.standing(own, id)).toEqual([]);
-    expect(life(await world.restored(own, id))).toEqual({ ...runs, renewal_value: "120.0000" });
+    await builder.ended(own, id, both);
+    expect(await builder.standing(own, id)).toEqual([]);
+    expect(life(await builder.restored(own, id))).toEqual({ ...runs, renewal_value: "120.0000" });
     const [first = [], renewal = [], change = []] = before.map((lines) => lines.slice(1));
     // The next period is billed by its renewal invoice alone, at the units of the restoration.
     expect(change).toHaveLength(2);
     expect(renewal).toEqual(["100.0000 10 × 10.0000"]);
-    expect(await world.standing(own, id)).toEqual([
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0004 first", ...first],
       ["INV-0005 change", ...change.slice(0, 1)],
       ["INV-0006 renewal", "120.0000 12 × 10.0000"],
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("keeps the removed invoices of earlier periods removed", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, april);
-    await world.setClock(own, "2026-06-10");
-    await world.changed(own, id, { units: 11 });
-    await world.settled(own);
-    await world.ended(own, id, both);
-    expect(await world.standing(own, id)).toEqual([]);
-    await world.restored(own, id);
-    expect(await world.standing(own, id)).toEqual([["INV-0004 renewal", ten]]);
-    expect((await world.invoices(own, id))[0]).toMatchObject({
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, april);
+    await builder.setClock(own, "2026-06-10");
+    await builder.changed(own, id, { units: 11 });
+    await builder.posted(own);
+    await builder.ended(own, id, both);
+    expect(await builder.standing(own, id)).toEqual([]);
+    await builder.restored(own, id);
+    expect(await builder.standing(own, id)).toEqual([["INV-0004 renewal", ten]]);
+    expect((await builder.invoices(own, id))[0]).toMatchObject({
       period: { start: "2026-06-01", end: "2026-07-01" },
     });
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("has its renewal invoice issued if the window has opened meanwhile", async () => {
-    const own = await world.sandbox({ invoice_create_days: 10 });
-    const { id } = await world.subscribe(own, april);
-    await world.ended(own, id, now);
-    await world.setClock(own, "2026-04-22");
-    expect(life(await world.restored(own, id))).toEqual(runs);
-    expect(await world.told(own, id)).toEqual(["INV-0002 renewal draft", "INV-0001 first draft"]);
-    await world.expectEqualDocuments(own);
+    const own = await builder.sandbox({ invoice_create_days: 10 });
+    const { id } = await builder.subscribe(own, april);
+    await builder.ended(own, id, now);
+    await builder.setClock(own, "2026-04-22");
+    expect(life(await builder.restored(own, id))).toEqual(runs);
+    expect(await builder.summaries(own, id)).toEqual([
+      "INV-0002 renewal draft",
+      "INV-0001 first draft",
+    ]);
+    await builder.expectEqualDocuments(own);
   });
 
   test("has no renewal invoice before its window opens", async () => {
-    const own = await world.sandbox({ invoice_create_days: 10 });
-    const { id } = await world.subscribe(own, april);
-    await world.ended(own, id, now);
-    await world.setClock(own, "2026-04-20");
-    await world.restored(own, id);
-    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
-    await world.setClock(own, "2026-04-21");
-    expect(refusalOf(await world.restore(own, id))).toEqual(refused(409, "invalid_state"));
-    expect((await world.told(own, id))[0]).toMatch(/^INV-0002 renewal/);
+    const own = await builder.sandbox({ invoice_create_days: 10 });
+    const { id } = await builder.subscribe(own, april);
+    await builder.ended(own, id, now);
+    await builder.setClock(own, "2026-04-20");
+    await builder.restored(own, id);
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
+    await builder.setClock(own, "2026-04-21");
+    expect(refusalOf(await builder.restore(own, id))).toEqual(refused(409, "invalid_state"));
+    expect((await builder.summaries(own, id))[0]).toMatch(/^INV-0002 renewal/);
   });
 });
 
 describe.concurrent("a subscription that ended while pending", () => {
   test("is pending again, and its first invoice is issued again, dated its start", async () => {
-    const own = await world.sandbox();
+    const own = await builder.sandbox();
     const charges = [{ charge_code: "onboarding" }];
-    const { id, invoice, ...before } = await world.subscribe(own, {
+    const { id, invoice, ...before } = await builder.subscribe(own, {
       start_date: "2026-05-01",
       charges,
     });
-    await world.ended(own, id, now);
-    expect(await world.restored(own, id)).toEqual({ id, ...before });
-    const [first] = await world.invoices(own, id);
+    await builder.ended(own, id, now);
+    expect(await builder.restored(own, id)).toEqual({ id, ...before });
+    const [first] = await builder.invoices(own, id);
     expect(first).toMatchObject({
       number: "INV-0002",
       type: "first",
@@ -232,46 +239,46 @@ describe.concurrent("a subscription that ended while pending", () => {
       invoice.total,
       invoice.due_date,
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("is active once its start date has come, and the invoice is dated today", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, { start_date: "2026-05-01" });
-    await world.ended(own, id, now);
-    await world.setClock(own, "2026-05-03");
-    expect(life(await world.restored(own, id))).toEqual({ ...runs, renewal_date: "2026-06-01" });
-    expect((await world.invoices(own, id))[0]).toMatchObject({
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, { start_date: "2026-05-01" });
+    await builder.ended(own, id, now);
+    await builder.setClock(own, "2026-05-03");
+    expect(life(await builder.restored(own, id))).toEqual({ ...runs, renewal_date: "2026-06-01" });
+    expect((await builder.invoices(own, id))[0]).toMatchObject({
       number: "INV-0002",
       issue_date: "2026-05-03",
     });
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 });
 
 describe.concurrent("end_after_cycles", () => {
   test.each([[periodEnd], [now]])("restores its end date: %o", async (body) => {
-    const own = await world.sandbox();
-    const { id, ...before } = await world.subscribe(own, { ...april, end_after_cycles: 3 });
+    const own = await builder.sandbox();
+    const { id, ...before } = await builder.subscribe(own, { ...april, end_after_cycles: 3 });
     expect(before.end_date).toBe("2026-07-01");
-    await world.ended(own, id, body);
-    expect(life(await world.restored(own, id))).toEqual({ ...runs, end_date: "2026-07-01" });
-    await world.setClock(own, "2026-07-02");
-    expect(refusalOf(await world.restore(own, id))).toEqual(refused(409, "invalid_state"));
-    expect(await world.subscription(own, id)).toMatchObject({
+    await builder.ended(own, id, body);
+    expect(life(await builder.restored(own, id))).toEqual({ ...runs, end_date: "2026-07-01" });
+    await builder.setClock(own, "2026-07-02");
+    expect(refusalOf(await builder.restore(own, id))).toEqual(refused(409, "invalid_state"));
+    expect(await builder.subscription(own, id)).toMatchObject({
       status: "complete",
       end_date: "2026-07-01",
     });
-    expect(await world.standing(own, id)).toHaveLength(3);
+    expect(await builder.standing(own, id)).toHaveLength(3);
   });
 
   test("in the last cycle ends on its renewal date, and issues nothing ahead", async () => {
     const own = await aheadOf();
-    const { id } = await world.subscribe(own, { ...april, end_after_cycles: 1 });
-    await world.ended(own, id, now);
+    const { id } = await builder.subscribe(own, { ...april, end_after_cycles: 1 });
+    await builder.ended(own, id, now);
     const last = { ...runs, end_date: "2026-05-01", renewal_value: "0.0000" };
-    expect(life(await world.restored(own, id))).toEqual(last);
-    expect(await world.told(own, id)).toEqual(["INV-0001 first draft"]);
+    expect(life(await builder.restored(own, id))).toEqual(last);
+    expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
   });
 });
 
@@ -279,45 +286,48 @@ describe.concurrent("a deferred amount", () => {
   const onRenewal = { units: 12, ...half, proration_behaviour: "charge_on_renewal" };
 
   test("of a renewal invoice that was removed goes on the new one", async () => {
-    const own = await world.sandbox({ invoice_create_days: 10 });
-    const { id } = await world.subscribe(own, april);
-    await world.changed(own, id, onRenewal);
-    await world.setClock(own, "2026-04-22");
-    await world.ended(own, id, periodEnd);
-    expect(await world.told(own, id)).toEqual(["INV-0002 renewal deleted", "INV-0001 first draft"]);
-    await world.restored(own, id);
-    expect(await world.standing(own, id)).toEqual([
+    const own = await builder.sandbox({ invoice_create_days: 10 });
+    const { id } = await builder.subscribe(own, april);
+    await builder.changed(own, id, onRenewal);
+    await builder.setClock(own, "2026-04-22");
+    await builder.ended(own, id, periodEnd);
+    expect(await builder.summaries(own, id)).toEqual([
+      "INV-0002 renewal deleted",
+      "INV-0001 first draft",
+    ]);
+    await builder.restored(own, id);
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 renewal", "120.0000 12 × 10.0000", halfOfApril],
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("that was billed when it ended is not billed again", async () => {
-    const own = await world.sandbox({ invoice_create_days: 10 });
-    const { id } = await world.subscribe(own, april);
-    await world.changed(own, id, onRenewal);
-    await world.setClock(own, "2026-04-22");
-    await world.ended(own, id, now);
-    await world.restored(own, id);
-    expect(await world.standing(own, id)).toEqual([
+    const own = await builder.sandbox({ invoice_create_days: 10 });
+    const { id } = await builder.subscribe(own, april);
+    await builder.changed(own, id, onRenewal);
+    await builder.setClock(own, "2026-04-22");
+    await builder.ended(own, id, now);
+    await builder.restored(own, id);
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril],
       ["INV-0004 renewal", "120.0000 12 × 10.0000"],
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 
   test("that is pending goes on the renewal invoice of its day", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, april);
-    await world.changed(own, id, onRenewal);
-    await world.ended(own, id, periodEnd);
-    await world.restored(own, id);
-    expect(await world.standing(own, id)).toHaveLength(1);
-    await world.setClock(own, "2026-05-01");
-    await world.changed(own, id, { units: 13 });
-    expect((await world.standing(own, id))[1]).toEqual([
+    const own = await builder.sandbox();
+    const { id } = await builder.subscribe(own, april);
+    await builder.changed(own, id, onRenewal);
+    await builder.ended(own, id, periodEnd);
+    await builder.restored(own, id);
+    expect(await builder.standing(own, id)).toHaveLength(1);
+    await builder.setClock(own, "2026-05-01");
+    await builder.changed(own, id, { units: 13 });
+    expect((await builder.standing(own, id))[1]).toEqual([
       "INV-0002 renewal",
       "120.0000 12 × 10.0000",
       halfOfApril,
@@ -328,33 +338,33 @@ describe.concurrent("a deferred amount", () => {
 describe.concurrent("a request to restore", () => {
   test("takes no body or an empty one, and with a key is replayed, done once", async () => {
     const own = await aheadOf();
-    const { id } = await world.subscribe(own, april);
-    await world.ended(own, id, periodEnd);
-    const first = await world.restore(own, id, "key");
+    const { id } = await builder.subscribe(own, april);
+    await builder.ended(own, id, periodEnd);
+    const first = await builder.restore(own, id, "key");
     expect([first.status, first.headers.get("Idempotent-Replayed")]).toEqual([200, null]);
-    const again = await world.restore(own, id, "key");
+    const again = await builder.restore(own, id, "key");
     expect([again.text, again.headers.get("Idempotent-Replayed")]).toEqual([first.text, "true"]);
     // The answer stays what it was, whatever has become of the subscription.
-    await world.ended(own, id, now);
-    expect((await world.restore(own, id, "key")).text).toBe(first.text);
-    expect((await world.subscription(own, id)).status).toBe("ended");
+    await builder.ended(own, id, now);
+    expect((await builder.restore(own, id, "key")).text).toBe(first.text);
+    expect((await builder.subscription(own, id)).status).toBe("ended");
     const bare = await system.ask("POST", `/v1/subscriptions/${id}/restore`, { key: own.apiKey });
     expect([bare.status, bare.json.status]).toEqual([200, "active"]);
-    const other = await world.subscribe(own, april);
-    await world.ended(own, other.id, now);
-    expect(refusalOf(await world.restore(own, other.id, "key"))).toEqual(
+    const other = await builder.subscribe(own, april);
+    await builder.ended(own, other.id, now);
+    expect(refusalOf(await builder.restore(own, other.id, "key"))).toEqual(
       refused(409, "idempotency_conflict", "Idempotency-Key"),
     );
-    expect(await world.standing(own, id)).toHaveLength(2);
-    await world.expectEqualDocuments(own);
+    expect(await builder.standing(own, id)).toHaveLength(2);
+    await builder.expectEqualDocuments(own);
   });
 
   test("over Connect, gRPC and gRPC-Web does the same as over REST", async () => {
     const call = callsTo(system.baseUrl);
     const own = await aheadOf();
-    const { id } = await world.subscribe(own, april);
+    const { id } = await builder.subscribe(own, april);
     for (const protocol of protocols) {
-      await world.ended(own, id, periodEnd);
+      await builder.ended(own, id, periodEnd);
       const called = await call(protocol, "RestoreSubscription", { id }, { key: own.apiKey });
       expect([protocol, called.code]).toEqual([protocol, null]);
       const { subscription } = called.message as Json;
@@ -363,10 +373,10 @@ describe.concurrent("a request to restore", () => {
         undefined,
       ]);
     }
-    expect(await world.standing(own, id)).toEqual([
+    expect(await builder.standing(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0006 renewal", ten],
     ]);
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 });

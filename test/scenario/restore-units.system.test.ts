@@ -6,18 +6,18 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { lateAnswerMs } from "../faults/processes.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
-import { addBands, type Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { addBands, type Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeBuilder(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 const april = { start_date: "2026-04-01" };
@@ -36,9 +36,9 @@ const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 
 async function ahead(
   changes: Record<string, unknown> = {},
 ): Promise<{ own: MadeOrganisation; id: string }> {
-  const own = await world.sandbox({ invoice_create_days: 20, ...changes });
-  await world.setClock(own, "2026-04-16");
-  const { id } = await world.subscribe(own, april);
+  const own = await builder.sandbox({ invoice_create_days: 20, ...changes });
+  await builder.setClock(own, "2026-04-16");
+  const { id } = await builder.subscribe(own, april);
   return { own, id };
 }
 
@@ -47,9 +47,9 @@ async function restoredWhole(
   own: MadeOrganisation,
   id: string,
 ): Promise<readonly (readonly string[])[]> {
-  await world.restored(own, id);
-  await world.expectEqualDocuments(own);
-  return world.standing(own, id);
+  await builder.restored(own, id);
+  await builder.expectEqualDocuments(own);
+  return builder.standing(own, id);
 }
 
 /** The lines of its credit notes, oldest first. */
@@ -57,14 +57,14 @@ async function creditAmounts(
   own: MadeOrganisation,
   id: string,
 ): Promise<readonly (readonly string[])[]> {
-  const notes = (await world.creditNotes(own, id)).toReversed();
+  const notes = (await builder.creditNotes(own, id)).toReversed();
   return notes.map(({ lines }) => lines.map(({ amount }: Json) => amount));
 }
 
 /** Changes units once nothing of an earlier change is on its way. */
 async function changed(own: MadeOrganisation, id: string, body: object): Promise<Json> {
-  await world.settled(own);
-  return world.changed(own, id, body);
+  await builder.posted(own);
+  return builder.changed(own, id, body);
 }
 
 describe.concurrent("units that changed between the end and the restoration", () => {
@@ -73,14 +73,14 @@ describe.concurrent("units that changed between the end and the restoration", ()
     [8, "80.0000 8 × 10.0000"],
   ])("are those of the new renewal invoice: %i", async (units, line) => {
     const { own, id } = await ahead();
-    await world.ended(own, id, periodEnd);
+    await builder.ended(own, id, periodEnd);
     // There is no renewal invoice, so no `document` is required.
     await changed(own, id, { units });
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 renewal", line],
     ]);
-    expect((await world.subscription(own, id)).renewal_value).toBe(`${units}0.0000`);
+    expect((await builder.subscription(own, id)).renewal_value).toBe(`${units}0.0000`);
     // The next period is billed for them: inside the window, separately, nothing more is charged.
     const { change } = await changed(own, id, { units: units + 1, document: "separate" });
     expect(change.invoice).toMatchObject({
@@ -91,7 +91,7 @@ describe.concurrent("units that changed between the end and the restoration", ()
 
   test("are charged for the rest of the period at once, and in full for the next one", async () => {
     const { own, id } = await ahead({ first_invoice_status: "approved" });
-    await world.ended(own, id, periodEnd);
+    await builder.ended(own, id, periodEnd);
     await changed(own, id, { units: 12, ...half });
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", ten],
@@ -106,9 +106,9 @@ describe.concurrent("a renewal invoice that was amended", () => {
     const { own, id } = await ahead();
     await changed(own, id, { units: 12, ...half, document: "amend" });
     const amended = ["INV-0002 renewal", "120.0000 12 × 10.0000", halfOfApril];
-    expect(await world.standing(own, id)).toEqual([["INV-0001 first", ten], amended]);
-    await world.settled(own);
-    await world.ended(own, id, periodEnd);
+    expect(await builder.standing(own, id)).toEqual([["INV-0001 first", ten], amended]);
+    await builder.posted(own);
+    await builder.ended(own, id, periodEnd);
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 renewal", ...amended.slice(1)],
@@ -118,8 +118,8 @@ describe.concurrent("a renewal invoice that was amended", () => {
   test("and removed by an end now leaves that charge on the invoice of the end", async () => {
     const { own, id } = await ahead();
     await changed(own, id, { units: 12, ...half, document: "amend" });
-    await world.settled(own);
-    await world.ended(own, id, now);
+    await builder.posted(own);
+    await builder.ended(own, id, now);
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 change", halfOfApril],
@@ -132,8 +132,8 @@ describe.concurrent("a change that was billed separately", () => {
   test("is reversed by the end, and the new renewal invoice bills the current units", async () => {
     const { own, id } = await ahead();
     await changed(own, id, { units: 12, ...half, document: "separate" });
-    await world.settled(own);
-    await world.ended(own, id, periodEnd);
+    await builder.posted(own);
+    await builder.ended(own, id, periodEnd);
     await changed(own, id, { units: 15 });
     const standing = [
       ["INV-0001 first", ten],
@@ -143,7 +143,7 @@ describe.concurrent("a change that was billed separately", () => {
       ...standing,
       ["INV-0004 renewal", "150.0000 15 × 10.0000"],
     ]);
-    await world.ended(own, id, periodEnd);
+    await builder.ended(own, id, periodEnd);
     await changed(own, id, { units: 5 });
     expect(await restoredWhole(own, id)).toEqual([
       ...standing,
@@ -153,15 +153,18 @@ describe.concurrent("a change that was billed separately", () => {
   });
 
   test("on a volume plan, made cheaper by a rise, is on the new renewal invoice", async () => {
-    const own = await world.sandbox({ invoice_create_days: 20, first_invoice_status: "approved" });
+    const own = await builder.sandbox({
+      invoice_create_days: 20,
+      first_invoice_status: "approved",
+    });
     await addBands(system, own);
-    await world.setClock(own, "2026-04-16");
-    const { id } = await world.subscribe(own, { ...april, plan_code: "bands", units: 9 });
+    await builder.setClock(own, "2026-04-16");
+    const { id } = await builder.subscribe(own, { ...april, plan_code: "bands", units: 9 });
     await changed(own, id, { units: 10, ...half, document: "separate" });
-    await world.settled(own);
-    await world.ended(own, id, periodEnd);
+    await builder.posted(own);
+    await builder.ended(own, id, periodEnd);
     await changed(own, id, { units: 11, ...half });
-    await world.settled(own);
+    await builder.posted(own);
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", "90.0000 9 × 10.0000"],
       [
@@ -172,19 +175,19 @@ describe.concurrent("a change that was billed separately", () => {
       ["INV-0004 renewal", "88.0000 11 × 8.0000"],
     ]);
     expect(await creditAmounts(own, id)).toEqual([["10.0000"], ["6.0000"]]);
-    expect((await world.subscription(own, id)).renewal_value).toBe("88.0000");
+    expect((await builder.subscription(own, id)).renewal_value).toBe("88.0000");
   });
 
   test("for the period that is current now is issued again if an option removed it", async () => {
     const { own, id } = await ahead();
     await changed(own, id, { units: 12, ...half, document: "separate" });
-    await world.settled(own);
-    await world.setClock(own, "2026-05-02");
+    await builder.posted(own);
+    await builder.setClock(own, "2026-05-02");
     await system.pool.query("UPDATE organisations SET invoice_create_days = 0 WHERE id = $1", [
       own.organisationId,
     ]);
-    await world.ended(own, id, unsent);
-    expect(await world.standing(own, id)).toEqual([]);
+    await builder.ended(own, id, unsent);
+    expect(await builder.standing(own, id)).toEqual([]);
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0004 renewal", ten],
       ["INV-0005 change", allOfMay],
@@ -201,21 +204,21 @@ describe.concurrent("an end that the ledger refused half-way", () => {
 
   test("and then finished restores what the second attempt removed, and its renewal", async () => {
     const { own, id } = await ahead();
-    const [, first] = await world.invoices(own, id);
+    const [, first] = await builder.invoices(own, id);
     await refuseRemoval(own, first);
-    expect(refusalOf(await world.end(own, id, unsent))).toEqual(refused(409, "invalid_state"));
-    await world.settled(own);
-    expect(await world.told(own, id)).toEqual([
+    expect(refusalOf(await builder.end(own, id, unsent))).toEqual(refused(409, "invalid_state"));
+    await builder.posted(own);
+    expect(await builder.summaries(own, id)).toEqual([
       "INV-0003 renewal draft",
       "INV-0002 renewal deleted",
       "INV-0001 first draft",
     ]);
-    const running = await world.restore(own, id);
+    const running = await builder.restore(own, id);
     expect(refusalOf(running)).toEqual(refused(409, "invalid_state"));
     expect(running.json.error.message).toBe(
       "The subscription is neither ended nor set to end at the end of its period.",
     );
-    await world.ended(own, id, unsent);
+    await builder.ended(own, id, unsent);
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0004 first", ten],
       ["INV-0005 renewal", ten],
@@ -223,34 +226,34 @@ describe.concurrent("an end that the ledger refused half-way", () => {
   });
 
   test("keeps removed what it removed: the next restoration does not issue it again", async () => {
-    const own = await world.sandbox({ first_invoice_status: "approved" });
-    await world.setClock(own, "2026-04-16");
-    const { id } = await world.subscribe(own, april);
+    const own = await builder.sandbox({ first_invoice_status: "approved" });
+    await builder.setClock(own, "2026-04-16");
+    const { id } = await builder.subscribe(own, april);
     await changed(own, id, { units: 12, ...half });
-    await world.settled(own);
-    const [, first] = await world.invoices(own, id);
+    await builder.posted(own);
+    const [, first] = await builder.invoices(own, id);
     await refuseRemoval(own, first);
-    const answer = await world.end(own, id, { ...now, void_approved_invoices: true });
+    const answer = await builder.end(own, id, { ...now, void_approved_invoices: true });
     expect(refusalOf(answer)).toEqual(refused(409, "invalid_state"));
     expect(answer.json.error.message).toContain("Removed already, and staying so: INV-0002.");
-    await world.ended(own, id, periodEnd);
+    await builder.ended(own, id, periodEnd);
     expect(await restoredWhole(own, id)).toEqual([["INV-0001 first", ten]]);
-    await world.ended(own, id, { ...now, void_approved_invoices: true });
+    await builder.ended(own, id, { ...now, void_approved_invoices: true });
     expect(await restoredWhole(own, id)).toEqual([["INV-0003 first", ten]]);
   });
 
   test("bills the following period, with its deferred amounts", async () => {
-    const own = await world.sandbox({ invoice_create_days: 10 });
-    const { id } = await world.subscribe(own, april);
+    const own = await builder.sandbox({ invoice_create_days: 10 });
+    const { id } = await builder.subscribe(own, april);
     await changed(own, id, { units: 12, ...half, proration_behaviour: "charge_on_renewal" });
-    await world.setClock(own, "2026-04-22");
-    await world.change(own, id, { units: 12 });
-    await world.settled(own);
-    const [, first] = await world.invoices(own, id);
+    await builder.setClock(own, "2026-04-22");
+    await builder.change(own, id, { units: 12 });
+    await builder.posted(own);
+    const [, first] = await builder.invoices(own, id);
     await refuseRemoval(own, first);
-    expect(refusalOf(await world.end(own, id, unsent))).toEqual(refused(409, "invalid_state"));
-    await world.setClock(own, "2026-05-10");
-    await world.ended(own, id, now);
+    expect(refusalOf(await builder.end(own, id, unsent))).toEqual(refused(409, "invalid_state"));
+    await builder.setClock(own, "2026-05-10");
+    await builder.ended(own, id, now);
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0003 renewal", "120.0000 12 × 10.0000", halfOfApril],
@@ -261,7 +264,7 @@ describe.concurrent("an end that the ledger refused half-way", () => {
 describe.concurrent("a document that the ledger refuses", () => {
   test("leaves the subscription restored, and the invoice has the reason", async () => {
     const { own, id } = await ahead();
-    await world.ended(own, id, periodEnd);
+    await builder.ended(own, id, periodEnd);
     const match = "PUT /api.xro/2.0/Invoices";
     await system.fault({
       kind: "refuse",
@@ -269,8 +272,8 @@ describe.concurrent("a document that the ledger refuses", () => {
       tenantId: own.tenantId,
       messages: ["Account code '200' is gone."],
     });
-    expect((await world.restored(own, id)).cancel_at_period_end).toBe(false);
-    const [renewal] = await world.invoices(own, id);
+    expect((await builder.restored(own, id)).cancel_at_period_end).toBe(false);
+    const [renewal] = await builder.invoices(own, id);
     expect(renewal).toMatchObject({
       number: "INV-0003",
       status: "not_in_external",
@@ -278,7 +281,7 @@ describe.concurrent("a document that the ledger refuses", () => {
     });
     expect(renewal.ledger.sync_error).toContain("Account code '200' is gone.");
     // It never was in the ledger: an end abandons it, and a restoration issues it again.
-    await world.ended(own, id, periodEnd);
+    await builder.ended(own, id, periodEnd);
     expect(await restoredWhole(own, id)).toEqual([
       ["INV-0001 first", ten],
       ["INV-0004 renewal", ten],
@@ -288,16 +291,16 @@ describe.concurrent("a document that the ledger refuses", () => {
 
 test("for 15 seconds without an answer is posted later", async () => {
   const { own, id } = await ahead();
-  await world.ended(own, id, periodEnd);
+  await builder.ended(own, id, periodEnd);
   await system.stopLedger();
   const started = performance.now();
-  expect((await world.restored(own, id)).cancel_at_period_end).toBe(false);
+  expect((await builder.restored(own, id)).cancel_at_period_end).toBe(false);
   expect(performance.now() - started).toBeLessThan(lateAnswerMs);
-  expect((await world.told(own, id))[0]).toBe("INV-0003 renewal scheduled");
+  expect((await builder.summaries(own, id))[0]).toBe("INV-0003 renewal scheduled");
   await system.startLedger();
   await until(
     "the invoice is in the ledger",
-    async () => (await world.told(own, id))[0] === "INV-0003 renewal draft",
+    async () => (await builder.summaries(own, id))[0] === "INV-0003 renewal draft",
   );
-  await world.expectEqualDocuments(own);
+  await builder.expectEqualDocuments(own);
 });

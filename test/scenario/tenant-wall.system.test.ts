@@ -7,12 +7,12 @@ import { ScalarType } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { operations } from "./procedures.ts";
-import { addApiKey, addCreditNote, addLike } from "./rows.ts";
-import { addMeter } from "./usage-world.ts";
+import { addApiKey, addCreditNote, addLike } from "./row-builder.ts";
+import { addMeter } from "./usage-builder.ts";
 
 /** Fields of requests that name an object by its id, or by its code. */
 const idFields = new Set(["id", "starting_after", "customer", "subscription", "ledger_contact_id"]);
@@ -209,9 +209,9 @@ describe.each([
         field === "meter"
           ? { ...event, meter: value, meter_code: undefined }
           : { ...event, [field]: value };
-      const told = await send("ReportUsage", { ...base("ReportUsage"), events: [named] });
+      const shown = await send("ReportUsage", { ...base("ReportUsage"), events: [named] });
       // The answer repeats the request's own values.
-      return { ...told, headers: {}, body: told.body.replaceAll(value, "(named)") };
+      return { ...shown, headers: {}, body: shown.body.replaceAll(value, "(named)") };
     };
     const unknown = await report(field === "meter_code" ? unknownCode : randomUUID());
     expect(unknown.body).toMatch(
@@ -262,11 +262,11 @@ test("codes, contact names and numbers of one organisation are free in another",
 test("an Idempotency-Key belongs to one API key, in any organisation", async () => {
   const second = await addApiKey(system.pool, own.organisationId, ["subscriptions:write"]);
   const body = { customer_code: "ACME", plan_code: "site", label: "the same" };
-  const made = [];
+  const created = [];
   for (const key of [own.apiKey, second.value, other.apiKey]) {
     const answer = await ask("POST", "/v1/subscriptions", { key, idempotencyKey: "same", body });
     expect([answer.status, answer.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
-    made.push(answer.json.id);
+    created.push(answer.json.id);
   }
-  expect(new Set(made).size).toBe(3);
+  expect(new Set(created).size).toBe(3);
 });

@@ -2,23 +2,12 @@
  * A sandbox's test clock over the admin API and HTTP: everything that falls due on the way is
  * performed in order, each at its own time, and every date follows the clock. CLOCK-1.
  */
-import { beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { createStore } from "../../src/store/tenant.ts";
 import { askWith } from "../admin/services/request.ts";
-import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
-import { checkedAsk } from "./checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "./clock-world.ts";
-import { addLike } from "./rows.ts";
-import type { Json } from "./units-world.ts";
-
-let system: TestSystem;
-let world: ClockBuilder;
-
-beforeAll(async () => {
-  system = await sharedSystem();
-  world = await clockBuilder(system, checkedAsk(system));
-});
+import { scenarioTest as test } from "./fixtures.ts";
+import { addLike } from "./row-builder.ts";
+import type { Json } from "./units-builder.ts";
 
 const standing = { state: "TEST_CLOCK_STATE_STANDING" };
 
@@ -27,16 +16,18 @@ const short = ({ number, type, issue_date, created }: Json) =>
   `${number} ${type} ${issue_date}, made ${created}`;
 
 describe.concurrent("a test clock", () => {
-  test("shows the real time until it is advanced, and stands still from then on", async () => {
-    const own = await world.sandbox({ test_clock: null, timezone: "UTC" });
-    const before = await world.clock(own);
+  test("shows the real time until it is advanced, and stands still from then on", async ({
+    clocks,
+  }) => {
+    const own = await clocks.sandbox({ test_clock: null, timezone: "UTC" });
+    const before = await clocks.clock(own);
     expect(before).toMatchObject({
       organisation: own.organisationId,
       state: "TEST_CLOCK_STATE_REAL_TIME",
     });
     expect(before.advance).toBeUndefined();
     expect(Math.abs(Date.parse(before.now) - Date.now())).toBeLessThan(60_000);
-    const after = await world.advanced(own, { days: 1 });
+    const after = await clocks.advanced(own, { days: 1 });
     expect(after).toMatchObject({ ...standing, now: after.advance.to });
     expect(Date.parse(after.advance.to) - Date.parse(after.advance.from)).toBe(86_400_000);
     expect(Date.parse(after.advance.from)).toBeGreaterThanOrEqual(Date.parse(before.now));
@@ -48,8 +39,8 @@ describe.concurrent("a test clock", () => {
       finishedAt,
       after.now,
     ]);
-    expect((await world.clock(own)).now).toBe(after.now);
-    const { created, start_date, timezone } = await world.subscribe(own);
+    expect((await clocks.clock(own)).now).toBe(after.now);
+    const { created, start_date, timezone } = await clocks.subscribe(own);
     // Today is the zone's, which is another day than UTC's for some hours of each.
     const today = new Intl.DateTimeFormat("sv-SE", { timeZone: timezone }).format(
       Date.parse(after.now),
@@ -57,15 +48,17 @@ describe.concurrent("a test clock", () => {
     expect([created, start_date]).toEqual([after.now, today]);
   });
 
-  test("renews each subscription at the midnights of its own zone, in order", async () => {
-    const own = await world.sandbox();
-    const paris = await world.subscribe(own, { start_date: "2026-04-01" });
-    const auckland = await world.subscribe(own, {
+  test("renews each subscription at the midnights of its own zone, in order", async ({
+    clocks,
+  }) => {
+    const own = await clocks.sandbox();
+    const paris = await clocks.subscribe(own, { start_date: "2026-04-01" });
+    const auckland = await clocks.subscribe(own, {
       start_date: "2026-04-01",
       timezone: "Pacific/Auckland",
     });
-    const middle = await world.subscribe(own, { start_date: "2026-03-15" });
-    const clock = await world.advanced(own, { to: "2026-06-15T12:00:00Z" });
+    const middle = await clocks.subscribe(own, { start_date: "2026-03-15" });
+    const clock = await clocks.advanced(own, { to: "2026-06-15T12:00:00Z" });
     const counts = { performed: 7, invoicesIssued: 7 };
     expect(clock).toMatchObject({ ...standing, now: "2026-06-15T12:00:00.000Z", advance: counts });
     const renewals = [
@@ -78,67 +71,69 @@ describe.concurrent("a test clock", () => {
       "INV-0010 renewal 2026-06-15, made 2026-06-14T22:00:00.000Z",
     ];
     const [ofParis, ofAuckland, ofMiddle] = await Promise.all(
-      [paris, auckland, middle].map(async ({ id }) => (await world.invoices(own, id)).map(short)),
+      [paris, auckland, middle].map(async ({ id }) => (await clocks.invoices(own, id)).map(short)),
     );
     expect(ofParis?.slice(0, -1)).toEqual([renewals[5], renewals[2]]);
     expect(ofAuckland?.slice(0, -1)).toEqual([renewals[4], renewals[1]]);
     expect(ofMiddle?.slice(0, -1)).toEqual([renewals[6], renewals[3], renewals[0]]);
-    expect(await world.subscription(own, paris.id)).toMatchObject({
+    expect(await clocks.subscription(own, paris.id)).toMatchObject({
       status: "active",
       renewal_date: "2026-07-01",
     });
-    expect(await world.subscription(own, middle.id)).toMatchObject({
+    expect(await clocks.subscription(own, middle.id)).toMatchObject({
       status: "active",
       renewal_date: "2026-07-15",
     });
-    await world.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
   });
 
-  test("begins pending subscriptions, and completes those at their end date", async () => {
-    const own = await world.sandbox();
-    const pending = await world.subscribe(own, { start_date: "2026-05-10" });
-    const cycles = await world.subscribe(own, { start_date: "2026-04-01", end_after_cycles: 2 });
-    const set = await world.subscribe(own, { start_date: "2026-04-01" });
-    await world.ended(own, set.id, { when: "period_end" });
-    await world.advanced(own, { to: "2026-05-10" });
-    expect(await world.subscription(own, pending.id)).toMatchObject({
+  test("begins pending subscriptions, and completes those at their end date", async ({
+    clocks,
+  }) => {
+    const own = await clocks.sandbox();
+    const pending = await clocks.subscribe(own, { start_date: "2026-05-10" });
+    const cycles = await clocks.subscribe(own, { start_date: "2026-04-01", end_after_cycles: 2 });
+    const set = await clocks.subscribe(own, { start_date: "2026-04-01" });
+    await clocks.ended(own, set.id, { when: "period_end" });
+    await clocks.advanced(own, { to: "2026-05-10" });
+    expect(await clocks.subscription(own, pending.id)).toMatchObject({
       status: "active",
       renewal_date: "2026-06-10",
     });
-    expect(await world.subscription(own, set.id)).toMatchObject({
+    expect(await clocks.subscription(own, set.id)).toMatchObject({
       status: "complete",
       end_date: "2026-05-01",
     });
-    expect(await world.subscription(own, cycles.id)).toMatchObject({
+    expect(await clocks.subscription(own, cycles.id)).toMatchObject({
       status: "active",
       end_date: "2026-06-01",
     });
-    await world.advanced(own, { months: 2 });
-    expect(await world.subscription(own, cycles.id)).toMatchObject({
+    await clocks.advanced(own, { months: 2 });
+    expect(await clocks.subscription(own, cycles.id)).toMatchObject({
       status: "complete",
       end_date: "2026-06-01",
     });
-    expect(await world.told(own, cycles.id)).toHaveLength(2);
-    expect(await world.told(own, set.id)).toHaveLength(1);
-    expect((await world.invoices(own, pending.id)).map(({ issue_date }) => issue_date)).toEqual([
+    expect(await clocks.summaries(own, cycles.id)).toHaveLength(2);
+    expect(await clocks.summaries(own, set.id)).toHaveLength(1);
+    expect((await clocks.invoices(own, pending.id)).map(({ issue_date }) => issue_date)).toEqual([
       "2026-07-10",
       "2026-06-10",
       "2026-05-10",
     ]);
   });
 
-  test("issues renewal invoices on the first day of the invoice window", async () => {
-    const own = await world.sandbox({ invoice_create_days: 10 });
-    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+  test("issues renewal invoices on the first day of the invoice window", async ({ clocks }) => {
+    const own = await clocks.sandbox({ invoice_create_days: 10 });
+    const { id } = await clocks.subscribe(own, { start_date: "2026-04-01" });
     const half = {
       units: 12,
       prorate: true,
       effective_date: "2026-04-16",
       proration_behaviour: "charge_on_renewal",
     };
-    await world.changed(own, id, half);
-    await world.advanced(own, { to: "2026-05-22" });
-    const [ofJune, ofMay] = await world.invoices(own, id);
+    await clocks.changed(own, id, half);
+    await clocks.advanced(own, { to: "2026-05-22" });
+    const [ofJune, ofMay] = await clocks.invoices(own, id);
     const may = {
       type: "renewal",
       issue_date: "2026-04-21",
@@ -154,41 +149,47 @@ describe.concurrent("a test clock", () => {
       period: { start: "2026-06-01" },
       subtotal: "120.0000",
     });
-    expect(await world.subscription(own, id)).toMatchObject({
+    expect(await clocks.subscription(own, id)).toMatchObject({
       renewal_date: "2026-06-01",
       units: 12,
     });
-    await world.expectEqualDocuments(own);
+    await clocks.expectEqualDocuments(own);
   });
 
-  test("decides a request during an advance by what it shows, even an earlier one", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-    await world.advanced(own, { to: "2026-06-10" });
+  test("decides a request during an advance by what it shows, even an earlier one", async ({
+    clocks,
+    system,
+  }) => {
+    const own = await clocks.sandbox();
+    const { id } = await clocks.subscribe(own, { start_date: "2026-04-01" });
+    await clocks.advanced(own, { to: "2026-06-10" });
     const before = new Date("2026-04-01T12:00:00Z");
     const tenant = createStore(system.pool).tenant(own.organisationId, before);
     const today = () => tenant.onCurrentSubscription(id, async (_, state) => state.today);
     expect(await today()).toBe("2026-06-10");
-    expect(await world.ended(own, id, { when: "now" })).toMatchObject({
+    expect(await clocks.ended(own, id, { when: "now" })).toMatchObject({
       status: "ended",
       end_date: "2026-06-10",
     });
   });
 
-  test("dates what operators create in the sandbox", async () => {
-    const own = await world.sandbox();
+  test("dates what operators create in the sandbox", async ({ clocks }) => {
+    const own = await clocks.sandbox();
     const { organisationId: organisation } = own;
     const plan = { organisation, code: "new", name: "New", type: "PLAN_TYPE_PER_UNIT", price: "1" };
-    const { plan: made } = await world.operator.done("PlanService/CreatePlan", plan);
+    const { plan: result } = await clocks.operator.done("PlanService/CreatePlan", plan);
     const charge = { organisation, code: "new", name: "New", price: "1" };
-    const { charge: added } = await world.operator.done("ChargeService/CreateCharge", charge);
-    expect([made.created, added.created]).toEqual(Array(2).fill("2026-04-01T12:00:00.000Z"));
+    const { charge: added } = await clocks.operator.done("ChargeService/CreateCharge", charge);
+    expect([result.created, added.created]).toEqual(Array(2).fill("2026-04-01T12:00:00.000Z"));
   });
 
-  test("continues past a subscription that cannot be billed, which is parked", async () => {
-    const own = await world.sandbox();
-    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-    const broken = await world.subscribe(own, { start_date: "2026-04-01" });
+  test("continues past a subscription that cannot be billed, which is parked", async ({
+    clocks,
+    system,
+  }) => {
+    const own = await clocks.sandbox();
+    const { id } = await clocks.subscribe(own, { start_date: "2026-04-01" });
+    const broken = await clocks.subscribe(own, { start_date: "2026-04-01" });
     // Its next renewal would come to more than any amount can be.
     const planId = await addLike(system.pool, "plans", own.organisationId, "team", {
       code: "huge",
@@ -200,12 +201,12 @@ describe.concurrent("a test clock", () => {
         WHERE organisation_id = $1 AND id = $2`,
       [own.organisationId, broken.id, planId],
     );
-    const clock = await world.advanced(own, { to: "2026-07-02" });
+    const clock = await clocks.advanced(own, { to: "2026-07-02" });
     expect(clock.advance).toMatchObject({ performed: 3, invoicesIssued: 3 });
     // Once more each time that it is tried again, a minute later.
     expect(clock.advance.parked).toBeGreaterThanOrEqual(1);
-    expect(await world.told(own, id)).toHaveLength(4);
-    const { data } = await world.operator.done("BillingService/ListParkedSubscriptions", {
+    expect(await clocks.summaries(own, id)).toHaveLength(4);
+    const { data } = await clocks.operator.done("BillingService/ListParkedSubscriptions", {
       organisation: own.organisationId,
     });
     expect(data).toMatchObject([{ id: broken.id, renewalDate: "2026-05-01" }]);
@@ -215,13 +216,15 @@ describe.concurrent("a test clock", () => {
 describe.concurrent("an advance of a test clock", () => {
   const advance = "TestClockService/AdvanceTestClock";
 
-  test("to its present instant changes nothing; any other is in the audit log", async () => {
-    const own = await world.sandbox();
+  test("to its present instant changes nothing; any other is in the audit log", async ({
+    clocks,
+  }) => {
+    const own = await clocks.sandbox();
     const at = { organisation: own.organisationId };
-    const first = await world.advanced(own, { to: "2026-04-10T00:00:00+02:00" });
-    expect(await world.advance(own, { to: "2026-04-09T22:00:00Z" })).toEqual(first);
-    await world.advanced(own, { months: 1 });
-    const log = await world.operator.done("AuditService/ListAuditEntries", at);
+    const first = await clocks.advanced(own, { to: "2026-04-10T00:00:00+02:00" });
+    expect(await clocks.advance(own, { to: "2026-04-09T22:00:00Z" })).toEqual(first);
+    await clocks.advanced(own, { months: 1 });
+    const log = await clocks.operator.done("AuditService/ListAuditEntries", at);
     expect(log.data).toMatchObject([
       {
         operation: "billing.admin.v1.TestClockService/AdvanceTestClock",
@@ -238,17 +241,17 @@ describe.concurrent("an advance of a test clock", () => {
     expect(log.data).toHaveLength(2);
   });
 
-  test("with an Idempotency-Key is made once", async () => {
-    const own = await world.sandbox();
-    const asked = { organisation: own.organisationId, days: 3 };
+  test("with an Idempotency-Key is made once", async ({ clocks }) => {
+    const own = await clocks.sandbox();
+    const requested = { organisation: own.organisationId, days: 3 };
     const key = { headers: { "Idempotency-Key": "three-days" } };
-    const once = await world.operator.done(advance, asked, key);
-    await world.arrived(own);
-    expect(await world.operator.done(advance, asked, key)).toEqual(once);
-    expect((await world.clock(own)).now).toBe("2026-04-04T12:00:00.000Z");
+    const once = await clocks.operator.done(advance, requested, key);
+    await clocks.arrived(own);
+    expect(await clocks.operator.done(advance, requested, key)).toEqual(once);
+    expect((await clocks.clock(own)).now).toBe("2026-04-04T12:00:00.000Z");
   });
 
-  test.each([
+  test.for<[object, string]>([
     [{}, "invalid_parameter"],
     [{ days: 1, months: 1 }, "invalid_parameter"],
     [{ to: "2026-05-01", days: 1 }, "invalid_parameter"],
@@ -260,28 +263,36 @@ describe.concurrent("an advance of a test clock", () => {
     [{ to: "2026-04-01" }, "invalid_parameter to"],
     [{ to: "2031-04-02" }, "invalid_parameter to"],
     [{ days: 1827 }, "invalid_parameter days"],
-  ])("of %j is refused: %s", async (by, refusal) => {
-    const own = await world.sandbox();
-    expect(await world.operator.refused(advance, { organisation: own.organisationId, ...by })).toBe(
-      refusal,
-    );
-    expect(await world.clock(own)).toMatchObject({ ...standing, now: "2026-04-01T12:00:00.000Z" });
+  ])("of %j is refused: %s", async ([by, refusal], { clocks }) => {
+    const own = await clocks.sandbox();
+    expect(
+      await clocks.operator.refused(advance, { organisation: own.organisationId, ...by }),
+    ).toBe(refusal);
+    expect(await clocks.clock(own)).toMatchObject({
+      ...standing,
+      now: "2026-04-01T12:00:00.000Z",
+    });
   });
 
-  test("of a live or unknown organisation, or by a reader, is refused", async () => {
+  test("of a live or unknown organisation, or by a reader, is refused", async ({
+    clocks,
+    system,
+  }) => {
     const live = await system.organisation();
     const at = { organisation: live.organisationId };
-    expect(await world.operator.refused(advance, { ...at, days: 1 })).toBe("invalid_state");
-    expect(await world.operator.refused("TestClockService/GetTestClock", at)).toBe("invalid_state");
+    expect(await clocks.operator.refused(advance, { ...at, days: 1 })).toBe("invalid_state");
+    expect(await clocks.operator.refused("TestClockService/GetTestClock", at)).toBe(
+      "invalid_state",
+    );
     for (const organisation of ["0199a0b2-0000-7000-8000-000000000001", "x"]) {
-      expect(await world.operator.refused(advance, { organisation, days: 1 })).toBe(
+      expect(await clocks.operator.refused(advance, { organisation, days: 1 })).toBe(
         "organisation_not_found",
       );
-      expect(await world.operator.refused("TestClockService/GetTestClock", { organisation })).toBe(
+      expect(await clocks.operator.refused("TestClockService/GetTestClock", { organisation })).toBe(
         "organisation_not_found",
       );
     }
-    const own = await world.sandbox();
+    const own = await clocks.sandbox();
     const reader = askWith(system, await system.operator("read-only"));
     const sandbox = { organisation: own.organisationId };
     expect(await reader.refused(advance, { ...sandbox, days: 1 })).toBe("insufficient_role");

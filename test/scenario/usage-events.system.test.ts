@@ -7,23 +7,21 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
-import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
-import { type CallMethod, callsTo, protocols } from "./procedures.ts";
-import { addApiKey } from "./rows.ts";
-import type { Json } from "./units-world.ts";
+import { type Ask, checkedAsk, refusalOf } from "./checked-ask.ts";
+import { addApiKey } from "./row-builder.ts";
+import type { Json } from "./units-builder.ts";
 import {
   addMeter,
   setMeterStatus,
   type UsageBuilder,
-  usageEvent,
   usageBuilder,
-} from "./usage-world.ts";
+  usageEvent,
+} from "./usage-builder.ts";
 
 let system: TestSystem;
-let world: BillingWorld;
+let builder: BillingWorld;
 let ask: Ask;
 let usage: UsageBuilder;
-let call: CallMethod;
 let own: MadeOrganisation;
 let subscription: string;
 let meterId: string;
@@ -34,26 +32,25 @@ const today = "2026-05-10";
 beforeAll(async () => {
   // Nothing is posted to the ledger here, so no worker is needed.
   system = await startSystem({ without: ["worker"] });
-  world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
+  builder = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
   ask = checkedAsk(system);
   usage = usageBuilder(ask);
-  call = callsTo(system.baseUrl);
   own = await organisation();
   meterId = await addMeter(system.pool, own.organisationId);
-  subscription = await world.subscribe(own.organisationId, {
+  subscription = await builder.subscribe(own.organisationId, {
     startDate: "2026-04-20",
     timezone: "Pacific/Auckland",
   });
 });
 
 afterAll(async () => {
-  await world?.drop();
+  await builder?.drop();
   await system?.stop();
 });
 
 /** A sandbox with a key that allows usage by default. */
 async function organisation(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
-  const organisationId = await world.sandbox(today, { usage_allowed: true, ...changes });
+  const organisationId = await builder.sandbox(today, { usage_allowed: true, ...changes });
   const { id, value } = await addApiKey(system.pool, organisationId, ["usage:write"], {
     livemode: false,
   });
@@ -101,7 +98,7 @@ describe("a batch", () => {
     const answer = await usage.report(own, events);
     const counts = { object: "usage_event_batch", created: 2, duplicates: 1, rejected: 9 };
     expect([answer.status, answer.json]).toMatchObject([207, counts]);
-    const told = answer.json.results.map((result: Json) => [
+    const shown = answer.json.results.map((result: Json) => [
       result.event_id,
       result.status,
       result.error?.code,
@@ -122,7 +119,7 @@ describe("a batch", () => {
     );
     expected.push("before_subscription_start", "created");
     const isStored = (verdict: string) => verdict === "created" || verdict === "duplicate";
-    expect(told).toEqual(
+    expect(shown).toEqual(
       expected.map((verdict, index) => {
         const { event_id } = events[index];
         return isStored(verdict) ? [event_id, verdict, undefined] : [event_id, "rejected", verdict];
@@ -191,11 +188,11 @@ describe("a batch", () => {
   });
 
   test("assigns each event its period and bill, also before a due renewal", async () => {
-    const id = await world.subscribe(own.organisationId, {
+    const id = await builder.subscribe(own.organisationId, {
       startDate: "2026-05-01",
       timezone: "Pacific/Auckland",
     });
-    await world.setClock(own.organisationId, "2026-06-30T12:00:30Z");
+    await builder.setClock(own.organisationId, "2026-06-30T12:00:30Z");
     const times = [
       "2026-04-30T12:00:00Z",
       "2026-05-31T11:59:59Z",
@@ -204,7 +201,7 @@ describe("a batch", () => {
     ];
     const events = times.map((timestamp) => usageEvent(id, timestamp));
     await usage.stored(own, events);
-    await world.setClock(own.organisationId, today);
+    await builder.setClock(own.organisationId, today);
     const rows = await Promise.all(events.map(({ event_id }) => stored(event_id)));
     expect(rows).toMatchObject([0, 0, 1, 2].map((index) => ({ period_index: index, bill: index })));
   });
@@ -212,7 +209,7 @@ describe("a batch", () => {
 
 describe("a resend", () => {
   test("is a duplicate even once the meter, the subscription or the event is over", async () => {
-    const id = await world.subscribe(own.organisationId, { startDate: "2026-05-01" });
+    const id = await builder.subscribe(own.organisationId, { startDate: "2026-05-01" });
     await addMeter(system.pool, own.organisationId, { code: "passing" });
     const sent = usageEvent(id, at, { meter_code: "passing" });
     await usage.stored(own, [sent]);
@@ -231,7 +228,7 @@ describe("a resend", () => {
       [sent.event_id],
     );
     expect(await usage.verdicts(own, [sent])).toEqual(["duplicate"]);
-    expect((await world.row(id)).due_at).toBeNull();
+    expect((await builder.row(id)).due_at).toBeNull();
   });
 
   test("with an Idempotency-Key gets the first answer; another body conflicts", async () => {
@@ -253,7 +250,7 @@ describe("a resend", () => {
 
 describe("late usage of a subscription that is over", () => {
   test("makes it due at the next midnight in its zone, once, if it stores an event", async () => {
-    const id = await world.subscribe(own.organisationId, {
+    const id = await builder.subscribe(own.organisationId, {
       startDate: "2026-05-01",
       timezone: "Pacific/Auckland",
     });
@@ -262,7 +259,7 @@ describe("late usage of a subscription that is over", () => {
     const ended = `UPDATE subscriptions SET status = 'ended', end_date = '2026-05-09', ended_at =
       '2026-05-08T22:00:00.5Z', due_at = NULL`;
     await system.pool.query(`${ended} WHERE id = $1`, [id]);
-    const dueAt = async () => (await world.row(id)).due_at;
+    const dueAt = async () => (await builder.row(id)).due_at;
     const after = usageEvent(id, "2026-05-08T22:00:00.5Z");
     expect(await usage.verdicts(own, [sent, after])).toEqual([
       "duplicate",
@@ -281,197 +278,3 @@ describe("late usage of a subscription that is over", () => {
     expect(await dueAt()).toEqual(new Date("2026-05-10T12:00:00Z"));
   });
 });
-
-describe("a malformed event refuses the whole request and stores nothing:", () => {
-  const cases: [string, object, string][] = [
-    ["no event_id", { event_id: undefined }, "event_id"],
-    ["an empty event_id", { event_id: "" }, "event_id"],
-    ["an event_id of 256 characters", { event_id: "é".repeat(256) }, "event_id"],
-    ["NUL in event_id", { event_id: "a\0b" }, "event_id"],
-    ["half of a surrogate pair", { event_id: "\ud83d" }, "event_id"],
-    ["no subscription", { subscription: undefined }, "subscription"],
-    ["a subscription of 101 characters", { subscription: "s".repeat(101) }, "subscription"],
-    ["neither meter nor code", { meter_code: undefined }, "meter"],
-    ["both meter and code", { meter: randomUUID() }, "meter_code"],
-    ["an empty meter", { meter_code: undefined, meter: "" }, "meter"],
-    ["a meter of 101 characters", { meter_code: undefined, meter: "m".repeat(101) }, "meter"],
-    ["a code of 101 characters", { meter_code: "m".repeat(101) }, "meter_code"],
-    ["a code that is null", { meter_code: null }, "meter_code"],
-    ["no quantity", { quantity: undefined }, "quantity"],
-    ["zero", { quantity: 0 }, "quantity"],
-    ["zero as text", { quantity: "0.0000" }, "quantity"],
-    ["less than zero", { quantity: -1 }, "quantity"],
-    ["five places", { quantity: "1.00001" }, "quantity"],
-    ["21 characters", { quantity: "123456789012345678901" }, "quantity"],
-    ["a quantity that is true", { quantity: true }, "quantity"],
-    ["no timestamp", { timestamp: undefined }, "timestamp"],
-    ["a timestamp without offset", { timestamp: "2026-05-09T10:00:00" }, "timestamp"],
-    ["a day that is none", { timestamp: "2026-02-29T10:00:00Z" }, "timestamp"],
-    ["a leap second", { timestamp: "2026-06-30T23:59:60Z" }, "timestamp"],
-    ["a timestamp that is a number", { timestamp: 1_778_320_800 }, "timestamp"],
-    ["an unknown member", { unit: "call" }, "unit"],
-    ["a second spelling", { eventId: "e" }, "eventId"],
-  ];
-
-  test("each by its place, over REST and Connect", async () => {
-    const good = event();
-    for (const [what, changes, field] of cases) {
-      const answer = await usage.report(own, [good, event(changes)]);
-      expect([what, refusalOf(answer)]).toEqual([
-        what,
-        refused(422, "invalid_parameter", `events.1.${field}`),
-      ]);
-    }
-    expect(await stored(good.event_id)).toBeUndefined();
-    // What its members cannot say, or its clients cannot send, is REST's alone.
-    const sendable = cases.filter(
-      ([what]) => !/null|true|number|unknown|spelling|surrogate|zero$|less/.test(what),
-    );
-    expect(sendable.length).toBeGreaterThan(15);
-    for (const [what, changes, field] of sendable) {
-      const events = [good, event(changes)].map(inConnect);
-      const { code, detail } = await call("gRPC", "ReportUsage", { events }, { key: own.apiKey });
-      expect([what, code, detail?.code, detail?.param]).toEqual([
-        what,
-        "InvalidArgument",
-        "invalid_parameter",
-        `events.1.${field}`,
-      ]);
-    }
-    expect(await stored(good.event_id)).toBeUndefined();
-  });
-
-  test("exponents and leading zeros of numbers, which JSON alone would hide", async () => {
-    for (const number of ["1e2", "1E2", "1.00000", "1.0e0"]) {
-      const body = `{"events":[${JSON.stringify(event({ quantity: 7 })).replace('"quantity":7', `"quantity":${number}`)}]}`;
-      const answer = await ask("POST", "/v1/usage_events", { key: own.apiKey, body });
-      expect([number, refusalOf(answer)]).toEqual([
-        number,
-        refused(422, "invalid_parameter", "events.0.quantity"),
-      ]);
-    }
-  });
-
-  test("no events, 101 events, none at all, another member", async () => {
-    const many = Array.from({ length: 101 }, () => event());
-    for (const body of [{ events: [] }, { events: many }, {}]) {
-      const answer = await ask("POST", "/v1/usage_events", { key: own.apiKey, body });
-      expect(refusalOf(answer)).toEqual(refused(422, "invalid_parameter", "events"));
-    }
-    const more = await ask("POST", "/v1/usage_events", {
-      key: own.apiKey,
-      body: { events: [event()], dry_run: true },
-    });
-    expect(refusalOf(more)).toEqual(refused(422, "invalid_parameter", "dry_run"));
-    const notList = await ask("POST", "/v1/usage_events", {
-      key: own.apiKey,
-      body: { events: { 0: event() } },
-    });
-    expect(refusalOf(notList)).toEqual(refused(422, "invalid_parameter", "events"));
-  });
-});
-
-/** An event as the contract's messages have it. */
-function inConnect({ event_id, meter_code, ...others }: Json): Json {
-  const defined = Object.entries({ ...others, meterCode: meter_code, eventId: event_id }).filter(
-    ([, value]) => value !== undefined,
-  );
-  return Object.fromEntries(
-    defined.map(([name, value]) => [name, typeof value === "number" ? String(value) : value]),
-  );
-}
-
-test("a report without permission is refused before the body is read", async () => {
-  const unscoped = await addApiKey(system.pool, own.organisationId, ["subscriptions:write"], {
-    livemode: false,
-  });
-  const closed = await organisation({ usage_allowed: false });
-  const live = await organisation({ usage_allowed: false, livemode: true, test_clock: null });
-  const said = await Promise.all(
-    [unscoped.value, closed.apiKey, live.apiKey].map(async (key) => {
-      const answer = await ask("POST", "/v1/usage_events", { key, body: "{" });
-      expect(refusalOf(answer)).toEqual(refused(403, "insufficient_scope"));
-      return answer.json.error.message;
-    }),
-  );
-  expect(said).toEqual([
-    "The API key lacks the scope usage:write",
-    "A test key cannot report usage.",
-    "The organisation has not allowed usage to be reported.",
-  ]);
-});
-
-test("a report in Setup Mode is accepted", async () => {
-  const mirrored = await organisation({ setup_mode: true });
-  await addMeter(system.pool, mirrored.organisationId);
-  const id = await world.subscribe(mirrored.organisationId, { startDate: "2026-05-01" });
-  await usage.stored(mirrored, [usageEvent(id, at)]);
-});
-
-test("an organisation cannot reach another's subscriptions, meters and events", async () => {
-  const other = await organisation();
-  const foreignMeter = await addMeter(system.pool, other.organisationId, { code: "theirs" });
-  const foreign = await world.subscribe(other.organisationId, { startDate: "2026-05-01" });
-  const taken = usageEvent(foreign, at, { meter_code: "theirs" });
-  await usage.stored(other, [taken]);
-  const tried = [
-    event({ subscription: foreign }),
-    event({ meter_code: "theirs" }),
-    event({ meter_code: undefined, meter: foreignMeter }),
-    event({ event_id: taken.event_id }),
-  ];
-  expect(await usage.verdicts(own, tried)).toEqual([
-    "subscription_not_found",
-    "meter_not_found",
-    "meter_not_found",
-    "created",
-  ]);
-  expect(await stored(taken.event_id, other)).toMatchObject({ subscription_id: foreign });
-});
-
-test.each(
-  protocols,
-)("%s answers a report the same as REST, and replays one of REST", async (protocol) => {
-  const good = event();
-  const events = [good, event({ meter_code: "none" })];
-  const key = `protocol-${protocol.replaceAll(" ", "-")}`;
-  const given = { key: own.apiKey, headers: { "Idempotency-Key": key } };
-  const rest = await usage.report(own, events, key);
-  const replayed = await call(protocol, "ReportUsage", { events: events.map(inConnect) }, given);
-  expect([replayed.code, replayed.headers.get("Idempotent-Replayed")]).toEqual([null, "true"]);
-  expect(inRest(replayed.message)).toEqual(rest.json);
-  const fresh = await call(
-    protocol,
-    "ReportUsage",
-    { events: [event(), good].map(inConnect) },
-    {
-      key: own.apiKey,
-    },
-  );
-  expect(fresh.message).toMatchObject({
-    object: "usage_event_batch",
-    created: 1,
-    duplicates: 1,
-    rejected: 0,
-  });
-  const closed = await organisation({ usage_allowed: false });
-  const { code, detail } = await call(
-    protocol,
-    "ReportUsage",
-    { events: [inConnect(good)] },
-    {
-      key: closed.apiKey,
-    },
-  );
-  expect([code, detail?.code]).toEqual(["PermissionDenied", "insufficient_scope"]);
-});
-
-/** A procedure's answer with the words of REST. */
-function inRest(message: unknown): Json {
-  return JSON.parse(
-    JSON.stringify(message).replace(
-      /"USAGE_EVENT_(?:STATUS|ERROR_CODE)_([A-Z_]+)"/g,
-      (_, word: string) => `"${word.toLowerCase()}"`,
-    ),
-  );
-}

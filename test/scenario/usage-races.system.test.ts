@@ -11,9 +11,9 @@ import { type BillingWorld, billingWorld } from "../store/billing/billing-fixtur
 import { testPool } from "../support/pool.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
-import { addApiKey } from "./rows.ts";
-import type { Json } from "./units-world.ts";
-import { addMeter, usageEvent } from "./usage-world.ts";
+import { addApiKey } from "./row-builder.ts";
+import type { Json } from "./units-builder.ts";
+import { addMeter, usageEvent } from "./usage-builder.ts";
 
 const clients = 16;
 
@@ -31,7 +31,7 @@ const connections = clients + 8;
 
 let system: TestSystem;
 let ask: Ask;
-let world: BillingWorld;
+let builder: BillingWorld;
 
 beforeAll(async () => {
   system = await startSystem({
@@ -39,11 +39,11 @@ beforeAll(async () => {
     env: { DATABASE_POOL_SIZE: String(connections) },
   });
   ask = checkedAsk(system);
-  world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
+  builder = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
 });
 
 afterAll(async () => {
-  await world?.drop();
+  await builder?.drop();
   await system?.stop();
 });
 
@@ -52,11 +52,11 @@ async function organisation(): Promise<{
   readonly id: string;
   readonly subscriptions: readonly string[];
 }> {
-  const id = await world.sandbox("2026-05-10", { usage_allowed: true });
+  const id = await builder.sandbox("2026-05-10", { usage_allowed: true });
   await addMeter(system.pool, id);
   const subscriptions = [];
   for (let count = 0; count < 7; count += 1)
-    subscriptions.push(await world.subscribe(id, { startDate: "2026-05-01" }));
+    subscriptions.push(await builder.subscribe(id, { startDate: "2026-05-01" }));
   return { id, subscriptions };
 }
 

@@ -14,18 +14,18 @@ import { holdOrganisation } from "../../src/store/billing/locked-subscription.ts
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { changeTo } from "../domain/subscriptions/billing-state-builder.ts";
 import { change, end, type Life, pass, restore, stateIn } from "../properties/life.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { checkedAsk } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
-import { addBands, type Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import { addBands, type Json } from "./units-builder.ts";
 
 let system: TestSystem;
-let world: LifeBuilder;
+let builder: LifeBuilder;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = lifeBuilder(system, checkedAsk(system));
+  builder = lifeBuilder(system, checkedAsk(system));
 });
 
 /** Whole numbers from 0 up to but without `below`, the same for the same seed. */
@@ -51,10 +51,10 @@ interface Both {
  * invoices are drafts.
  */
 async function begin(pick: Pick): Promise<Both> {
-  const own = await world.sandbox({ invoice_create_days: [0, 7, 14, 25][pick(4)] });
+  const own = await builder.sandbox({ invoice_create_days: [0, 7, 14, 25][pick(4)] });
   await addBands(system, own);
   const offset = pick(3) === 0 ? 1 + pick(20) : -pick(20);
-  const { id } = await world.subscribe(own, {
+  const { id } = await builder.subscribe(own, {
     start_date: addDays(civilDate("2026-04-01"), offset),
     plan_code: ["bands", "team", "growth", "bands"][pick(4)],
     units: 8 + pick(6),
@@ -89,17 +89,17 @@ async function lifeOf({ organisationId }: MadeOrganisation, id: string): Promise
  * (null for days alone).
  */
 interface Stepped {
-  readonly told: string;
+  readonly shown: string;
   readonly after: Life | null;
   readonly answer: Answered | null;
 }
 
 async function passDays({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const after = pass(life, pick(14));
-  await world.setClock(own, after.today);
+  await builder.setClock(own, after.today);
   // Any operation performs what is due, also a refused one.
-  await world.change(own, id, { units: life.subscription.units });
-  return { told: `until ${after.today}`, after, answer: null };
+  await builder.change(own, id, { units: life.subscription.units });
+  return { shown: `until ${after.today}`, after, answer: null };
 }
 
 async function changeUnits({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
@@ -121,7 +121,7 @@ async function changeUnits({ own, id, life }: Both, pick: Pick): Promise<Stepped
     ...(document !== null && { document }),
   };
   const after = change(life, request)?.life ?? null;
-  return { told: JSON.stringify(body), after, answer: await world.change(own, id, body) };
+  return { shown: JSON.stringify(body), after, answer: await builder.change(own, id, body) };
 }
 
 async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
@@ -129,17 +129,17 @@ async function endIt({ own, id, life }: Both, pick: Pick): Promise<Stepped> {
   const deleteUnsentInvoices = when === "now" && pick(3) === 0;
   const after = end(life, { when, deleteUnsentInvoices, voidApprovedInvoices: false }, 99);
   const body = { when, ...(deleteUnsentInvoices && { delete_unsent_invoices: true }) };
-  const answer = await world.end(own, id, body);
+  const answer = await builder.end(own, id, body);
   // Not done within the time of an answer, on a busy machine: it goes on by itself.
   return {
-    told: `end ${JSON.stringify(body)}`,
+    shown: `end ${JSON.stringify(body)}`,
     after,
     answer: answer.status === 502 ? null : answer,
   };
 }
 
 async function restoreIt({ own, id, life }: Both): Promise<Stepped> {
-  return { told: "restore", after: restore(life), answer: await world.restore(own, id) };
+  return { shown: "restore", after: restore(life), answer: await builder.restore(own, id) };
 }
 
 const steps = [
@@ -166,10 +166,10 @@ interface Known {
 function inMemory({ subscription, periods, papers, credits, deferred }: Life): Known {
   const { status, units, renewalDate, endDate, cancelAtPeriodEnd } = subscription;
   const invoices = papers.map(({ type, isRemoved, lines }) => {
-    const told = lines.map(
+    const shown = lines.map(
       (line) => `${formatDecimal(line.amount)} ${line.description} from ${line.period?.start}`,
     );
-    return `${type}${isRemoved ? ", removed" : ""}: ${told.map(unnumbered).sort().join("; ")}`;
+    return `${type}${isRemoved ? ", removed" : ""}: ${shown.map(unnumbered).sort().join("; ")}`;
   });
   const waiting = deferred.flatMap(({ line, paperId }) =>
     paperId === null ? [`${formatDecimal(line.amount)} ${line.description}`] : [],
@@ -201,17 +201,15 @@ function unnumbered(text: string): string {
 }
 
 async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
-  const { status, units, renewal_date, end_date, cancel_at_period_end } = await world.subscription(
-    own,
-    id,
-  );
-  const invoices = (await world.invoices(own, id)).map(({ type, status: is, lines }: Json) => {
-    const told = lines.map(
+  const { status, units, renewal_date, end_date, cancel_at_period_end } =
+    await builder.subscription(own, id);
+  const invoices = (await builder.invoices(own, id)).map(({ type, status: is, lines }: Json) => {
+    const shown = lines.map(
       ({ amount, description, period }: Json) => `${amount} ${description} from ${period.start}`,
     );
-    return `${type}${is === "deleted" ? ", removed" : ""}: ${told.map(unnumbered).sort().join("; ")}`;
+    return `${type}${is === "deleted" ? ", removed" : ""}: ${shown.map(unnumbered).sort().join("; ")}`;
   });
-  const credits = (await world.creditNotes(own, id)).flatMap(({ lines }: Json) =>
+  const credits = (await builder.creditNotes(own, id)).flatMap(({ lines }: Json) =>
     lines.map((one: Json) =>
       unnumbered(`${one.amount} ${one.description} from ${one.effective_date.slice(0, 10)}`),
     ),
@@ -222,8 +220,8 @@ async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
       FROM periods WHERE subscription_id = $1 ORDER BY index`,
     [id],
   );
-  const waiting = await system.pool.query<{ told: string }>(
-    `SELECT amount || ' ' || description AS told FROM deferred_lines WHERE subscription_id = $1
+  const waiting = await system.pool.query<{ shown: string }>(
+    `SELECT amount || ' ' || description AS shown FROM deferred_lines WHERE subscription_id = $1
       AND invoice_id IS NULL`,
     [id],
   );
@@ -232,7 +230,7 @@ async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
     periods: periods.rows,
     invoices: invoices.sort(),
     credits: credits.sort(),
-    waiting: waiting.rows.map(({ told }) => told).sort(),
+    waiting: waiting.rows.map(({ shown }) => shown).sort(),
   };
 }
 
@@ -248,16 +246,16 @@ describe.concurrent("a life over HTTP is the one of the rules", () => {
       // What an operation performs before it decides.
       life = pass(life, 0);
       const step = steps[pick(steps.length)] ?? passDays;
-      const { told, after, answer } = await step({ own, id, life }, pick);
-      log.push(told);
+      const { shown, after, answer } = await step({ own, id, life }, pick);
+      log.push(shown);
       if (answer !== null)
         expect([log, answer.status === 200], answer.text).toEqual([log, after !== null]);
-      if (after !== null) done.add(told);
+      if (after !== null) done.add(shown);
       life = after ?? life;
-      await world.settled(own);
+      await builder.posted(own);
       expect([log, await overHttp(own, id)]).toEqual([log, inMemory(life)]);
     }
-    await world.expectEqualDocuments(own);
+    await builder.expectEqualDocuments(own);
   });
 });
 
@@ -271,5 +269,5 @@ test("these lives have every kind of change, end and restoration", () => {
     "delete_unsent_invoices",
     "restore",
   ];
-  expect(kinds.filter((kind) => ![...done].some((told) => told.includes(kind)))).toEqual([]);
+  expect(kinds.filter((kind) => ![...done].some((shown) => shown.includes(kind)))).toEqual([]);
 });

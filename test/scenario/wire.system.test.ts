@@ -7,8 +7,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
+import { allow } from "../support/slowness.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
 import { type CallMethod, callsTo, protocols } from "./procedures.ts";
 
@@ -31,12 +32,12 @@ describe("on the wire", () => {
   const path = "/billing.v1.SubscriptionService/CreateSubscription";
   const good = { customerCode: "ACME", planCode: "team", units: 1 };
   const post = async (body: string, headers: Record<string, string> = {}) => {
-    const given = {
+    const passed = {
       Authorization: `Bearer ${own.apiKey}`,
       "Content-Type": "application/json",
       ...headers,
     };
-    const answer = await fetch(system.baseUrl + path, { method: "POST", headers: given, body });
+    const answer = await fetch(system.baseUrl + path, { method: "POST", headers: passed, body });
     const json = (await answer.json()) as {
       code?: string;
       details?: { debug: { code: string; param?: string } }[];
@@ -84,7 +85,7 @@ describe("on the wire", () => {
 
   test("a message over 1 MiB is refused in every protocol; the connection stays", async () => {
     for (const protocol of protocols) {
-      const given = {
+      const passed = {
         key: own.apiKey,
         headers: { "Idempotency-Key": `big-${protocol.replaceAll(" ", "-")}` },
       };
@@ -92,14 +93,14 @@ describe("on the wire", () => {
         protocol,
         "CreateSubscription",
         { ...good, label: "x".repeat(1_048_576) },
-        given,
+        passed,
       );
       expect([protocol, big.code, big.detail?.code]).toEqual([
         protocol,
         "InvalidArgument",
         "request_too_large",
       ]);
-      expect((await call(protocol, "CreateSubscription", good, given)).code).toBeNull();
+      expect((await call(protocol, "CreateSubscription", good, passed)).code).toBeNull();
     }
   });
 
@@ -137,8 +138,8 @@ describe("on the wire", () => {
     const ask2 = (headers: Record<string, string>, body = "") =>
       new Promise<{ status: unknown; headers: IncomingHttpHeaders; text: string }>(
         (resolve, reject) => {
-          const given = { authorization: `Bearer ${own.apiKey}`, ...headers };
-          const stream = session.request(given, { endStream: body === "" });
+          const passed = { authorization: `Bearer ${own.apiKey}`, ...headers };
+          const stream = session.request(passed, { endStream: body === "" });
           let text = "";
           let head: IncomingHttpHeaders = {};
           stream.setEncoding("utf8");

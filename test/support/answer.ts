@@ -12,7 +12,7 @@ export interface Answered {
 }
 
 /** The optional parts of a request. `body` is sent as JSON, or unchanged if it is text. */
-export interface Asked {
+export interface RequestOptions {
   readonly key?: string;
   readonly idempotencyKey?: string;
   readonly body?: unknown;
@@ -20,14 +20,18 @@ export interface Asked {
 }
 
 /** Sends one request and reads its answer. */
-export async function ask(url: string, verb: string, asked: Asked = {}): Promise<Answered> {
-  const headers = new Headers(asked.headers);
-  if (asked.key !== undefined) headers.set("Authorization", `Bearer ${asked.key}`);
-  if (asked.idempotencyKey !== undefined) headers.set("Idempotency-Key", asked.idempotencyKey);
+export async function ask(
+  url: string,
+  verb: string,
+  options: RequestOptions = {},
+): Promise<Answered> {
+  const headers = new Headers(options.headers);
+  if (options.key !== undefined) headers.set("Authorization", `Bearer ${options.key}`);
+  if (options.idempotencyKey !== undefined) headers.set("Idempotency-Key", options.idempotencyKey);
   const body =
-    asked.body === undefined || typeof asked.body === "string"
-      ? asked.body
-      : JSON.stringify(asked.body);
+    options.body === undefined || typeof options.body === "string"
+      ? options.body
+      : JSON.stringify(options.body);
   if (body !== undefined && !headers.has("Content-Type"))
     headers.set("Content-Type", "application/json");
   const answer = await fetch(url, {
@@ -64,11 +68,11 @@ export async function askUntilPosted(
   baseUrl: string,
   verb: string,
   path: string,
-  asked?: Asked,
+  options?: RequestOptions,
   usedUpMs = slowAnswerMs,
 ): Promise<Answered> {
   const began = performance.now();
-  const answer = await ask(`${baseUrl}${path}`, verb, asked);
+  const answer = await ask(`${baseUrl}${path}`, verb, options);
   if (performance.now() - began < usedUpMs || answer.status >= 300) return answer;
   const end = performance.now() + postingMs;
   return { ...answer, json: await posted(answer.json) };
@@ -82,7 +86,7 @@ export async function askUntilPosted(
   }
 
   async function decided(document: Document): Promise<unknown> {
-    const headers = asked?.key === undefined ? {} : { key: asked.key };
+    const headers = options?.key === undefined ? {} : { key: options.key };
     const url = `${baseUrl}/v1/${document.object}s/${document.id}`;
     for (;;) {
       const read = await ask(url, "GET", headers);

@@ -41,7 +41,8 @@ export function bookkeeper(pool: pg.Pool, demoUrl: string, tenantId: string): Bo
       credit_notes: ["credit_note_id", "number"],
       contacts: ["contact_id", "contact_number"],
     }[table];
-    const text = `SELECT ${id} AS id FROM demo_ledger.${table} WHERE tenant_id = $1 AND ${column} = $2`;
+    const text = `SELECT ${id} AS id FROM demo_ledger.${table}
+      WHERE tenant_id = $1 AND ${column} = $2`;
     const { rows } = await pool.query<{ id: string }>(text, [tenantId, name]);
     if (rows[0] === undefined) throw new Error(`the ledger has no ${name}`);
     return rows[0].id;

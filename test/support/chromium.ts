@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
+import { allow } from "./slowness.ts";
 
 /** A running browser; `stop` ends it and removes its files. */
 export interface RunningChromium {

@@ -84,8 +84,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 async function providePostgres(folder: string, stops: (() => Promise<void>)[]): Promise<string> {
-  const given = process.env.TEST_DATABASE_URL;
-  if (given) return given;
+  const passed = process.env.TEST_DATABASE_URL;
+  if (passed) return passed;
   const postgres = await startPostgres({
     dataFolder: join(folder, "postgres"),
     port: await freePort(),
@@ -98,8 +98,8 @@ async function providePostgres(folder: string, stops: (() => Promise<void>)[]): 
 }
 
 async function provideTemporal(stops: (() => Promise<void>)[]): Promise<string> {
-  const given = process.env.TEST_TEMPORAL_ADDRESS;
-  if (given) return given;
+  const passed = process.env.TEST_TEMPORAL_ADDRESS;
+  if (passed) return passed;
   const temporal = await startTemporal({
     port: await freePort(),
     namespace: "tests",

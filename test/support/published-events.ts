@@ -121,19 +121,19 @@ export async function expectAllPublished(
     let wrong: readonly object[] = [];
     // An object that still changes is published by the next attempt.
     await wait(
-      () => `all is told: ${JSON.stringify(wrong)}`,
+      () => `all is published: ${JSON.stringify(wrong)}`,
       async () => {
         await publishAll(pool, id);
-        const told = await pool.query<{ name: string; object: string }>(
+        const published = await pool.query<{ name: string; object: string }>(
           `SELECT object_kind || ' ' || object_id AS name, object FROM published_snapshots
             WHERE organisation_id = $1`,
           [id],
         );
         const texts = await shownTexts(pool, id);
-        wrong = told.rows
+        wrong = published.rows
           .filter(({ name, object }) => texts[name] !== object)
-          .map(({ name, object }) => ({ told: object, shown: texts[name] }));
-        return told.rows.length > 0 && wrong.length === 0;
+          .map(({ name, object }) => ({ published: object, shown: texts[name] }));
+        return published.rows.length > 0 && wrong.length === 0;
       },
     );
   }

@@ -1,25 +1,25 @@
 /**
- * Amendments and held credit at work in the real service: what the ledger is asked when it is slow, changed or says no,
- * nothing billed twice, and the histories of both workflows, which must replay. With RECORD_HISTORIES set they are kept
- * for `replay.test.ts`.
+ * Amendments and held credit in the real service: the calls to a slow, changed or refusing ledger,
+ * nothing billed twice, and the histories of both workflows, which must replay. With
+ * RECORD_HISTORIES set they are stored for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCrashPoints } from "../../src/crash-points.ts";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-world.ts";
+import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let world: UnitsBuilder;
+let builder: UnitsBuilder;
 let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
   system = await startSystem();
-  world = unitsBuilder(system, system.ask);
+  builder = unitsBuilder(system, system.ask);
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
 });
@@ -32,42 +32,45 @@ afterAll(async () => {
 /** Half of April is left. */
 const half = { prorate: true, effective_date: "2026-04-16" };
 
-/** The lines of the first invoice of ten seats and of the change to thirteen, as the ledger has them. */
+/**
+ * The lines of the first invoice of ten seats and of the change to thirteen, as the ledger has
+ * them.
+ */
 const planLine = ["Team: 10 × 10.0000", "100.00"];
 const changeLine = ["Team: 10 to 13 seats, 15 of 30 days: (130 − 100) × 15 ÷ 30", "15.00"];
 
 /**
- * An organisation in the middle of April with a subscription of ten seats, whose draft invoice of 100.00 the ledger
- * has.
+ * An organisation in the middle of April with a subscription of ten seats, whose draft invoice of
+ * 100.00 the ledger has.
  */
 async function subscribed(changes: Record<string, unknown> = {}) {
-  const organisation = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
-  const subscription = await world.subscribe(organisation, { start_date: "2026-04-01" });
+  const organisation = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
+  const subscription = await builder.subscribe(organisation, { start_date: "2026-04-01" });
   return { organisation, id: subscription.id as string, first: subscription.invoice as Json };
 }
 
 async function amendmentOf({ organisationId }: MadeOrganisation): Promise<Json> {
-  const text =
-    "SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'amend_invoice' ORDER BY seq DESC LIMIT 1";
+  const text = `SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'amend_invoice'
+      ORDER BY seq DESC LIMIT 1`;
   return (await system.pool.query(text, [organisationId])).rows[0];
 }
 
-/** What somebody does to the organisation's only invoice in the ledger by hand. */
+/** Changes the organisation's only invoice in the ledger, as a person would. */
 const inLedger = ({ tenantId }: MadeOrganisation, change: string) =>
   system.pool.query(`UPDATE demo_ledger.invoices SET ${change} WHERE tenant_id = $1`, [tenantId]);
 
 const anInvoice = "/api.xro/2.0/Invoices/";
 
 describe.concurrent("an amendment", () => {
-  test("adds its line to the draft, says so to operators, and its history replays", async () => {
+  test("adds its line to the draft, is shown to operators, and its history replays", async () => {
     const { organisation, id } = await subscribed();
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
       status: "draft",
       total: "138.0000",
       ledger: { sync_status: "synced" },
     });
-    expect(await world.booked(organisation)).toMatchObject([
+    expect(await builder.inLedger(organisation)).toMatchObject([
       { subtotal: "115.00", lines: [planLine, changeLine] },
     ]);
     const { id: jobId } = await amendmentOf(organisation);
@@ -89,7 +92,7 @@ describe.concurrent("an amendment", () => {
     const { organisation, id } = await subscribed();
     const limit = { kind: "rate_limit", match: `POST ${anInvoice}`, retryAfterSeconds: 2 };
     await system.fault({ ...limit, tenantId: organisation.tenantId });
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
     const { id: jobId } = await amendmentOf(organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-pause");
@@ -101,34 +104,35 @@ describe.concurrent("an amendment", () => {
   ])("whose answer was lost by %s adds its line once", async (kind) => {
     const { organisation, id } = await subscribed();
     await system.fault({ kind, match: `POST ${anInvoice}`, tenantId: organisation.tenantId });
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ status: "draft", total: "138.0000" });
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 
-  test("whose answer was lost is not billed again where the invoice was approved meanwhile", async () => {
+  test("whose answer was lost is not billed again if the invoice was approved since", async () => {
     const { organisation, id, first } = await subscribed();
-    // It is looked for once its two seconds are over, and as many more: until then the ledger has it, and nobody knows.
+    // It is looked up after its two seconds, and after two more: until then the ledger has it
+    // without our knowledge.
     const slow = { kind: "slow_after", match: `POST ${anInvoice}`, delayMs: 20_000 };
     await system.fault({ ...slow, tenantId: organisation.tenantId });
-    const changed = world.changed(organisation, id, { units: 13, ...half });
+    const changed = builder.changed(organisation, id, { units: 13, ...half });
     await until(
       "the ledger has it",
-      async () => (await world.booked(organisation))[0]?.lines.length === 2,
+      async () => (await builder.inLedger(organisation))[0]?.lines.length === 2,
     );
     await inLedger(organisation, "status = 'AUTHORISED'");
     const { change } = await changed;
     expect(change.invoice).toMatchObject({ id: first.id, status: "approved", total: "138.0000" });
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
     expect(await amendmentOf(organisation)).toMatchObject({ state: "done", reason: null });
   });
 });
 
 describe.concurrent("a charge that was to join an invoice", () => {
-  test("which was approved meanwhile is billed on an invoice of its own", async () => {
+  test("is billed on a separate invoice if that one was approved", async () => {
     const { organisation, id, first } = await subscribed();
     await inLedger(organisation, "status = 'AUTHORISED'");
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
       type: "change",
       status: "draft",
@@ -137,11 +141,11 @@ describe.concurrent("a charge that was to join an invoice", () => {
       period: { start: "2026-04-01", end: "2026-05-01" },
       ledger: { sync_status: "synced" },
     });
-    expect(await world.booked(organisation)).toMatchObject([
+    expect(await builder.inLedger(organisation)).toMatchObject([
       { lines: [planLine] },
       { lines: [changeLine] },
     ]);
-    const [own, old] = await world.invoices(organisation, id);
+    const [own, old] = await builder.invoices(organisation, id);
     expect(own.id).toBe(change.invoice.id);
     expect(old).toMatchObject({
       id: first.id,
@@ -149,32 +153,32 @@ describe.concurrent("a charge that was to join an invoice", () => {
       subtotal: "100.0000",
       total: "120.0000",
     });
-    await world.expectEqualDocuments(organisation);
+    await builder.expectEqualDocuments(organisation);
     const { id: jobId } = await amendmentOf(organisation);
     await expectReplayable(client, amendmentWorkflowId(jobId), "amendment-moved");
   });
 
-  test("which was deleted meanwhile is billed on an invoice of its own", async () => {
+  test("is billed on a separate invoice if that one was deleted", async () => {
     const { organisation, id } = await subscribed();
     await inLedger(organisation, "status = 'DELETED'");
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ type: "change", status: "draft", subtotal: "15.0000" });
-    const [, old] = await world.invoices(organisation, id);
+    const [, old] = await builder.invoices(organisation, id);
     expect(old).toMatchObject({ status: "deleted", subtotal: "100.0000" });
   });
 
-  test("which the ledger no longer has is billed on an invoice of its own", async () => {
+  test("is billed on a separate invoice if the ledger lost that one", async () => {
     const { organisation, id } = await subscribed();
     await system.pool.query("DELETE FROM demo_ledger.invoices WHERE tenant_id = $1", [
       organisation.tenantId,
     ]);
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ type: "change", status: "draft", subtotal: "15.0000" });
-    const [, old] = await world.invoices(organisation, id);
+    const [, old] = await builder.invoices(organisation, id);
     expect(old).toMatchObject({ status: "not_in_external", ledger: { sync_status: "failed" } });
   });
 
-  test("is not taken for lost where the ledger cannot find any invoice at all", async () => {
+  test("is not billed separately if the ledger cannot find any invoice", async () => {
     const { organisation, id, first } = await subscribed();
     const { tenantId } = organisation;
     await system.fault({
@@ -184,17 +188,19 @@ describe.concurrent("a charge that was to join an invoice", () => {
       times: 4,
       tenantId,
     });
-    const { change } = await world.changed(organisation, id, { units: 13, ...half });
+    const { change } = await builder.changed(organisation, id, { units: 13, ...half });
     expect(change.invoice.id).toBe(first.id);
-    await world.expectEqualDocuments(organisation);
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    await builder.expectEqualDocuments(organisation);
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 });
 
 /** A pending subscription whose first invoice was paid in the ledger by hand. */
 async function paid(): Promise<{ organisation: MadeOrganisation; id: string; first: Json }> {
-  const organisation = await world.sandbox({ first_invoice_status: "approved" });
-  const { id, invoice: first } = await world.subscribe(organisation, { start_date: "2026-05-01" });
+  const organisation = await builder.sandbox({ first_invoice_status: "approved" });
+  const { id, invoice: first } = await builder.subscribe(organisation, {
+    start_date: "2026-05-01",
+  });
   const payments = `tenants/${organisation.tenantId}/invoices/${first.ledger.invoice_id}/payments`;
   const headers = { "content-type": "application/json" };
   const payment = await fetch(`${system.demoUrl}/demo/${payments}`, {
@@ -206,14 +212,14 @@ async function paid(): Promise<{ organisation: MadeOrganisation; id: string; fir
   return { organisation, id, first };
 }
 
-/** Of the price of thirteen units ten are on the invoice, and three on one of their own, once. */
+/** Of the price of thirteen units ten are on the invoice, and three on a separate one, once. */
 async function expectBilledOnce(
   organisation: MadeOrganisation,
   id: string,
   first: Json,
 ): Promise<void> {
-  await world.expectEqualDocuments(organisation);
-  const [own, old, ...others] = await world.invoices(organisation, id);
+  await builder.expectEqualDocuments(organisation);
+  const [own, old, ...others] = await builder.invoices(organisation, id);
   expect(others).toEqual([]);
   expect(own).toMatchObject({
     type: "change",
@@ -228,16 +234,16 @@ async function expectBilledOnce(
   });
 }
 
-test("an amendment of an invoice that was paid meanwhile is billed on one of its own, which the answer shows", async () => {
+test("an amendment of a paid invoice is billed separately, as its answer shows", async () => {
   const { organisation, id, first } = await paid();
-  const { change } = await world.changed(organisation, id, { units: 13 });
+  const { change } = await builder.changed(organisation, id, { units: 13 });
   await expectBilledOnce(organisation, id, first);
-  expect((await world.invoices(organisation, id))[0]).toEqual(change.invoice);
+  expect((await builder.invoices(organisation, id))[0]).toEqual(change.invoice);
   expect(await amendmentOf(organisation)).toMatchObject({ state: "done", reason: "moved" });
 });
 
 describe.concurrent("a refused amendment", () => {
-  test("keeps its line for the next one, with the ledger's own words", async () => {
+  test("keeps its line for the next one, with the ledger's reason", async () => {
     const { organisation, id } = await subscribed();
     const { organisationId, tenantId } = organisation;
     await system.fault({
@@ -246,59 +252,59 @@ describe.concurrent("a refused amendment", () => {
       messages: ["The lock date has passed."],
       tenantId,
     });
-    await world.changed(organisation, id, { units: 13, ...half });
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine] }]);
+    await builder.changed(organisation, id, { units: 13, ...half });
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine] }]);
     const { rows } = await system.pool.query(
       "SELECT status, sync_error FROM invoices WHERE organisation_id = $1",
       [organisationId],
     );
     expect(rows).toEqual([{ status: "draft", sync_error: "The lock date has passed." }]);
-    await world.changed(organisation, id, { units: 15, ...half });
-    await world.expectEqualDocuments(organisation);
-    const [booked] = await world.booked(organisation);
+    await builder.changed(organisation, id, { units: 15, ...half });
+    await builder.expectEqualDocuments(organisation);
+    const [booked] = await builder.inLedger(organisation);
     expect(booked?.lines.map(([, amount]) => amount)).toEqual(["100.00", "15.00", "10.00"]);
   });
 
-  test("is started by the dispatcher where it was made ready again and nobody did", async () => {
+  test("is started by the dispatcher once it is ready again", async () => {
     const { organisation, id } = await subscribed();
     await system.fault({
       kind: "refuse",
       match: `POST ${anInvoice}`,
       tenantId: organisation.tenantId,
     });
-    await world.changed(organisation, id, { units: 13, ...half });
+    await builder.changed(organisation, id, { units: 13, ...half });
     const { id: jobId } = await amendmentOf(organisation);
     await system.pool.query(
       "UPDATE ledger_jobs SET state = 'ready', finished_at = NULL WHERE id = $1",
       [jobId],
     );
-    await world.expectEqualDocuments(organisation);
-    expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+    await builder.expectEqualDocuments(organisation);
+    expect(await builder.inLedger(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
   });
 });
 
-test("held credit is put on the next invoice by a workflow of its own, and its history replays", async () => {
-  const organisation = await world.sandbox({
+test("held credit is allocated by a separate workflow, and its history replays", async () => {
+  const organisation = await builder.sandbox({
     test_clock: "2026-04-16T12:00:00Z",
     first_invoice_status: "approved",
   });
   await addBands(system, organisation);
-  const { id } = await world.subscribe(organisation, {
+  const { id } = await builder.subscribe(organisation, {
     plan_code: "bands",
     start_date: "2026-04-01",
   });
-  await world.changed(organisation, id, { units: 11, ...half });
-  await world.settled(organisation);
-  await world.changed(organisation, id, { units: 20, ...half });
+  await builder.changed(organisation, id, { units: 11, ...half });
+  await builder.posted(organisation);
+  await builder.changed(organisation, id, { units: 20, ...half });
   await until("the credit is used up", async () => {
-    const [note] = await world.creditNotes(organisation, id);
+    const [note] = await builder.creditNotes(organisation, id);
     return note?.allocation_status === "applied";
   });
   await expectReplayable(client, creditWorkflowId(id), "credit");
 });
 
 // Last: it stops the worker that all others need.
-test("amendments whose workers die, one at each step, add their lines once, or are billed once where the invoice was paid meanwhile", async () => {
+test("amendments add their lines once, or separately, if a worker dies at each step", async () => {
   const changes = [];
   for (const point of amendmentCrashPoints) {
     changes.push(
@@ -308,19 +314,21 @@ test("amendments whose workers die, one at each step, add their lines once, or a
   }
   await system.worker.stop();
   const answers: Promise<Json>[] = [];
-  // Each dies of an amendment that nobody had begun; what it leaves undone, the next ones and the last one meet too.
+  // Each worker dies of a new amendment. Later workers also meet what it left undone.
   for (const { point, isPaid, organisation, id } of changes) {
-    answers.push(world.changed(organisation, id, { units: 13, ...(isPaid ? {} : half) }));
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    answers.push(builder.changed(organisation, id, { units: 13, ...(isPaid ? {} : half) }));
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     await system.worker.exited();
   }
   await system.worker.start();
   await Promise.all(answers);
   for (const { isPaid, organisation, id, first } of changes) {
-    await world.expectEqualDocuments(organisation);
+    await builder.expectEqualDocuments(organisation);
     if (isPaid) await expectBilledOnce(organisation, id, first);
     else
-      expect(await world.booked(organisation)).toMatchObject([{ lines: [planLine, changeLine] }]);
+      expect(await builder.inLedger(organisation)).toMatchObject([
+        { lines: [planLine, changeLine] },
+      ]);
   }
 });

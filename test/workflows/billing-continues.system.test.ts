@@ -1,6 +1,6 @@
 /**
- * A long billing or telling goes on in a new run when its history has become long, and tells of all that it has done; doubles stand for its
- * rounds.
+ * A long billing or relay continues in a new run once its history is long, and reports everything
+ * that it has done; doubles replace its batches.
  */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
@@ -24,7 +24,7 @@ const rounds = Math.ceil(inject("longHistory") / 6) + 10;
 
 const inWords = (count: number) => count.toLocaleString("en");
 
-test("a billing and a telling of many rounds take their progress over into a new run", async () => {
+test("a billing and a relay of many batches keep their progress in a new run", async () => {
   quietRuntime();
   const { address, namespace } = await temporalForTest();
   const [connection, native] = await Promise.all([

@@ -1,6 +1,6 @@
 /**
- * Billing at work in the real service: the schedule, what an operator sees of runs, and their histories, which must replay. With
- * RECORD_HISTORIES set they are kept for `replay.test.ts`.
+ * Billing at work in the real service: the schedule, what an operator sees of runs, and their
+ * histories, which must replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
  */
 import { ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -24,14 +24,17 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** What the Temporal UI shows as the current details of a workflow; of its newest run where no other is meant. */
+/** The current details of a workflow in the Temporal UI; of its newest run by default. */
 async function detailsOf(workflowId: string, runId?: string): Promise<string> {
   const handle = runs.client.workflow.getHandle(workflowId, runId);
   const shown = await handle.query<{ currentDetails?: string }>("__temporal_workflow_metadata");
   return shown.currentDetails ?? "";
 }
 
-/** The first run of an organisation's billing: a second one that began as the first ended finds nothing left. */
+/**
+ * The first run of an organisation's billing: a second one that began as the first ended finds
+ * nothing left.
+ */
 async function firstRun(
   organisationId: string,
 ): Promise<{ readonly runId: string; readonly details: string; readonly attributes: object }> {
@@ -49,7 +52,10 @@ async function firstRun(
   });
 }
 
-/** An organisation with so many subscriptions that are due, some of which cannot be billed; their customers are strangers to the ledger. */
+/**
+ * An organisation with so many subscriptions that are due, some of which cannot be billed; their
+ * customers are strangers to the ledger.
+ */
 async function withDue(
   count: number,
   unbillable = 0,
@@ -61,17 +67,17 @@ async function withDue(
   return organisationId;
 }
 
-describe("the schedule", () => {
+describe("the billing schedule", () => {
   const handle = () => runs.client.schedule.getHandle(billingScheduleId);
 
-  test("starts a run each minute, never two at once, and makes up for none that is a minute late", async () => {
+  test("starts a run each minute, never two at once, and none a minute late", async () => {
     const { spec, action, policies } = await handle().describe();
     expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
     expect(action).toMatchObject({ workflowType: billingRunType, taskQueue: "billing", args: [] });
     expect(policies).toMatchObject({ overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 60_000 });
   });
 
-  test("is brought back to that by a worker's start, and keeps an operator's pause", async () => {
+  test("is repaired by a worker's start, and keeps an operator's pause", async () => {
     await handle().pause("looking into something");
     await handle().update((before) => ({ ...before, spec: { intervals: [{ every: "1 day" }] } }));
     await Promise.all([1, 2, 3].map(() => ensureSchedules(runs.client, "billing")));
@@ -81,7 +87,7 @@ describe("the schedule", () => {
     await handle().unpause();
   });
 
-  test("where the server knows none, only a warning is told", async () => {
+  test("is skipped with a warning if the server has no schedules", async () => {
     const { startScheduling } = await import("../../src/worker/temporal/schedules.ts");
     const lacking = Object.assign(new Error("unknown method"), {
       code: 12,
@@ -103,7 +109,7 @@ describe("the schedule", () => {
 });
 
 describe.concurrent("the billing of an organisation", () => {
-  test("tells how far it is, is found by its organisation and outcome, and its history replays", async () => {
+  test("shows its progress, is found by organisation and outcome, and replays", async () => {
     const organisationId = await withDue(1_234);
     await runs.untilDone(organisationId);
     const { runId, details, attributes } = await firstRun(organisationId);
@@ -112,7 +118,7 @@ describe.concurrent("the billing of an organisation", () => {
     expect(attributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
   });
 
-  test("tells what it parked, and its history replays", async () => {
+  test("shows what it parked, and its history replays", async () => {
     const organisationId = await withDue(30, 2);
     await runs.untilDone(organisationId);
     const { runId, details, attributes } = await firstRun(organisationId);
@@ -125,8 +131,9 @@ describe.concurrent("the billing of an organisation", () => {
   });
 });
 
-test("a run tells how many organisations it found, and its history replays", async () => {
-  // By their clocks nothing is due yet. One statement makes both due, so that no run finds only one.
+test("a billing run shows how many organisations it found, and its history replays", async () => {
+  // By their clocks nothing is due yet. One statement makes both due, so that no run finds only
+  // one.
   const past = { test_clock: "2020-01-01T00:00:00Z" };
   const organisationIds = await Promise.all([withDue(3, 0, past), withDue(3, 0, past)]);
   await system.pool.query("UPDATE organisations SET test_clock = now() WHERE id = ANY ($1)", [

@@ -1,4 +1,4 @@
-/** The workflow bundle that workers run, as `npm run gen` made it. */
+/** The workflow bundle of the workers, as `npm run gen` generated it. */
 import { readFileSync } from "node:fs";
 
 /** Its code. */

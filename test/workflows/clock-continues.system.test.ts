@@ -1,6 +1,6 @@
 /**
- * A long advance of a clock goes on in a new run when its history has become long, and one that is asked for as another
- * one ends is begun by its workflow; doubles stand for the rounds.
+ * A long advance of a clock continues in a new run once its history is long. An advance requested
+ * as another ends is begun by its workflow. Doubles replace the batches.
  */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
@@ -63,7 +63,7 @@ beforeAll(async () => {
 
 afterAll(() => stop?.());
 
-/** What a round answers once so many were made. */
+/** The answer of a batch after so many. */
 const progressOf = (performed: number): ClockProgressReport => ({
   from: "2026-04-01T00:00:00.000Z",
   target: "2031-04-01T00:00:00.000Z",
@@ -73,12 +73,12 @@ const progressOf = (performed: number): ClockProgressReport => ({
   parked: 0,
 });
 
-test("an advance of many rounds takes its progress over into a new run", async () => {
+test("an advance of many batches keeps its progress in a new run", async () => {
   const organisationId = randomUUID();
   let begun = 0;
   advances.set(organisationId, async () => {
     begun += 1;
-    // The last one finds the clock there, and tells of nothing.
+    // The last one finds the clock there and reports nothing.
     return begun < rounds
       ? { isThere: false, progress: progressOf(begun) }
       : { isThere: true, progress: null };
@@ -98,7 +98,7 @@ test("an advance of many rounds takes its progress over into a new run", async (
   });
 });
 
-test("an advance that is asked for while the last round of another one runs is begun by the same run", async () => {
+test("an advance requested during the last batch of another is begun by its run", async () => {
   const organisationId = randomUUID();
   let begun = 0;
   advances.set(organisationId, async () => {

@@ -1,26 +1,27 @@
 /**
- * Test clocks at work in the real service: what an operator sees of an advance in Temporal and on the command line, and
- * its history, which must replay. With RECORD_HISTORIES set it is kept for `replay.test.ts`.
+ * Test clocks in the real service: what an operator sees of an advance in Temporal and on the
+ * command line, and its history, which must replay. With RECORD_HISTORIES set it is stored for
+ * `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { clockWorkflowId, progressQuery } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "../scenario/clock-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
 import { addMany } from "../scenario/many-subscriptions.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let world: ClockBuilder;
+let builder: ClockBuilder;
 let connection: Connection;
 let client: Client;
 
 beforeAll(async () => {
   system = await sharedSystem();
-  world = await clockBuilder(system, checkedAsk(system));
+  builder = await clockBuilder(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
 });
@@ -37,15 +38,16 @@ async function detailsOf(organisationId: string): Promise<string> {
 }
 
 describe.concurrent("an advance", () => {
-  test("tells what was performed, is found by its organisation, and its history replays", async () => {
-    const own = await world.sandbox();
+  test("shows what was performed, is found by its organisation, and replays", async () => {
+    const own = await builder.sandbox();
     const { organisationId } = own;
-    await world.subscribe(own, { start_date: "2026-04-01" });
-    await world.advanced(own, { to: "2026-08-10T12:00:00Z" });
+    await builder.subscribe(own, { start_date: "2026-04-01" });
+    await builder.advanced(own, { to: "2026-08-10T12:00:00Z" });
     const workflowId = clockWorkflowId(organisationId);
     await expectReplayable(client, workflowId, "clock");
     expect(await detailsOf(organisationId)).toBe(
-      "2026-08-10T12:00:00.000Z, from 2026-04-01T12:00:00.000Z: 4 performed, 4 invoices issued, 0 parked",
+      "2026-08-10T12:00:00.000Z, from 2026-04-01T12:00:00.000Z: " +
+        "4 performed, 4 invoices issued, 0 parked",
     );
     const handle = client.workflow.getHandle(workflowId);
     expect(await handle.query(progressQuery)).toEqual({
@@ -60,18 +62,19 @@ describe.concurrent("an advance", () => {
     expect(searchAttributes).toMatchObject({ OrganisationId: [organisationId], Outcome: ["done"] });
   });
 
-  test("shows how far it has come while it is on its way", async () => {
-    const own = await world.sandbox();
+  test("shows its progress while it runs", async () => {
+    const own = await builder.sandbox();
     const { organisationId } = own;
-    const { id } = await world.subscribe(own, { start_date: "2026-03-03" });
+    const { id } = await builder.subscribe(own, { start_date: "2026-03-03" });
     const zones = ["Europe/Paris", "Asia/Kolkata", "Pacific/Auckland"];
     await addMany(system, id, 29, { days: [3, 28], zones });
     const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
     const seen = await inTransaction(system.pool, async (held) => {
       await held.query("SET LOCAL idle_in_transaction_session_timeout = 0");
-      // The clock goes past nothing that somebody else is at: however fast the worker is, it is seen before it is there.
+      // The clock passes no work that another process holds. So it is read before it is there,
+      // however fast the worker is.
       await held.query("SELECT 1 FROM subscriptions WHERE id = $1 FOR NO KEY UPDATE", [id]);
-      await world.advance(own, { months: 3 });
+      await builder.advance(own, { months: 3 });
       return until("it is on its way", async () => {
         const progress = await handle.query<{
           now: string;
@@ -85,19 +88,22 @@ describe.concurrent("an advance", () => {
       });
     });
     expect(seen.details).toMatch(
-      /^\S+ on the way from 2026-04-01T12:00:00.000Z to 2026-07-01T12:00:00.000Z: [\d,]+ performed, [\d,]+ invoices issued, 0 parked$/,
+      new RegExp(
+        String.raw`^\S+ on the way from 2026-04-01T12:00:00.000Z to 2026-07-01T12:00:00.000Z: ` +
+          String.raw`[\d,]+ performed, [\d,]+ invoices issued, 0 parked$`,
+      ),
     );
-    const { advance, now } = await world.clock(own);
+    const { advance, now } = await builder.clock(own);
     expect(now >= seen.progress.now).toBe(true);
     expect(advance.performed).toBeGreaterThanOrEqual(seen.progress.performed);
-    await world.arrived(own);
+    await builder.arrived(own);
   });
 
-  test("that follows another one at once, as its workflow is about to end, is not lost", async () => {
-    const own = await world.sandbox();
-    await world.subscribe(own, { start_date: "2026-04-01" });
-    for (let month = 1; month <= 12; month += 1) await world.advanced(own, { months: 1 });
-    expect(await world.clock(own)).toMatchObject({
+  test("that follows another as its workflow is about to end is not lost", async () => {
+    const own = await builder.sandbox();
+    await builder.subscribe(own, { start_date: "2026-04-01" });
+    for (let month = 1; month <= 12; month += 1) await builder.advanced(own, { months: 1 });
+    expect(await builder.clock(own)).toMatchObject({
       now: "2027-04-01T12:00:00.000Z",
       advance: { performed: 1 },
     });

@@ -1,14 +1,15 @@
 /**
- * Ends at work in the real service: what an operator sees of them, and the histories of a plain run, a refusal and a pause, which must
- * replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
+ * Ends in the real service: what an operator sees of them, and the histories of a plain run, a
+ * refusal and a pause, which must replay. With RECORD_HISTORIES set they are stored for
+ * `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { terminationWorkflowId } from "../../workflows/contract.ts";
-import { type Endable, type EndsBuilder, endPost, endsBuilder } from "../faults/ends.ts";
+import { type Endable, type EndsBuilder, endPost, endsBuilder } from "../faults/ends-builder.ts";
 import { postUntilDecided } from "../faults/processes.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
@@ -50,7 +51,7 @@ async function attributesOf(terminationId: string): Promise<object> {
 const write = "POST /api.xro/2.0/Invoices/";
 
 describe.concurrent("an end", () => {
-  test("removes and ends in one run, is found by its subscription and customer, and its history replays", async () => {
+  test("removes and ends in one run, is found by its subject, and replays", async () => {
     const endable = await ends.withThree();
     const { own, id } = endable;
     const { status, json } = await postUntilDecided(system.baseUrl, endPost(endable, "plain"));
@@ -68,10 +69,10 @@ describe.concurrent("an end", () => {
     expect(await detailsOf(terminationId)).toBe("ended, 3 of 3 removed");
   });
 
-  test("that the ledger refuses says at which invoice, and its history replays", async () => {
+  test("that the ledger refuses names the invoice, and its history replays", async () => {
     const endable = await ends.withThree();
     const { own, id } = endable;
-    const [, , first] = await ends.world.invoices(own, id);
+    const [, , first] = await ends.builder.invoices(own, id);
     const match = `${write}${first.ledger.invoice_id}`;
     await system.fault({
       kind: "refuse",
@@ -88,10 +89,10 @@ describe.concurrent("an end", () => {
     );
   });
 
-  test("that waits for a limit of the ledger says for which invoice and why, and its history replays", async () => {
+  test("that waits for a limit names the invoice and the reason, and replays", async () => {
     const endable = await ends.withThree();
     const { own, id } = endable;
-    const [change] = await ends.world.invoices(own, id);
+    const [change] = await ends.builder.invoices(own, id);
     const match = `${write}${change.ledger.invoice_id}`;
     // For as long as a slow machine may need to see it, and not longer than an answer waits.
     await system.fault({ kind: "rate_limit", match, tenantId: own.tenantId, retryAfterSeconds: 8 });

@@ -1,6 +1,7 @@
 /**
- * The mirror at work in the real service: what a person does in the ledger is told by a webhook, and found without one; what an operator
- * sees of its runs, and their histories, which must replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
+ * The ledger sync in the real service: a change by a person in the ledger arrives by a webhook, and
+ * is found without one; what an operator sees of its runs, and their histories, which must replay.
+ * With RECORD_HISTORIES set they are stored for `replay.test.ts`.
  */
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -72,7 +73,7 @@ async function detailsOf(workflowId: string): Promise<string> {
   return shown.currentDetails ?? "";
 }
 
-test("a payment in the ledger is told by its webhook, and the invoice is paid here", async () => {
+test("a payment in the ledger arrives by its webhook, and the invoice is paid here", async () => {
   const made = await withInvoice();
   const hand = bookkeeper(system.pool, system.demoUrl, made.tenantId);
   // Asks first whether webhooks are meant, by bodies that are signed rightly and wrongly.
@@ -84,7 +85,7 @@ test("a payment in the ledger is told by its webhook, and the invoice is paid he
   });
   expect(paid.amount_due).toBe("0.0000");
   const workflowId = ledgerSyncWorkflowId(made.organisationId);
-  // One that anybody may have sent is turned away.
+  // A webhook that anyone may have sent is refused.
   const forged = await system.ask("POST", path, {
     body: {},
     headers: { "x-xero-signature": "bm9ib2R5" },
@@ -99,7 +100,7 @@ test("a payment in the ledger is told by its webhook, and the invoice is paid he
   });
 });
 
-test("what a webhook did not tell is found when an operator has the ledger read again, and each minute's run asks who has something", async () => {
+test("a payment without a webhook is found by a sync of an operator or the schedule", async () => {
   const made = await withInvoice();
   await bookkeeper(system.pool, system.demoUrl, made.tenantId).setStatus("INV-0001", "VOIDED");
   expect((await invoice(made)).status).toBe("approved");
@@ -125,7 +126,7 @@ test("what a webhook did not tell is found when an operator has the ledger read 
       async () => (await sync(made)).finished === true,
     );
 
-  // A sweep is due, and nobody signals: the schedule's run starts the mirror.
+  // An incremental sync is due, and no signal comes: the schedule's run starts the sync.
   await system.pool.query(
     "UPDATE ledger_sync_cursors SET next_sync_at = now() WHERE organisation_id = $1",
     [made.organisationId],
@@ -153,10 +154,11 @@ test("what a webhook did not tell is found when an operator has the ledger read 
   await expectReplayable(client, run, "ledger-sync-starts");
 });
 
-test("where too little of the ledger's day is left, the mirror waits and says so", async () => {
+test("the ledger sync waits, and shows it, if too little of the ledger's day is left", async () => {
   const made = await withInvoice();
   await system.pool.query(
-    "UPDATE ledger_budgets SET day_remaining = 20, day_observed_at = now() WHERE organisation_id = $1",
+    `UPDATE ledger_budgets SET day_remaining = 20, day_observed_at = now()
+      WHERE organisation_id = $1`,
     [made.organisationId],
   );
   const calls = await system.ledgerCalls(made.tenantId);

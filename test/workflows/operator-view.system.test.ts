@@ -1,6 +1,7 @@
 /**
- * The Temporal UI answers an operator. Each query of docs/operations.md runs on Temporal's visibility
- * after its work, and finds that work: what it is, its progress and its outcome in words.
+ * The Temporal UI answers an operator. Each query of docs/operations.md runs on Temporal's
+ * visibility after its work, and finds that work: what it is, its progress and its outcome in
+ * words.
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -22,16 +23,16 @@ import {
   outboxScheduleId,
   terminationWorkflowId,
 } from "../../workflows/contract.ts";
-import { endPost, endsBuilder } from "../faults/ends.ts";
+import { endPost, endsBuilder } from "../faults/ends-builder.ts";
 import { postUntilDecided } from "../faults/processes.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "../scenario/clock-world.ts";
-import { addBands } from "../scenario/units-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
+import { addBands } from "../scenario/units-builder.ts";
 import { billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 
 let system: TestSystem;
-let world: ClockBuilder;
+let builder: ClockBuilder;
 let connection: Connection;
 let client: Client;
 
@@ -44,7 +45,7 @@ const queries = [
 /** What a query, with this id for its `…`, has to find. */
 interface Found {
   readonly id?: string;
-  /** The id that tells the workflow from others: a part of the workflow's id. */
+  /** The id that distinguishes the workflow: a part of the workflow's id. */
   readonly workflowId: string;
   readonly details: RegExp;
   readonly outcome?: string;
@@ -64,9 +65,9 @@ async function operationOf({ organisationId }: MadeOrganisation, kind: string): 
 }
 
 async function amend(): Promise<void> {
-  const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
-  const { id, invoice } = await world.subscribe(own, { start_date: "2026-04-01" });
-  await world.changed(own, id, { units: 13, ...half });
+  const own = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const { id, invoice } = await builder.subscribe(own, { start_date: "2026-04-01" });
+  await builder.changed(own, id, { units: 13, ...half });
   const jobId = await operationOf(own, "amend_invoice");
   const told = {
     workflowId: amendmentWorkflowId(jobId),
@@ -85,13 +86,13 @@ async function amend(): Promise<void> {
 }
 
 async function amendClosed(): Promise<void> {
-  const own = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+  const own = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
   await system.pool.query(
     "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1",
     [own.tenantId],
   );
-  await world.changed(own, id, { units: 13, ...half });
+  await builder.changed(own, id, { units: 13, ...half });
   found['JobKind = "amend_invoice" AND Outcome = "moved"'] = {
     workflowId: amendmentWorkflowId(await operationOf(own, "amend_invoice")),
     details: /^INV-0001 moved$/,
@@ -102,7 +103,7 @@ async function amendClosed(): Promise<void> {
 async function refuseEnd(): Promise<void> {
   const ends = endsBuilder(system);
   const { own, id } = await ends.withThree();
-  const [, , first] = await ends.world.invoices(own, id);
+  const [, , first] = await ends.builder.invoices(own, id);
   const match = `POST /api.xro/2.0/Invoices/${first.ledger.invoice_id}`;
   await system.fault({
     kind: "refuse",
@@ -139,9 +140,9 @@ async function bill(): Promise<void> {
 }
 
 async function advanceClock(): Promise<void> {
-  const own = await world.sandbox();
-  await world.subscribe(own, { start_date: "2026-04-01" });
-  await world.advanced(own, { to: "2026-06-10T12:00:00Z" });
+  const own = await builder.sandbox();
+  await builder.subscribe(own, { start_date: "2026-04-01" });
+  await builder.advanced(own, { to: "2026-06-10T12:00:00Z" });
   found['OrganisationId = "…" AND JobKind = "advance_clock"'] = {
     id: own.organisationId,
     workflowId: clockWorkflowId(own.organisationId),
@@ -192,7 +193,7 @@ async function tellChanges(): Promise<void> {
     body: { organisation: organisationId, url },
   };
   const made = await system.askAdmin("WebhookService/CreateWebhookEndpoint", asked);
-  // Told since, or with it: three customers.
+  // Published since, or with it: three customers.
   await system.pool.query("UPDATE customers SET first_name = 'Ada' WHERE organisation_id = $1", [
     organisationId,
   ]);
@@ -240,17 +241,17 @@ async function reschedule(): Promise<void> {
 
 /** Held credit whose allocation the ledger does not answer: its workflow goes on trying. */
 async function holdCredit(): Promise<void> {
-  const own = await world.sandbox({
+  const own = await builder.sandbox({
     test_clock: "2026-04-16T12:00:00Z",
     first_invoice_status: "approved",
   });
   await addBands(system, own);
-  const { id } = await world.subscribe(own, { plan_code: "bands", start_date: "2026-04-01" });
-  await world.changed(own, id, { units: 11, ...half });
-  await world.settled(own);
+  const { id } = await builder.subscribe(own, { plan_code: "bands", start_date: "2026-04-01" });
+  await builder.changed(own, id, { units: 11, ...half });
+  await builder.posted(own);
   const match = "/Allocations";
   await system.fault({ kind: "status", status: 503, match, tenantId: own.tenantId, times: 1_000 });
-  await world.changed(own, id, { units: 20, ...half });
+  await builder.changed(own, id, { units: 20, ...half });
   found['OrganisationId = "…" AND ExecutionStatus = "Running"'] = {
     id: own.organisationId,
     workflowId: creditWorkflowId(id),
@@ -260,7 +261,7 @@ async function holdCredit(): Promise<void> {
 
 beforeAll(async () => {
   system = await startSystem({ env: { WEBHOOK_ADDRESSES: "development" } });
-  world = await clockBuilder(system, checkedAsk(system));
+  builder = await clockBuilder(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
   const works = [
@@ -312,13 +313,13 @@ test("the queries of docs/operations.md are those that are tested here", () => {
 
 const stuck = 'ExecutionStatus = "TimedOut" OR ExecutionStatus = "Failed"';
 
-test("nothing of all this cannot go on", async () => {
+test("no workflow of these tests has failed tasks", async () => {
   expect((await client.workflow.count(stuck)).count).toBe(0);
 });
 
 test.each(
   queries.filter((query) => query !== stuck),
-)("%s finds its work, which says in words what it is", async (query) => {
+)("%s finds its work, described in words", async (query) => {
   const expected = found[query];
   if (expected === undefined) throw new Error("nothing was done for this query");
   const run = await seen(query.replace("…", expected.id ?? ""), expected);

@@ -1,6 +1,7 @@
 /**
- * The ledger workflow at work in the real service: group commit, and the histories of a plain settlement, a refusal, a pause and of
- * many documents, which must replay. With RECORD_HISTORIES set they are kept in `test/histories` for `replay.test.ts`.
+ * The ledger workflow in the real service: group commit, and the histories of a plain posting, a
+ * refusal, a pause and of many documents, which must replay. With RECORD_HISTORIES set they are
+ * stored in `test/histories` for `replay.test.ts`.
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -12,11 +13,11 @@ import {
   expectOneDocumentEach,
   subscriptionPost,
   synced,
-} from "../faults/books.ts";
+} from "../faults/ledger-documents.ts";
 import { postUntilCreated } from "../faults/processes.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
+import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
-import { sharedSystem } from "../support/system-for-many.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
@@ -42,11 +43,11 @@ async function ledgerWrites({ tenantId }: MadeOrganisation): Promise<number> {
   return rows[0].writes;
 }
 
-describe.concurrent("the organisation's workflow", () => {
-  test("settles a hundred creations in far fewer calls than a hundred", async () => {
+describe.concurrent("the organisation's posting workflow", () => {
+  test("posts a hundred creations in far fewer than a hundred calls", async () => {
     const organisation = await system.organisation();
     const before = await ledgerWrites(organisation);
-    // Slow enough for many to come during a call, also where the machine is slow to take them.
+    // Slow enough for many to come during a call, even on a slow machine.
     const slow = {
       kind: "slow_before",
       match: "PUT /api.xro/2.0/Invoices",
@@ -62,7 +63,7 @@ describe.concurrent("the organisation's workflow", () => {
     expect((await ledgerWrites(organisation)) - before).toBeLessThanOrEqual(40);
   });
 
-  test("settles one after the other in one run, and its history replays", async () => {
+  test("posts documents in sequence in one run, and its history replays", async () => {
     const organisation = await system.organisation();
     for (const name of ["first", "second"]) {
       const created = await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name));
@@ -71,7 +72,7 @@ describe.concurrent("the organisation's workflow", () => {
     await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "posting");
   });
 
-  test("goes on after a refusal, and its history replays", async () => {
+  test("continues after a refusal, and its history replays", async () => {
     const organisation = await system.organisation();
     const refusal = { kind: "refuse", match: "PUT /api.xro/2.0/Invoices", element: "INV-0001" };
     await system.fault({
@@ -89,7 +90,7 @@ describe.concurrent("the organisation's workflow", () => {
     await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "refusal");
   });
 
-  test("settles many documents at a slow ledger in rounds beside each other, and its history replays", async () => {
+  test("posts many documents at a slow ledger in concurrent batches, and replays", async () => {
     const organisation = await system.organisation();
     const slow = {
       kind: "slow_before",

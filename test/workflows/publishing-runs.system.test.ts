@@ -1,6 +1,7 @@
 /**
- * Telling at work in the real service: what each operation and each thing that happens in the ledger is told as, over HTTP; what an operator
- * sees of the runs, and their histories, which must replay. With RECORD_HISTORIES set they are kept for `replay.test.ts`.
+ * The relay in the real service: the events of each operation and of each change in the ledger,
+ * over HTTP; what an operator sees of the runs, and their histories, which must replay. With
+ * RECORD_HISTORIES set they are stored for `replay.test.ts`.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,15 +11,15 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data
 import { eventsWorkflowId, outboxRelayType, outboxScheduleId } from "../../workflows/contract.ts";
 import { at, closed, document, schemaFaults } from "../contract/answer-check.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type ClockBuilder, clockBuilder } from "../scenario/clock-world.ts";
-import { addBands } from "../scenario/units-world.ts";
+import { type ClockBuilder, clockBuilder } from "../scenario/clock-builder.ts";
+import { addBands } from "../scenario/units-builder.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
 import { eventsOf, expectAllPublished, type PublishedEvent } from "../support/published-events.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 let system: TestSystem;
-let world: ClockBuilder;
+let builder: ClockBuilder;
 let connection: Connection;
 let client: Client;
 let receiver: Server;
@@ -41,10 +42,10 @@ beforeAll(async () => {
   system = await startSystem({
     env: { WEBHOOK_ADDRESSES: "development", WEBHOOK_RETRY_MILLISECONDS: "100" },
   });
-  world = await clockBuilder(system, checkedAsk(system));
+  builder = await clockBuilder(system, checkedAsk(system));
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
-  // Windows end where a test says so.
+  // Windows end when a test says so.
   await until("the schedule is there", () =>
     schedule()
       .pause("windows end by hand")
@@ -63,7 +64,10 @@ afterAll(async () => {
 
 let scans = 0;
 
-/** A run of the scan, as the schedule starts it; returns once it has ended. The schedule's own could begin in the next window. */
+/**
+ * A run of the scan, as the schedule starts it; returns once it has ended. The schedule's own could
+ * begin in the next window.
+ */
 async function scan(): Promise<void> {
   scans += 1;
   await client.workflow.execute(outboxRelayType, {
@@ -72,10 +76,10 @@ async function scan(): Promise<void> {
   });
 }
 
-/** How long what a scan started is given before the next one. */
+/** The time for what a scan started before the next one. */
 const againMs = 1_000;
 
-/** Has all told that is marked. */
+/** Publishes every outbox entry. */
 async function tell(): Promise<void> {
   let scannedAt = -againMs;
   await until("everything is told", async () => {
@@ -89,12 +93,14 @@ async function tell(): Promise<void> {
   });
 }
 
-/** An organisation with an endpoint that is told nothing: its events are written all the same. */
+/** An organisation with an endpoint that takes no kind: its events are written all the same. */
 async function listening(changes: Record<string, unknown>): Promise<MadeOrganisation> {
-  const own = await world.sandbox(changes);
+  const own = await builder.sandbox(changes);
   await system.pool.query(
-    `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret, encryption_key_id)
-      VALUES (gen_random_uuid(), $1, 'https://hooks.example.com', '{customer.deleted}', '\\x00', 'key')`,
+    `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret,
+      encryption_key_id)
+      VALUES (gen_random_uuid(), $1, 'https://hooks.example.com', '{customer.deleted}', '\\x00',
+        'key')`,
     [own.organisationId],
   );
   return own;
@@ -117,19 +123,19 @@ async function told({ organisationId }: MadeOrganisation): Promise<readonly stri
     .sort();
 }
 
-test("each operation on a subscription is told as the table of the specification has it, what is undone in a window as updated alone", async () => {
+test("each operation on a subscription is published as the contract's table says", async () => {
   const own = await listening({});
   expect(await told(own)).toEqual(
     ["ACME", "GLOBEX", "INITECH"].map((code) => `customer.created ${code}`),
   );
   const subscribe = async (name: string) => {
-    const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
+    const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
     names.set(id, name);
     return id as string;
   };
   const long = await subscribe("long");
   const short = await subscribe("short");
-  await world.ended(own, short, { when: "now", delete_unsent_invoices: true });
+  await builder.ended(own, short, { when: "now", delete_unsent_invoices: true });
   expect(await told(own)).toEqual([
     "invoice.created INV-0001",
     "invoice.created INV-0002",
@@ -138,33 +144,33 @@ test("each operation on a subscription is told as the table of the specification
     "subscription.created short",
     "subscription.ended short",
   ]);
-  for (const units of [12, 14]) await world.changed(own, long, { units });
-  await world.restored(own, short);
+  for (const units of [12, 14]) await builder.changed(own, long, { units });
+  await builder.restored(own, short);
   expect(await told(own)).toEqual([
     "invoice.created INV-0003",
     "subscription.updated long units,renewal_value",
     "subscription.updated short status,end_date,renewal_value",
   ]);
-  await world.ended(own, long, { when: "period_end" });
-  await world.ended(own, short, { when: "now" });
-  await world.restored(own, short);
+  await builder.ended(own, long, { when: "period_end" });
+  await builder.ended(own, short, { when: "now" });
+  await builder.restored(own, short);
   expect(await told(own)).toEqual([
     "subscription.updated long end_date,cancel_at_period_end,renewal_value",
     "subscription.updated short ",
   ]);
-  await world.restored(own, long);
-  await world.ended(own, short, { when: "now" });
+  await builder.restored(own, long);
+  await builder.ended(own, short, { when: "now" });
   expect(await told(own)).toEqual([
     "subscription.ended short status,end_date,renewal_value",
     "subscription.updated long end_date,cancel_at_period_end,renewal_value",
   ]);
-  await world.restored(own, short);
-  await world.ended(own, short, { when: "period_end" });
+  await builder.restored(own, short);
+  await builder.ended(own, short, { when: "period_end" });
   expect(await told(own)).toEqual([
     "subscription.updated short status,end_date,cancel_at_period_end",
   ]);
-  await world.advanced(own, { to: "2026-05-01T12:00:00Z" });
-  await world.settled(own);
+  await builder.advanced(own, { to: "2026-05-01T12:00:00Z" });
+  await builder.posted(own);
   expect(await told(own)).toEqual([
     "invoice.created INV-0004",
     "subscription.ended short status",
@@ -173,7 +179,7 @@ test("each operation on a subscription is told as the table of the specification
   await expectInOrder(own);
 });
 
-test("what happens in the ledger is told of documents and customers, and what is created there of customers", async () => {
+test("each change in the ledger is published for documents and customers", async () => {
   const own = await listening({
     first_invoice_status: "approved",
     can_create_ledger_contacts: true,
@@ -183,17 +189,20 @@ test("what happens in the ledger is told of documents and customers, and what is
   const look = () =>
     until("the ledger is read again", async () => {
       const order = { organisation: own.organisationId };
-      return (await world.operator.done("LedgerSyncService/SyncLedger", order)).finished === true;
+      return (
+        (await builder.operator.done("LedgerSyncService/SyncLedger", order)).finished === true
+      );
     });
-  for (let count = 0; count < 3; count++) await world.subscribe(own, { start_date: "2026-04-01" });
-  const { id } = await world.subscribe(own, { start_date: "2026-04-01", plan_code: "bands" });
+  for (let count = 0; count < 3; count++)
+    await builder.subscribe(own, { start_date: "2026-04-01" });
+  const { id } = await builder.subscribe(own, { start_date: "2026-04-01", plan_code: "bands" });
   names.set(id, "banded");
   await told(own);
   const customer = { name: "New", email: "n@new.example", code: "NEW" };
   const made = await system.ask("POST", "/v1/customers", { key: own.apiKey, body: customer });
   expect(made.status, made.text).toBe(201);
-  await world.changed(own, id, { units: 11, prorate: true, effective_date: "2026-04-16" });
-  await world.settled(own);
+  await builder.changed(own, id, { units: 11, prorate: true, effective_date: "2026-04-16" });
+  await builder.posted(own);
   await hand.pay("INV-0001");
   await hand.pay("INV-0002", "10");
   await hand.setStatus("INV-0003", "VOIDED");
@@ -225,8 +234,8 @@ test("what happens in the ledger is told of documents and customers, and what is
 });
 
 /**
- * Holds that events are as they are documented, that each object's are numbered without a gap, and that the last one has it as it is retrieved
- * now, byte for byte.
+ * Asserts that events are as documented, that each object's are numbered without a gap, and that
+ * the last one has it as it is retrieved now, byte for byte.
  */
 async function expectInOrder({ organisationId, apiKey }: MadeOrganisation): Promise<void> {
   await expectAllPublished(system.pool, [organisationId]);
@@ -252,19 +261,19 @@ async function expectInOrder({ organisationId, apiKey }: MadeOrganisation): Prom
   }
 }
 
-test("a change is brought to its endpoint; the runs say how far they are, are found, and their histories replay", async () => {
+test("a change reaches its endpoint; runs show progress, are found, and replay", async () => {
   const { spec, policies } = await schedule().describe();
   expect(spec.intervals).toMatchObject([{ every: 60_000, offset: 15_000 }]);
   expect(policies).toMatchObject({ overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: 60_000 });
-  const own = await world.sandbox();
+  const own = await builder.sandbox();
   const { organisationId } = own;
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
   await tell();
-  await world.operator.done("WebhookService/CreateWebhookEndpoint", {
+  await builder.operator.done("WebhookService/CreateWebhookEndpoint", {
     organisation: organisationId,
     url,
   });
-  const { id } = await world.subscribe(own, { plan_code: "site", units: undefined });
+  const { id } = await builder.subscribe(own, { plan_code: "site", units: undefined });
   await tell();
   const events = await eventsOf(system.pool, organisationId);
   expect(events.map(({ type }) => type)).toEqual(["subscription.created", "invoice.created"]);
@@ -273,7 +282,7 @@ test("a change is brought to its endpoint; the runs say how far they are, are fo
     "the receiver has them",
     async () => {
       if (events.every((event) => received.has(event.id))) return true;
-      // Where the engine was too slow to take a start the next scan makes up for it.
+      // If Temporal was too slow to take a start, the next scan repeats it.
       await scan();
       return false;
     },

@@ -1,6 +1,6 @@
 /**
- * Histories of the real service's workflows: once a run has ended it must replay, and with RECORD_HISTORIES set it is
- * kept.
+ * Histories of the real service's workflows: once a run has ended it must replay, and with
+ * RECORD_HISTORIES set it is kept.
  */
 import { writeFileSync } from "node:fs";
 import type { Client } from "@temporalio/client";
@@ -11,8 +11,8 @@ import { bundle } from "./bundle.ts";
 import { replayFailure } from "./replay.ts";
 
 /**
- * Holds that the workflow's history replays once it has ended: that of its newest run where no other is meant. As `name`
- * it is kept for `replay.test.ts` where that is asked for.
+ * Asserts that the workflow's history replays once it has ended: by default that of its newest run.
+ * If histories are recorded, stores it as `name` for `replay.test.ts`.
  */
 export async function expectReplayable(
   client: Client,
@@ -27,7 +27,7 @@ export async function expectReplayable(
   );
   const history = JSON.parse(historyToJSON(await handle.fetchHistory()));
   if (process.env.RECORD_HISTORIES) {
-    // Who polled, and the name of its own queue, are those of a machine.
+    // The identity of the poller and the name of its own queue belong to a machine.
     const text = JSON.stringify(history, null, 1).replaceAll(/"\d+@[^"]*"/g, '"recorded"');
     writeFileSync(new URL(`../histories/${name}.json`, import.meta.url), `${text}\n`);
   }

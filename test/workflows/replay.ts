@@ -2,7 +2,10 @@
 import { Worker } from "@temporalio/worker";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 
-/** Why the code does not replay the history (as JSON or as the server gives it); null where it does. */
+/**
+ * The reason why the code does not replay the history (as JSON or as the server returns it); null
+ * if it does.
+ */
 export async function replayFailure(code: string, history: unknown): Promise<string | null> {
   quietRuntime();
   const replays = Worker.runReplayHistories({ workflowBundle: { code } }, [

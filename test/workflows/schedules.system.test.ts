@@ -1,4 +1,7 @@
-/** No worker of another task queue takes the schedules over, and their faults are logged and counted. */
+/**
+ * No worker of another task queue takes the schedules over, and their faults are logged and
+ * counted.
+ */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -60,7 +63,7 @@ test("a worker of healthy schedules starts without a warning", async () => {
   ).toEqual([]);
 });
 
-test("a worker of another task queue refuses to start and leaves the schedules unchanged", async () => {
+test("a worker of another task queue refuses to start and changes no schedule", async () => {
   await system.worker.stop();
   const started = system.worker.start({ TASK_QUEUE: "eco2" });
   await expect(started).rejects.toThrow("use the task queue billing, this worker eco2");
@@ -69,7 +72,7 @@ test("a worker of another task queue refuses to start and leaves the schedules u
   expect(await queues()).toEqual(["billing", "billing", "billing"]);
 });
 
-test("schedules:move moves the schedules and terminates open runs of the former queue", async () => {
+test("schedules:move moves the schedules and terminates runs of the former queue", async () => {
   const schedule = client.schedule.getHandle(billingScheduleId);
   // No worker is running, so this run would block the next ones for ten minutes.
   await schedule.trigger();
@@ -119,7 +122,7 @@ test("a paused schedule is logged, counted and stays paused", async () => {
   expect((await fetch(`http://127.0.0.1:${metricsPort}/other`)).status).toBe(404);
 });
 
-test("lookAtSchedules finds missing, paused, late and foreign schedules and nothing else", async () => {
+test("lookAtSchedules finds missing, paused, late and foreign schedules only", async () => {
   const { address, namespace } = await temporalForTest();
   const connection = await Connection.connect({ address });
   const own = new Client({ connection, namespace });

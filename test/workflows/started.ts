@@ -1,8 +1,14 @@
-/** Starts by tests, at a server that may be too busy to answer within the time that the service gives it. */
+/**
+ * Starts by tests, at a server that may be too busy to answer within the time that the service
+ * gives it.
+ */
 import type { Client, WorkflowHandle } from "@temporalio/client";
 import { until } from "../support/system.ts";
 
-/** The workflow once it is there: what was not answered in time may have been heard all the same, and is asked for again where it was not. */
+/**
+ * The workflow once it is there: a start without an answer in time may have arrived all the same,
+ * and is repeated if it did not.
+ */
 export async function started(
   client: Client,
   workflowId: string,

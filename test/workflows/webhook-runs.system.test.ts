@@ -1,7 +1,7 @@
 /**
  * Deliveries in the real service: attempts over the 20 hours, which are shortened, workers killed
- * at each step, endpoints of which some are dead, and what an operator sees of the runs, whose
- * histories must replay. With RECORD_HISTORIES set they are kept.
+ * at each step, dead endpoints, and what an operator sees of the runs, whose histories must replay.
+ * With RECORD_HISTORIES set they are stored.
  */
 import { randomBytes } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
@@ -66,7 +66,7 @@ afterAll(async () => {
   await system?.stop();
 });
 
-/** An endpoint at a path of its own with a delivery, which is started. */
+/** An endpoint at a new path with a delivery, which is started. */
 async function made(path: string): Promise<Made> {
   const endpoint = await rows.endpoint(organisationId, receiver.url(path));
   const [delivery] = await rows.events([endpoint], 1);
@@ -92,16 +92,16 @@ async function rowOf({
 const settled = (one: Made, state: string) =>
   until(`the delivery to ${one.path} is ${state}`, async () => (await rowOf(one)).state === state);
 
-test("a worker killed at any step leaves nothing undelivered, and what is sent twice is the same event", async () => {
+test("a worker killed at any step leaves each delivery done, with the same event", async () => {
   const killed: Made[] = [];
   for (const point of deliveryCrashPoints) {
-    // It may die before it has told that it is ready: the start itself is not waited for.
+    // It may die before it reports that it is ready, so its start is not awaited.
     void system.worker.start({ BILLING_CRASH_AT: point }).catch(() => undefined);
     killed.push(await made(`/${point}`));
     await system.worker.exited();
   }
   await system.worker.start();
-  // What the last tests look at takes its time meanwhile.
+  // The last tests' subject takes its time meanwhile.
   receiver.answer("/refusing", { status: 500, body: "the endpoint's own words" });
   refused = await made("/refusing");
   // Claims of the killed ones are over after a minute.
@@ -127,7 +127,7 @@ test("a worker killed at any step leaves nothing undelivered, and what is sent t
   expect(sent).toBeGreaterThan(killed.length);
 });
 
-test("of the deliveries to ten endpoints those to two dead ones wait, and keep none from the others", async () => {
+test("deliveries to two dead endpoints of ten do not delay the others", async () => {
   const paths = Array.from({ length: 10 }, (_, index) => `/endpoint-${index}`);
   const [failing, hanging] = paths as [string, string];
   receiver.answer(failing, { status: 500 });
@@ -165,7 +165,7 @@ test("of the deliveries to ten endpoints those to two dead ones wait, and keep n
   });
 });
 
-test("an endpoint that refuses is tried for the whole time with growing pauses, and its delivery ends exhausted", async () => {
+test("an endpoint that refuses is retried with growing pauses until it is exhausted", async () => {
   await settled(refused, "exhausted");
   await expectReplayable(client, deliveriesWorkflowId(refused.endpoint.id), "deliveries-exhausted");
   const { rows: attempts } = await system.pool.query<{ at: Date }>(
@@ -197,7 +197,7 @@ test("an endpoint that refuses is tried for the whole time with growing pauses, 
   );
 });
 
-test("a delivery whose run was lost is started again by the next scan", async () => {
+test("a delivery whose run was lost is started again by the next relay", async () => {
   receiver.answer("/lost", { status: 503, headers: { "retry-after": "3600" } });
   const lost = await made("/lost");
   await until("it was tried", async () => (await rowOf(lost)).attempts > 0);
@@ -210,7 +210,7 @@ test("a delivery whose run was lost is started again by the next scan", async ()
   await settled(lost, "delivered");
 });
 
-test("a run that waits for the next attempt is woken by what becomes due meanwhile", async () => {
+test("a run that waits for its next attempt is woken by new due deliveries", async () => {
   receiver.answer("/waits", { status: 503, headers: { "retry-after": "3600" } });
   const waits = await made("/waits");
   await until("it was tried", async () => (await rowOf(waits)).attempts > 0);

@@ -1,6 +1,6 @@
 /**
- * Workflows that work in rounds, on a real Temporal server: one run for each piece of work, pauses kept, an end to long
- * ones.
+ * Workflows that work in batches, on a real Temporal server: one run for each piece of work, pauses
+ * respected, an end to long ones.
  */
 import { randomUUID } from "node:crypto";
 import { Client, Connection } from "@temporalio/client";
@@ -28,13 +28,13 @@ let running: Promise<void>;
 let client: Client;
 let work: StartWork;
 
-/** What the rounds of a subscription come to, one after the other; the last one again and again. */
+/** The outcomes of a subscription's batches, in sequence; the last one again and again. */
 const decided = new Map<string, readonly WorkBatch[]>();
 
-/** What a subscription's rounds wait for before they answer. */
+/** What a subscription's batches wait for before they answer. */
 const held = new Map<string, Promise<void>>();
 
-/** When each of its rounds began. */
+/** When each of its batches began. */
 const begun = new Map<string, number[]>();
 
 const settled: WorkBatch = {
@@ -108,8 +108,8 @@ const ended = (workflowId: string) =>
     return description.status.name === "COMPLETED" && description;
   });
 
-describe.concurrent("work in rounds", () => {
-  test("ends when it is settled, and tells how", async () => {
+describe.concurrent("work in batches", () => {
+  test("ends when everything is decided, with its outcome", async () => {
     const input = newInput({ ...settled, outcome: "moved" });
     await startAmendment(input);
     const { searchAttributes } = await ended(amendmentWorkflowId(input.jobId));
@@ -117,14 +117,14 @@ describe.concurrent("work in rounds", () => {
     expect(begun.get(input.subscriptionId)).toHaveLength(1);
   });
 
-  test("ends as refused where a part of it was, whatever came of the rest", async () => {
+  test("ends as refused if a part of it was, whatever the rest became", async () => {
     const input = newInput({ ...waiting(0), outcome: "refused" }, waiting(0), settled);
     await startAllocation(input);
     const { searchAttributes } = await ended(creditWorkflowId(input.subscriptionId));
     expect(searchAttributes).toMatchObject({ Outcome: ["refused"] });
   });
 
-  test("waits as long as a round says, and never asks in a busy loop", async () => {
+  test("waits as long as a batch says, and never polls in a busy loop", async () => {
     const input = newInput(waiting(2_000), waiting(0), settled);
     await startAllocation(input);
     await ended(creditWorkflowId(input.subscriptionId));
@@ -134,7 +134,7 @@ describe.concurrent("work in rounds", () => {
     expect(third - second).toBeGreaterThan(200);
   });
 
-  test("ends at a pause that is longer than it waits: the dispatcher starts it when it is over", async () => {
+  test("ends at a pause longer than its wait, and the dispatcher starts it later", async () => {
     const input = newInput(waiting(longestWaitMs + 1), settled);
     const workflowId = amendmentWorkflowId(input.jobId);
     await startAmendment(input);
@@ -146,7 +146,7 @@ describe.concurrent("work in rounds", () => {
     expect(second.searchAttributes).toMatchObject({ Outcome: ["done"] });
   });
 
-  test("is one run however often it is started, and looks again at once when it waits", async () => {
+  test("is one run however often it is started, and continues at once if it waits", async () => {
     const input = newInput(waiting(30_000), settled);
     const handle = await startAllocation(input);
     await until("it waits", async () => begun.get(input.subscriptionId)?.length === 1);
@@ -158,7 +158,7 @@ describe.concurrent("work in rounds", () => {
     expect(second - first).toBeLessThan(20_000);
   });
 
-  test("looks once more where it is started during its last round", async () => {
+  test("runs one more batch if it is started during its last", async () => {
     const input = newInput(settled);
     const answer = Promise.withResolvers<void>();
     held.set(input.subscriptionId, answer.promise);
@@ -171,7 +171,7 @@ describe.concurrent("work in rounds", () => {
   });
 });
 
-test("a start that Temporal does not hear is told, and left to the dispatcher", async () => {
+test("is left to the dispatcher if Temporal does not receive its start", async () => {
   const troubles: string[] = [];
   const away = Connection.lazy({ address: "127.0.0.1:1" });
   const lost = createStartWork(new Client({ connection: away }), "billing", (workflowId) =>

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { type BillingRuns, billingRuns } from "../../support/billing.ts";
+import { sharedSystem } from "../../support/reused-system.ts";
 import { type TestSystem, until } from "../../support/system.ts";
-import { sharedSystem } from "../../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "./request.ts";
 
 let system: TestSystem;

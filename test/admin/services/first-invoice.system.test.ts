@@ -3,8 +3,8 @@
  * public call, and a failed document that is found, corrected and retried. ADMIN-6
  */
 import { beforeAll, expect, test } from "vitest";
+import { sharedSystem } from "../../support/reused-system.ts";
 import { type TestSystem, until } from "../../support/system.ts";
-import { sharedSystem } from "../../support/system-for-many.ts";
 import { type AdminAsk, askWith, createLedgerContacts, createTenant } from "./request.ts";
 
 let system: TestSystem;

@@ -1,7 +1,7 @@
 /** Calls of the admin API in tests: answers, refusals, and the newest audit entry. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { Answered, Asked, TestSystem } from "../../support/system.ts";
+import type { Answered, RequestOptions, TestSystem } from "../../support/system.ts";
 
 /** Credentials of a tenant in the demo ledger, as `ConnectLedger` takes them. */
 export interface Tenant {
@@ -15,11 +15,11 @@ export interface Tenant {
 /** Calls by one operator. */
 export interface AdminAsk {
   /** The answer of a call that succeeds. */
-  done(method: string, body?: object, asked?: Asked): Promise<Answered["json"]>;
+  done(method: string, body?: object, asked?: RequestOptions): Promise<Answered["json"]>;
   /**
    * Code and param of the refusal of a call, such as `plan_in_use` or `invalid_parameter price`.
    */
-  refused(method: string, body?: object, asked?: Asked): Promise<string>;
+  refused(method: string, body?: object, asked?: RequestOptions): Promise<string>;
   /** The answer of a call, whatever it is. */
   ask(method: string, body?: object): Promise<Answered>;
   /** The newest entry of the audit log. */
@@ -28,7 +28,7 @@ export interface AdminAsk {
 
 /** Calls with a token. */
 export function askWith(system: TestSystem, key: string): AdminAsk {
-  const call = (method: string, body: object, asked: Asked) =>
+  const call = (method: string, body: object, asked: RequestOptions) =>
     system.askAdmin(method, { key, body, ...asked });
   const done: AdminAsk["done"] = async (method, body = {}, asked = {}) => {
     const answer = await call(method, body, asked);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createStore } from "../../../src/store/tenant.ts";
-import { addMeter } from "../../scenario/usage-world.ts";
+import { addMeter } from "../../scenario/usage-builder.ts";
 import { type BillingWorld, billingWorld } from "../../store/billing/billing-fixture.ts";
 import { type Answered, startSystem, type TestSystem } from "../../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "./request.ts";

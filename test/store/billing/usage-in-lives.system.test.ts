@@ -5,7 +5,7 @@ import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { createStore } from "../../../src/store/tenant.ts";
-import { setMeterStatus } from "../../scenario/usage-world.ts";
+import { setMeterStatus } from "../../scenario/usage-builder.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsedWorld, usedWorld } from "./used-fixture.ts";
 

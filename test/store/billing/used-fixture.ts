@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { createStore } from "../../../src/store/tenant.ts";
-import { addMeter, type TestMeter } from "../../scenario/usage-world.ts";
+import { addMeter, type TestMeter } from "../../scenario/usage-builder.ts";
 import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
 
 /** An event in short: how much, when (a bare date is noon UTC), and of which meter, `api-calls` where left out. */

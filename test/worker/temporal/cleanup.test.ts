@@ -1,11 +1,14 @@
-/** The housekeeping's loop: what it deletes, when, and what stops it. The deletion itself is tested with the store. */
+/**
+ * The loop of the cleanup: what it deletes, when, and what stops it. The deletion itself is tested
+ * with the store.
+ */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { startCleanup } from "../../../src/worker/temporal/cleanup.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("batches follow each other until one is not full, and again at every interval", async () => {
+test("the cleanup deletes batches until one is not full, again at every interval", async () => {
   const sizes = [10, 10, 3, 0, 10, 1];
   const asked: number[] = [];
   const deleteExpired = async (atMost: number) => {
@@ -28,7 +31,7 @@ test("batches follow each other until one is not full, and again at every interv
   expect(asked).toHaveLength(6);
 });
 
-test("a database that cannot be asked is told of, and asked again at the next interval", async () => {
+test("the cleanup logs a database that is down, and repeats at the next interval", async () => {
   const troubles: unknown[] = [];
   let calls = 0;
   const deleteExpired = async () => {
@@ -47,7 +50,7 @@ test("a database that cannot be asked is told of, and asked again at the next in
   await housekeeping.stop();
 });
 
-test("a stop waits for the batch under way and begins no other", async () => {
+test("the cleanup's stop waits for the running batch and begins no other", async () => {
   const batch = Promise.withResolvers<number>();
   let calls = 0;
   const deleteExpired = () => {

@@ -4,7 +4,7 @@
  */
 import { beforeAll, expect, test } from "vitest";
 import type { TestSystem } from "../../../support/system.ts";
-import { sharedSystem } from "../../../support/system-for-many.ts";
+import { sharedSystem } from "../../../support/reused-system.ts";
 import { type AdminAsk, askWith, createTenant } from "../request.ts";
 
 let system: TestSystem;

@@ -1,6 +1,6 @@
 /** DocumentService over the wire: amendments that the ledger refused, or that wait. ADMIN-6 */
 import { beforeAll, describe, expect, test } from "vitest";
-import { addCreditNote } from "../../../scenario/rows.ts";
+import { addCreditNote } from "../../../scenario/row-builder.ts";
 import { april, type DocumentsFixture, half, startDocuments } from "./documents-fixture.ts";
 
 let system: DocumentsFixture["system"];
@@ -163,7 +163,7 @@ test("a charge gets a new invoice if its invoice was approved before the retry",
   await map(made, "200");
   await retry(made, invoice.id);
   await synced(made, invoice.id);
-  await world.settled(made);
+  await world.posted(made);
   const [own, first] = await world.invoices(made, id);
   expect(own).toMatchObject({
     type: "change",

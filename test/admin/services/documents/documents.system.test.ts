@@ -30,7 +30,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
     const { id, invoice } = await world.subscribe(made, { ...april, plan_code: "bands" });
     const { change } = await world.changed(made, id, { units: 11, ...whole });
     const { change: later } = await world.changed(made, id, { units: 12, ...half });
-    await world.settled(made);
+    await world.posted(made);
     const ids = [later.invoice.id, change.credit_note, invoice.id];
     const documents = await list(made);
     expect(
@@ -88,7 +88,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
     const raise = async (): Promise<string> => {
       const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
       const { change } = await world.changed(made, id, { units: 11, ...whole });
-      await world.settled(made);
+      await world.posted(made);
       return change.credit_note;
     };
     const first = await raise();
@@ -123,7 +123,7 @@ async function addCredit(
 ): Promise<{ readonly id: string; readonly note: string }> {
   const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
   const { change } = await world.changed(made, id, { units: 11, ...whole });
-  await world.settled(made);
+  await world.posted(made);
   return { id, note: change.credit_note };
 }
 
@@ -141,7 +141,7 @@ async function addRefusedCharge(made: MadeOrganisation, id: string, times = 1): 
     times,
   });
   const { change } = await world.changed(made, id, { units: 12, ...half });
-  await world.settled(made);
+  await world.posted(made);
   return change.invoice.id;
 }
 
@@ -195,7 +195,7 @@ test("an allocation that was refused five times is planned again", async () => {
     { id: note, invoice, message: "Not today." },
   ]);
   await retry(made, note);
-  await world.settled(made);
+  await world.posted(made);
   expect(await world.creditNotes(made, id)).toMatchObject([
     { remaining_credit: "9.6000", allocations: [{ invoice }] },
   ]);
@@ -221,7 +221,7 @@ test("a refused allocation of remaining credit is listed", async () => {
   };
   expect(await shown()).toMatchObject(left);
   await retry(made, note);
-  await world.settled(made);
+  await world.posted(made);
   const used = {
     remaining_credit: "0.0000",
     allocation_status: "applied",

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { TestSystem } from "../../../support/system.ts";
-import { sharedSystem } from "../../../support/system-for-many.ts";
+import { sharedSystem } from "../../../support/reused-system.ts";
 import { type AdminAsk, askWith, createTenant } from "../request.ts";
 
 let system: TestSystem;

@@ -8,8 +8,8 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
-import type { Json } from "./units-world.ts";
+import { type LifeBuilder, lifeBuilder } from "./life-builder.ts";
+import type { Json } from "./units-builder.ts";
 
 /** Sandboxes and an operator who advances their clocks. */
 export interface ClockBuilder extends LifeBuilder {

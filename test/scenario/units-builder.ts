@@ -7,7 +7,7 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data
 import { expectAllPublished } from "../support/published-events.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
-import { addLike, addTiers } from "./rows.ts";
+import { addLike, addTiers } from "./row-builder.ts";
 
 /** The parsed body of an answer. */
 export type Json = Answered["json"];
@@ -52,8 +52,8 @@ export interface UnitsBuilder {
   invoices(organisation: MadeOrganisation, id: string): Promise<readonly Json[]>;
   creditNotes(organisation: MadeOrganisation, id: string): Promise<readonly Json[]>;
   /** Waits until the ledger has decided on everything of the organisation. */
-  settled(organisation: MadeOrganisation): Promise<void>;
-  booked(organisation: MadeOrganisation): Promise<readonly LedgerInvoice[]>;
+  posted(organisation: MadeOrganisation): Promise<void>;
+  inLedger(organisation: MadeOrganisation): Promise<readonly LedgerInvoice[]>;
   /**
    * Waits until nothing is pending, then asserts that the ledger has exactly our invoices of the
    * organisation, with our lines and totals, and that every change was published.
@@ -74,23 +74,23 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
   };
   /** All jobs for the ledger with their states, as one text; null while one is undecided. */
   const decided = async ({ organisationId }: MadeOrganisation): Promise<string | null> => {
-    const { rows } = await system.pool.query<{ told: string; open: boolean }>(
-      `SELECT coalesce(string_agg(concat(id, state, attempts), ' ' ORDER BY id), '') AS told,
+    const { rows } = await system.pool.query<{ shown: string; open: boolean }>(
+      `SELECT coalesce(string_agg(concat(id, state, attempts), ' ' ORDER BY id), '') AS shown,
         coalesce(bool_or(state NOT IN ('done', 'refused', 'abandoned')), false) AS open
           FROM ledger_jobs WHERE organisation_id = $1`,
       [organisationId],
     );
     const [row] = rows;
-    return row === undefined || row.open ? null : row.told;
+    return row === undefined || row.open ? null : row.shown;
   };
-  const world: UnitsBuilder = {
+  const builder: UnitsBuilder = {
     sandbox: (changes = {}, currency = "NZD") => {
       const own = { livemode: false, timezone: "Europe/Paris", currency };
-      const made = last.then(() =>
+      const created = last.then(() =>
         system.organisation(own, { test_clock: "2026-04-01T12:00:00Z", ...changes }),
       );
-      last = made.catch(() => undefined);
-      return made;
+      last = created.catch(() => undefined);
+      return created;
     },
     setClock: async ({ organisationId }, instant) => {
       const at = instant.includes("T") ? instant : `${instant}T12:00:00Z`;
@@ -100,15 +100,15 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
       ]);
     },
     subscribe: async (organisation, body = {}) => {
-      const asked = { customer_code: "ACME", plan_code: "team", units: 10, ...body };
-      const priced = asked.plan_code === "team" ? { price: "10", ...asked } : asked;
+      const requested = { customer_code: "ACME", plan_code: "team", units: 10, ...body };
+      const priced = requested.plan_code === "team" ? { price: "10", ...requested } : requested;
       const answer = await ask("POST", "/v1/subscriptions", {
         key: organisation.apiKey,
         idempotencyKey: `subscription-${++keys}`,
         body: priced,
       });
       expect(answer.status, answer.text).toBe(201);
-      await world.settled(organisation);
+      await builder.posted(organisation);
       return answer.json;
     },
     change: ({ apiKey }, id, body, idempotencyKey) =>
@@ -118,7 +118,7 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
         ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
       }),
     changed: async (organisation, id, body) => {
-      const answer = await world.change(organisation, id, body);
+      const answer = await builder.change(organisation, id, body);
       expect(answer.status, answer.text).toBe(200);
       return answer.json;
     },
@@ -127,7 +127,7 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
       (await get(organisation, `/v1/invoices?subscription=${id}&limit=100`)).data,
     creditNotes: async (organisation, id) =>
       (await get(organisation, `/v1/credit_notes?subscription=${id}&limit=100`)).data,
-    settled: async ({ organisationId }) => {
+    posted: async ({ organisationId }) => {
       await until("the ledger has decided on everything", async () => {
         const { rows } = await system.pool.query(
           `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
@@ -137,7 +137,7 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
         return rows.length === 0;
       });
     },
-    booked: ({ tenantId }) => loadBooks(system, tenantId),
+    inLedger: ({ tenantId }) => loadLedgerInvoices(system, tenantId),
     expectEqualDocuments: async (organisation) => {
       const { ours, books } = await until(
         "the ledger has decided on everything, and nothing is issued while both are read",
@@ -145,7 +145,7 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
           const before = await decided(organisation);
           if (before === null) return false;
           const { data } = await get(organisation, "/v1/invoices?limit=100");
-          const booked = await world.booked(organisation);
+          const booked = await builder.inLedger(organisation);
           // The billing run may act at any moment after a test has moved the clock.
           return (await decided(organisation)) === before && { ours: data, books: booked };
         },
@@ -155,11 +155,11 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
       const sent = ours.filter(
         (invoice: Json) => invoice.status !== "deleted" || invoice.ledger.invoice_id !== null,
       );
-      expect(books).toEqual(sent.map(bookedForm).sort(byNumber));
+      expect(books).toEqual(sent.map(ledgerForm).sort(byNumber));
       await expectAllPublished(system.pool, [organisation.organisationId]);
     },
   };
-  return world;
+  return builder;
 }
 
 /**
@@ -192,7 +192,7 @@ const ledgerWords: Readonly<Record<string, string>> = {
 };
 
 /** Converts one of our invoices, as the API shows it, to the form of the ledger. */
-function bookedForm(invoice: Json): LedgerInvoice {
+function ledgerForm(invoice: Json): LedgerInvoice {
   return {
     number: invoice.number,
     status: ledgerWords[invoice.status] ?? invoice.status,
@@ -209,7 +209,7 @@ function byNumber(left: LedgerInvoice, right: LedgerInvoice): number {
   return left.number < right.number ? -1 : 1;
 }
 
-interface BookRow {
+interface LedgerInvoiceRow {
   number: string;
   status: string;
   subtotal: string;
@@ -217,11 +217,11 @@ interface BookRow {
   lines: readonly { readonly description: string; readonly lineAmount: string }[];
 }
 
-async function loadBooks(
+async function loadLedgerInvoices(
   { pool }: TestSystem,
   tenantId: string,
 ): Promise<readonly LedgerInvoice[]> {
-  const { rows } = await pool.query<BookRow>(
+  const { rows } = await pool.query<LedgerInvoiceRow>(
     `SELECT number, status, sub_total::text AS subtotal, total::text AS total, lines
       FROM demo_ledger.invoices WHERE tenant_id = $1 ORDER BY number`,
     [tenantId],

@@ -70,10 +70,11 @@ export async function expectOneDocumentEach(
       ORDER BY number`,
     [organisationId],
   );
-  const made = await system.pool.query("SELECT id FROM subscriptions WHERE organisation_id = $1", [
-    organisationId,
-  ]);
-  expect(made.rows).toHaveLength(subscriptions);
+  const result = await system.pool.query(
+    "SELECT id FROM subscriptions WHERE organisation_id = $1",
+    [organisationId],
+  );
+  expect(result.rows).toHaveLength(subscriptions);
   expect(new Set(rows.map((row) => row.subscription_id)).size).toBe(subscriptions);
   expect(rows).toHaveLength(subscriptions);
   expect(rows.filter((row) => row.ledger_invoice_id === null)).toEqual([]);

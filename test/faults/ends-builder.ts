@@ -5,7 +5,7 @@
 import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
-import { type LifeBuilder, lifeBuilder } from "../scenario/life-world.ts";
+import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
 import type { TestSystem } from "../support/system.ts";
 import type { Post } from "./processes.ts";
 
@@ -17,7 +17,7 @@ export interface Endable {
 
 /** Ends and their outcomes over a system. */
 export interface EndsBuilder {
-  readonly world: LifeBuilder;
+  readonly builder: LifeBuilder;
   /**
    * With a renewal invoice, a separate change and its first invoice, all drafts in the ledger:
    * three to remove.
@@ -41,25 +41,25 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 
 /** Ends over a system. */
 export function endsBuilder(system: TestSystem): EndsBuilder {
-  const world = lifeBuilder(system, checkedAsk(system));
+  const builder = lifeBuilder(system, checkedAsk(system));
   const sandbox = async (changes: Record<string, unknown>): Promise<MadeOrganisation> => {
-    const own = await world.sandbox(changes);
-    await world.setClock(own, "2026-04-16");
+    const own = await builder.sandbox(changes);
+    await builder.setClock(own, "2026-04-16");
     return own;
   };
   return {
-    world,
+    builder,
     withThree: async () => {
       const own = await sandbox({ invoice_create_days: 20 });
-      const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-      await world.changed(own, id, { units: 12, ...half, document: "separate" });
-      await world.settled(own);
+      const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
+      await builder.changed(own, id, { units: 12, ...half, document: "separate" });
+      await builder.posted(own);
       return { own, id };
     },
     withDeferred: async () => {
       const own = await sandbox({});
-      const { id } = await world.subscribe(own, { start_date: "2026-04-01" });
-      await world.changed(own, id, {
+      const { id } = await builder.subscribe(own, { start_date: "2026-04-01" });
+      await builder.changed(own, id, {
         units: 12,
         ...half,
         proration_behaviour: "charge_on_renewal",
@@ -67,11 +67,11 @@ export function endsBuilder(system: TestSystem): EndsBuilder {
       return { own, id };
     },
     removals: async ({ own, id }) =>
-      (await world.removals(own, id)).map((told) => told.replace("already_removed", "deleted")),
+      (await builder.removals(own, id)).map((shown) => shown.replace("already_removed", "deleted")),
     expectEnded: async ({ own, id }) => {
       const { pool } = system;
-      await world.expectEqualDocuments(own);
-      expect(await world.subscription(own, id)).toMatchObject({
+      await builder.expectEqualDocuments(own);
+      expect(await builder.subscription(own, id)).toMatchObject({
         status: "ended",
         end_date: "2026-04-16",
       });

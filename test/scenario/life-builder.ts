@@ -7,7 +7,7 @@ import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
-import { type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
+import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 
 /** An invoice in short, `INV-0002 renewal voided`. */
 export type InvoiceSummary = string;
@@ -38,26 +38,28 @@ export interface LifeBuilder extends UnitsBuilder {
    */
   standing(organisation: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]>;
   /** A subscription's invoices in short, newest first. */
-  told(organisation: MadeOrganisation, id: string): Promise<readonly InvoiceSummary[]>;
+  summaries(organisation: MadeOrganisation, id: string): Promise<readonly InvoiceSummary[]>;
   /** What an end did to each of its invoices, in order: `INV-0002 removed deleted`. */
   removals(organisation: MadeOrganisation, id: string): Promise<readonly string[]>;
   /** Records a payment in the ledger; we do not hear of it. */
   pay(organisation: MadeOrganisation, invoice: Json, amount: string): Promise<void>;
   /** The invoices of the organisation in the ledger, `INV-0002 VOIDED`, by number. */
-  books(organisation: MadeOrganisation): Promise<readonly string[]>;
+  ledgerStatuses(organisation: MadeOrganisation): Promise<readonly string[]>;
 }
 
 /** The builder over a system. */
 export function lifeBuilder(system: TestSystem, ask: Ask): LifeBuilder {
-  const world = unitsBuilder(system, ask);
+  const builder = unitsBuilder(system, ask);
   const end: LifeBuilder["end"] = ({ apiKey }, id, body, idempotencyKey = randomUUID()) => {
     const path = `/v1/subscriptions/${id}/end`;
     if (idempotencyKey === null) return ask("POST", path, { key: apiKey, body });
     // On a busy machine the ledger may take longer than an answer. The end continues, and a repeat
     // gets its outcome.
     return until("the end is decided", async () => {
-      const told = await ask("POST", path, { key: apiKey, body, idempotencyKey });
-      return told.status !== 502 && told.json.error?.code !== "request_in_progress" && told;
+      const reported = await ask("POST", path, { key: apiKey, body, idempotencyKey });
+      return (
+        reported.status !== 502 && reported.json.error?.code !== "request_in_progress" && reported
+      );
     });
   };
   const restore: LifeBuilder["restore"] = ({ apiKey }, id, idempotencyKey, body = {}) =>
@@ -67,7 +69,7 @@ export function lifeBuilder(system: TestSystem, ask: Ask): LifeBuilder {
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     });
   return {
-    ...world,
+    ...builder,
     end,
     restore,
     restored: async (organisation, id) => {
@@ -76,7 +78,7 @@ export function lifeBuilder(system: TestSystem, ask: Ask): LifeBuilder {
       return answer.json;
     },
     standing: async (organisation, id) => {
-      const invoices = await world.invoices(organisation, id);
+      const invoices = await builder.invoices(organisation, id);
       const shown = invoices
         .filter(({ status }) => status !== "voided" && status !== "deleted")
         .reverse();
@@ -90,19 +92,19 @@ export function lifeBuilder(system: TestSystem, ask: Ask): LifeBuilder {
       expect(answer.status, answer.text).toBe(200);
       return answer.json;
     },
-    told: async (organisation, id) => {
-      const invoices = await world.invoices(organisation, id);
+    summaries: async (organisation, id) => {
+      const invoices = await builder.invoices(organisation, id);
       return invoices.map(({ number, type, status }) => `${number} ${type} ${status}`);
     },
     removals: async ({ organisationId }, id) => {
-      const { rows } = await system.pool.query<{ told: string }>(
-        `SELECT concat_ws(' ', i.number, r.state, r.outcome) AS told FROM terminations e
+      const { rows } = await system.pool.query<{ reported: string }>(
+        `SELECT concat_ws(' ', i.number, r.state, r.outcome) AS reported FROM terminations e
           JOIN removals r ON r.termination_id = e.id
           JOIN invoices i ON i.id = r.invoice_id WHERE e.organisation_id = $1
             AND e.subscription_id = $2 ORDER BY e.seq, r.step`,
         [organisationId, id],
       );
-      return rows.map(({ told }) => told);
+      return rows.map(({ reported }) => reported);
     },
     pay: async ({ tenantId }, invoice, amount) => {
       const invoices = `${system.demoUrl}/demo/tenants/${tenantId}/invoices`;
@@ -115,7 +117,7 @@ export function lifeBuilder(system: TestSystem, ask: Ask): LifeBuilder {
       });
       expect(answer.status, await answer.text()).toBe(200);
     },
-    books: async ({ tenantId }) =>
+    ledgerStatuses: async ({ tenantId }) =>
       (await system.ledgerInvoices(tenantId)).map(({ number, status }) => `${number} ${status}`),
   };
 }

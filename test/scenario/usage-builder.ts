@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
-import type { Json } from "./units-world.ts";
+import type { Json } from "./units-builder.ts";
 
 /** How a plan prices a meter; bands are bound, unit price, flat price. */
 export interface TestMeterPrice {

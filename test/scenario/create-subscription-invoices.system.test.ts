@@ -1,0 +1,191 @@
+/**
+ * The invoices of new subscriptions: Setup Mode, the invoice window, refusals of the ledger,
+ * numbers and due dates. CREATE-6, CREATE-7, SETUP-1.
+ */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
+import { type TestSystem, until } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+
+/** 31 January in Auckland (16:00) and 30 January in Los Angeles (19:00). */
+const now = "2026-01-31T03:00:00Z";
+
+let system: TestSystem;
+let ask: Ask;
+let shared: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await sharedSystem();
+  ask = checkedAsk(system);
+  shared = await sandbox();
+});
+
+/** An organisation whose clock stands still, so that every date can be written down. */
+function sandbox(
+  changes: Record<string, unknown> = {},
+  currency = "NZD",
+): Promise<MadeOrganisation> {
+  return system.organisation({ livemode: false, currency }, { test_clock: now, ...changes });
+}
+
+let keys = 0;
+
+function create(body: object, { apiKey } = shared, idempotencyKey = `key-${++keys}`) {
+  return ask("POST", "/v1/subscriptions", {
+    key: apiKey,
+    idempotencyKey,
+    body: { customer_code: "ACME", ...body },
+  });
+}
+
+async function created(body: object, organisation = shared) {
+  const answer = await create(body, organisation);
+  expect(answer.status, answer.text).toBe(201);
+  return answer.json;
+}
+
+describe("a creation in Setup Mode", () => {
+  test("issues nothing, also once it is off and the request is repeated", async () => {
+    const own = await sandbox({ setup_mode: true, invoice_create_days: 25 });
+    const body = { plan_code: "team", units: 3, start_date: "2026-01-10" };
+    const first = await create(body, own, "mirror");
+    expect(first.status, first.text).toBe(201);
+    expect(first.json).toMatchObject({
+      invoice: null,
+      status: "active",
+      renewal_date: "2026-02-10",
+    });
+    await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
+      own.organisationId,
+    ]);
+    expect((await create(body, own, "mirror")).text).toBe(first.text);
+    expect((await ask("GET", "/v1/invoices", { key: own.apiKey })).json.data).toEqual([]);
+    expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
+  });
+
+  test("refuses a future start", async () => {
+    const own = await sandbox({ setup_mode: true });
+    const answer = await create({ plan_code: "site", start_date: "2026-02-01" }, own);
+    expect(refusalOf(answer)).toEqual(refused(422, "start_date_in_future", "start_date"));
+  });
+});
+
+describe("a creation inside its invoice window", () => {
+  test("issues the renewal invoice at once, without the one-off charges", async () => {
+    const own = await sandbox({ invoice_create_days: 25 });
+    const charges = [{ charge_code: "hardware-key" }];
+    const body = {
+      plan_code: "team",
+      units: 4,
+      start_date: "2026-01-10",
+      invoice_reference: "PO-7",
+      charges,
+    };
+    const { id, invoice } = await created(body, own);
+    expect(invoice).toMatchObject({ type: "first", number: "INV-0001", subtotal: "89.9000" });
+    const renewal = await until("the renewal invoice is in the ledger", async () => {
+      const { json } = await ask("GET", `/v1/invoices?subscription=${id}`, { key: own.apiKey });
+      expect(json.data).toHaveLength(2);
+      return json.data[0].ledger.sync_status === "synced" && json.data[0];
+    });
+    expect(renewal).toMatchObject({
+      type: "renewal",
+      number: "INV-0002",
+      reference: "PO-7",
+      subtotal: "50.0000",
+      issue_date: "2026-01-31",
+      period: { start: "2026-02-10", end: "2026-03-10" },
+      lines: [{ kind: "plan", units: 4, period: { start: "2026-02-10", end: "2026-03-10" } }],
+    });
+    expect(await system.ledgerInvoices(own.tenantId)).toHaveLength(2);
+  });
+
+  test("issues none a day before the window, or for one that will not renew", async () => {
+    const own = await sandbox({ invoice_create_days: 25 });
+    await created({ plan_code: "site", start_date: "2026-01-26" }, own);
+    await created({ plan_code: "site", start_date: "2026-01-10", end_after_cycles: 1 }, own);
+    const { json } = await ask("GET", "/v1/invoices", { key: own.apiKey });
+    expect(json.data.map(({ type }: { type: string }) => type)).toEqual(["first", "first"]);
+  });
+});
+
+test("a new invoice has the status of the organisation's settings", async () => {
+  for (const status of ["awaiting_approval", "approved"]) {
+    const own = await sandbox({ first_invoice_status: status });
+    expect((await created({ plan_code: "site" }, own)).invoice.status).toBe(status);
+  }
+});
+
+describe("an invoice that the ledger refuses", () => {
+  test("is a 201 with failed and its reason, and a repeat has the same bytes", async () => {
+    // Account 205 of the demo ledger is archived.
+    const own = await sandbox({ revenue_account: "205" });
+    const first = await create({ plan_code: "site" }, own, "refused");
+    expect(first.status, first.text).toBe(201);
+    expect(first.json.invoice).toMatchObject({
+      status: "not_in_external",
+      subtotal: "49.0000",
+      total: "49.0000",
+      ledger: {
+        sync_status: "failed",
+        invoice_id: null,
+        sync_error: expect.stringContaining("205"),
+      },
+    });
+    expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
+    await system.pool.query("UPDATE organisations SET revenue_account = '200' WHERE id = $1", [
+      own.organisationId,
+    ]);
+    const again = await create({ plan_code: "site" }, own, "refused");
+    expect([again.status, again.text]).toEqual([201, first.text]);
+    expect(again.headers.get("Idempotent-Replayed")).toBe("true");
+    const { json } = await ask("GET", "/v1/subscriptions", { key: own.apiKey });
+    expect(json.data).toHaveLength(1);
+    expect(json.data[0]).toMatchObject({ id: first.json.id, status: "active" });
+  });
+
+  test("because of one of several lines has a reason, and delays no other", async () => {
+    const own = await sandbox();
+    await system.fault({
+      match: "/Invoices",
+      kind: "refuse",
+      tenantId: own.tenantId,
+      messages: ["Nope.", "Never."],
+    });
+    expect((await created({ plan_code: "site" }, own)).invoice.ledger.sync_error).toBe(
+      "Nope. Never.",
+    );
+    expect((await created({ plan_code: "site" }, own)).invoice.ledger.sync_status).toBe("synced");
+  });
+});
+
+test("invoice numbers rise without a gap, also for concurrent creations", async () => {
+  const own = await sandbox();
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, () => created({ plan_code: "site" }, own)),
+  );
+  const numbers = answers.map(({ invoice }) => invoice.number).sort();
+  expect(numbers).toEqual(
+    Array.from({ length: 12 }, (_, index) => `INV-${String(index + 1).padStart(4, "0")}`),
+  );
+  const { json } = await ask("GET", "/v1/invoices", { key: own.apiKey });
+  const listed = json.data.map(({ number }: { number: string }) => number);
+  expect(listed).toEqual([...numbers].reverse());
+  // An answer need not have waited for the ledger.
+  const booked = () => system.ledgerInvoices(own.tenantId);
+  await until(
+    "all of them are in the ledger",
+    async () => (await booked()).length >= numbers.length,
+  );
+  expect((await booked()).map(({ number }) => number)).toEqual(numbers);
+});
+
+test("an invoice is due the organisation's days after its date, and has its prefix", async () => {
+  const own = await sandbox({ due_days: 0, number_prefix: "NW/" });
+  expect((await created({ plan_code: "site" }, own)).invoice).toMatchObject({
+    number: "NW/0001",
+    issue_date: "2026-01-31",
+    due_date: "2026-01-31",
+  });
+});

@@ -1,0 +1,237 @@
+/**
+ * The order in which a creation is refused, and the key of a refused request. CREATE-1, REQUEST-1,
+ * IDEMPOTENCY-5.
+ */
+import { beforeAll, describe, expect, test } from "vitest";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { sharedSystem } from "../support/reused-system.ts";
+import type { TestSystem } from "../support/system.ts";
+import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
+import { addApiKey, addLike, addTiers } from "./row-builder.ts";
+
+/** 31 January in Auckland. */
+const now = "2026-01-31T03:00:00Z";
+
+let system: TestSystem;
+let ask: Ask;
+let own: MadeOrganisation;
+
+beforeAll(async () => {
+  system = await sharedSystem();
+  ask = checkedAsk(system);
+  own = await system.organisation({ livemode: false }, { test_clock: now });
+  const { pool } = system;
+  const { organisationId } = own;
+  await addLike(pool, "customers", organisationId, "ACME", { code: "GONE", status: "inactive" });
+  for (const status of ["draft", "inactive", "legacy"]) {
+    await addLike(pool, "plans", organisationId, "team", { code: `team-${status}`, status });
+    await addLike(pool, "charges", organisationId, "onboarding", {
+      code: `onboarding-${status}`,
+      status,
+    });
+  }
+  await addLike(pool, "charges", organisationId, "onboarding", {
+    code: "dollars",
+    currency: "USD",
+  });
+  const bounded = { code: "bounded", minimum_units: 2, free_units: 3 };
+  await addTiers(
+    pool,
+    organisationId,
+    await addLike(pool, "plans", organisationId, "growth", bounded),
+    [
+      [5, "7", null],
+      [10, "6", null],
+    ],
+  );
+});
+
+let keys = 0;
+
+function send(body: unknown, headers: Record<string, string> = {}) {
+  return ask("POST", "/v1/subscriptions", {
+    key: own.apiKey,
+    idempotencyKey: `key-${++keys}`,
+    body,
+    headers,
+  });
+}
+
+const good = { customer_code: "ACME", plan_code: "team", units: 2 };
+const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
+
+describe("the rules of create subscription", () => {
+  const charge = (charge_code: string, more: object = {}) => ({
+    charges: [{ charge_code, ...more }],
+  });
+
+  test("are checked in their order: each corrected fault shows the next", async () => {
+    const steps: [object, Refused][] = [
+      [
+        { customer_code: "NOBODY", plan_code: "nothing", ...charge("none") },
+        refused(404, "customer_not_found", "customer_code"),
+      ],
+      [{ customer_code: "GONE" }, refused(404, "plan_not_found", "plan_code")],
+      [{ plan_code: "team-legacy" }, refused(404, "charge_not_found", "charges.0.charge_code")],
+      [charge("onboarding-draft"), refused(422, "customer_not_active", "customer_code")],
+      [{ customer_code: "ACME" }, refused(422, "plan_not_active", "plan_code")],
+      [
+        { plan_code: "bounded", price: "5" },
+        refused(422, "charge_not_active", "charges.0.charge_code"),
+      ],
+      [charge("dollars"), refused(422, "currency_mismatch", "charges.0.charge_code")],
+      [charge("hardware-key", { price: "1" }), refused(422, "price_override_not_allowed", "price")],
+      [{ price: undefined }, refused(422, "price_override_not_allowed", "charges.0.price")],
+      [charge("hardware-key"), refused(422, "invalid_parameter", "units")],
+      [{ units: 1, minimum_units: 1 }, refused(422, "invalid_parameter", "minimum_units")],
+      [{ minimum_units: 5, units: 4 }, refused(422, "units_below_minimum", "units")],
+      [{ units: 14 }, refused(422, "units_above_maximum", "units")],
+      [{ units: 13 }, refused(422, "invalid_parameter", "start_date")],
+    ];
+    let body: object = { start_date: "2020-01-01" };
+    for (const [mended, expected] of steps) {
+      body = { ...body, ...mended };
+      expect(refusalOf(await send(body)), JSON.stringify(body)).toEqual(expected);
+    }
+    const answer = await send({ ...body, start_date: "2026-01-01" });
+    expect(answer.status, answer.text).toBe(201);
+  });
+
+  test.each<[string, object, Refused]>([
+    ["a draft plan", { plan_code: "team-draft" }, refused(422, "plan_not_active", "plan_code")],
+    [
+      "an inactive plan",
+      { plan_code: "team-inactive" },
+      refused(422, "plan_not_active", "plan_code"),
+    ],
+    [
+      "an inactive charge",
+      charge("onboarding-inactive"),
+      refused(422, "charge_not_active", "charges.0.charge_code"),
+    ],
+    [
+      "a legacy charge",
+      charge("onboarding-legacy"),
+      refused(422, "charge_not_active", "charges.0.charge_code"),
+    ],
+    [
+      "a fault of the second charge",
+      { charges: [{ charge_code: "onboarding" }, { charge_code: "none" }] },
+      refused(404, "charge_not_found", "charges.1.charge_code"),
+    ],
+    [
+      "a code in another case",
+      { customer_code: "acme" },
+      refused(404, "customer_not_found", "customer_code"),
+    ],
+    [
+      "a code with a space",
+      { customer_code: "ACME " },
+      refused(404, "customer_not_found", "customer_code"),
+    ],
+    ["units on a flat fee", { plan_code: "site" }, refused(422, "plan_has_no_units", "units")],
+    [
+      "no units of a flat fee",
+      { plan_code: "site", units: 0 },
+      refused(422, "plan_has_no_units", "units"),
+    ],
+    ["too few units", { units: 0 }, refused(422, "units_below_minimum", "units")],
+    [
+      "a start off the billing day",
+      { start_date: "2026-01-30", billing_day: 31 },
+      invalid("start_date"),
+    ],
+    ["a billing day off today", { billing_day: 30 }, invalid("billing_day")],
+    ["a start more than five years ahead", { start_date: "2031-02-01" }, invalid("start_date")],
+    ["a first period that is over", { start_date: "2025-12-31" }, invalid("start_date")],
+  ])("refuse %s", async (_, changes, expected) => {
+    expect(refusalOf(await send({ ...good, ...changes }))).toEqual(expected);
+  });
+});
+
+describe("before the body", () => {
+  const post = (asked: Parameters<Ask>[2]) =>
+    ask("POST", "/v1/subscriptions", { body: "no JSON", ...asked });
+
+  test("the key is checked first, then its scope, then the header Idempotency-Key", async () => {
+    const { value } = await addApiKey(system.pool, own.organisationId, ["subscriptions:read"], {
+      livemode: false,
+    });
+    expect(refusalOf(await post({}))).toEqual(refused(401, "invalid_api_key"));
+    expect(refusalOf(await post({ key: value }))).toEqual(refused(403, "insufficient_scope"));
+    const missing = refusalOf(await post({ key: own.apiKey }));
+    expect({ ...missing, param: null }).toEqual(refused(422, "idempotency_key_required"));
+  });
+
+  test.each([
+    "",
+    " ",
+    "a b",
+    "x".repeat(256),
+    "é",
+    "a\tb",
+  ])("a malformed Idempotency-Key is refused: %o", async (key) => {
+    expect(refusalOf(await post({ key: own.apiKey, idempotencyKey: key }))).toEqual(
+      invalid("Idempotency-Key"),
+    );
+  });
+
+  test("a query is refused by the name of its parameter", async () => {
+    const asked = { key: own.apiKey, idempotencyKey: "query", body: good };
+    expect(refusalOf(await ask("POST", "/v1/subscriptions?dry_run=true", asked))).toEqual(
+      invalid("dry_run"),
+    );
+  });
+});
+
+describe("the key of a refused request", () => {
+  test("is free again, for a corrected body and for every kind of refusal", async () => {
+    const asked = { key: own.apiKey, idempotencyKey: "again" };
+    const bodies = [
+      "{",
+      { ...good, units: "2" },
+      { ...good, plan_code: "nothing" },
+      { ...good, units: 0 },
+    ];
+    for (const body of bodies)
+      expect((await ask("POST", "/v1/subscriptions", { ...asked, body })).status).not.toBe(201);
+    const created = await ask("POST", "/v1/subscriptions", { ...asked, body: good });
+    expect([created.status, created.headers.get("Idempotent-Replayed")]).toEqual([201, null]);
+  });
+
+  test("belongs to the request that succeeded; another conflicts before its faults", async () => {
+    const asked = { key: own.apiKey, idempotencyKey: "taken" };
+    const first = await ask("POST", "/v1/subscriptions", { ...asked, body: good });
+    const other = await ask("POST", "/v1/subscriptions", {
+      ...asked,
+      body: { ...good, plan_code: "nothing" },
+    });
+    expect(refusalOf(other).code).toBe("idempotency_conflict");
+    const customer = { name: "Umbrella", email: "a@b.example" };
+    expect(refusalOf(await ask("POST", "/v1/customers", { ...asked, body: customer })).code).toBe(
+      "idempotency_conflict",
+    );
+    const malformed = await ask("POST", "/v1/subscriptions", {
+      ...asked,
+      body: { ...good, units: "2" },
+    });
+    expect(refusalOf(malformed)).toEqual(invalid("units"));
+    const reordered = '{"units":2,  "plan_code":"team","customer_code":"ACME"}';
+    const again = await ask("POST", "/api/v1/subscriptions", { ...asked, body: reordered });
+    expect([again.status, again.text, again.headers.get("Idempotent-Replayed")]).toEqual([
+      201,
+      first.text,
+      "true",
+    ]);
+  });
+
+  test("a refused creation leaves nothing behind", async () => {
+    const empty = await system.organisation();
+    const asked = { key: empty.apiKey, idempotencyKey: "nothing", body: { ...good, units: 0 } };
+    expect((await ask("POST", "/v1/subscriptions", asked)).status).toBe(422);
+    for (const list of ["subscriptions", "invoices"]) {
+      expect((await ask("GET", `/v1/${list}`, { key: empty.apiKey })).json.data).toEqual([]);
+    }
+    expect(await system.ledgerInvoices(empty.tenantId)).toEqual([]);
+  });
+});

@@ -1,0 +1,147 @@
+/** Paths, the public document, Request-Id and running requests. REQUEST-2 to REQUEST-4. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { allScopes, type MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
+import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
+import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
+import { addApiKey } from "./row-builder.ts";
+
+let system: TestSystem;
+let ask: Ask;
+let own: MadeOrganisation;
+let second: ApiProcess;
+
+/**
+ * A request that waits three seconds for a connection is answered `temporarily_unavailable`. With
+ * this pool none of 130 concurrent requests waits that long, however slow the machine is.
+ */
+const pool = { DATABASE_POOL_SIZE: "30" };
+
+beforeAll(async () => {
+  system = await startSystem({
+    env: { ...pool, RATE_LIMIT_PER_MINUTE: "", LEDGER_CALL_SECONDS: "20" },
+  });
+  ask = checkedAsk(system);
+  own = await system.organisation();
+  second = await startApiProcess(system, { ...pool, RATE_LIMIT_PER_MINUTE: "" });
+});
+
+afterAll(async () => {
+  await second?.stop();
+  await system?.stop();
+});
+
+async function newKey(
+  scopes: readonly string[] = allScopes,
+): Promise<{ readonly id: string; readonly value: string }> {
+  return addApiKey(system.pool, own.organisationId, scopes);
+}
+
+describe("paths are exact", () => {
+  test.each([
+    ["GET", "/"],
+    ["GET", "/v1"],
+    ["GET", "/v1/"],
+    ["GET", "/v1/plans/"],
+    ["GET", "//v1/plans"],
+    ["GET", "/v1//plans"],
+    ["GET", "/V1/plans"],
+    ["GET", "/v1/Plans"],
+    ["GET", "/v2/plans"],
+    ["GET", "/plans"],
+    ["GET", "/api/plans"],
+    ["GET", "/api/api/v1/plans"],
+    ["GET", "/api//v1/plans"],
+    ["GET", "/v1/plans/1/2"],
+    ["GET", "/v1/usage_events"],
+    ["POST", "/v1/plans"],
+    ["PUT", "/v1/customers"],
+    ["PATCH", "/v1/subscriptions"],
+    ["DELETE", "/v1/subscriptions"],
+    ["OPTIONS", "/v1/plans"],
+    ["POST", "/v1/openapi.json"],
+    ["GET", "/v1/openapi.json/"],
+  ])("%s %s is an unknown endpoint, with a key and without", async (verb, path) => {
+    for (const asked of [{}, { key: own.apiKey }]) {
+      expect(refusalOf(await ask(verb, path, asked))).toEqual(refused(404, "unknown_endpoint"));
+    }
+  });
+
+  test("HEAD is an unknown endpoint as well", async () => {
+    for (const path of ["/v1/plans", "/v1/openapi.json"]) {
+      const { status, text, headers } = await system.ask("HEAD", path, { key: own.apiKey });
+      expect([status, text]).toEqual([404, ""]);
+      expect(headers.get("Request-Id")).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+});
+
+test("the document is public, equal under both addresses, and not sent if unchanged", async () => {
+  const first = await ask("GET", "/v1/openapi.json");
+  expect(first.json).toMatchObject({
+    openapi: expect.stringMatching(/^3\.1\./),
+    info: { version: "1.0.0" },
+  });
+  expect(first.headers.get("Content-Type")).toMatch(/^application\/json/);
+  const etag = first.headers.get("ETag") ?? "";
+  expect(etag).toMatch(/^"[^"]+"$/);
+  expect((await ask("GET", "/api/v1/openapi.json", { key: "wrong" })).text).toBe(first.text);
+  for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+    const again = await ask("GET", "/v1/openapi.json", { headers: { "If-None-Match": tag } });
+    expect([again.status, again.text, again.headers.get("ETag")]).toEqual([304, "", etag]);
+  }
+  expect(
+    (await ask("GET", "/v1/openapi.json", { headers: { "If-None-Match": '"other"' } })).status,
+  ).toBe(200);
+  expect((await fetch(`${second.baseUrl}/v1/openapi.json`)).headers.get("ETag")).toBe(etag);
+});
+
+test("every answer has a new Request-Id, which the client cannot choose", async () => {
+  const { value: key } = await newKey();
+  const headers = { "Request-Id": "mine" };
+  const answers: Answered[] = [];
+  for (const path of [
+    "/v1/plans",
+    "/v1/plans/none",
+    "/v1/none",
+    "/v1/openapi.json",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+  ]) {
+    answers.push(
+      await system.ask("GET", path, { key, headers }),
+      await system.ask("GET", path, { headers }),
+    );
+  }
+  const ids = answers.map((answer) => answer.headers.get("Request-Id"));
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+test("a repeat during the first request gets Retry-After: 2, then its answer", async () => {
+  const { value: key } = await newKey();
+  const body = { customer_code: "ACME", plan_code: "site" };
+  // Until it is let go: less than a call to the ledger may take here, and an answer.
+  const held = { kind: "slow_before", delayMs: 10_000 };
+  await system.fault({ ...held, match: "PUT /api.xro/2.0/Invoices", tenantId: own.tenantId });
+  const asked = { key, idempotencyKey: "running", body };
+  const first = ask("POST", "/v1/subscriptions", asked);
+  const running = await until("the first request runs", async () => {
+    const { rows } = await system.pool.query(
+      "SELECT 1 FROM idempotency_keys WHERE key = 'running'",
+    );
+    return rows.length > 0 && ask("POST", "/v1/subscriptions", asked);
+  });
+  expect(refusalOf(running)).toEqual(refused(409, "request_in_progress"));
+  expect(running.headers.get("Retry-After")).toBe("2");
+  const other = await ask("POST", "/v1/subscriptions", {
+    ...asked,
+    body: { ...body, label: "other" },
+  });
+  expect(refusalOf(other).code).toBe("idempotency_conflict");
+  await system.clearFaults();
+  const { status, text } = await first;
+  expect(status).toBe(201);
+  expect((await ask("POST", "/v1/subscriptions", asked)).text).toBe(text);
+});
