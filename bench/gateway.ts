@@ -15,8 +15,8 @@ import {
   SubscriptionService,
   SubscriptionStatus,
 } from "../src/gen/proto/billing/v1/subscriptions_pb.ts";
-import { startHttp } from "../src/transport/http/server.ts";
 import { trustedProxiesOf } from "../src/transport/http/limits/trusted-proxies.ts";
+import { startHttp } from "../src/transport/http/server.ts";
 import { restHandler } from "../src/transport/rest/handler.ts";
 import { compileRoutes } from "../src/transport/rest/routes.ts";
 import { jobsOf } from "../src/transport/rpc/operation.ts";

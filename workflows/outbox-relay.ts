@@ -70,7 +70,8 @@ export async function organisationEvents(input: OrganisationEventsInput): Promis
       `published ${counted(published)} events, started deliveries to ${counted(started)} endpoints`,
     );
     if (!batch.isMore) return endAs("done");
-    if (isLongRun()) await continueAsNew<typeof organisationEvents>({ ...input, published, started });
+    if (isLongRun())
+      await continueAsNew<typeof organisationEvents>({ ...input, published, started });
   }
 }
 

@@ -106,7 +106,10 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     ...createPostingActivities({ ...parts, openStore: createPosting(pool, encryption) }),
     ...createAmendment({ ...parts, openStore: createAmendments(pool, encryption) }),
     ...createCreditAllocation({ ...parts, openStore: createAllocations(pool, encryption) }),
-    ...createEndSubscriptionActivities({ ...parts, openScope: createTerminations(pool, encryption) }),
+    ...createEndSubscriptionActivities({
+      ...parts,
+      openScope: createTerminations(pool, encryption),
+    }),
     ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
     ...createLedgerSyncActivities({
       ...parts,

@@ -15,8 +15,8 @@ import {
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
-import { generateOperatorToken } from "../../src/transport/rpc/gate/api-key.ts";
 import type { OperatorRole } from "../../src/transport/rpc/caller.ts";
+import { generateOperatorToken } from "../../src/transport/rpc/gate/api-key.ts";
 import { type Answered, ask, askUntilPosted, type RequestOptions } from "./answer.ts";
 import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";

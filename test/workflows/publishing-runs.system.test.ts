@@ -189,9 +189,7 @@ test("each change in the ledger is published for documents and customers", async
   const look = () =>
     until("the ledger is read again", async () => {
       const order = { organisation: own.organisationId };
-      return (
-        (await builder.operator.done("LedgerSyncService/SyncLedger", order)).finished === true
-      );
+      return (await builder.operator.done("LedgerSyncService/SyncLedger", order)).finished === true;
     });
   for (let count = 0; count < 3; count++)
     await builder.subscribe(own, { start_date: "2026-04-01" });

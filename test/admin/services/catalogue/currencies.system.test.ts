@@ -3,8 +3,8 @@
  * is billed in them. CATALOGUE-10
  */
 import { beforeAll, expect, test } from "vitest";
-import type { TestSystem } from "../../../support/system.ts";
 import { sharedSystem } from "../../../support/reused-system.ts";
+import type { TestSystem } from "../../../support/system.ts";
 import { type AdminAsk, askWith, createTenant } from "../request.ts";
 
 let system: TestSystem;

@@ -1,8 +1,13 @@
 /** A system for tests of DocumentService, and the calls that those tests share. */
 import type { MadeOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../../../scenario/units-builder.ts";
-import { type TestSystem, until } from "../../../support/system.ts";
+import {
+  addBands,
+  type Json,
+  type UnitsBuilder,
+  unitsBuilder,
+} from "../../../scenario/units-builder.ts";
 import { sharedSystem } from "../../../support/reused-system.ts";
+import { type TestSystem, until } from "../../../support/system.ts";
 import { type AdminAsk, askWith } from "../request.ts";
 
 /** A subscription from April on. */

@@ -1,8 +1,8 @@
 /** Ledger connections and account mappings over the wire. ADMIN-4, DOCUMENT-5 */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { TestSystem } from "../../../support/system.ts";
 import { sharedSystem } from "../../../support/reused-system.ts";
+import type { TestSystem } from "../../../support/system.ts";
 import { type AdminAsk, askWith, createTenant } from "../request.ts";
 
 let system: TestSystem;
