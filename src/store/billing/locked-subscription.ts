@@ -39,7 +39,7 @@ export async function lockOrganisation(
   const { rows } = await client.query<
     OrganisationRow & { test_clock: Date | null; is_advancing: boolean; database_now: Date }
   >({
-    name: "lock_organisation",
+    name: "lock_organisation_of_subscription",
     text: `SELECT ${organisationColumns}, o.test_clock, ${advancing} AS is_advancing,
         now() AS database_now
       FROM organisations o WHERE o.id = $1 FOR SHARE OF o`,

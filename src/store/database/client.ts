@@ -31,16 +31,14 @@ function currentExecutor(): Executor {
 }
 
 /** The pool that Prisma's adapter is given. It has no connection, and routes each statement. */
-class RoutedPool extends pg.Pool {
-  // The overloads of pg fit no single signature.
-  override query = ((...args: unknown[]) =>
-    (currentExecutor().query as (...all: unknown[]) => unknown)(...args)) as pg.Pool["query"];
-
-  override connect = (async () => {
+function routedPool(): pg.Pool {
+  const query = (...args: unknown[]) =>
+    (currentExecutor().query as (...all: unknown[]) => unknown)(...args);
+  const connect = async () => {
     const executor = currentExecutor();
-    if (executor instanceof pg.Pool) return executor.connect();
-    return nestedTransaction(executor);
-  }) as pg.Pool["connect"];
+    return executor instanceof pg.Pool ? executor.connect() : nestedTransaction(executor);
+  };
+  return Object.assign(new pg.Pool(), { query, connect }) as pg.Pool;
 }
 
 /**
@@ -66,7 +64,7 @@ let client: PrismaClient | null = null;
 /** Returns the client of the process. It loads 50 ms long, so it is created by its first call. */
 function prisma(): PrismaClient {
   client ??= new PrismaClient({
-    adapter: new PrismaPg(new RoutedPool(), { statementNameGenerator: statementName }),
+    adapter: new PrismaPg(routedPool(), { statementNameGenerator: statementName }),
     transactionOptions: { maxWait: neverFirstMs, timeout: neverFirstMs },
   });
   return client;

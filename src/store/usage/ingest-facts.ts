@@ -118,13 +118,13 @@ export interface MeterCatalogue {
 const mostOrganisations = 1_000;
 
 /** Creates an empty cache. It loads what is requested. */
-export function createMeterCatalogue(): MeterCatalogue {
+export function createMeterCatalogue(load = loadMeters): MeterCatalogue {
   const known = new Map<string, Meters & { readonly version: string }>();
   return {
     meters: async (tx, organisationId, catalogueVersion) => {
       const cached = known.get(organisationId);
       if (cached?.version === catalogueVersion) return cached;
-      const loaded = await loadMeters(tx, organisationId);
+      const loaded = await load(tx, organisationId);
       known.delete(organisationId);
       const [oldest] = known.keys();
       if (known.size >= mostOrganisations && oldest !== undefined) known.delete(oldest);

@@ -1,34 +1,30 @@
-/** What is kept of organisations' meters: read once for each state of the catalogue, of so many organisations and no more. */
+/**
+ * The cache of organisations' meters: read once for each version of the catalogue, bounded in
+ * organisations.
+ */
 import { expect, test } from "vitest";
+import type { ReportableMeter } from "../../../src/domain/usage/ingest.ts";
 import { createMeterCatalogue } from "../../../src/store/usage/ingest-facts.ts";
 
-/** A connection whose organisations have one meter each, at the version that `versionOf` says; it notes whose were read. */
-function connection(versionOf: (organisationId: string) => string) {
+/** Reads one meter of each organisation, at the version that `versionOf` returns. */
+function reading(versionOf: (organisationId: string) => string) {
   const read: string[] = [];
-  const query = async ({ values: [organisationId] }: { readonly values: readonly [string] }) => {
+  const load = async (_tx: unknown, organisationId: string) => {
     read.push(organisationId);
     const version = versionOf(organisationId);
-    return {
-      rows: [
-        {
-          version,
-          id: `${organisationId}-meter`,
-          code: `at-${version}`,
-          status: "active",
-          plans: ["plan"],
-        },
-      ],
-    };
+    const code = `at-${version}`;
+    const id = `${organisationId}-meter`;
+    const meter: ReportableMeter = { id, code, status: "active", plans: new Set(["plan"]) };
+    return { version, metersById: new Map([[id, meter]]), metersByCode: new Map([[code, meter]]) };
   };
-  return { read, client: { query } as never };
+  return { read, catalogue: createMeterCatalogue(load), client: {} as never };
 }
 
 test("meters are read again once the catalogue has changed, and not before", async () => {
   let version = "1";
-  const { read, client } = connection(() => version);
-  const catalogue = createMeterCatalogue();
-  const codes = async (asked: string) => [
-    ...(await catalogue.meters(client, "own", asked)).metersByCode.keys(),
+  const { read, catalogue, client } = reading(() => version);
+  const codes = async (version: string) => [
+    ...(await catalogue.meters(client, "own", version)).metersByCode.keys(),
   ];
   expect([await codes("1"), await codes("1")]).toEqual([["at-1"], ["at-1"]]);
   expect(read).toEqual(["own"]);
@@ -38,17 +34,15 @@ test("meters are read again once the catalogue has changed, and not before", asy
 });
 
 test("an organisation knows its own meters alone, by id and by code", async () => {
-  const { client } = connection(() => "1");
-  const catalogue = createMeterCatalogue();
+  const { catalogue, client } = reading(() => "1");
   await catalogue.meters(client, "other", "1");
   const { metersById, metersByCode } = await catalogue.meters(client, "own", "1");
   const meter = { id: "own-meter", code: "at-1", status: "active", plans: new Set(["plan"]) };
   expect([[...metersById], [...metersByCode]]).toEqual([[["own-meter", meter]], [["at-1", meter]]]);
 });
 
-test("a thousand organisations are kept; one more takes the place of the one that was read first", async () => {
-  const { read, client } = connection(() => "1");
-  const catalogue = createMeterCatalogue();
+test("a thousand organisations are cached, and one more replaces the one that was read first", async () => {
+  const { read, catalogue, client } = reading(() => "1");
   const ask = (number: number) => catalogue.meters(client, `organisation-${number}`, "1");
   for (let number = 0; number < 1_000; number += 1) await ask(number);
   await ask(0);
