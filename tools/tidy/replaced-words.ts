@@ -46,7 +46,7 @@ export const replacedWords: readonly ReplacedWord[] = [
   { pattern: /\b(?:a|its|their|one|each|whose) turn\b/g, use: "permit, limiter", in: "prose" },
   { pattern: /\bdoors?\b/g, use: "transport", in: "both" },
   { pattern: /\bkeepers?\b/g, use: "cache, token store, registry", in: "both" },
-  { pattern: /\b(?:re|un)?encrypt\w*\b/g, use: "encrypt", in: "both" },
+  { pattern: /\b(?:re|un)?seal\w*\b/g, use: "encrypt", in: "both" },
   { pattern: /\bjudg\w*\b/g, use: "decide, validate, evaluate", in: "both" },
   { pattern: /\bcheckpoints?\b/g, use: "crash point", in: "both" },
   {
