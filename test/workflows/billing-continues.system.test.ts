@@ -88,7 +88,7 @@ test("a billing and a relay of many batches keep their progress in a new run", a
     expect(tellings).toBe(rounds);
     const told = await telling.query<{ currentDetails: string }>("__temporal_workflow_metadata");
     expect(told.currentDetails).toBe(
-      `told ${inWords(rounds * 10)} events, started deliveries to 20 endpoints`,
+      `published ${inWords(rounds * 10)} events, started deliveries to 20 endpoints`,
     );
     expect(lastTelling.searchAttributes).toMatchObject({
       OrganisationId: [organisationId],

@@ -206,7 +206,7 @@ async function tellChanges(): Promise<void> {
   found['OrganisationId = "…" AND JobKind = "publish_changes"'] = {
     id: organisationId,
     workflowId: eventsWorkflowId(organisationId),
-    details: /^told 3 events, started deliveries to \d endpoints$/,
+    details: /^published 3 events, started deliveries to \d endpoints$/,
     outcome: "done",
   };
   found['EndpointId = "…"'] = {

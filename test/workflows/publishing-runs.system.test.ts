@@ -290,7 +290,7 @@ test("a change reaches its endpoint; runs show progress, are found, and replay",
 
   const told = await run(
     `WorkflowId = '${eventsWorkflowId(organisationId)}'`,
-    /^told 2 events, started deliveries to \d endpoints$/,
+    /^published 2 events, started deliveries to \d endpoints$/,
   );
   expect(told.attributes).toMatchObject({
     OrganisationId: [organisationId],

@@ -227,7 +227,7 @@ test("usage of Setup Mode waits for its bill, and is then on no document", async
   ]);
   const refused = await admin.ask(voidEvent, { organisation, id: "a", reason: "Too late" });
   expect(refused.json.message).toBe(
-    "The event is billed already: its bill was made, and came to nothing of it.",
+    "The event is billed already: its bill was issued and its amount is zero.",
   );
 });
 

@@ -32,7 +32,7 @@ describe("an increase on a renewal invoice that is closed", () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(13, { ...half, ...amend }), "paid");
     await expectRolledBack(world, { status: "paid", amount_due: "0.0000", sync_error: null });
-    expect(made).toMatchObject({ units: 13, renewalInvoiceId: null, creditNoteId: null });
+    expect(made).toMatchObject({ toUnits: 13, renewalInvoiceId: null, creditNoteId: null });
     expect(await world.lines(made.invoiceId)).toEqual(["proration: 15.0000", "proration: 30.0000"]);
     expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({
       type: "change",
@@ -126,7 +126,7 @@ describe("a decrease on a renewal invoice that is closed", () => {
     const world = await windowWorld(pool);
     const made = await world.changed(changeTo(6, amend), "paid");
     expect(made).toMatchObject({
-      units: 6,
+      toUnits: 6,
       invoiceId: null,
       renewalInvoiceId: null,
       creditNoteId: null,

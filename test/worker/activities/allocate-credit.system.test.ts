@@ -308,7 +308,7 @@ test("a refused allocation shows the message and is retried with another amount"
   const party = await world.party();
   await raise(party, "-10", "20");
   await world.fault(party, { kind: "refuse", match: allocations, messages: ["Not today."] });
-  expect(await world.allocate(party)).toMatchObject({ state: "settled", outcome: "refused" });
+  expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
   // Nothing is planned again for the same pair.
   for (let time = 0; time < 3; time += 1)
     expect(await world.round(party)).toMatchObject({ state: "done" });
@@ -339,7 +339,7 @@ test("two concurrent batches allocate the credit once", async () => {
   await raise(party, "-10", "-10", "-10", "60");
   const batches = await Promise.all(Array.from({ length: 4 }, () => world.round(party)));
   // On a slow machine neither ends within the deadline of its calls.
-  for (const { state } of batches) expect(state).toMatch(/^(settled|waiting)$/);
+  for (const { state } of batches) expect(state).toMatch(/^(done|waiting)$/);
   await world.allocate(party);
   const books = await expectSameCredit(world.pool, party);
   expect(books.notes.map(({ allocations: own }) => own)).toEqual(
