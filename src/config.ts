@@ -9,7 +9,9 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { BlockList } from "node:net";
 import { createSecureContext } from "node:tls";
-import { type XeroAppConfig, xeroAppOf } from "./ledger/xero/auth/app-settings.ts";
+import { ledgers } from "./ledger/index.ts";
+import { type LedgerSettings, readLedgerSettings } from "./ledger/ledger-settings.ts";
+import type { LedgerKinds } from "./ledger/port/ledger-kind.ts";
 import { trustedProxiesOf } from "./transport/http/trusted-proxies.ts";
 
 /** All settings of both processes. */
@@ -63,7 +65,11 @@ export interface Config {
     /** DATABASE_POOL_SIZE, default 10: the connections of this process. */
     readonly poolSize: number;
   };
-  readonly ledger: {
+  /**
+   * Also of each kind of ledger: `…_CLIENT_ID`, `…_CLIENT_SECRET`, `…_URL`, `…_REDIRECT_URL` of our
+   * app there, and `…_WEBHOOK_KEY`, the signing key of its webhooks.
+   */
+  readonly ledger: LedgerSettings & {
     /**
      * LEDGER_CALL_SECONDS, default 10: after this time the answer of a ledger call counts as lost.
      */
@@ -79,20 +85,10 @@ export interface Config {
      */
     readonly syncIntervalMs: number;
     /**
-     * XERO_WEBHOOK_KEY, the signing key of our webhook at Xero. Null if not set: then no webhook is
-     * accepted.
-     */
-    readonly xeroWebhookKey: string | null;
-    /**
      * PUBLIC_URL, the public address of this API. Documents in the ledger link back to it. Null:
      * they have no link.
      */
     readonly publicUrl: string | null;
-    /**
-     * XERO_CLIENT_ID, XERO_CLIENT_SECRET, XERO_URL, XERO_REDIRECT_URL: our app at Xero. Null if not
-     * set.
-     */
-    readonly xeroApp: XeroAppConfig | null;
   };
   readonly webhooks: {
     /**
@@ -145,10 +141,10 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"]
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * Reads the settings. Throws an Error that names the first wrong one and what it must be. The
- * message repeats no secret.
+ * Reads the settings, with those of these kinds of ledger. Throws an Error that names the first
+ * wrong one and what it must be. The message repeats no secret.
  */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
+export function readConfig(env: NodeJS.ProcessEnv, kinds: LedgerKinds = ledgers): Config {
   return {
     api: {
       host: text(env, "API_HOST", "127.0.0.1"),
@@ -169,9 +165,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS", 10, 1, 20) * 1000,
       addresses: choice(env, "LEDGER_ADDRESSES", addresses, "public"),
       syncIntervalMs: whole(env, "LEDGER_SWEEP_MINUTES", 15, 1, 1_440) * 60_000,
-      xeroWebhookKey: text(env, "XERO_WEBHOOK_KEY", "") || null,
       publicUrl: publicUrl(env),
-      xeroApp: xeroAppOf(env),
+      ...readLedgerSettings(env, kinds),
     },
     webhooks: {
       addresses: choice(env, "WEBHOOK_ADDRESSES", addresses, "public"),

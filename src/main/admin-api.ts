@@ -3,14 +3,13 @@
  * port has its own gate. Calls, health and reflection work as on the public port. There is no REST.
  */
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { takeConsent } from "../admin/oauth/consent.ts";
+import { answerConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
 import type { AdminParts } from "../admin/services/dependencies.ts";
 import { adminServices } from "../admin/services/index.ts";
 import type { Config } from "../config.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { amountPlacesOf } from "../ledger/index.ts";
-import { callbackPath } from "../ledger/xero/auth/callback-path.ts";
+import { callbackPathOf } from "../ledger/port/oauth-app.ts";
 import { textFormats } from "../services/text-formats.ts";
 import type { IdempotencyStore } from "../store/access/idempotency.ts";
 import { createOperatorAccess } from "../store/access/operator-tokens.ts";
@@ -35,7 +34,7 @@ import { createOperatorGate } from "../transport/rpc/operator-gate.ts";
 import { reflectionRoutes } from "../transport/rpc/reflection.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
 import { connectRoutes } from "../transport/rpc/routes.ts";
-import { createLedgerApp } from "./ledger-app.ts";
+import { createLedgerApps } from "./ledger-app.ts";
 
 /** The dependencies of the port, in addition to the settings. */
 export interface AdminPortParts
@@ -49,6 +48,7 @@ export interface AdminPortParts
       | "startLedgerSync"
       | "startDeliveries"
       | "openLedger"
+      | "kinds"
       | "connect"
     >,
     Pick<HttpParts, "log" | "logFailure" | "metrics" | "onConnectionLimit"> {
@@ -84,8 +84,9 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const sealing = encryptionOf(config);
   const store = createAdminStore({ reading: pool, writing }, sealing);
   const listening = { port: config.admin.port };
-  const ledgerApp = createLedgerApp({ ...parts, sealing, redirectPort: () => listening.port });
-  const adminParts = { ...parts, ...settingsOf(config), store, ledgerApp };
+  const apps = createLedgerApps({ ...parts, sealing, redirectPort: () => listening.port });
+  const ledgerApps = apps.byKind;
+  const adminParts = { ...parts, ...settingsOf(config), store, ledgerApps };
   const bindings = adminServices(adminParts);
   const tell = createReportError(parts.logFailure);
   const call = createCall<OperatorCaller>({
@@ -133,7 +134,9 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
       },
     }),
     openapi: null,
-    pages: new Map(ledgerApp === null ? [] : [[callbackPath, consentAnswer(adminParts)]]),
+    pages: new Map(
+      [...ledgerApps.keys()].map((kind) => [callbackPathOf(kind), consentAnswer(adminParts)]),
+    ),
     readiness: parts.readiness,
     metrics: parts.metrics,
     log: parts.log,
@@ -147,7 +150,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     port: port.port,
     stop: async (options) => {
       await port.stop(options);
-      await ledgerApp?.close();
+      await apps.close();
       await store.close();
       await writing.end();
     },
@@ -162,8 +165,12 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
 function consentAnswer(parts: AdminParts): Answer {
   return async (request, response, exchange) => {
     const query = new URLSearchParams(exchange.query);
-    const given = { state: query.get("state"), code: query.get("code"), error: query.get("error") };
-    const { status, html } = consentPage(await takeConsent(parts, given, exchange.requestId));
+    const answered = {
+      state: query.get("state"),
+      code: query.get("code"),
+      error: query.get("error"),
+    };
+    const { status, html } = consentPage(await answerConsent(parts, answered, exchange.requestId));
     const headers = ["Request-Id", exchange.requestId, "Content-Type", "text/html; charset=utf-8"];
     headers.push(
       "Cache-Control",
@@ -181,7 +188,6 @@ function consentAnswer(parts: AdminParts): Answer {
 function settingsOf({ ledger, webhooks }: Config) {
   const { callDeadlineMs, addresses: ledgerAddresses } = ledger;
   return {
-    amountPlaces: amountPlacesOf,
     callDeadlineMs,
     ledgerAddresses,
     webhookAddresses: webhooks.addresses,

@@ -8,8 +8,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Config } from "../config.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { ledgerWebhooks } from "../ledger/index.ts";
-import type { LedgerNotification } from "../ledger/port/ledger.ts";
+import { settingOf } from "../ledger/ledger-settings.ts";
+import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
 import { services } from "../services/index.ts";
 import { permits } from "../services/permits.ts";
 import { textFormats } from "../services/text-formats.ts";
@@ -22,7 +22,7 @@ import { recordNotifications } from "../store/ledger-sync/record-notifications.t
 import { createStore } from "../store/tenant.ts";
 import { clientAddresses } from "../transport/http/client-addresses.ts";
 import { exchangeOf } from "../transport/http/exchanges.ts";
-import { ledgerWebhookAnswer, xeroWebhookPath } from "../transport/http/ledger-webhooks.ts";
+import { ledgerWebhookAnswer, ledgerWebhookPathOf } from "../transport/http/ledger-webhooks.ts";
 import { createReadiness, type Readiness } from "../transport/http/readiness.ts";
 import { type HttpParts, startHttp } from "../transport/http/server.ts";
 import type { Answer } from "../transport/http/system-endpoints.ts";
@@ -45,7 +45,7 @@ import { checkTemporal, connectTemporal, type TemporalClient } from "../worker/t
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
 import { type AdminPort, encryptionOf, startAdminPort } from "./admin-api.ts";
-import { connectLedger, disconnectedText, keepAdapters, logAnswer } from "./ledger-adapters.ts";
+import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger-connect.ts";
 import type { Log } from "./log.ts";
 import { createMetrics, type Metrics, watchPool } from "./metrics.ts";
@@ -54,8 +54,11 @@ import type { Running } from "./run.ts";
 /** How long a readiness check may take. Probes themselves wait a few seconds. */
 const checkMs = 1_500;
 
-/** Starts the API: REST, Connect, gRPC-Web and gRPC on one port, and the admin API on another. */
-export async function startApi(config: Config, log: Log): Promise<Running> {
+/**
+ * Starts the API: REST, Connect, gRPC-Web and gRPC on one port, and the admin API on another.
+ * Organisations can be connected to these kinds of ledger.
+ */
+export async function startApi(config: Config, log: Log, kinds: LedgerKinds): Promise<Running> {
   const metrics = createMetrics();
   const pool = createPool(
     { databaseUrl: config.database.url, size: config.database.poolSize, name: "api" },
@@ -86,11 +89,12 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
   });
   const stopping = new AbortController();
   const connect = createLedgerConnect(config.ledger.addresses);
-  const adapters = keepAdapters(pool, {
+  const adapters = createLedgerAdapters(pool, {
+    kinds,
     callDeadlineMs: config.ledger.callDeadlineMs,
     connect,
     sealing: encryptionOf(config),
-    xeroApp: config.ledger.xeroApp,
+    apps: config.ledger.apps,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
     onAnswered: logAnswer(log),
   });
@@ -103,7 +107,7 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     onConnectionLimit: warnOfConnections(log),
     ...doors(config, log, metrics, pool, keys, bindings, readiness, stopping.signal),
     openapi: readOpenapi(),
-    doors: ledgerWebhookEndpoints(config, pool, starts.startLedgerSync),
+    doors: ledgerWebhookEndpoints(config, kinds, pool, starts.startLedgerSync),
     readiness,
     // This port is public, so it shows no metrics.
     metrics: null,
@@ -115,7 +119,9 @@ export async function startApi(config: Config, log: Log): Promise<Running> {
     readiness,
     wake: work.wake,
     openLedger: adapters.open,
-    connect: (connection) => connectLedger(connection, { connect }),
+    kinds,
+    // An adapter for a trial connection has no budget.
+    connect: (connection) => ledgerKindOf(kinds, connection.kind).connect(connection, { connect }),
     shutdownSignal: stopping.signal,
   });
   const ended = Promise.withResolvers<void>();
@@ -157,25 +163,28 @@ function openReadiness(config: Config, log: Log, temporal: TemporalClient): Read
   return { ...readiness, close: () => readiness.close().then(schema.close) };
 }
 
-/** The endpoint for the ledger's webhooks. Empty if their signing key is not set. */
+/** The endpoints for ledgers' webhooks, of the kinds whose signing key is set. */
 function ledgerWebhookEndpoints(
   { api, ledger }: Config,
+  kinds: LedgerKinds,
   pool: ReturnType<typeof createPool>,
   wake: (organisationId: string) => Promise<boolean>,
 ): ReadonlyMap<string, Answer> {
-  const { xeroWebhookKey: key } = ledger;
-  if (key === null) return new Map();
-  const { signatureHeader, read } = ledgerWebhooks.xero;
   const addressOf = clientAddresses(api.trustedProxies);
-  const parts = {
-    signatureHeader,
-    wake,
-    addressOf,
-    note: (hints: readonly LedgerNotification[]) => recordNotifications(pool, hints),
-  };
-  return new Map([
-    [xeroWebhookPath, ledgerWebhookAnswer({ ...parts, read: (delivery) => read(delivery, key) })],
-  ]);
+  return new Map(
+    Object.entries(kinds).flatMap(([kind, { webhooks }]) => {
+      const key = settingOf(ledger.webhookKeys, kind);
+      if (webhooks === null || key === null) return [];
+      const answer = ledgerWebhookAnswer({
+        ...webhooks,
+        wake,
+        addressOf,
+        read: (delivery) => webhooks.read(delivery, key),
+        record: (notifications) => recordNotifications(pool, kind, notifications),
+      });
+      return [[ledgerWebhookPathOf(kind), answer]];
+    }),
+  );
 }
 
 /** The least time between two warnings about addresses with too many connections. */

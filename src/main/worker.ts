@@ -4,6 +4,7 @@
  * other.
  */
 import { type Config, SettingError } from "../config.ts";
+import type { LedgerKinds } from "../ledger/port/ledger-kind.ts";
 import { createIdempotencyStore } from "../store/access/idempotency.ts";
 import { createBillingRun, type Parked } from "../store/billing/billing-run.ts";
 import { createTestClock, findStoppedClocks } from "../store/billing/test-clock.ts";
@@ -46,7 +47,7 @@ import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { runWorker } from "../worker/temporal/run-worker.ts";
 import { OtherQueue } from "../worker/temporal/schedules.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
-import { disconnectedText, keepAdapters, logAnswer } from "./ledger-adapters.ts";
+import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger-connect.ts";
 import type { Log } from "./log.ts";
 import { writeObject } from "./render-event-object.ts";
@@ -63,10 +64,11 @@ const reencryptEveryMs = 30 * 60_000;
 const webhookQueries = 3;
 
 /**
- * Starts a worker: the workflows, their activities, the dispatcher and the cleanup. Throws a
+ * Starts a worker for these kinds of ledger: the workflows, their activities, the dispatcher and
+ * the cleanup. Throws a
  * SettingError if SECRET_KEY is not set.
  */
-export async function startWorker(config: Config, log: Log): Promise<Running> {
+export async function startWorker(config: Config, log: Log, kinds: LedgerKinds): Promise<Running> {
   if (config.secretKey === null)
     throw new SettingError(
       "SECRET_KEY is not set: the worker needs it to open ledger credentials.",
@@ -78,11 +80,12 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   );
   const temporal = connectTemporal();
   const sealing = createEncryption(config.secretKey, config.secretKeysBefore);
-  const adapters = keepAdapters(pool, {
+  const adapters = createLedgerAdapters(pool, {
+    kinds,
     callDeadlineMs: config.ledger.callDeadlineMs,
     connect: createLedgerConnect(config.ledger.addresses),
     sealing,
-    xeroApp: config.ledger.xeroApp,
+    apps: config.ledger.apps,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
     onAnswered: logAnswer(log),
   });

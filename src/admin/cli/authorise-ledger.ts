@@ -12,7 +12,7 @@ const { method } = LedgerConnectionService;
 const defaultWaitSeconds = 600;
 
 /** The interval between two reads: a person takes longer. */
-const lookEveryMs = 1_000;
+const readEveryMs = 1_000;
 
 /**
  * Starts the consent and returns its address. With `--wait` it writes the address at once, and
@@ -29,14 +29,14 @@ export async function authoriseLedger({
   if (seconds === null) return begun;
   terminal.err(`Open this in a browser:\n${String(begun.url)}\n`);
   const end = performance.now() + seconds * 1000;
-  const look = () =>
+  const read = () =>
     callJson(connection, method.getLedgerAuthorisation, {
       organisation: request.organisation ?? "",
     });
-  let authorisation = await look();
+  let authorisation = await read();
   while (authorisation.status === "pending" && performance.now() < end) {
-    await wait(lookEveryMs);
-    authorisation = await look();
+    await wait(readEveryMs);
+    authorisation = await read();
   }
   return authorisation;
 }

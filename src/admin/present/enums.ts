@@ -18,7 +18,6 @@ import {
 import {
   LedgerAuthorisationStatus,
   LedgerGrant,
-  LedgerKind,
   MappingKind,
 } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import { MeterStatus } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
@@ -50,9 +49,6 @@ export const roles = {
   admin: OperatorRole.ADMIN,
   owner: OperatorRole.OWNER,
 } as const satisfies Record<OperatorRoleWord, OperatorRole>;
-
-/** Kinds of ledgers, by the name that is stored. */
-export const ledgerKinds: Readonly<Record<string, LedgerKind>> = { xero: LedgerKind.XERO };
 
 /** How a connection is authorised: by the organisation's own app, or by a person's consent. */
 export const ledgerGrants: Readonly<Record<string, LedgerGrant>> = {

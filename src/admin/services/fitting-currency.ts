@@ -4,6 +4,7 @@
  */
 import { minorUnitDigits } from "../../domain/money/currency.ts";
 import { Refusal } from "../../domain/refusal.ts";
+import { type LedgerKinds, ledgerKindOf } from "../../ledger/port/ledger-kind.ts";
 import type { AdminParts } from "./dependencies.ts";
 
 /**
@@ -12,13 +13,13 @@ import type { AdminParts } from "./dependencies.ts";
  * others once there is a connection.
  */
 export async function refusalOfCurrency(
-  { store, amountPlaces }: AdminParts,
+  { store, kinds }: AdminParts,
   organisationId: string,
   currency: string | undefined,
 ): Promise<Refusal | null> {
   const connection = currency === undefined ? null : await store.connections.view(organisationId);
   if (currency === undefined || connection === null) return null;
-  const [digits, kept] = [minorUnitDigits(currency), amountPlaces(connection.kind)];
+  const [digits, kept] = [minorUnitDigits(currency), placesOf(kinds, connection.kind)];
   if (digits <= kept) return null;
   const message = `currency ${currency} has ${digits} decimal places, and the connected ledger keeps ${kept}`;
   return new Refusal("invalid_parameter", `${message}: it would refuse such amounts`, "currency");
@@ -29,18 +30,24 @@ export async function refusalOfCurrency(
  * without a connection.
  */
 export async function unfitCurrencies(
-  { store, amountPlaces }: AdminParts,
+  { store, kinds }: AdminParts,
   organisationId: string,
 ): Promise<readonly string[]> {
   const connection = await store.connections.view(organisationId);
   if (connection === null) return [];
-  const kept = amountPlaces(connection.kind);
+  const kept = placesOf(kinds, connection.kind);
   const unfit = (await store.currencies(organisationId)).filter(
     ({ currency }) => minorUnitDigits(currency) > kept,
   );
   return unfit.map(({ currency, names, total }) => {
     const more = total > names.length ? ` and ${total - names.length} more` : "";
     const places = `${currency} has ${minorUnitDigits(currency)} decimal places`;
-    return `The ledger keeps ${kept} decimal places of an amount, and ${places}: it would refuse such amounts of ${names.join(", ")}${more}.`;
+    const refused = `it would refuse such amounts of ${names.join(", ")}${more}`;
+    return `The ledger keeps ${kept} decimal places of an amount, and ${places}: ${refused}.`;
   });
+}
+
+/** The number of decimal places that a kind of ledger keeps of an amount. */
+function placesOf(kinds: LedgerKinds, kind: string): number {
+  return ledgerKindOf(kinds, kind).traits.documents.amountPlaces;
 }

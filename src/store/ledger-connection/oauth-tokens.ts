@@ -1,7 +1,7 @@
 /**
  * Stores the encrypted tokens of connections by authorisation, shared by all processes. A process
  * that refreshes them holds a lease while it calls the ledger, outside of any transaction. A
- * process that lost its lease saves nothing. LEDGER-6, XERO-12.
+ * process that lost its lease saves nothing. LEDGER-6.
  */
 
 import type { Encryption } from "../database/encryption.ts";

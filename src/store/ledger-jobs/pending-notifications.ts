@@ -16,7 +16,7 @@ export type SyncKind = (typeof syncKinds)[number];
 
 /**
  * How many notifications are claimed at once: as many as one call reads, and few if each needs its
- * own address (XERO-6).
+ * own address.
  */
 const notificationsAtOnce = "CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END";
 

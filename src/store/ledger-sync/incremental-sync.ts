@@ -142,8 +142,8 @@ export async function claimSyncPage(pool: Pool, organisationId: string): Promise
   return { kind, cursor, since: since.toISOString(), takenAt: takenAtText };
 }
 
-// In Xero an invoice's change time does not move if it is sent when partly paid. Lists and webhooks
-// do not report it.
+// In some ledgers an invoice's change time does not move if it is sent when partly paid. Lists and
+// webhooks do not report it (LEDGER-18).
 async function hintPartPaid(pool: Pool, organisationId: string): Promise<void> {
   await pool.query({
     name: "hint_part_paid",

@@ -20,19 +20,22 @@ export interface ReceivedNotification {
 }
 
 /**
- * Stores notifications and returns the ids of organisations that have something to read now.
+ * Stores notifications of a kind of ledger and returns the ids of organisations that have something
+ * to read now.
  * Unknown and disconnected tenants are skipped. After a reconnection the incremental sync reads
  * what they missed.
  */
 export async function recordNotifications(
   pool: Pool,
+  ledgerKind: string,
   hints: readonly ReceivedNotification[],
 ): Promise<readonly string[]> {
   if (hints.length === 0) return [];
   const { rows } = await pool.query<{ organisation_id: string; tenant_id: string }>({
     name: "find_connected_tenants",
-    text: "SELECT organisation_id, tenant_id FROM ledger_connections WHERE lower(tenant_id) = ANY ($1) AND disconnected_at IS NULL",
-    values: [[...new Set(hints.map(({ tenantId }) => tenantId))]],
+    text: `SELECT organisation_id, tenant_id FROM ledger_connections
+      WHERE lower(tenant_id) = ANY ($1) AND kind = $2 AND disconnected_at IS NULL`,
+    values: [[...new Set(hints.map(({ tenantId }) => tenantId))], ledgerKind],
   });
   for (const { organisation_id: organisationId, tenant_id: tenantId } of rows) {
     const own = hints.filter((hint) => hint.tenantId === tenantId.toLowerCase());

@@ -99,6 +99,8 @@ test("an operator takes an organisation to its first invoice, mends a failed doc
   const connect = [
     "ledger",
     "connect",
+    "--kind",
+    "xero",
     "--tenant-id",
     tenant.tenantId,
     "--client-id",

@@ -91,8 +91,8 @@ function source(
   sealing = createEncryption(key),
 ): TokenSource {
   const client = { ...app, ...addressesAt(system.demoUrl) };
-  const keeper = createLedgerTokens(pool, sealing, organisation);
-  return createSharedTokenSource(agent, { app: client, keeper });
+  const tokens = createLedgerTokens(pool, sealing, organisation);
+  return createSharedTokenSource(agent, { app: client, tokens });
 }
 
 async function tokenOf(from: TokenSource, rejected: string | null = null): Promise<string> {

@@ -70,7 +70,7 @@ async function hintAt(
   ledgerId?: string,
 ): Promise<void> {
   if (ledgerId !== undefined)
-    await recordNotifications(world.pool, [{ tenantId, kind, ledgerId, changedAt: null }]);
+    await recordNotifications(world.pool, "xero", [{ tenantId, kind, ledgerId, changedAt: null }]);
   await world.pool.query(
     "UPDATE ledger_notifications SET try_at = now(), received_at = now() - interval '1 hour' WHERE organisation_id = $1",
     [organisationId],
@@ -193,8 +193,8 @@ describe.concurrent("what a person does in the ledger", () => {
       { ...hint, tenantId: crypto.randomUUID() },
       { ...hint, ledgerId: crypto.randomUUID() },
     ];
-    expect(await recordNotifications(world.pool, others)).toEqual([]);
-    expect(await recordNotifications(world.pool, [...others, hint])).toEqual([
+    expect(await recordNotifications(world.pool, "xero", others)).toEqual([]);
+    expect(await recordNotifications(world.pool, "xero", [...others, hint])).toEqual([
       party.organisationId,
     ]);
     await rest(party);

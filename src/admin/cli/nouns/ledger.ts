@@ -19,18 +19,19 @@ export const ledger: Noun = {
       method: method.connectLedger,
       summary: "Connect the organisation, or replace the credentials of its connection.",
       details:
-        "The credentials are tried first. The secret comes from a file, the standard input or a prompt, never from an argument.",
+        "The credentials are tried first. " +
+        "The secret comes from a file, the standard input or a prompt, never from an argument.",
       examples: [
-        "ledger connect --tenant-id 70784a63-… --client-id 5D0C… --client-secret-file secret.txt",
-        "ledger connect --tenant-id 70784a63-… --client-id 5D0C…    # asks for the secret",
+        "ledger connect --kind KIND --tenant-id 70784a63 --client-id 5D0C --client-secret-file s.txt",
+        "ledger connect --kind KIND --tenant-id 70784a63 --client-id 5D0C    # prompts for the secret",
         "ledger connect --file connection.json",
       ],
       fields: {
-        kind: "the kind of ledger; xero if left out",
+        kind: "the kind of ledger; an unknown one is refused with the list of kinds",
         tenant_id: "the ledger's id of the organisation there",
         client_id: "the client id of the custom connection",
-        base_url: "where the ledger's API is; Xero's own address if left out",
-        identity_url: "where tokens are had; Xero's own address if left out",
+        base_url: "where the ledger's API is; its own address if left out",
+        identity_url: "where tokens are issued; the ledger's own address if left out",
         skip_check: "save without trying the credentials first",
       },
       takesFile: true,
@@ -45,9 +46,11 @@ export const ledger: Noun = {
       summary:
         "Connect the organisation by a person's consent: answers the address to open in a browser.",
       details:
-        "The address is good once, for ten minutes. The browser comes back to the admin port, which connects the organisation. " +
-        "With --wait the command ends when it is connected: with 1 where it is not.",
+        "The address is good once, for ten minutes. " +
+        "The browser comes back to the admin port, which connects the organisation. " +
+        "With --wait the command ends when it is connected: with 1 if it is not.",
       examples: ["ledger authorise --wait", "ledger authorise --json"],
+      fields: { kind: "the kind of ledger; the connected one if left out" },
       extra: [
         {
           flags: "--wait [seconds]",
@@ -75,9 +78,10 @@ export const ledger: Noun = {
       name: "disconnect",
       method: method.disconnectLedger,
       summary:
-        "Disconnect the organisation: customers and documents stay, and all work with the ledger waits.",
+        "Disconnect the organisation: customers and documents stay, and work with the ledger waits.",
       details:
-        "A connection by consent is ended in the ledger first. Everything goes on when the same tenant is connected again.",
+        "A connection by consent is ended in the ledger first. " +
+        "Everything continues when the same tenant is connected again.",
       examples: [
         "ledger disconnect --yes",
         "ledger disconnect --skip-ledger    # the ledger does not let us in any more",
@@ -115,7 +119,7 @@ export const ledger: Noun = {
       name: "status",
       method: LedgerMirrorService.method.getLedgerSync,
       summary:
-        "Show how the ledger is followed: when it was read last, what that changed, and what waits.",
+        "Show the ledger sync: when the ledger was read last, what that changed, and what waits.",
       examples: ["ledger status"],
     },
     {

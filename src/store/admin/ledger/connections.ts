@@ -142,7 +142,8 @@ async function save(
 ): Promise<Changed<ConnectionView | "other_tenant">> {
   await lock(transaction, organisationId);
   const before = await transaction.ledgerConnection.findUnique({ where: { organisationId } });
-  if (before !== null && before.tenantId !== connection.tenantId) {
+  const isOtherKind = before !== null && before.kind !== connection.kind;
+  if (before !== null && (isOtherKind || before.tenantId !== connection.tenantId)) {
     const customers = await transaction.customer.count({ where: { organisationId } });
     if (customers > 0) return { result: "other_tenant", changes: [] };
   }
@@ -162,6 +163,8 @@ async function save(
   if (granted === null)
     await transaction.ledgerAuthorisation.deleteMany({ where: { organisationId } });
   else await saveTokens(transaction, sealing, organisationId, granted);
+  // Another kind has other limits, and what was counted of this one says nothing about it.
+  if (isOtherKind) await transaction.ledgerBudget.deleteMany({ where: { organisationId } });
   // The ledger's daily limit is read again. The calls so far still count.
   await transaction.ledgerBudget.updateMany({
     where: { organisationId },

@@ -11,6 +11,8 @@ import type { Actor, Changes } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */
 export interface ConsentToAsk {
+  /** The kind of ledger. */
+  readonly kind: string;
   readonly operatorId: string;
   readonly tokenId: string;
   readonly stateHash: Uint8Array;
@@ -22,6 +24,7 @@ export interface ConsentToAsk {
 /** A request that is being answered, and the operator who started it. */
 export interface AskedConsent {
   readonly organisationId: string;
+  readonly kind: string;
   readonly operatorId: string;
   readonly operatorName: string;
   readonly tokenId: string;
@@ -78,6 +81,7 @@ export interface ConsentStore {
   view(organisationId: string): Promise<ConsentView | null>;
   /** Returns the tokens that wait for a choice, or null if there are none. */
   choice(organisationId: string): Promise<{
+    readonly kind: string;
     readonly operatorId: string;
     readonly tokens: ConsentTokens;
     readonly tenants: readonly ConsentTenant[];
@@ -97,7 +101,7 @@ const useText = `UPDATE ledger_consents c SET used_at = now(), encrypted_verifie
     AND o.id = c.operator_id AND o.active AND o.role = 'owner'
     AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
   RETURNING c.organisation_id, c.operator_id, o.name AS operator_name, c.token_id, asked.encrypted_verifier, c.encryption_key_id,
-    c.redirect_url`;
+    c.redirect_url, c.kind`;
 
 const choiceText = `UPDATE ledger_consents SET encrypted_tokens = $2, tenants = $3, encryption_key_id = $4,
     expires_at = now() + $5 * interval '1 millisecond'
@@ -108,6 +112,7 @@ const failText = `UPDATE ledger_consents SET failure = $2, encrypted_tokens = NU
 
 interface UsedRow {
   organisation_id: string;
+  kind: string;
   operator_id: string;
   operator_name: string;
   token_id: string;
@@ -137,13 +142,14 @@ export function createConsentStore(
     begin: (
       actor,
       organisationId,
-      { operatorId, tokenId, stateHash, verifier, redirectUrl, lifeMs },
+      { kind, operatorId, tokenId, stateHash, verifier, redirectUrl, lifeMs },
     ) =>
       run(actor, async (transaction) => {
         const now = new Date();
         const expiresAt = new Date(now.getTime() + lifeMs);
         const sealed = sealing.seal(verifier, places.verifier(organisationId));
         const asked = {
+          kind,
           operatorId,
           tokenId,
           stateHash: new Uint8Array(stateHash),
@@ -191,6 +197,7 @@ export function createConsentStore(
       try {
         return {
           organisationId,
+          kind: row.kind,
           ...who,
           verifier: sealing.open(sealed, places.verifier(organisationId)),
           redirectUrl,
@@ -229,6 +236,7 @@ export function createConsentStore(
       };
       const freshMs = Math.max(0, freshUntil - Date.now());
       return {
+        kind: row.kind,
         operatorId: row.operatorId,
         tokens: { ...tokens, freshMs },
         tenants: tenantsOf(row.tenants),

@@ -153,6 +153,7 @@ async function postGroup(
   const settings = {
     deadlineMs: parts.callDeadlineMs,
     publicUrl: parts.publicUrl,
+    traits: ledger.traits,
     offer,
     onPermit,
   };
