@@ -2,7 +2,6 @@
  * The admin API: `billing.admin.v1` over Connect, gRPC and gRPC-Web on its own port (ADMIN-1). The
  * port has its own gate. Calls, health and reflection work as on the public port. There is no REST.
  */
-import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { answerConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
 import type { AdminParts } from "../admin/services/dependencies.ts";
@@ -16,25 +15,18 @@ import { createOperatorAccess } from "../store/access/operator-tokens.ts";
 import { createAdminStore } from "../store/admin/admin-store.ts";
 import { createEncryption, type Encryption } from "../store/database/encryption.ts";
 import { createPool, type Pool } from "../store/database/pool.ts";
-import { exchangeOf } from "../transport/http/exchanges.ts";
 import type { Readiness } from "../transport/http/readiness.ts";
 import { type HttpParts, startHttp } from "../transport/http/server.ts";
 import type { Answer } from "../transport/http/system-endpoints.ts";
-import { jsonCheck } from "../transport/rest/check-json.ts";
-import type { HttpRequest, HttpResponse } from "../transport/rest/exchange.ts";
-import { restHandler } from "../transport/rest/handler.ts";
-import type { RequestFault } from "../transport/rest/request-fault.ts";
 import { respond } from "../transport/rest/respond.ts";
 import { createCall } from "../transport/rpc/call.ts";
 import type { OperatorCaller } from "../transport/rpc/caller.ts";
-import { healthRoutes } from "../transport/rpc/health.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
 import { observeCall } from "../transport/rpc/observe.ts";
 import { createOperatorGate } from "../transport/rpc/operator-gate.ts";
-import { reflectionRoutes } from "../transport/rpc/reflection.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
-import { connectRoutes } from "../transport/rpc/routes.ts";
 import { createLedgerApps } from "./ledger-app.ts";
+import { createTransports } from "./transports.ts";
 
 /** The dependencies of the port, in addition to the settings. */
 export interface AdminPortParts
@@ -78,7 +70,7 @@ const writers = 4;
  * Opens the port. Rejects with an error that names `ADMIN_PORT` if another process has the port.
  */
 export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> {
-  const { config, pool, keys, shutdownSignal } = parts;
+  const { config, pool, keys } = parts;
   const { url } = config.database;
   const writing = createPool({ databaseUrl: url, size: writers, name: "admin" }, parts.onPoolError);
   const sealing = encryptionOf(config);
@@ -96,19 +88,15 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     formats: textFormats,
   });
   const gate = createOperatorGate(createOperatorAccess(pool));
-  const services = bindings.map(({ service }) => service);
-  const health = healthRoutes({
-    ...parts.readiness,
-    services: services.map(({ typeName }) => typeName),
-  });
-  const open = config.api.grpcReflection ? [health, reflectionRoutes(services)] : [health];
-  const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
-  const rest = restHandler({
-    ...unknownPaths,
+  const transports = createTransports<OperatorCaller>({
+    ...parts,
+    bindings,
+    gate,
+    call,
     tell,
-    refusalOf,
+    rest: unknownPaths,
+    isReflected: config.api.grpcReflection,
   });
-  const checkJson = jsonCheck(refusalOf);
   const port = await startHttp({
     host: config.admin.host,
     port: config.admin.port,
@@ -116,23 +104,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     tls: config.api.tls,
     trustedProxies: config.api.trustedProxies,
     onConnectionLimit: parts.onConnectionLimit,
-    rest,
-    connect: connectNodeAdapter({
-      ...connectRoutes<OperatorCaller>(bindings, {
-        gate,
-        call,
-        tell,
-        checkJson,
-        recordOf: exchangeOf,
-        shutdownSignal,
-        open,
-      }),
-      fallback: (request, response) => {
-        const exchange = exchangeOf(request);
-        if (exchange !== undefined)
-          void rest(request as HttpRequest, response as HttpResponse, exchange);
-      },
-    }),
+    ...transports,
     openapi: null,
     pages: new Map(
       [...ledgerApps.keys()].map((kind) => [callbackPathOf(kind), consentAnswer(adminParts)]),
@@ -210,7 +182,7 @@ export function encryptionOf({ secretKey, secretKeysBefore }: Config): Encryptio
   const refuse = (): never => {
     throw new Refusal(
       "temporarily_unavailable",
-      "SECRET_KEY is not set for this process: it cannot seal or open credentials",
+      "SECRET_KEY is not set for this process: it cannot encrypt or decrypt credentials",
     );
   };
   return { seal: refuse, open: refuse };

@@ -127,7 +127,7 @@ test("a database that is away when something falls due is waited for", async () 
     await moveOn();
     await runs.start();
     await until("the worker has noticed", async () =>
-      system.worker.output().includes("could not be asked"),
+      system.worker.output().includes("could not be reached"),
     );
     expect(await countWaiting(system, organisation.organisationId)).toBe(3);
     await line.mend();
