@@ -2,7 +2,7 @@
 
 /**
  * - `amountPlaces`: the decimal places that it keeps of an amount, in every currency (LEDGER-9).
- * - `mostLines`: the most lines of a document.
+ * - `mostLines`: the most lines of a document. Null if no limit is known.
  * - `longestNumber`: the most characters of a document's number.
  * - `longestDescription`: the most characters of a line's description. Longer ones are cut.
  * - `hasDrafts`: invoices can wait as drafts or for approval. Without it every document is created
@@ -12,7 +12,7 @@
  */
 export interface DocumentRules {
   readonly amountPlaces: number;
-  readonly mostLines: number;
+  readonly mostLines: number | null;
   readonly longestNumber: number;
   readonly longestDescription: number;
   readonly hasDrafts: boolean;

@@ -170,7 +170,7 @@ function validateSize(
   { mostLines, longestNumber }: DocumentRules,
 ): Fault | null {
   const fault = (message: string): Fault => ({ reason: "validation", message, by: null });
-  if (lines.length > mostLines)
+  if (mostLines !== null && lines.length > mostLines)
     return fault(`The ledger takes ${mostLines} lines; this ${name} has ${lines.length}.`);
   return [...number].length > longestNumber
     ? fault(`The ledger takes numbers of ${longestNumber} characters; ${number} is longer.`)

@@ -20,8 +20,7 @@ export const xeroTraits = {
   documents: {
     // In every currency (XERO-3).
     amountPlaces: 2,
-    // A request may have 3.5 MB, which is far more lines than the longest description allows.
-    mostLines: 500,
+    mostLines: null,
     longestNumber: 255,
     longestDescription: 4_000,
     hasDrafts: true,
