@@ -63,7 +63,9 @@ async function reportStack(stack: Stack): Promise<void> {
   if (demoLedgerUrl !== undefined) {
     if (demoApp !== undefined) await registerDemoApp(demoLedgerUrl, demoApp);
     if (demoWebhook !== undefined) await registerDemoWebhook(demoLedgerUrl, demoWebhook);
-    const { createFirstData, describeFirstData } = await import("./dev/local-stack/demo/first-data.ts");
+    const { createFirstData, describeFirstData } = await import(
+      "./dev/local-stack/demo/first-data.ts"
+    );
     const firstData = await createFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {
       log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));

@@ -139,7 +139,7 @@ test("the billing run waits for a database that is down when a renewal falls due
     await moveOn();
     await runs.start();
     await until("the worker has noticed", async () =>
-      system.worker.output().includes("could not be asked"),
+      system.worker.output().includes("could not be reached"),
     );
     expect(await countWaiting(system, organisation.organisationId)).toBe(3);
     await line.mend();

@@ -11,7 +11,7 @@ import { defaultTaskQueue } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "../scenario/life-world.ts";
 import type { Json } from "../scenario/units-world.ts";
-import { addMeter, type UsageBuilder, usageEvent, usageBuilder } from "../scenario/usage-world.ts";
+import { addMeter, type UsageBuilder, usageBuilder, usageEvent } from "../scenario/usage-world.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import { dieOf, type Post, postUntil, postUntilDecided, startApiProcess } from "./processes.ts";

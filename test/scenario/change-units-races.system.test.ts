@@ -8,7 +8,13 @@ import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
-import { type Ask, checkedAsk, isTemporarilyUnavailable, refusalOf, refused } from "./checked-ask.ts";
+import {
+  type Ask,
+  checkedAsk,
+  isTemporarilyUnavailable,
+  refusalOf,
+  refused,
+} from "./checked-ask.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "./units-world.ts";
 
 let system: TestSystem;

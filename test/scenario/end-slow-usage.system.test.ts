@@ -9,7 +9,7 @@ import { sharedSystem } from "../support/system-for-many.ts";
 import { expectBilledOnce } from "./billed-once.ts";
 import { checkedAsk } from "./checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "./life-world.ts";
-import { addMeter, type UsageBuilder, usageEvent, usageBuilder } from "./usage-world.ts";
+import { addMeter, type UsageBuilder, usageBuilder, usageEvent } from "./usage-world.ts";
 
 let system: TestSystem;
 let world: LifeBuilder & UsageBuilder;

@@ -14,8 +14,8 @@ import {
   addMeter,
   type TestMeter,
   type UsageBuilder,
-  usageEvent,
   usageBuilder,
+  usageEvent,
 } from "./usage-world.ts";
 
 let system: TestSystem;

@@ -15,8 +15,8 @@ import {
   addMeter,
   setMeterStatus,
   type UsageBuilder,
-  usageEvent,
   usageBuilder,
+  usageEvent,
 } from "./usage-world.ts";
 
 let system: TestSystem;

@@ -12,16 +12,18 @@ import {
   type DemoOrganisation,
   type MadeOrganisation,
 } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { LedgerKinds } from "../../src/ledger/port/ledger-kind.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
-import { generateOperatorToken } from "../../src/transport/rpc/gate/api-key.ts";
 import type { OperatorRole } from "../../src/transport/rpc/caller.ts";
+import { generateOperatorToken } from "../../src/transport/rpc/gate/api-key.ts";
 import { type Answered, type Asked, ask, askUntilPosted } from "./answer.ts";
 import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { type TestProcess, testProcess } from "./process.ts";
+import { processHere } from "./process-here.ts";
 import { temporalForTest } from "./temporal.ts";
 
 export type { Answered, Asked } from "./answer.ts";
@@ -82,6 +84,8 @@ export interface SystemSettings {
   readonly limits?: Partial<DemoLimits>;
   /** Processes that are not started at first. */
   readonly without?: readonly ("api" | "worker")[];
+  /** Kinds of ledger that only tests have. API and worker then run in the test's own process. */
+  readonly kinds?: LedgerKinds;
 }
 
 /** Starts a new system. */
@@ -115,12 +119,13 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   };
   const pool = testPool(database.url, 4);
   const settingUp = createSettingUp(pool, createEncryption(secretKey));
-  const api = testProcess(
-    "server.ts",
-    env,
-    async () => (await fetch(`${baseUrl}/readyz`)).status === 200,
-  );
-  const worker = testProcess("worker.ts", env, async (output) => output.includes('"started"'));
+  const { kinds } = settings;
+  const isUp = async () => (await fetch(`${baseUrl}/readyz`)).status === 200;
+  const isStarted = async (output: string) => output.includes('"started"');
+  const api = kinds ? processHere("api", env, kinds) : testProcess("server.ts", env, isUp);
+  const worker = kinds
+    ? processHere("worker", env, kinds)
+    : testProcess("worker.ts", env, isStarted);
   const admin = async (verb: string, path: string, body?: object): Promise<Response> => {
     const answer = await fetch(`${demoUrl}/demo/${path}`, {
       method: verb,

@@ -40,10 +40,7 @@ describe.concurrent("the ledger workflow", () => {
         const [begun = 0] = fixture.rounds(organisationId);
         await wait(begun + lingerMs + offset - performance.now());
         await fixture.add(organisationId);
-        await until(
-          "what came last is posted",
-          async () => fixture.waiting(organisationId) === 0,
-        );
+        await until("what came last is posted", async () => fixture.waiting(organisationId) === 0);
         return (await handle.describe()).runId !== runId;
       }),
     );

@@ -55,7 +55,10 @@ export interface AdminRequest {
  * - `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations
  * - `GET /demo/books` and `GET /demo/tenants/{id}/books`: the whole content of the page
  */
-export async function answerAdmin(parts: AdminDependencies, request: AdminRequest): Promise<DemoAnswer> {
+export async function answerAdmin(
+  parts: AdminDependencies,
+  request: AdminRequest,
+): Promise<DemoAnswer> {
   const isPost = request.method === "POST";
   if (isPost && !/^application\/json\b/i.test(request.contentType))
     return refusal(415, "Send application/json.");
@@ -107,7 +110,10 @@ export async function answerAdmin(parts: AdminDependencies, request: AdminReques
 /**
  * Returns the page's content with the pending faults. `faults` is null if they are switched off.
  */
-async function books({ pool, faults }: AdminDependencies, tenantId: string | null): Promise<DemoAnswer> {
+async function books(
+  { pool, faults }: AdminDependencies,
+  tenantId: string | null,
+): Promise<DemoAnswer> {
   const waiting = faults?.waiting().map(({ fault, left }) => ({ ...fault, left })) ?? null;
   return jsonAnswer(200, { ...(await newestDocuments(pool, tenantId)), faults: waiting });
 }

@@ -4,8 +4,8 @@
  */
 
 import { Refusal } from "../../domain/refusal.ts";
-import { performable } from "../billing/due-organisations.ts";
 import { performDue } from "../billing/catch-up.ts";
+import { performable } from "../billing/due-organisations.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type Actor, type Changed, type Changes, changed } from "./changes.ts";
 import { requireNothingInTheWay } from "./setup-mode-obstacles.ts";

@@ -3,9 +3,11 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
+import { xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import {
+  type CallLimits,
   createCallBudget,
   type LedgerBudget,
 } from "../../../src/store/ledger-connection/call-budget.ts";
@@ -21,7 +23,7 @@ export interface BudgetsForTest {
   readonly pool: pg.Pool;
   /** Adds an organisation and returns its id. */
   organisation(): Promise<string>;
-  budget(organisationId: string, ownLeaseMs?: number): LedgerBudget;
+  budget(organisationId: string, ownLeaseMs?: number, limits?: CallLimits): LedgerBudget;
   /** Adds calls that ended so many seconds ago. */
   fill(organisationId: string, secondsAgo: readonly number[]): Promise<void>;
   /** Lets so many seconds pass for the budget. Fewer than zero set its clock back. */
@@ -85,8 +87,8 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
       await pool.query(text, [id]);
       return id;
     },
-    budget: (organisationId, ownLeaseMs = leaseMs) =>
-      createCallBudget(pool, organisationId, ownLeaseMs),
+    budget: (organisationId, ownLeaseMs = leaseMs, limits = xeroTraits.calls) =>
+      createCallBudget(pool, organisationId, ownLeaseMs, limits),
     fill: async (organisationId, secondsAgo) => {
       const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until,
         granted_at, written_at)

@@ -203,7 +203,9 @@ describe.concurrent("a change notification", () => {
     const tenantId = party.organisationId;
     const ledgerId = await ledgerIdOf(party, "INV-0001");
     const note = () =>
-      recordNotifications(pool, [{ tenantId, kind: "invoices", ledgerId, changedAt: null }]);
+      recordNotifications(pool, "xero", [
+        { tenantId, kind: "invoices", ledgerId, changedAt: null },
+      ]);
     const connection = (assignments: string) =>
       pool.query(`UPDATE ledger_connections SET ${assignments} WHERE organisation_id = $1`, [
         party.organisationId,

@@ -175,9 +175,7 @@ export async function startCreditWorld(
         const done = await round(party);
         isRefused ||= done.outcome === "refused";
         if (done.nextInMs !== null) await wait(done.nextInMs);
-        return (
-          done.state === "done" && { ...done, outcome: isRefused ? "refused" : done.outcome }
-        );
+        return done.state === "done" && { ...done, outcome: isRefused ? "refused" : done.outcome };
       });
     },
     readReferenceData: () => readDueReferenceData(offers, 20),

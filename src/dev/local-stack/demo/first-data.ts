@@ -193,7 +193,7 @@ async function createLedgerContacts(
   drafts: readonly LedgerContactDraft[],
   now: Date,
 ): Promise<readonly Customer[]> {
-  const ledger = ledgers.xero(connection);
+  const ledger = ledgers.xero.connect(connection, {});
   try {
     const answer = await ledger.createContacts(
       { deadlineMs: callDeadlineMs, jobKeys: [newId()] },

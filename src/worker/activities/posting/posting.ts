@@ -106,8 +106,7 @@ async function postBatch(
     refused += group.refused;
     const atOnce = Math.min(mostAtOnce, 1 + Math.floor((performance.now() - sentMs) / callGapMs));
     const isMore = group.nextInMs === 0 && group.posted + group.refused > 0;
-    if (!isMore || performance.now() >= endMs)
-      return { ...group, posted, refused, atOnce };
+    if (!isMore || performance.now() >= endMs) return { ...group, posted, refused, atOnce };
   }
 }
 
@@ -151,6 +150,7 @@ async function postGroup(
   const settings = {
     deadlineMs: parts.callDeadlineMs,
     publicUrl: parts.publicUrl,
+    traits: ledger.traits,
     referenceData,
     onPermit,
   };

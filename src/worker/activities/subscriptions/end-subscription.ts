@@ -17,7 +17,7 @@ import type {
 } from "../../../store/subscriptions/end-removals.ts";
 import { connectionPause } from "../posting/ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "../posting/posting.ts";
-import { requestRemoval, type RemovalRequest } from "../posting/request-removal.ts";
+import { type RemovalRequest, requestRemoval } from "../posting/request-removal.ts";
 
 /** The dependencies of a batch. */
 export interface EndSubscriptionDependencies

@@ -1,6 +1,11 @@
 /** A system for tests of DocumentService, and the calls that those tests share. */
 import type { MadeOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
-import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../../../scenario/units-world.ts";
+import {
+  addBands,
+  type Json,
+  type UnitsBuilder,
+  unitsBuilder,
+} from "../../../scenario/units-world.ts";
 import { type TestSystem, until } from "../../../support/system.ts";
 import { sharedSystem } from "../../../support/system-for-many.ts";
 import { type AdminAsk, askWith } from "../request.ts";

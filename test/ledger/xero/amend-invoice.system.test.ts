@@ -24,7 +24,7 @@ import {
   sentOnce,
   startDemoWorld,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { type RecordingProxy, startRecordingProxy } from "../xero/recording-proxy.ts";
+import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 
 const post = "POST /api.xro/2.0/Invoices";
 const open: readonly LedgerInvoiceStatus[] = ["draft", "awaiting_approval", "approved"];

@@ -14,7 +14,7 @@ import {
   sentOnce,
   startDemoWorld,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { creditNoteDraft } from "./credit-drafts.ts";
+import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
 let world: DemoWorld;
 let connection: XeroConnection;

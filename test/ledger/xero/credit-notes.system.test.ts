@@ -16,8 +16,8 @@ import {
   okOf,
   startDemoWorld,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { type RecordingProxy, startRecordingProxy } from "../xero/recording-proxy.ts";
-import { creditNoteDraft } from "./credit-drafts.ts";
+import { creditNoteDraft } from "../conformance/credit-drafts.ts";
+import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 
 const getNotes = "GET /api.xro/2.0/CreditNotes";
 
