@@ -9,7 +9,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { Agent } from "undici";
-import type { MadeOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
 import { decideCreation } from "../src/domain/subscriptions/create.ts";
 import { createAccess } from "../src/store/access/api-keys.ts";
 import { createIdempotencyStore } from "../src/store/access/idempotency.ts";
@@ -197,7 +197,7 @@ function at(sorted: readonly number[], share: number): number {
 export async function run(): Promise<void> {
   const system = await startMeasuredSystem();
   try {
-    const made: MadeOrganisation = await system.organisation("Measured");
+    const made: CreatedOrganisation = await system.organisation("Measured");
     const acknowledged = new Map<string, string>();
     const keys = await system.addKeys(made.organisationId, keyCount);
     const create = createOverRest(system.baseUrl, keys, acknowledged);

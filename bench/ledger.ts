@@ -12,7 +12,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { request } from "undici";
 import { type CallCounts, xeroLimits } from "../src/dev/demo-ledger/api/limits.ts";
-import type { MadeOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
 import { addReadyDocuments } from "../test/support/ready-documents.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { requireSettledOnce } from "./support/settled-once.ts";
@@ -52,7 +52,7 @@ interface Stage {
 
 async function countCalls(
   { demoLedgerUrl }: MeasuredSystem,
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
 ): Promise<CallCounts> {
   const { body } = await request(`${demoLedgerUrl}/demo/tenants/${tenantId}/calls`);
   return (await body.json()) as CallCounts;
@@ -60,7 +60,7 @@ async function countCalls(
 
 async function countDocuments(
   { pool }: MeasuredSystem,
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
 ): Promise<number> {
   const text =
     "SELECT count(*)::int AS documents FROM demo_ledger.invoices WHERE tenant_id::text = $1";
@@ -72,7 +72,7 @@ async function countDocuments(
  */
 async function createOne(
   { baseUrl }: MeasuredSystem,
-  { apiKey }: MadeOrganisation,
+  { apiKey }: CreatedOrganisation,
 ): Promise<readonly [string, string]> {
   const { statusCode, body } = await request(`${baseUrl}/v1/subscriptions`, {
     method: "POST",
@@ -93,7 +93,7 @@ async function createOne(
 /** Adds the waiting documents. Returns their invoices by subscription. */
 async function addDocuments(
   { pool }: MeasuredSystem,
-  made: MadeOrganisation,
+  made: CreatedOrganisation,
 ): Promise<Map<string, string>> {
   for (let before = 0; before < readyDocuments; before += batch)
     await addReadyDocuments(pool, made, batch, before);
@@ -109,7 +109,7 @@ async function addDocuments(
  * Measures from the ledger's first call. Rejects unless every document is in the ledger exactly
  * once at the end.
  */
-async function measure(system: MeasuredSystem, made: MadeOrganisation): Promise<Stage> {
+async function measure(system: MeasuredSystem, made: CreatedOrganisation): Promise<Stage> {
   const { taken: before } = await countCalls(system, made);
   const acknowledged = await addDocuments(system, made);
   while ((await countCalls(system, made)).taken === before) await wait(20);
@@ -140,7 +140,7 @@ async function measure(system: MeasuredSystem, made: MadeOrganisation): Promise<
   };
 }
 
-async function untilSettled(system: MeasuredSystem, made: MadeOrganisation): Promise<void> {
+async function untilSettled(system: MeasuredSystem, made: CreatedOrganisation): Promise<void> {
   const endMs = performance.now() + restMs;
   while (performance.now() < endMs && (await countDocuments(system, made)) < readyDocuments)
     await wait(500);
@@ -149,7 +149,7 @@ async function untilSettled(system: MeasuredSystem, made: MadeOrganisation): Pro
 /** Makes every call that creates invoices for this tenant slow. */
 async function slowDown(
   { demoLedgerUrl }: MeasuredSystem,
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
 ): Promise<void> {
   const fault = {
     tenantId,

@@ -6,7 +6,9 @@
  * start. BILLING_CRASH_AT is for fault tests only: see `crash-points.ts`.
  */
 import type { BlockList } from "node:net";
-import { type XeroAppConfig, xeroAppOf } from "./ledger/xero/auth/app-settings.ts";
+import { ledgers } from "./ledger/index.ts";
+import { type LedgerSettings, readLedgerSettings } from "./ledger/ledger-settings.ts";
+import type { LedgerKinds } from "./ledger/port/ledger-kind.ts";
 import type { Addresses, LogLevel } from "./main/settings/described-settings.ts";
 import {
   choice,
@@ -71,7 +73,11 @@ export interface Config {
     /** DATABASE_POOL_SIZE, default 10: the connections of this process. */
     readonly poolSize: number;
   };
-  readonly ledger: {
+  /**
+   * Also of each kind of ledger: `…_CLIENT_ID`, `…_CLIENT_SECRET`, `…_URL`, `…_REDIRECT_URL` of our
+   * app there, and `…_WEBHOOK_KEY`, the signing key of its webhooks.
+   */
+  readonly ledger: LedgerSettings & {
     /**
      * LEDGER_CALL_SECONDS, default 10: after this time the answer of a ledger call counts as lost.
      */
@@ -87,20 +93,10 @@ export interface Config {
      */
     readonly syncIntervalMs: number;
     /**
-     * XERO_WEBHOOK_KEY, the signing key of our webhook at Xero. Null if not set: then no webhook is
-     * accepted.
-     */
-    readonly xeroWebhookKey: string | null;
-    /**
      * PUBLIC_URL, the public address of this API. Documents in the ledger link back to it. Null:
      * they have no link.
      */
     readonly publicUrl: string | null;
-    /**
-     * XERO_CLIENT_ID, XERO_CLIENT_SECRET, XERO_URL, XERO_REDIRECT_URL: our app at Xero. Null if not
-     * set.
-     */
-    readonly xeroApp: XeroAppConfig | null;
   };
   readonly webhooks: {
     /**
@@ -145,10 +141,10 @@ export class SettingError extends Error {}
 export type { Addresses, LogLevel } from "./main/settings/described-settings.ts";
 
 /**
- * Reads the settings. Throws an Error that names the first wrong one and what it must be. The
- * message repeats no secret.
+ * Reads the settings, with those of these kinds of ledger. Throws an Error that names the first
+ * wrong one and what it must be. The message repeats no secret.
  */
-export function readConfig(env: NodeJS.ProcessEnv): Config {
+export function readConfig(env: NodeJS.ProcessEnv, kinds: LedgerKinds = ledgers): Config {
   return {
     api: {
       host: text(env, "API_HOST"),
@@ -169,9 +165,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       callDeadlineMs: whole(env, "LEDGER_CALL_SECONDS") * 1000,
       addresses: choice(env, "LEDGER_ADDRESSES"),
       syncIntervalMs: whole(env, "LEDGER_SYNC_MINUTES") * 60_000,
-      xeroWebhookKey: env.XERO_WEBHOOK_KEY || null,
       publicUrl: publicUrl(env),
-      xeroApp: xeroAppOf(env),
+      ...readLedgerSettings(env, kinds),
     },
     webhooks: {
       addresses: choice(env, "WEBHOOK_ADDRESSES"),

@@ -22,7 +22,7 @@ describe("the settings", () => {
       workerMetrics: null,
       secretKey: null,
       secretKeysBefore: [],
-      ledger: { xeroApp: null, addresses: "public" },
+      ledger: { apps: {}, webhookKeys: {}, addresses: "public" },
       webhooks: { addresses: "public" },
       logLevel: "info",
     });
@@ -54,7 +54,7 @@ describe("the settings", () => {
     });
     expect(config.secretKey).toEqual(secret);
     expect(config.secretKeysBefore).toEqual([Buffer.alloc(32, 9), Buffer.alloc(32, 8)]);
-    expect(config.ledger.xeroApp).toEqual({
+    expect(config.ledger.apps.xero).toEqual({
       clientId: "app",
       clientSecret: "hunter2",
       baseUrl: "https://api.xero.com/api.xro/2.0",

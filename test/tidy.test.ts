@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { ledgerNameFaults } from "../tools/tidy/ledger-names.ts";
 import { roomFaults } from "../tools/tidy/rooms.ts";
 import { scopeFaults, tenantTables, type UnscopedStatement } from "../tools/tidy/scope.ts";
 import {
@@ -71,6 +72,10 @@ describe("every file", () => {
 
   test("imports only from rooms that its own may know", () => {
     expect(faultsOf(roomFaults)).toEqual([]);
+  });
+
+  test("names a kind of ledger only in its folder and in the registry", () => {
+    expect(faultsOf(ledgerNameFaults)).toEqual([]);
   });
 
   test("uses one word for each idea", () => {
@@ -170,6 +175,14 @@ describe("the rules themselves", () => {
     expect(wordFaults(at("src/a.ts", 'const column = "organization";'))).toEqual([]);
     expect(fileNameFaults("src/date-utils.ts")).toHaveLength(1);
     expect(fileNameFaults("src/dateThing.ts")).toHaveLength(1);
+  });
+
+  test("find a kind of ledger that is named outside its folder, in code, comments and strings", () => {
+    for (const text of ["xeroPath();", "// As in Xero.", 'const kind = "XERO";'])
+      expect(ledgerNameFaults(at("src/services/a.ts", text))).toHaveLength(1);
+    expect(ledgerNameFaults(at("workflows/a.ts", "// xero"))).toHaveLength(1);
+    for (const path of ["src/ledger/xero/a.ts", "src/ledger/index.ts", "test/a.ts"])
+      expect(ledgerNameFaults(at(path, "// xero"))).toEqual([]);
   });
 
   test("find a statement without its organisation, and excuse what the list names", () => {

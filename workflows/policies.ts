@@ -49,7 +49,7 @@ export const longestWaitMs = 60_000;
 /**
  * The number of waiting documents from which several batches run concurrently: two full calls. If
  * the ledger takes seconds for fifty documents, only concurrent calls use the whole minute limit
- * (XERO-7).
+ * (LEDGER-8).
  */
 export const highVolume = 100;
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 
 /** The longest wait for documents whose outcome was unknown when their creation was answered. */
 const settleLimitMs = 30_000;
@@ -16,7 +16,7 @@ export type Acknowledged = ReadonlyMap<string, string>;
  */
 export async function requireSettledOnce(
   pool: pg.Pool,
-  { organisationId, tenantId }: MadeOrganisation,
+  { organisationId, tenantId }: CreatedOrganisation,
   acknowledged: Acknowledged,
 ): Promise<void> {
   await untilSettled(pool, organisationId);

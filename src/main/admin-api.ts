@@ -2,40 +2,31 @@
  * The admin API: `billing.admin.v1` over Connect, gRPC and gRPC-Web on its own port (ADMIN-1). The
  * port has its own gate. Calls, health and reflection work as on the public port. There is no REST.
  */
-import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { takeConsent } from "../admin/oauth/consent.ts";
+import { answerConsent } from "../admin/oauth/consent.ts";
 import { consentPage } from "../admin/oauth/consent-page.ts";
 import type { AdminDependencies } from "../admin/services/dependencies.ts";
 import { adminServices } from "../admin/services/index.ts";
 import type { Config } from "../config.ts";
 import { Refusal } from "../domain/refusal.ts";
-import { amountPlacesOf } from "../ledger/index.ts";
-import { callbackPath } from "../ledger/xero/auth/callback-path.ts";
+import { callbackPathOf } from "../ledger/port/oauth-app.ts";
 import { textFormats } from "../services/text-formats.ts";
 import type { IdempotencyStore } from "../store/access/idempotency.ts";
 import { createOperatorAccess } from "../store/access/operator-tokens.ts";
 import { createAdminStore } from "../store/admin/admin-store.ts";
 import { createEncryption, type Encryption } from "../store/database/encryption.ts";
 import { createPool, type Pool } from "../store/database/pool.ts";
-import { exchangeOf } from "../transport/http/exchanges.ts";
 import type { Readiness } from "../transport/http/readiness.ts";
 import { type HttpParts, startHttp } from "../transport/http/server.ts";
 import type { Answer } from "../transport/http/system-endpoints.ts";
-import { jsonCheck } from "../transport/rest/check-json.ts";
-import type { HttpRequest, HttpResponse } from "../transport/rest/exchange.ts";
-import { restHandler } from "../transport/rest/handler.ts";
-import type { RequestFault } from "../transport/rest/request-fault.ts";
 import { respond } from "../transport/rest/respond.ts";
 import { createCall } from "../transport/rpc/call.ts";
 import type { OperatorCaller } from "../transport/rpc/caller.ts";
-import { connectRoutes } from "../transport/rpc/connect/routes.ts";
 import { createOperatorGate } from "../transport/rpc/gate/operator-gate.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
 import { observeCall } from "../transport/rpc/observe.ts";
-import { healthRoutes } from "../transport/rpc/open/health.ts";
-import { reflectionRoutes } from "../transport/rpc/open/reflection.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
-import { createLedgerApp } from "./ledger-app.ts";
+import { createLedgerApps } from "./ledger-app.ts";
+import { createTransports } from "./transports.ts";
 
 /** The dependencies of the port, in addition to the settings. */
 export interface AdminPortParts
@@ -49,6 +40,7 @@ export interface AdminPortParts
       | "startLedgerSync"
       | "startDeliveries"
       | "openLedger"
+      | "kinds"
       | "connect"
     >,
     Pick<HttpParts, "log" | "logFailure" | "metrics" | "onConnectionLimit"> {
@@ -78,14 +70,15 @@ const writers = 4;
  * Opens the port. Rejects with an error that names `ADMIN_PORT` if another process has the port.
  */
 export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> {
-  const { config, pool, keys, shutdownSignal } = parts;
+  const { config, pool, keys } = parts;
   const { url } = config.database;
   const writing = createPool({ databaseUrl: url, size: writers, name: "admin" }, parts.onPoolError);
   const encryption = encryptionOf(config);
   const store = createAdminStore({ reading: pool, writing }, encryption);
   const listening = { port: config.admin.port };
-  const ledgerApp = createLedgerApp({ ...parts, encryption, redirectPort: () => listening.port });
-  const adminParts = { ...parts, ...settingsOf(config), store, ledgerApp };
+  const apps = createLedgerApps({ ...parts, encryption, redirectPort: () => listening.port });
+  const ledgerApps = apps.byKind;
+  const adminParts = { ...parts, ...settingsOf(config), store, ledgerApps };
   const bindings = adminServices(adminParts);
   const tell = createReportError(parts.logFailure);
   const call = createCall<OperatorCaller>({
@@ -95,19 +88,15 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     formats: textFormats,
   });
   const gate = createOperatorGate(createOperatorAccess(pool));
-  const services = bindings.map(({ service }) => service);
-  const health = healthRoutes({
-    ...parts.readiness,
-    services: services.map(({ typeName }) => typeName),
-  });
-  const open = config.api.grpcReflection ? [health, reflectionRoutes(services)] : [health];
-  const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
-  const rest = restHandler({
-    ...unknownPaths,
+  const transports = createTransports<OperatorCaller>({
+    ...parts,
+    bindings,
+    gate,
+    call,
     tell,
-    refusalOf,
+    rest: unknownPaths,
+    isReflected: config.api.grpcReflection,
   });
-  const checkJson = jsonCheck(refusalOf);
   const port = await startHttp({
     host: config.admin.host,
     port: config.admin.port,
@@ -115,25 +104,11 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     tls: config.api.tls,
     trustedProxies: config.api.trustedProxies,
     onConnectionLimit: parts.onConnectionLimit,
-    rest,
-    connect: connectNodeAdapter({
-      ...connectRoutes<OperatorCaller>(bindings, {
-        gate,
-        call,
-        tell,
-        checkJson,
-        recordOf: exchangeOf,
-        shutdownSignal,
-        open,
-      }),
-      fallback: (request, response) => {
-        const exchange = exchangeOf(request);
-        if (exchange !== undefined)
-          void rest(request as HttpRequest, response as HttpResponse, exchange);
-      },
-    }),
+    ...transports,
     openapi: null,
-    pages: new Map(ledgerApp === null ? [] : [[callbackPath, consentAnswer(adminParts)]]),
+    pages: new Map(
+      [...ledgerApps.keys()].map((kind) => [callbackPathOf(kind), consentAnswer(adminParts)]),
+    ),
     readiness: parts.readiness,
     metrics: parts.metrics,
     log: parts.log,
@@ -147,7 +122,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     port: port.port,
     stop: async (options) => {
       await port.stop(options);
-      await ledgerApp?.close();
+      await apps.close();
       await writing.end();
     },
   };
@@ -161,8 +136,12 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
 function consentAnswer(parts: AdminDependencies): Answer {
   return async (request, response, exchange) => {
     const query = new URLSearchParams(exchange.query);
-    const given = { state: query.get("state"), code: query.get("code"), error: query.get("error") };
-    const { status, html } = consentPage(await takeConsent(parts, given, exchange.requestId));
+    const answered = {
+      state: query.get("state"),
+      code: query.get("code"),
+      error: query.get("error"),
+    };
+    const { status, html } = consentPage(await answerConsent(parts, answered, exchange.requestId));
     const headers = ["Request-Id", exchange.requestId, "Content-Type", "text/html; charset=utf-8"];
     headers.push(
       "Cache-Control",
@@ -180,7 +159,6 @@ function consentAnswer(parts: AdminDependencies): Answer {
 function settingsOf({ ledger, webhooks }: Config) {
   const { callDeadlineMs, addresses: ledgerAddresses } = ledger;
   return {
-    amountPlaces: amountPlacesOf,
     callDeadlineMs,
     ledgerAddresses,
     webhookAddresses: webhooks.addresses,
@@ -203,7 +181,7 @@ export function encryptionOf({ secretKey, secretKeysBefore }: Config): Encryptio
   const refuse = (): never => {
     throw new Refusal(
       "temporarily_unavailable",
-      "SECRET_KEY is not set for this process: it cannot encrypt or open credentials",
+      "SECRET_KEY is not set for this process: it cannot encrypt or decrypt credentials",
     );
   };
   return { encrypt: refuse, decrypt: refuse };

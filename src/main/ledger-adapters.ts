@@ -1,14 +1,17 @@
 /**
- * The adapter registry of a process: one ledger adapter for each organisation. Tokens and sockets
- * are reused from call to call.
+ * The adapters of a process: one ledger adapter for each organisation. Tokens and sockets are
+ * reused from call to call.
  */
 import { createHash } from "node:crypto";
 import type { buildConnector } from "undici";
-import { isLedgerKind, ledgers } from "../ledger/index.ts";
+import { type LedgerSettings, settingOf } from "../ledger/ledger-settings.ts";
 import type { Ledger } from "../ledger/port/ledger.ts";
-import type { SharedAuthorisation } from "../ledger/xero/auth/authorised-tokens.ts";
-import type { IdentityClient } from "../ledger/xero/auth/identity.ts";
-import type { XeroOptions, XeroTold } from "../ledger/xero/wire/connection.ts";
+import {
+  type LedgerKinds,
+  ledgerKindOf,
+  type ReportedAnswer,
+  type SharedAuthorisation,
+} from "../ledger/port/ledger-kind.ts";
 import type { Encryption } from "../store/database/encryption.ts";
 import type { createPool } from "../store/database/pool.ts";
 import { createCallBudget } from "../store/ledger-connection/call-budget.ts";
@@ -25,16 +28,17 @@ export const disconnectedText =
 
 /** The dependencies of the adapters. */
 export interface AdapterParts {
+  readonly kinds: LedgerKinds;
   readonly callDeadlineMs: number;
   readonly encryption: Encryption;
   /** Opens the connections to ledgers. */
   readonly connect: buildConnector.connector;
-  /** Our app at Xero, for connections by authorisation. Null if it is not set. */
-  readonly xeroApp: IdentityClient | null;
+  /** Our apps, for connections by authorisation. */
+  readonly apps: LedgerSettings["apps"];
   /** Called when a ledger has ended an authorisation. An owner must authorise again. */
   readonly onDisconnected: (organisationId: string) => void;
   /** Called for a ledger's answer that is an error or has warnings. */
-  readonly onAnswered?: (organisationId: string, told: XeroTold) => void;
+  readonly onAnswered?: (organisationId: string, answer: ReportedAnswer) => void;
 }
 
 /**
@@ -44,11 +48,18 @@ export interface AdapterParts {
 export function logAnswer(
   log: Pick<Log, "warn" | "info">,
 ): NonNullable<AdapterParts["onAnswered"]> {
-  return (organisationId, told) => {
-    if (told.warnings.length > 0)
-      log.warn({ organisationId, ...told }, "the ledger warned of something that it took");
-    else log.info({ organisationId, ...told }, "the ledger answered with an error");
+  return (organisationId, answer) => {
+    if (answer.warnings.length > 0)
+      log.warn({ organisationId, ...answer }, "the ledger warned of something that it took");
+    else log.info({ organisationId, ...answer }, "the ledger answered with an error");
   };
+}
+
+/** The adapters of a process. The connection's kind chooses the adapter. */
+export interface LedgerAdapters {
+  /** Returns the organisation's adapter. Throws if this process does not have the kind. */
+  readonly open: (organisationId: string, connection: LedgerConnection) => Ledger;
+  readonly close: () => Promise<void>;
 }
 
 /**
@@ -56,54 +67,63 @@ export function logAnswer(
  * connection is unchanged. A new consent to the same connection opens a new adapter: the previous
  * tokens may belong to a person whose access has ended.
  */
-export function keepAdapters(
+export function createLedgerAdapters(
   pool: ReturnType<typeof createPool>,
   parts: AdapterParts,
-): {
-  readonly open: (organisationId: string, connection: LedgerConnection) => Ledger;
-  readonly close: () => Promise<void>;
-} {
-  const kept = new Map<
+): LedgerAdapters {
+  const adapters = new Map<
     string,
     { readonly print: string; readonly consentedAt: string | null; readonly ledger: Ledger }
   >();
   return {
     open: (organisationId, { consentedAt = null, ...connection }) => {
       const print = createHash("sha256").update(JSON.stringify(connection)).digest("base64");
-      const known = kept.get(organisationId);
+      const known = adapters.get(organisationId);
       // While a new consent is pending, the previous one is valid.
       const isSameConsent = consentedAt === null || consentedAt === known?.consentedAt;
       if (known?.print === print && isSameConsent) return known.ledger;
       void known?.ledger.close();
-      const ledger = connectLedger(connection, {
-        connect: parts.connect,
-        observeAnswer: (told) => parts.onAnswered?.(organisationId, told),
-        budget: createCallBudget(pool, organisationId, parts.callDeadlineMs + callEndMs),
-        ...(connection.grantKind === "custom"
-          ? {}
-          : { authorisation: authorisationOf(pool, parts, organisationId, connection) }),
-      });
-      kept.set(organisationId, { print, consentedAt, ledger });
+      const ledger = openAdapter(pool, parts, organisationId, connection);
+      adapters.set(organisationId, { print, consentedAt, ledger });
       return ledger;
     },
     close: async () => {
-      await Promise.all([...kept.values()].map(({ ledger }) => ledger.close()));
+      await Promise.all([...adapters.values()].map(({ ledger }) => ledger.close()));
     },
   };
 }
 
+function openAdapter(
+  pool: ReturnType<typeof createPool>,
+  parts: AdapterParts,
+  organisationId: string,
+  connection: LedgerConnection,
+): Ledger {
+  const kind = ledgerKindOf(parts.kinds, connection.kind);
+  const leaseMs = parts.callDeadlineMs + callEndMs;
+  return kind.connect(connection, {
+    connect: parts.connect,
+    observeAnswer: (answer) => parts.onAnswered?.(organisationId, answer),
+    budget: createCallBudget(pool, organisationId, leaseMs, kind.traits.calls),
+    ...(connection.grantKind === "custom"
+      ? {}
+      : { authorisation: authorisationOf(pool, parts, organisationId, connection) }),
+  });
+}
+
 function authorisationOf(
   pool: ReturnType<typeof createPool>,
-  { encryption, xeroApp, onDisconnected }: AdapterParts,
+  { encryption, apps, onDisconnected }: AdapterParts,
   organisationId: string,
-  { clientId }: LedgerConnection,
+  { kind, clientId }: LedgerConnection,
 ): SharedAuthorisation {
   const tokens = createLedgerTokens(pool, encryption, organisationId);
+  const app = settingOf(apps, kind);
   return {
     // These tokens work only with the app that got them. No other app's credentials are sent with
     // them.
-    app: xeroApp?.clientId === clientId ? xeroApp : null,
-    keeper: {
+    app: app?.clientId === clientId ? app : null,
+    tokens: {
       ...tokens,
       disconnect: async (leaseId) => {
         await tokens.disconnect(leaseId);
@@ -111,18 +131,4 @@ function authorisationOf(
       },
     },
   };
-}
-
-/**
- * Returns a new adapter over a connection. The caller closes it. An adapter for a trial connection
- * has no budget. Throws for an unknown kind of ledger.
- */
-export function connectLedger(
-  connection: LedgerConnection,
-  options: Required<Pick<XeroOptions, "connect">> &
-    Pick<XeroOptions, "budget" | "authorisation" | "observeAnswer">,
-): Ledger {
-  if (!isLedgerKind(connection.kind))
-    throw new Error(`there is no ledger of kind ${connection.kind}`);
-  return ledgers[connection.kind](connection, options);
 }

@@ -3,9 +3,11 @@
  */
 import { isIPv6 } from "node:net";
 import type { buildConnector } from "undici";
-import { xeroDefaults } from "../ledger/xero/wire/connection.ts";
 import { type AddressMode, urlFault } from "../webhooks/address.ts";
 import { createConnect, type Lookup, lookupOf, NotSent } from "../webhooks/connect.ts";
+
+/** A slower connection will not recover within a caller's 15 seconds. */
+const connectMs = 5_000;
 
 /**
  * Opens connections to ledgers. Each connection checks the address again. A name may resolve to
@@ -15,7 +17,7 @@ export function createLedgerConnect(
   mode: AddressMode,
   lookup: Lookup = lookupOf(mode),
 ): buildConnector.connector {
-  const connect = createConnect({ mode, connectMs: xeroDefaults.connectTimeoutMs, lookup });
+  const connect = createConnect({ mode, connectMs, lookup });
   return (target, callback) => {
     const { protocol, hostname, port } = target;
     const host = isIPv6(hostname) ? `[${hostname}]` : hostname;

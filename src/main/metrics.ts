@@ -52,7 +52,7 @@ export function createMetrics(): Metrics {
     }),
     admissions: new Histogram({
       name: "billing_admission_batch_size",
-      help: "Requests judged by one statement of the rate limit.",
+      help: "Requests decided by one statement of the rate limit.",
       buckets: [1, 2, 4, 8, 16, 32, 64],
       registers,
     }),

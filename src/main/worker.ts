@@ -1,144 +1,93 @@
 /**
- * The composition root of the worker process: the only file that builds its parts and connects
- * them. The API's is `api.ts`. In all other files, neither process loads the libraries of the
- * other.
+ * The composition root of the worker process: it builds the parts and connects them. The API's is
+ * `api.ts`. In all other files, neither process loads the libraries of the other.
  */
 import { type Config, SettingError } from "../config.ts";
-import { createIdempotencyStore } from "../store/access/idempotency.ts";
+import type { LedgerKinds } from "../ledger/port/ledger-kind.ts";
 import { createBillingRun, type Parked } from "../store/billing/billing-run.ts";
 import { createTestClock, findStoppedClocks } from "../store/billing/test-clock.ts";
-import { boundQueries } from "../store/database/bound-queries.ts";
 import { createEncryption, type Encryption } from "../store/database/encryption.ts";
 import { createPool, type Pool } from "../store/database/pool.ts";
-import { deleteExpiredEvents } from "../store/events/delete-expired-events.ts";
-import { createDeliveryStore } from "../store/events/deliveries.ts";
-import { createOutboxStore } from "../store/events/outbox.ts";
-import type { Unpublished } from "../store/events/publish-isolated.ts";
-import { reencryptEndpoints } from "../store/events/reencrypt-signing-secrets.ts";
-import { deleteExpiredConsents } from "../store/ledger-connection/delete-expired-authorisations.ts";
-import { createReferenceDataReading } from "../store/ledger-connection/reference-data.ts";
 import { createAllocations } from "../store/ledger-jobs/allocation-store.ts";
 import { createAmendments } from "../store/ledger-jobs/amendments.ts";
 import { createPosting } from "../store/ledger-jobs/posting-store.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
 import { createLedgerSync } from "../store/ledger-sync/sync-store.ts";
 import { createTerminations } from "../store/subscriptions/end-removals.ts";
-import { createPoster } from "../webhooks/post.ts";
 import { createBilling } from "../worker/activities/billing/billing-run.ts";
 import { createTestClockActivities } from "../worker/activities/billing/test-clock.ts";
-import { createDelivery } from "../worker/activities/events/deliver-due.ts";
-import { createDeliveryPace } from "../worker/activities/events/delivery-pace.ts";
 import { createPublishingActivities } from "../worker/activities/events/publish-changes.ts";
-import { createRequestPermits } from "../worker/activities/events/request-permits.ts";
 import { createCreditAllocation } from "../worker/activities/posting/allocate-credit.ts";
 import { createAmendment } from "../worker/activities/posting/amend-invoice.ts";
 import { createPostingActivities } from "../worker/activities/posting/posting.ts";
-import {
-  type ReferenceDataDependencies,
-  readDueReferenceData,
-} from "../worker/activities/posting/read-reference-data.ts";
 import { createEndSubscriptionActivities } from "../worker/activities/subscriptions/end-subscription.ts";
 import { createLedgerSyncActivities } from "../worker/activities/sync/ledger-sync.ts";
-import { type Cleanup, startCleanup } from "../worker/temporal/cleanup.ts";
 import { connectTemporal } from "../worker/temporal/connect.ts";
 import { startDispatcher } from "../worker/temporal/dispatcher.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { runWorker } from "../worker/temporal/run-worker.ts";
 import { OtherQueue } from "../worker/temporal/schedules.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
-import { disconnectedText, keepAdapters, logAnswer } from "./ledger-adapters.ts";
+import {
+  createLedgerAdapters,
+  disconnectedText,
+  type LedgerAdapters,
+  logAnswer,
+} from "./ledger-adapters.ts";
 import { createLedgerConnect } from "./ledger-connect.ts";
 import type { Log } from "./log.ts";
-import { writeObject } from "./render-event-object.ts";
 import type { Running } from "./run.ts";
+import { startCleanups } from "./worker-cleanups.ts";
 import { serveWorkerMetrics } from "./worker-metrics.ts";
+import { openWebhooks, publishingDependencies } from "./worker-webhooks.ts";
 
-/** Keys change once in years, and each change restarts the workers. */
-const reencryptEveryMs = 30 * 60_000;
+/** The parts that the activities share. */
+interface Shared {
+  readonly config: Config;
+  readonly log: Log;
+  readonly pool: Pool;
+  readonly encryption: Encryption;
+  readonly adapters: LedgerAdapters;
+  readonly work: ReturnType<typeof createWork>;
+}
 
 /**
- * The most connections that webhook deliveries use at once. Most of the pool stays free for work
- * that callers wait for.
+ * Starts a worker for these kinds of ledger: the workflows, their activities, the dispatcher and
+ * the cleanups. Throws a SettingError if SECRET_KEY is not set.
  */
-const webhookQueries = 3;
-
-/**
- * Starts a worker: the workflows, their activities, the dispatcher and the cleanup. Throws a
- * SettingError if SECRET_KEY is not set.
- */
-export async function startWorker(config: Config, log: Log): Promise<Running> {
+export async function startWorker(config: Config, log: Log, kinds: LedgerKinds): Promise<Running> {
   if (config.secretKey === null)
     throw new SettingError(
       "SECRET_KEY is not set: the worker needs it to open ledger credentials.",
     );
   const metrics = await serveWorkerMetrics(config);
-  const pool = createPool(
-    { databaseUrl: config.database.url, size: config.database.poolSize, name: "worker" },
-    (err) => log.warn({ err }, "a database connection was lost"),
+  const { url: databaseUrl, poolSize } = config.database;
+  const pool = createPool({ databaseUrl, size: poolSize, name: "worker" }, (err) =>
+    log.warn({ err }, "a database connection was lost"),
   );
   const temporal = connectTemporal();
   const encryption = createEncryption(config.secretKey, config.secretKeysBefore);
-  const adapters = keepAdapters(pool, {
-    callDeadlineMs: config.ledger.callDeadlineMs,
-    connect: createLedgerConnect(config.ledger.addresses),
+  const { callDeadlineMs, addresses, apps } = config.ledger;
+  const adapters = createLedgerAdapters(pool, {
+    kinds,
+    callDeadlineMs,
+    connect: createLedgerConnect(addresses),
     encryption,
-    xeroApp: config.ledger.xeroApp,
+    apps,
     onDisconnected: (organisationId) => log.warn({ organisationId }, disconnectedText),
     onAnswered: logAnswer(log),
   });
-  const work = {
-    ...createLedgerWork(temporal.client, config.taskQueue, (organisationId, err) =>
-      log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
-    ),
-    ...createStartWork(temporal.client, config.taskQueue, (workflowId, err) =>
-      log.warn({ workflowId, err }, "a workflow could not be started; trying again"),
-    ),
-  };
-  const { callDeadlineMs, publicUrl } = config.ledger;
-  const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
-  const onParked = (organisationId: string, { subscriptionId, reason }: Parked) =>
-    log.warn(
-      { organisationId, subscriptionId, reason },
-      "a subscription was parked by the billing run",
-    );
+  const work = createWork(config, log, temporal);
   const webhooks = openWebhooks(config, pool, encryption, log);
-  const activities = {
-    ...createPostingActivities({ ...parts, openStore: createPosting(pool, encryption) }),
-    ...createAmendment({ ...parts, openStore: createAmendments(pool, encryption) }),
-    ...createCreditAllocation({ ...parts, openStore: createAllocations(pool, encryption) }),
-    ...createEndSubscriptionActivities({
-      ...parts,
-      openScope: createTerminations(pool, encryption),
-    }),
-    ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
-    ...createLedgerSyncActivities({
-      ...parts,
-      ledgerSync: createLedgerSync(pool, encryption, config.ledger.syncIntervalMs),
-      onSkipped: (organisationId, what) =>
-        log.warn({ organisationId, ...what }, "an object of the ledger cannot be synced"),
-    }),
-    ...createPublishingActivities({ ...work, ...publishingDependencies(pool, log) }),
-    ...webhooks.activities,
-    ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
-  };
-  const settings = {
+  const shared = { config, log, pool, encryption, adapters, work };
+  const worker = await runWorker(temporal, {
     taskQueue: config.taskQueue,
-    activities,
+    activities: { ...activitiesOf(shared), ...webhooks.activities },
     log,
     onSchedules: metrics.onSchedules,
-  };
-  const worker = await runWorker(temporal, settings).catch(asSetting);
-  const onUnknown = (kind: string) =>
-    log.warn({ kind }, "dispatcher: work of a kind that is not known here was left");
-  const dispatcher = startDispatcher(
-    async (graceMs) => [
-      ...(await findStaleJobs(pool, graceMs, onUnknown)),
-      ...(await findStoppedClocks(pool, graceMs)),
-    ],
-    work,
-    (err) => log.warn({ err }, "dispatcher: the database could not be asked"),
-  );
-  const housekeepings = startHousekeepings(
+  }).catch(asSetting);
+  const dispatcher = dispatch(shared);
+  const cleanups = startCleanups(
     pool,
     encryption,
     { openLedger: adapters.open, callDeadlineMs },
@@ -149,7 +98,7 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
     done: worker.done,
     stop: async () => {
       webhooks.stopSending();
-      await Promise.all([dispatcher, worker, ...housekeepings].map((part) => part.stop()));
+      await Promise.all([dispatcher, worker, ...cleanups].map((part) => part.stop()));
       await Promise.all([adapters.close(), webhooks.close(), metrics.stop()]);
       await temporal.connection.close();
       await pool.end();
@@ -157,33 +106,63 @@ export async function startWorker(config: Config, log: Log): Promise<Running> {
   };
 }
 
-/** Starts the cleanups that delete expired rows, and the refresh of the ledgers' reference data. */
-function startHousekeepings(
-  pool: Pool,
-  encryption: Encryption,
-  ledger: Pick<ReferenceDataDependencies, "openLedger" | "callDeadlineMs">,
+/** The starts of workflows. A start that fails is repeated. */
+function createWork(
+  { taskQueue }: Config,
   log: Log,
-): Cleanup[] {
-  const onTrouble = (err: unknown) =>
-    log.warn({ err }, "housekeeping: the database could not be asked");
-  const keys = createIdempotencyStore(pool, { onTrouble });
-  const forgetting = [deleteExpiredConsents, deleteExpiredEvents].map(
-    (forget) => (atMost: number) => forget(pool, atMost),
-  );
-  const housekeepings = [keys.deleteExpired, ...forgetting].map((forget) =>
-    startCleanup(forget, { onError: onTrouble }),
-  );
-  const onError = (organisationId: string, err: unknown) =>
-    log.warn({ organisationId, err }, "what a ledger offers could not be read");
-  const offers = { store: createReferenceDataReading(pool, encryption), ...ledger, onError };
-  // Twenty calls at once, which are the lists of five organisations.
-  housekeepings.push(
-    startCleanup((atMost) => readDueReferenceData(offers, atMost), {
-      batch: 20,
-      onError: onTrouble,
+  { client }: ReturnType<typeof connectTemporal>,
+) {
+  return {
+    ...createLedgerWork(client, taskQueue, (organisationId, err) =>
+      log.warn({ organisationId, err }, "the ledger workflow could not be woken; trying again"),
+    ),
+    ...createStartWork(client, taskQueue, (workflowId, err) =>
+      log.warn({ workflowId, err }, "a workflow could not be started; trying again"),
+    ),
+  };
+}
+
+/** The activities of all workflows except the deliveries of webhooks. */
+function activitiesOf({ config, log, pool, encryption, adapters, work }: Shared) {
+  const { callDeadlineMs, publicUrl, syncIntervalMs } = config.ledger;
+  const parts = { ...work, openLedger: adapters.open, callDeadlineMs, publicUrl };
+  const onParked = (organisationId: string, { subscriptionId, reason }: Parked) =>
+    log.warn(
+      { organisationId, subscriptionId, reason },
+      "a subscription was parked by the billing run",
+    );
+  return {
+    ...createPostingActivities({ ...parts, openStore: createPosting(pool, encryption) }),
+    ...createAmendment({ ...parts, openStore: createAmendments(pool, encryption) }),
+    ...createCreditAllocation({ ...parts, openStore: createAllocations(pool, encryption) }),
+    ...createEndSubscriptionActivities({
+      ...parts,
+      openScope: createTerminations(pool, encryption),
     }),
+    ...createBilling({ ...work, onParked, store: createBillingRun(pool) }),
+    ...createLedgerSyncActivities({
+      ...parts,
+      ledgerSync: createLedgerSync(pool, encryption, syncIntervalMs),
+      onSkipped: (organisationId, what) =>
+        log.warn({ organisationId, ...what }, "an object of the ledger cannot be synced"),
+    }),
+    ...createPublishingActivities({ ...work, ...publishingDependencies(pool, log) }),
+    ...createTestClockActivities({ ...work, onParked, store: createTestClock(pool) }),
+  };
+}
+
+/** Starts the dispatcher, which finds work whose start was lost. */
+function dispatch({ log, pool, work }: Shared): ReturnType<typeof startDispatcher> {
+  const onUnknown = (kind: string) =>
+    log.warn({ kind }, "dispatcher: work of a kind that is not known here was left");
+  return startDispatcher(
+    async (graceMs) => [
+      ...(await findStaleJobs(pool, graceMs, onUnknown)),
+      ...(await findStoppedClocks(pool, graceMs)),
+    ],
+    work,
+    (err) => log.warn({ err }, "dispatcher: the database could not be reached"),
   );
-  return housekeepings;
 }
 
 /**
@@ -192,48 +171,4 @@ function startHousekeepings(
  */
 function asSetting(error: unknown): never {
   throw error instanceof OtherQueue ? new SettingError(error.message, { cause: error }) : error;
-}
-
-/** The dependencies of the activities that publish events. */
-function publishingDependencies(pool: Pool, log: Log) {
-  const onUnpublished = (organisationId: string, { kind, id, error: err }: Unpublished) =>
-    log.error(
-      { organisationId, kind, id, err },
-      "an object cannot be told to webhook endpoints; trying again in an hour",
-    );
-  return { store: createOutboxStore(pool, writeObject), onUnpublished };
-}
-
-/**
- * Opens the delivery of events to endpoints, and re-encrypts the endpoints' secrets with the newest
- * key.
- */
-function openWebhooks(config: Config, pool: Pool, encryption: Encryption, log: Log) {
-  const poster = createPoster({ mode: config.webhooks.addresses });
-  const stopping = new AbortController();
-  const activities = createDelivery({
-    store: createDeliveryStore(boundQueries(pool, webhookQueries), encryption),
-    poster,
-    permits: createRequestPermits(),
-    pace: createDeliveryPace(),
-    firstPauseMs: config.webhooks.firstPauseMs,
-    stopping: stopping.signal,
-    onDisabled: (endpoint, reason) =>
-      log.warn(
-        { ...endpoint, reason },
-        "a webhook endpoint is disabled by what came of its deliveries",
-      ),
-    onUndecryptable: (endpoint, err) =>
-      log.warn({ ...endpoint, err }, "a webhook endpoint's secret cannot be opened"),
-  });
-  const reencryption = startCleanup((atMost) => reencryptEndpoints(pool, encryption, atMost), {
-    everyMs: reencryptEveryMs,
-    onError: (err) =>
-      log.warn({ err }, "the secrets of a webhook endpoint could not be encrypted anew"),
-  });
-  return {
-    activities,
-    stopSending: () => stopping.abort(),
-    close: () => Promise.all([reencryption.stop(), poster.close()]),
-  };
 }

@@ -5,15 +5,15 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allocationCrashPoints, postingCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
   bookedCredit,
   type CreditBook,
   expectSameCredit,
-  raiseCredit,
-  raiseInvoice,
+  issueCredit,
+  issueInvoice,
   spendCredit,
 } from "../worker/activities/issue-credit.ts";
 import { allSettled } from "./ledger-documents.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 /** An organisation whose invoices are created approved. */
-function addOrganisation(): Promise<MadeOrganisation> {
+function addOrganisation(): Promise<CreatedOrganisation> {
   return system.organisation({}, { first_invoice_status: "approved" });
 }
 
@@ -35,11 +35,11 @@ function addOrganisation(): Promise<MadeOrganisation> {
  * A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all
  * twice, waiting for the ledger.
  */
-async function raiseAll({ organisationId }: MadeOrganisation): Promise<void> {
+async function raiseAll({ organisationId }: CreatedOrganisation): Promise<void> {
   const subscriptionId = await addSubscription(system.pool, organisationId);
   for (const amount of ["10", "30"])
-    await raiseCredit(system.pool, organisationId, subscriptionId, amount);
-  await raiseInvoice(system.pool, organisationId, subscriptionId, "90");
+    await issueCredit(system.pool, organisationId, subscriptionId, amount);
+  await issueInvoice(system.pool, organisationId, subscriptionId, "90");
 }
 
 /** Both notes used up on the invoice, by one allocation each. */
@@ -58,7 +58,7 @@ const applied: readonly Partial<CreditBook>[] = [
   },
 ];
 
-async function expectApplied(organisation: MadeOrganisation): Promise<void> {
+async function expectApplied(organisation: CreatedOrganisation): Promise<void> {
   await until("both notes are used up", async () => {
     await allSettled(system, organisation.organisationId);
     const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status <> 'paid'";
@@ -87,7 +87,7 @@ async function dieAt(point: string): Promise<void> {
 }
 
 /** Records a payment of the organisation's only invoice in the ledger. */
-async function pay({ tenantId }: MadeOrganisation, amount: string): Promise<void> {
+async function pay({ tenantId }: CreatedOrganisation, amount: string): Promise<void> {
   const text = "SELECT invoice_id FROM demo_ledger.invoices WHERE tenant_id = $1";
   const { rows } = await system.pool.query<{ invoice_id: string }>(text, [tenantId]);
   const invoices = `${system.demoUrl}/demo/tenants/${tenantId}/invoices`;
@@ -103,7 +103,7 @@ test("killed workers create every note and allocation once, within the amount du
   await raiseAll(paid);
   await dieAt("allocation_taken");
   await pay(paid, "100");
-  const others: MadeOrganisation[] = [];
+  const others: CreatedOrganisation[] = [];
   // Each worker dies of new work. Later workers also meet what it left undone.
   for (const point of [...postingCrashPoints, ...allocationCrashPoints]) {
     const organisation = await addOrganisation();
@@ -166,7 +166,7 @@ test("a note with a lost answer whose credit was used in the ledger is credited 
   const organisation = await addOrganisation();
   const { organisationId, tenantId } = organisation;
   const subscriptionId = await addSubscription(system.pool, organisationId);
-  await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
+  await issueInvoice(system.pool, organisationId, subscriptionId, "50");
   await allSettled(system, organisationId);
   await system.fault({ kind: "drop_after", match: "PUT /api.xro/2.0/CreditNotes?", tenantId });
   await system.fault({
@@ -175,14 +175,14 @@ test("a note with a lost answer whose credit was used in the ledger is credited 
     times: 1_000,
     tenantId,
   });
-  await raiseCredit(system.pool, organisationId, subscriptionId, "10");
+  await issueCredit(system.pool, organisationId, subscriptionId, "10");
   await until(
     "the ledger has the note",
     async () => (await bookedCredit(system.pool, organisation)).length > 0,
   );
   await spendCredit(system.pool, organisation, "4", "INV-0001");
   await system.clearFaults();
-  await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
+  await issueInvoice(system.pool, organisationId, subscriptionId, "50");
   await allSettled(system, organisationId);
   const { notes, invoices } = await expectSameCredit(system.pool, organisation);
   expect(notes).toMatchObject([

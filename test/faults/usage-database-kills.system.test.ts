@@ -16,10 +16,10 @@ import {
 import { migrate } from "../../src/store/database/migrate.ts";
 import { addApiKey } from "../scenario/row-builder.ts";
 import { addMeter } from "../scenario/usage-builder.ts";
-import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, until } from "../support/system.ts";
-import { temporalForTest } from "../support/temporal.ts";
+import { testTemporal } from "../support/temporal.ts";
 import { type ApiProcess, type Post, post, startApiProcess } from "./processes.ts";
 
 /** How often the server is killed, and what each time has been answered before. */
@@ -37,7 +37,7 @@ const againMs = 100;
 let folder = "";
 let port = 0;
 let postgres: EmbeddedPostgres;
-let builder: BillingWorld;
+let builder: BillingFixture;
 let apis: readonly ApiProcess[] = [];
 let keys: readonly string[] = [];
 let subscriptions: readonly string[] = [];
@@ -55,7 +55,7 @@ beforeAll(async () => {
   port = await freePort();
   postgres = await start();
   await migrate(postgres.url);
-  builder = await billingWorld({ url: postgres.url, drop: async () => undefined });
+  builder = await billingFixture({ url: postgres.url, drop: async () => undefined });
   const id = await builder.sandbox("2026-04-20", { usage_allowed: true });
   await addMeter(builder.pool, id);
   subscriptions = await Promise.all(
@@ -67,7 +67,7 @@ beforeAll(async () => {
     ),
   );
   keys = added.map(({ value }) => value);
-  const parts = { databaseUrl: postgres.url, temporal: await temporalForTest() };
+  const parts = { databaseUrl: postgres.url, temporal: await testTemporal() };
   apis = await Promise.all([startApiProcess(parts), startApiProcess(parts)]);
 });
 

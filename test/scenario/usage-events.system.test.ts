@@ -4,8 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf } from "./checked-ask.ts";
 import { addApiKey } from "./row-builder.ts";
@@ -19,10 +19,10 @@ import {
 } from "./usage-builder.ts";
 
 let system: TestSystem;
-let builder: BillingWorld;
+let builder: BillingFixture;
 let ask: Ask;
 let usage: UsageBuilder;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 let subscription: string;
 let meterId: string;
 
@@ -32,7 +32,7 @@ const today = "2026-05-10";
 beforeAll(async () => {
   // Nothing is posted to the ledger here, so no worker is needed.
   system = await startSystem({ without: ["worker"] });
-  builder = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
+  builder = await billingFixture({ url: system.databaseUrl, drop: async () => undefined });
   ask = checkedAsk(system);
   usage = usageBuilder(ask);
   own = await organisation();
@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 /** A sandbox with a key that allows usage by default. */
-async function organisation(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+async function organisation(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
   const organisationId = await builder.sandbox(today, { usage_allowed: true, ...changes });
   const { id, value } = await addApiKey(system.pool, organisationId, ["usage:write"], {
     livemode: false,

@@ -8,10 +8,11 @@ import pg from "pg";
 import type { CallCounts, DemoLimits } from "../../src/dev/demo-ledger/api/limits.ts";
 import { startDemoLedger } from "../../src/dev/demo-ledger/server.ts";
 import {
+  type CreatedOrganisation,
   createDemoOrganisation,
   type DemoOrganisation,
-  type MadeOrganisation,
 } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { LedgerKinds } from "../../src/ledger/port/ledger-kind.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
@@ -22,7 +23,8 @@ import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { type TestProcess, testProcess } from "./process.ts";
-import { temporalForTest } from "./temporal.ts";
+import { processHere } from "./process-here.ts";
+import { testTemporal } from "./temporal.ts";
 
 export type { Answered, RequestOptions } from "./answer.ts";
 export type { TestProcess } from "./process.ts";
@@ -47,7 +49,7 @@ export interface TestSystem {
   organisation(
     settings?: Partial<DemoOrganisation>,
     changes?: Record<string, unknown>,
-  ): Promise<MadeOrganisation>;
+  ): Promise<CreatedOrganisation>;
   /**
    * Sends a request over REST. While the ledger and the worker run, a slow machine does not show in
    * the documents of the answer (`askUntilPosted`).
@@ -82,6 +84,8 @@ export interface SystemSettings {
   readonly limits?: Partial<DemoLimits>;
   /** Processes that are not started at first. */
   readonly without?: readonly ("api" | "worker")[];
+  /** Kinds of ledger that only tests have. API and worker then run in the test's own process. */
+  readonly kinds?: LedgerKinds;
 }
 
 /**
@@ -93,7 +97,7 @@ const triesAgain = 2;
 /** Starts a new system. */
 export async function startSystem(settings: SystemSettings = {}): Promise<TestSystem> {
   const database = await freshDatabase();
-  const temporal = await temporalForTest();
+  const temporal = await testTemporal();
   const ledgerPort = await freePort();
   const { limits = {} } = settings;
   const startLedger = () =>
@@ -121,12 +125,13 @@ export async function startSystem(settings: SystemSettings = {}): Promise<TestSy
   };
   const pool = testPool(database.url, 4);
   const settingUp = createSettingUp(pool, createEncryption(secretKey));
-  const api = testProcess(
-    "server.ts",
-    env,
-    async () => (await fetch(`${baseUrl}/readyz`)).status === 200,
-  );
-  const worker = testProcess("worker.ts", env, async (output) => output.includes('"started"'));
+  const { kinds } = settings;
+  const isUp = async () => (await fetch(`${baseUrl}/readyz`)).status === 200;
+  const isStarted = async (output: string) => output.includes('"started"');
+  const api = kinds ? processHere("api", env, kinds) : testProcess("server.ts", env, isUp);
+  const worker = kinds
+    ? processHere("worker", env, kinds)
+    : testProcess("worker.ts", env, isStarted);
   const admin = async (verb: string, path: string, body?: object): Promise<Response> => {
     const answer = await fetch(`${demoUrl}/demo/${path}`, {
       method: verb,

@@ -145,6 +145,7 @@ CREATE TABLE ledger_authorisations (
 
 CREATE TABLE ledger_consents (
   organisation_id UUID NOT NULL,
+  kind TEXT NOT NULL,
   operator_id UUID NOT NULL,
   token_id UUID NOT NULL,
   state_hash BYTEA NOT NULL,
@@ -2030,12 +2031,13 @@ BEGIN
 END $$;
 
 -- Takes one call of an organisation's budget, or returns for how many milliseconds there is none
--- and why. The default limits are 60 calls in a minute, 5 at once, and what is left of the day.
+-- and why. The limits are those of the kind of ledger: calls a minute, a day and at once. If the
+-- calls of a day are null, only the ledger's answers say what is left of its day.
 -- Background work leaves a part of each to callers who wait. Past half of the minute's calls the
 -- rest is spaced evenly, as fast as used calls become free again. Work that gathers meanwhile goes
 -- in one call, and no caller meets an empty minute. Above 1,000 a minute nothing is counted.
 CREATE FUNCTION take_ledger_call(the_organisation uuid, the_call uuid, is_background boolean,
-  lease interval)
+  lease interval, a_minute integer, a_day integer, at_once integer)
 RETURNS TABLE (granted boolean, scope text, wait_ms bigint) LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
@@ -2043,7 +2045,6 @@ DECLARE
   seen_for CONSTANT interval := interval '1 hour';
   reserved_calls CONSTANT integer := 2;
   reserved_day CONSTANT integer := 50;
-  at_once CONSTANT integer := 5;
   stored ledger_budgets%ROWTYPE;
   budget ledger_budgets%ROWTYPE;
   instant timestamptz;
@@ -2055,19 +2056,26 @@ DECLARE
 BEGIN
   -- It need not wait for the disk: after a crash the ledger's own refusals are obeyed.
   PERFORM set_config('synchronous_commit', 'off', true);
-  INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until)
-    VALUES (the_organisation, '{}', '{}', '{}') ON CONFLICT DO NOTHING;
+  INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, minute_limit)
+    VALUES (the_organisation, '{}', '{}', '{}', a_minute) ON CONFLICT DO NOTHING;
   SELECT * INTO STRICT stored FROM ledger_budgets b
     WHERE b.organisation_id = the_organisation FOR UPDATE;
   instant := clock_timestamp();
   budget := ledger_budget_at(stored, instant);
+  -- A ledger that reports nothing of its day is counted from the first call of each 24 hours.
+  IF a_day IS NOT NULL
+    AND coalesce(budget.day_observed_at <= instant - interval '24 hours', true) THEN
+    budget.day_remaining := a_day;
+    budget.day_observed_at := instant;
+  END IF;
   running := cardinality(budget.flights);
   used := cardinality(budget.calls) + running + budget.others_calls;
   allowed := budget.minute_limit - CASE WHEN is_background THEN least(reserved_calls,
     budget.minute_limit - 1) ELSE 0 END;
   IF budget.day_remaining <= (CASE WHEN is_background THEN reserved_day ELSE 0 END) THEN
     scope := 'day';
-    free_at := budget.day_observed_at + seen_for;
+    free_at := budget.day_observed_at
+      + CASE WHEN a_day IS NULL THEN seen_for ELSE interval '24 hours' END;
   END IF;
   IF running >= (CASE WHEN is_background THEN at_once - 1 ELSE at_once END)
     AND coalesce(free_at <= instant, true) THEN
@@ -2117,16 +2125,14 @@ BEGIN
 END $$;
 
 -- Records that a call is over, and what the ledger's headers reported as left, or null. The headers
--- win: a limit above 60 is used, and so is a smaller remainder than ours, because others may use
+-- win: a higher limit is used, and so is a smaller remainder than ours, because others may use
 -- the ledger by the same connection.
 CREATE FUNCTION end_ledger_call(the_organisation uuid, the_call uuid, the_minute_remaining integer,
-  the_day_remaining integer)
+  the_day_remaining integer, least_limit integer, at_once integer)
 RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable
 DECLARE
-  least_limit CONSTANT integer := 60;
   most_counted CONSTANT integer := 1000;
-  at_once CONSTANT integer := 5;
   budget ledger_budgets%ROWTYPE;
   instant timestamptz;
   place integer;

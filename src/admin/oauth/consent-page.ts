@@ -14,7 +14,8 @@ export function consentPage(outcome: ConsentOutcome): {
       return page(
         200,
         "Connected",
-        `<p>The ledger of <b>${escapeHtml(outcome.tenantName)}</b> is connected. You can close this page.</p>`,
+        `<p>The ledger of <b>${escapeHtml(outcome.tenantName)}</b> is connected.` +
+          " You can close this page.</p>",
       );
     case "choose": {
       const rows = outcome.tenants.map(
@@ -42,7 +43,9 @@ function page(
   const head = `<meta charset="utf-8"><title>${title}</title>`;
   return {
     status,
-    html: `<!doctype html><html lang="en"><head>${head}</head><body><h1>${title}</h1>${content}</body></html>`,
+    html:
+      `<!doctype html><html lang="en"><head>${head}</head>` +
+      `<body><h1>${title}</h1>${content}</body></html>`,
   };
 }
 

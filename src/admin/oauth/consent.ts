@@ -5,6 +5,15 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Refusal } from "../../domain/refusal.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../ledger/port/ledger.ts";
+import { findLedgerKind } from "../../ledger/port/ledger-kind.ts";
+import {
+  type AuthorisedConnection,
+  callbackPathOf,
+  type LedgerAppSettings,
+  type LedgerOAuthApp,
+  type ReachedTenants,
+  settingNamesOf,
+} from "../../ledger/port/oauth-app.ts";
 import type { Actor } from "../../store/admin/changes.ts";
 import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
 import type {
@@ -12,41 +21,17 @@ import type {
   ConsentTokens,
   UsedConsent,
 } from "../../store/admin/ledger/consents.ts";
-import type { AdminDependencies } from "../services/dependencies.ts";
+import { type AdminDependencies, requireKind } from "../services/dependencies.ts";
 import { describeFailure } from "../services/ledger/ledger-answers.ts";
 
 /**
- * The tenants that the tokens reach. `areOfConsent` means that the person consented to exactly
- * these tenants now. Otherwise the list has every tenant of the authorisation.
+ * Our app at a kind of ledger, with its calls for a consent. `settings` has its addresses. Its
+ * secret never leaves it.
  */
-export interface ReachedTenants {
-  readonly tenants: readonly ConsentTenant[];
-  readonly areOfConsent: boolean;
-}
-
-/**
- * Our app at the ledger and its calls for a consent. `settings` has its addresses. Its secret never
- * leaves it.
- */
-export interface LedgerApp {
-  readonly settings: {
-    readonly clientId: string;
-    readonly baseUrl: string;
-    readonly identityUrl: string;
-  };
+export interface LedgerApp extends Pick<LedgerOAuthApp, "consentUrl" | "exchange" | "tenants"> {
+  readonly settings: Pick<LedgerAppSettings, "clientId" | "baseUrl" | "identityUrl">;
   /** The address to which the ledger redirects the browser. */
   readonly redirectUrl: () => string;
-  consentUrl(ask: {
-    readonly state: string;
-    readonly verifier: string;
-    readonly redirectUrl: string;
-  }): string;
-  exchange(given: {
-    readonly code: string;
-    readonly verifier: string;
-    readonly redirectUrl: string;
-  }): Promise<LedgerAnswer<ConsentTokens>>;
-  tenants(accessToken: string): Promise<LedgerAnswer<ReachedTenants>>;
   /**
    * Ends the organisation's connection in the ledger. A connection that no longer exists there
    * counts as ended. `ended_before` means that the ledger or a person there had ended the
@@ -54,7 +39,7 @@ export interface LedgerApp {
    */
   end(
     organisationId: string,
-    connection: { readonly clientId: string; readonly ledgerConnection: string },
+    connection: AuthorisedConnection,
   ): Promise<LedgerAnswer<"ended" | "ended_before">>;
 }
 
@@ -82,27 +67,33 @@ const consentMs = 10 * 60_000;
 const randomLength = 32;
 
 /** The message for an unknown state. It gives no reason, because anyone can open this address. */
-const unknownState = "This link was used already, is too old, or is not ours: begin anew.";
+const unknownState = "This link was used already, is too old, or is not ours: start again.";
 
 /** The message for an internal error. The error's own words may contain secrets. */
-const ourFault = "Something failed on our side: begin anew.";
+const ourFault = "Something failed on our side: start again.";
 
 /**
- * Starts a consent. Returns the single-use address to open and its expiry. Refuses `invalid_state`
- * if no app is configured or the caller is no operator.
+ * Starts a consent to our app at a kind of ledger. Without a kind it is that of the connection, or
+ * else the only kind with an app. Returns the single-use address to open and its expiry. Refuses
+ * `invalid_parameter` if the kind is unknown or not clear, `invalid_state` if no app is configured
+ * or the caller is no operator.
  */
-export async function askConsent(
+export async function beginConsent(
   parts: AdminDependencies,
   actor: Actor,
   organisationId: string,
+  requestedKind: string | null,
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
-  const app = requireApp(parts);
+  const kind = requestedKind ?? (await usualKind(parts, organisationId));
+  requireKind(parts, kind);
+  const app = requireApp(parts, kind);
   const { operatorId, tokenId } = actor;
   if (operatorId === null || tokenId === null)
     throw new Refusal("invalid_state", "Only an operator can ask for consent.");
   const [state, verifier] = [randomText(), randomText()];
   const redirectUrl = app.redirectUrl();
   const expiresAt = await parts.store.consents.begin(actor, organisationId, {
+    kind,
     operatorId,
     tokenId,
     stateHash: hashOf(state),
@@ -117,17 +108,17 @@ export async function askConsent(
  * Handles a browser's return. Bad input from outside never makes it reject. An internal error is
  * first recorded as a failed consent, then thrown.
  */
-export async function takeConsent(
+export async function answerConsent(
   parts: AdminDependencies,
   { state, code, error }: ConsentAnswer,
   requestId: string,
 ): Promise<ConsentOutcome> {
-  const asked = state === null ? null : await parts.store.consents.use(hashOf(state));
-  if (asked === null) return { kind: "failed", why: unknownState };
+  const begun = state === null ? null : await parts.store.consents.use(hashOf(state));
+  if (begun === null) return { kind: "failed", why: unknownState };
   const { consents } = parts.store;
-  const { organisationId } = asked;
+  const { organisationId } = begun;
   try {
-    const outcome = await follow(parts, asked, code, error, requestId);
+    const outcome = await completeConsent(parts, begun, code, error, requestId);
     if (outcome.kind === "failed") await consents.fail(organisationId, outcome.why);
     return outcome;
   } catch (fault) {
@@ -140,15 +131,15 @@ export async function takeConsent(
   }
 }
 
-async function follow(
+async function completeConsent(
   parts: AdminDependencies,
-  asked: UsedConsent,
+  begun: UsedConsent,
   code: string | null,
   error: string | null,
   requestId: string,
 ): Promise<ConsentOutcome> {
-  const app = requireApp(parts);
-  const { organisationId, verifier, redirectUrl } = asked;
+  const { organisationId, kind, verifier, redirectUrl } = begun;
+  const app = requireApp(parts, kind);
   if (code === null)
     return { kind: "failed", why: `The ledger gave no consent: ${wordOf(error)}.` };
   const tokens = await app.exchange({ code, verifier, redirectUrl });
@@ -157,22 +148,23 @@ async function follow(
   if (reached.kind !== "ok") return failed(reached);
   const { tenants } = reached.value;
   if (tenants.length === 0)
-    return { kind: "failed", why: "The consent was given for no organisation of the ledger." };
+    return { kind: "failed", why: "The consent is for no organisation of the ledger." };
   const before = await parts.store.connections.view(organisationId);
-  const meant = tenantMeant(reached.value, before?.tenantId ?? null);
+  const known = before?.kind === kind ? before.tenantId : null;
+  const meant = tenantMeant(reached.value, known);
   if (meant === null) {
     await parts.store.consents.saveChoice(organisationId, tokens.value, tenants, consentMs);
     return { kind: "choose", tenants };
   }
-  const { operatorId, operatorName, tokenId } = asked;
+  const { operatorId, operatorName, tokenId } = begun;
   const actor = {
     operatorId,
     operatorName,
     tokenId,
-    operation: "GET /ledger/xero/callback",
+    operation: `GET ${callbackPathOf(kind)}`,
     requestId,
   };
-  const saved = await connectTenant(parts, actor, organisationId, meant, tokens.value);
+  const saved = await connectTenant(parts, actor, { organisationId, kind }, meant, tokens.value);
   return saved === "other_tenant"
     ? { kind: "failed", why: otherTenant }
     : { kind: "connected", tenantName: meant.name };
@@ -194,7 +186,7 @@ export function tenantMeant(
 
 /**
  * Connects one of the tenants of a consent. Refuses `invalid_state` if there is no choice to make,
- * if another operator started the consent, or if it was not given for this tenant.
+ * if another operator started the consent, or if it is not for this tenant.
  */
 export async function chooseTenant(
   parts: AdminDependencies,
@@ -208,14 +200,20 @@ export async function chooseTenant(
   if (choice.operatorId !== actor.operatorId) {
     throw new Refusal(
       "invalid_state",
-      "Another operator asked for this consent: whoever did has to choose.",
+      "Another operator requested this consent: that operator has to choose.",
     );
   }
   const meant = choice.tenants.find((tenant) => tenant.tenantId === tenantId);
   if (meant === undefined) {
-    throw new Refusal("invalid_state", "The consent was not given for this tenant.", "tenant_id");
+    throw new Refusal("invalid_state", "The consent is not for this tenant.", "tenant_id");
   }
-  const saved = await connectTenant(parts, actor, organisationId, meant, choice.tokens);
+  const saved = await connectTenant(
+    parts,
+    actor,
+    { organisationId, kind: choice.kind },
+    meant,
+    choice.tokens,
+  );
   if (saved === "other_tenant") throw new Refusal("invalid_state", otherTenant, "tenant_id");
   return saved;
 }
@@ -230,13 +228,13 @@ export const otherTenant =
 async function connectTenant(
   parts: AdminDependencies,
   actor: Actor,
-  organisationId: string,
+  { organisationId, kind }: { readonly organisationId: string; readonly kind: string },
   { connectionId, tenantId }: ConsentTenant,
   tokens: ConsentTokens,
 ): Promise<ConnectionView | "other_tenant"> {
-  const { clientId, baseUrl, identityUrl } = requireApp(parts).settings;
+  const { clientId, baseUrl, identityUrl } = requireApp(parts, kind).settings;
   const connection = {
-    kind: "xero",
+    kind,
     grantKind: "authorisation",
     tenantId,
     baseUrl,
@@ -255,12 +253,33 @@ async function connectTenant(
   return saved;
 }
 
-function requireApp({ ledgerApp }: AdminDependencies): LedgerApp {
-  if (ledgerApp !== null) return ledgerApp;
-  throw new Refusal(
-    "invalid_state",
-    "XERO_CLIENT_ID and XERO_CLIENT_SECRET are not set for this process: there is no app to consent to.",
-  );
+/**
+ * The kind of a consent whose request names none: the connected one, or else the only one with an
+ * app.
+ */
+async function usualKind(
+  { store, kinds, ledgerApps }: AdminDependencies,
+  organisationId: string,
+): Promise<string> {
+  const connection = await store.connections.view(organisationId);
+  if (connection !== null) return connection.kind;
+  const withApps = Object.keys(kinds).filter((kind) => kinds[kind]?.app !== null);
+  const configured = withApps.filter((kind) => ledgerApps.has(kind));
+  const [only, ...more] = configured.length > 0 ? configured : withApps;
+  if (only !== undefined && more.length === 0) return only;
+  throw new Refusal("invalid_parameter", `kind must be one of ${withApps.join(", ")}`, "kind");
+}
+
+function requireApp({ kinds, ledgerApps }: AdminDependencies, kind: string): LedgerApp {
+  const app = ledgerApps.get(kind);
+  if (app !== undefined) return app;
+  const { clientId, clientSecret } = settingNamesOf(kind);
+  const message =
+    findLedgerKind(kinds, kind)?.app === null
+      ? "This kind of ledger has no app to consent to: connect it with its own credentials."
+      : `${clientId} and ${clientSecret} are not set for this process: ` +
+        "there is no app to consent to.";
+  throw new Refusal("invalid_state", message);
 }
 
 function failed(failure: LedgerFailure): ConsentOutcome {

@@ -12,7 +12,6 @@ import {
 import {
   LedgerAuthorisationStatus,
   LedgerGrant,
-  LedgerKind,
   MappingKind,
 } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import { MeterStatus } from "../../gen/proto/billing/admin/v1/meters_pb.ts";
@@ -31,8 +30,6 @@ export const firstInvoiceStatuses = byWord(FirstInvoiceStatus);
 export const testClockStates = byWord(TestClockState);
 export const roles = byWord(OperatorRole);
 
-/** Enum values of ledger connections. Stored texts may be newer than this code. */
-export const ledgerKinds: Readonly<Record<string, LedgerKind>> = byWord(LedgerKind);
 export const ledgerGrants: Readonly<Record<string, LedgerGrant>> = byWord(LedgerGrant);
 export const authorisationStatuses = byWord(LedgerAuthorisationStatus);
 export const mappingKinds = byWord(MappingKind);

@@ -11,7 +11,6 @@ import {
   type LedgerConnectionSchema,
   type LedgerDescriptionSchema,
   LedgerGrant,
-  LedgerKind,
 } from "../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
 import {
   OperatorRole,
@@ -39,7 +38,6 @@ import {
   documentStates,
   firstInvoiceStatuses,
   ledgerGrants,
-  ledgerKinds,
   roles,
   testClockStates,
 } from "./enums.ts";
@@ -76,7 +74,7 @@ export function presentConnection(
   const isPaused = connection.pausedUntil !== null && connection.pausedUntil > now;
   return {
     organisation: connection.organisationId,
-    kind: ledgerKinds[connection.kind] ?? LedgerKind.UNSPECIFIED,
+    kind: connection.kind,
     tenantId: connection.tenantId,
     clientId: connection.clientId,
     baseUrl: connection.baseUrl,

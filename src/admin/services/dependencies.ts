@@ -5,6 +5,11 @@
 import type { DescService } from "@bufbuild/protobuf";
 import { Refusal, type RefusalCode } from "../../domain/refusal.ts";
 import type { Ledger } from "../../ledger/port/ledger.ts";
+import {
+  findLedgerKind,
+  type LedgerKind,
+  type LedgerKinds,
+} from "../../ledger/port/ledger-kind.ts";
 import type { AdminStore } from "../../store/admin/admin-store.ts";
 import type { Actor } from "../../store/admin/changes.ts";
 import type { AdminOrganisation } from "../../store/admin/organisations.ts";
@@ -30,12 +35,10 @@ export interface AdminDependencies {
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** A new adapter to try credentials with. The caller closes it. */
   readonly connect: (connection: LedgerConnection) => Ledger;
-  /**
-   * Our app at the ledger, for connections by consent. Null if its credentials are not configured.
-   */
-  readonly ledgerApp: LedgerApp | null;
-  /** The number of decimal places of an amount in this kind of ledger. */
-  readonly amountPlaces: (ledgerKind: string) => number;
+  /** The kinds of ledger that an organisation can be connected to. */
+  readonly kinds: LedgerKinds;
+  /** Our apps by kind, for connections by consent. Only those whose credentials are configured. */
+  readonly ledgerApps: ReadonlyMap<string, LedgerApp>;
   /** The deadline of one call to a ledger, in milliseconds. */
   readonly callDeadlineMs: number;
   /** Wakes the organisation's posting workflow. Returns false if Temporal could not be reached. */
@@ -102,6 +105,14 @@ export async function requireOrganisation(
   id: string,
 ): Promise<AdminOrganisation> {
   return required(await store.organisations.get(id), "organisation_not_found");
+}
+
+/** The kind of ledger with this name. Refuses `invalid_parameter` for one that is not known. */
+export function requireKind({ kinds }: Pick<AdminDependencies, "kinds">, kind: string): LedgerKind {
+  const found = findLedgerKind(kinds, kind);
+  if (found !== null) return found;
+  const message = `kind must be one of ${Object.keys(kinds).join(", ")}`;
+  throw new Refusal("invalid_parameter", message, "kind");
 }
 
 /**

@@ -30,7 +30,7 @@ export function notAmendable(invoice: IssuedInvoice): string | null {
   if (status === "paid") return `invoice ${number} is paid`;
   if (!equals(total, amountDue)) return `invoice ${number} has a payment or credit on it`;
   if (status === "voided" || status === "deleted") return `invoice ${number} is removed`;
-  // A line that is sent without the ledger's id would be added a second time (XERO-9).
+  // A line that is sent without the ledger's id would be added a second time (LEDGER-13).
   return isPlanLineKnown ? null : `it is not known which line of invoice ${number} is the plan's`;
 }
 

@@ -9,12 +9,12 @@ export function organisationReferenceData({
   currency,
   periodLockDate,
   yearLockDate,
-  capabilities: { multicurrency },
+  multicurrency,
 }: {
   readonly currency: string;
   readonly periodLockDate: string | null;
   readonly yearLockDate: string | null;
-  readonly capabilities: { readonly multicurrency: boolean };
+  readonly multicurrency: boolean;
 }): NonNullable<LedgerReferenceData["organisation"]> {
   return { currency, multicurrency, periodLockDate, yearLockDate };
 }

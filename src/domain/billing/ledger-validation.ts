@@ -6,6 +6,7 @@
 
 import type { FirstInvoiceStatus } from "../model/organisation-settings.ts";
 import { equals, formatDecimal, parseDecimal, sum } from "../money/decimal.ts";
+import type { DocumentRules } from "./document-rules.ts";
 
 /** The kinds of reference data that are cached. */
 export type ReferenceDataKind = "organisation" | "accounts" | "tax_rates" | "currencies";
@@ -55,6 +56,7 @@ export interface LineToValidate {
 
 /** A document as it would be sent: the date is `YYYY-MM-DD`, amounts are decimal text. */
 export interface DocumentToValidate {
+  readonly number: string;
   readonly currency: string;
   readonly issueDate: string;
   readonly subtotal: string;
@@ -107,10 +109,12 @@ export function validateDocument(
   document: DocumentToValidate,
   name: string,
   referenceData: LedgerReferenceData,
+  rules: DocumentRules,
 ): Fault | null {
   const known = document.skipValidation ? unknownReferenceData : referenceData;
   return (
-    validateLines(document.lines, name, known) ??
+    validateLines(document.lines, name, known, rules) ??
+    validateSize(document, name, rules) ??
     validateTotal(document) ??
     validateCurrency(document, known) ??
     validateContact(document) ??
@@ -119,13 +123,14 @@ export function validateDocument(
 }
 
 /**
- * Returns the first fault of the lines, or null if they can be sent. The ledger keeps two decimal
- * places (XERO-3).
+ * Returns the first fault of the lines, or null if they can be sent. An amount has no more decimal
+ * places than the ledger keeps (LEDGER-9).
  */
 export function validateLines(
   lines: readonly LineToValidate[],
   name: string,
   referenceData: LedgerReferenceData,
+  { amountPlaces }: Pick<DocumentRules, "amountPlaces">,
 ): Fault | null {
   if (lines.some((line) => line.revenueAccount === null)) {
     return {
@@ -134,8 +139,9 @@ export function validateLines(
       by: null,
     };
   }
-  if (lines.some(({ amount }) => !/^\d+(?:\.\d{1,2}0*)?$/.test(amount))) {
-    const message = "The ledger keeps two decimal places; an amount has more.";
+  if (lines.some(({ amount }) => !hasPlaces(amount, amountPlaces))) {
+    const places = placesWords[amountPlaces] ?? `${amountPlaces} decimal places`;
+    const message = `The ledger keeps ${places}; an amount has more.`;
     return { reason: "currency_not_enabled", message, by: null };
   }
   for (const { revenueAccount: account, taxType } of lines) {
@@ -144,6 +150,33 @@ export function validateLines(
     if (fault !== null) return fault;
   }
   return null;
+}
+
+const placesWords = [
+  "no decimal places",
+  "one decimal place",
+  "two decimal places",
+  "three decimal places",
+  "four decimal places",
+] as const;
+
+/** Whether an amount is at least zero and has no other digits than zero after so many places. */
+function hasPlaces(amount: string, places: number): boolean {
+  const [whole = "", decimals = ""] = amount.split(".");
+  return /^\d+$/.test(whole) && /^0*$/.test(decimals.slice(places)) && /^\d*$/.test(decimals);
+}
+
+function validateSize(
+  { lines, number }: DocumentToValidate,
+  name: string,
+  { mostLines, longestNumber }: DocumentRules,
+): Fault | null {
+  const fault = (message: string): Fault => ({ reason: "validation", message, by: null });
+  if (mostLines !== null && lines.length > mostLines)
+    return fault(`The ledger takes ${mostLines} lines; this ${name} has ${lines.length}.`);
+  return [...number].length > longestNumber
+    ? fault(`The ledger takes numbers of ${longestNumber} characters; ${number} is longer.`)
+    : null;
 }
 
 /** An empty list of accounts or currencies says nothing about what the ledger accepts. */
@@ -205,8 +238,8 @@ function validateContact({
   };
 }
 
-// Only certain cases are refused. Xero's texts disagree on the lock date itself, and Xero may
-// accept drafts before it (XERO-13).
+// Only certain cases are refused. Whether a ledger accepts a document on the lock date itself, or a
+// draft before it, is left to the ledger (LEDGER-11).
 function validateDate(
   { issueDate: date, firstStatus: status = "approved" }: DocumentToValidate,
   { organisation }: LedgerReferenceData,

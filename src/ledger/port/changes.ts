@@ -3,8 +3,8 @@
  * (LEDGER-4). Part of the ledger's port. Import these types from `ledger.ts`.
  */
 
+import type { LedgerContact } from "./contacts.ts";
 import type { LedgerCreditNote, LedgerInvoice } from "./documents.ts";
-import type { LedgerContact } from "./ledger.ts";
 
 /** The type of a changed object, by the name of its kind. */
 export interface LedgerChanged {
@@ -75,4 +75,4 @@ export interface LedgerWebhookDelivery {
  */
 export type LedgerWebhook =
   | { readonly kind: "invalid" }
-  | { readonly kind: "hints"; readonly hints: readonly LedgerNotification[] };
+  | { readonly kind: "valid"; readonly notifications: readonly LedgerNotification[] };

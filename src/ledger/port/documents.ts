@@ -51,6 +51,18 @@ export interface LedgerInvoiceDraft {
 }
 
 /**
+ * Which documents to find. Numbers that differ only by case or outer blanks are the same.
+ * - `areTaken`: the ledger refused these numbers, so every other look-up is tried too. Documents
+ *   found that way may have another number.
+ * - `links`: the ends of links to us. Set only if the kind has no unique numbers (POSTING-2).
+ */
+export interface LedgerDocumentQuery {
+  readonly numbers: readonly string[];
+  readonly areTaken?: boolean;
+  readonly links?: readonly string[];
+}
+
+/**
  * A line as the ledger has it. An edit of lines must send its id, or the ledger deletes the line.
  */
 export interface LedgerLine {
@@ -117,7 +129,7 @@ export interface LedgerAmended {
 
 /**
  * A credit note to create. `number` was reserved and saved before the call. It is the natural key
- * (POSTING-2).
+ * (POSTING-2), unless the kind has no unique numbers: then `sourceUrl` is.
  */
 export interface LedgerCreditNoteDraft {
   readonly number: string;
@@ -127,6 +139,7 @@ export interface LedgerCreditNoteDraft {
   readonly issueDate: string;
   readonly lineAmounts: "exclusive" | "inclusive" | "none";
   readonly status: LedgerFirstStatus;
+  readonly sourceUrl: string | null;
   readonly lines: readonly LedgerLineDraft[];
 }
 
@@ -141,7 +154,10 @@ export interface LedgerAllocation {
   readonly date: string;
 }
 
-/** A sales credit note as the ledger has it. Amounts have four places. `total` contains tax. */
+/**
+ * A sales credit note as the ledger has it. Amounts have four places. `total` contains tax.
+ * `sourceUrl` is null if the ledger keeps no link of a credit note.
+ */
 export interface LedgerCreditNote {
   readonly id: string;
   readonly number: string;
@@ -155,6 +171,7 @@ export interface LedgerCreditNote {
   readonly total: string;
   readonly remainingCredit: string;
   readonly sent: boolean;
+  readonly sourceUrl: string | null;
   readonly lines: readonly LedgerLine[];
   readonly allocations: readonly LedgerAllocation[];
   readonly updatedAt: string;

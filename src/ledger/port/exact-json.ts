@@ -1,6 +1,6 @@
 /**
- * JSON with exact numbers: numbers are read as text and written from text (XERO-3). A double would
- * change 0.1 + 0.2 or a number of 20 digits. Ledgers refuse exponents.
+ * JSON with exact numbers: numbers are read as text and written from text (LEDGER-9). A double
+ * would change 0.1 + 0.2 or a number of 20 digits. Ledgers refuse exponents.
  */
 import { strict as assert } from "node:assert";
 

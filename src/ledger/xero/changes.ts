@@ -153,24 +153,24 @@ async function askNamed<Changed extends { readonly id: string }>(
   wire: XeroWire,
   call: XeroCall,
   resource: Resource<Changed>,
-  asked: readonly string[],
+  ids: readonly string[],
 ): Promise<LedgerAnswer<LedgerFound<Changed>>> {
   // Only a paged list has lines.
-  const paged = { IDs: asked.join(","), page: "1", pageSize: String(resource.pageSize) };
+  const paged = { IDs: ids.join(","), page: "1", pageSize: String(resource.pageSize) };
   const request =
     resource.named === null
-      ? { path: `/${resource.member}/${asked[0]}`, query: unitPlaces }
+      ? { path: `/${resource.member}/${ids[0]}`, query: unitPlaces }
       : { path: `/${resource.member}`, query: { ...paged, ...resource.named } };
   const answer = await askList(wire, call, resource, request, null);
   if (answer.kind === "refused" && answer.reason === "not_found" && resource.named === null) {
     return { kind: "ok", value: { found: [], unread: [] } };
   }
   if (answer.kind !== "ok") {
-    if (!isTooLarge(answer) || asked.length === 1) return answer;
-    const half = Math.ceil(asked.length / 2);
-    const first = await askNamed(wire, call, resource, asked.slice(0, half));
+    if (!isTooLarge(answer) || ids.length === 1) return answer;
+    const half = Math.ceil(ids.length / 2);
+    const first = await askNamed(wire, call, resource, ids.slice(0, half));
     if (first.kind !== "ok") return first;
-    const second = await askNamed(wire, call, resource, asked.slice(half));
+    const second = await askNamed(wire, call, resource, ids.slice(half));
     if (second.kind !== "ok") return second;
     const found = [...first.value.found, ...second.value.found];
     return {
@@ -181,8 +181,8 @@ async function askNamed<Changed extends { readonly id: string }>(
   const { changes, unread } = answer.value;
   const read = new Set(changes.map(({ id }) => id));
   // An element without an id may be any of the requested ones.
-  const untold = unread.includes(null) ? asked : asked.filter((id) => unread.includes(id));
-  return { kind: "ok", value: { found: changes, unread: untold.filter((id) => !read.has(id)) } };
+  const unnamed = unread.includes(null) ? ids : ids.filter((id) => unread.includes(id));
+  return { kind: "ok", value: { found: changes, unread: unnamed.filter((id) => !read.has(id)) } };
 }
 
 async function askList<Changed>(
@@ -199,13 +199,13 @@ async function askList<Changed>(
   // An answer without its list does not say that there are no objects.
   if (!Array.isArray(list)) return unreadable(`the answer lists no ${member}`, false);
   const elements = list.map(objectOf);
-  const seen = elements.map((element) => (element === undefined ? undefined : read(element)));
-  const unread = elements.filter((_, index) => seen[index] === undefined);
+  const parsed = elements.map((element) => (element === undefined ? undefined : read(element)));
+  const unread = elements.filter((_, index) => parsed[index] === undefined);
   const instants = elements
     .map((element) => instantOf(element?.UpdatedDateUTC))
     .filter((one) => one !== undefined);
   const value = {
-    changes: seen.filter((one) => one !== undefined),
+    changes: parsed.filter((one) => one !== undefined),
     unread: unread.map((element) => filledTextOf(element?.[idMember]) ?? null),
     count: elements.length,
     highWater: instants.toSorted().at(-1) ?? null,

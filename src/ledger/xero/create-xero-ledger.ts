@@ -11,7 +11,7 @@ import {
 } from "./documents/credit-notes.ts";
 import { createInvoices, findInvoices, getInvoice, removeInvoice } from "./documents/invoices.ts";
 import { describe, listMappingOptions } from "./settings.ts";
-import type { XeroConnection, XeroOptions } from "./wire/connection.ts";
+import { type XeroConnection, type XeroOptions, xeroTraits } from "./wire/connection.ts";
 import { beginCall, createXeroWire } from "./wire/wire.ts";
 
 /**
@@ -21,6 +21,7 @@ import { beginCall, createXeroWire } from "./wire/wire.ts";
 export function createXeroLedger(connection: XeroConnection, options: XeroOptions = {}): Ledger {
   const wire = createXeroWire(connection, options);
   return {
+    traits: xeroTraits,
     describe: (call) => describe(wire, beginCall(call)),
     listMappingOptions: (call, kind) => listMappingOptions(wire, beginCall(call), kind),
     listChanges: (call, query) => listChanges(wire, beginCall(call), query),

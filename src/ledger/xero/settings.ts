@@ -32,15 +32,7 @@ export async function describe(
     demo: element.IsDemoCompany === true,
     periodLockDate: dateOf(undefined, element.PeriodLockDate) ?? null,
     yearLockDate: dateOf(undefined, element.EndOfYearLockDate) ?? null,
-    // Xero supports all of these. A feature without an operation in the port is false.
-    capabilities: {
-      draft: true,
-      awaitingApproval: true,
-      email: false,
-      allocations: false,
-      multicurrency: true,
-      webhooks: false,
-    },
+    multicurrency: true,
   };
   return { kind: "ok", value: organisation };
 }

@@ -22,6 +22,9 @@ import { refusedId } from "./wire/failure.ts";
 /** The header with the signature, in lower case. */
 export const xeroSignatureHeader = "x-xero-signature";
 
+/** The form of a signature: an HMAC-SHA256 in base64. */
+export const xeroSignatureForm = /^[A-Za-z0-9+/]{43}=$/;
+
 const kinds: ReadonlyMap<string, LedgerChangeKind> = new Map([
   ["CONTACT", "contacts"],
   ["CREDITNOTE", "credit_notes"],
@@ -44,12 +47,13 @@ export function readXeroWebhook(
   { rawBody, signature }: LedgerWebhookDelivery,
   key: string,
 ): LedgerWebhook {
-  const wanted = Buffer.from(signatureOf(rawBody, key));
-  const given = Buffer.from(signature);
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return { kind: "invalid" };
+  const expected = Buffer.from(signatureOf(rawBody, key));
+  const received = Buffer.from(signature);
+  if (received.length !== expected.length || !timingSafeEqual(received, expected))
+    return { kind: "invalid" };
   const body = objectOf(readExactJson(Buffer.from(rawBody).toString("utf8")));
-  const hints = objectsOf(body?.events).map(notificationOf);
-  return { kind: "hints", hints: hints.filter((hint) => hint !== undefined) };
+  const notifications = objectsOf(body?.events).map(notificationOf);
+  return { kind: "valid", notifications: notifications.filter((one) => one !== undefined) };
 }
 
 function notificationOf(event: ExactObject): LedgerNotification | undefined {

@@ -1,6 +1,6 @@
 /**
  * The budget of calls to an organisation's ledger, shared by all processes through PostgreSQL. A
- * permit is taken before a call and returned after it. POSTING-6, XERO-7. SQL, because a permit is
+ * permit is taken before a call and returned after it. POSTING-6, LEDGER-8. SQL, because a permit is
  * one call of a function of the database, which holds the row for one statement.
  */
 
@@ -40,6 +40,13 @@ interface PermitRow {
   readonly waitMs: string;
 }
 
+/** The limits of a kind of ledger. `day` is null if only its answers say what is left of a day. */
+export interface CallLimits {
+  readonly minute: number;
+  readonly day: number | null;
+  readonly concurrent: number;
+}
+
 /**
  * Creates the budget of one organisation. A call counts as running for at most `leaseMs` if its
  * process died before returning the permit. No call takes that long. Returning a permit never
@@ -49,15 +56,17 @@ export function createCallBudget(
   pool: Pick<Pool, "query">,
   organisationId: string,
   leaseMs: number,
+  { minute, day, concurrent }: CallLimits,
 ): LedgerBudget {
+  const limits = [minute, day, concurrent];
   return {
     take: async (isBackground) => {
       const callId = newId();
       const { rows } = await pool.query<PermitRow>({
         name: "take_ledger_call",
         text: `SELECT granted, scope, wait_ms AS "waitMs"
-          FROM take_ledger_call($1, $2, $3, $4 * interval '1 millisecond')`,
-        values: [organisationId, callId, isBackground, leaseMs],
+          FROM take_ledger_call($1, $2, $3, $4 * interval '1 millisecond', $5, $6, $7)`,
+        values: [organisationId, callId, isBackground, leaseMs, ...limits],
       });
       const row = rows[0];
       if (row === undefined) throw new Error("the budget gave no answer");
@@ -69,8 +78,15 @@ export function createCallBudget(
           await pool
             .query({
               name: "end_ledger_call",
-              text: "SELECT end_ledger_call($1, $2, $3, $4)",
-              values: [organisationId, callId, left?.minute ?? null, left?.day ?? null],
+              text: "SELECT end_ledger_call($1, $2, $3, $4, $5, $6)",
+              values: [
+                organisationId,
+                callId,
+                left?.minute ?? null,
+                left?.day ?? null,
+                minute,
+                concurrent,
+              ],
             })
             .catch(() => undefined);
         },

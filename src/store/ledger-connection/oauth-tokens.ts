@@ -1,7 +1,7 @@
 /**
  * Stores the encrypted tokens of connections by authorisation, shared by all processes. A process
  * that refreshes them holds a lease while it calls the ledger, outside of any transaction. A
- * process that lost its lease saves nothing. LEDGER-6, XERO-12. SQL for the claim of the lease,
+ * process that lost its lease saves nothing. LEDGER-6. SQL for the claim of the lease,
  * because all processes share the database's clock.
  */
 

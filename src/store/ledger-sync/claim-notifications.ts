@@ -10,7 +10,7 @@ import { type SyncKind, takenAt } from "./pending-notifications.ts";
 
 /**
  * How many notifications are claimed at once: as many as one call reads, and few if each needs a
- * separate address (XERO-6).
+ * separate address.
  */
 const notificationsAtOnce = "CASE WHEN $2 = 'credit_notes' THEN 8 ELSE 40 END";
 

@@ -127,7 +127,7 @@ export async function claimSyncPage(pool: Pool, organisationId: string): Promise
 }
 
 // An invoice's change time may not move if it is e-mailed when partly paid. Lists and webhooks do
-// not report it then.
+// not report it then (LEDGER-18).
 async function notifyPartPaid(pool: Pool, organisationId: string): Promise<void> {
   await pool.query({
     name: "notify_part_paid",

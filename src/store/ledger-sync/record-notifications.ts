@@ -20,20 +20,22 @@ export interface ReceivedNotification extends ChangeNotification {
 }
 
 /**
- * Stores notifications and returns the ids of organisations that have something to read now.
- * Unknown and disconnected tenants are skipped. After a reconnection the incremental sync reads
- * what they missed.
+ * Stores notifications of a kind of ledger and returns the ids of organisations that have something
+ * to read now. Unknown and disconnected tenants are skipped. After a reconnection the incremental
+ * sync reads what they missed.
  */
 export async function recordNotifications(
   pool: Pool,
+  ledgerKind: string,
   received: readonly ReceivedNotification[],
 ): Promise<readonly string[]> {
   if (received.length === 0) return [];
   const { rows } = await pool.query<Pick<LedgerConnection, "organisationId" | "tenantId">>({
     name: "find_connected_tenants",
     text: `SELECT organisation_id AS "organisationId", tenant_id AS "tenantId"
-      FROM ledger_connections WHERE lower(tenant_id) = ANY ($1) AND disconnected_at IS NULL`,
-    values: [[...new Set(received.map(({ tenantId }) => tenantId))]],
+      FROM ledger_connections
+      WHERE lower(tenant_id) = ANY ($1) AND kind = $2 AND disconnected_at IS NULL`,
+    values: [[...new Set(received.map(({ tenantId }) => tenantId))], ledgerKind],
   });
   for (const { organisationId, tenantId } of rows) {
     const own = received.filter((one) => one.tenantId === tenantId.toLowerCase());

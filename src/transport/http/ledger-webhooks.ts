@@ -1,6 +1,6 @@
 /**
- * The endpoint for the ledger's webhooks: `POST /ledger/webhooks/xero`. It needs no key, because
- * the signature over the body decides (XERO-11), and it is never counted. It only records which
+ * The endpoint for a ledger's webhooks: `POST /ledger/webhooks/{kind}`. It needs no key, because
+ * the signature over the body decides (LEDGER-4), and it is never counted. It only records which
  * objects to read. Content that the ledger sends is never stored.
  */
 
@@ -17,16 +17,20 @@ import type { AddressOf } from "./limits/client-addresses.ts";
 import { createSlots } from "./limits/slots.ts";
 import type { Answer } from "./system-endpoints.ts";
 
-/** The path for Xero's webhooks. */
-export const xeroWebhookPath = "/ledger/webhooks/xero";
+/** Returns the path for the webhooks of a kind of ledger. */
+export function ledgerWebhookPathOf(kind: string): string {
+  return `/ledger/webhooks/${kind}`;
+}
 
 /** How the webhooks of a kind of ledger are read and recorded. */
 export interface LedgerWebhookParts {
   /** The header's name in lower case. */
   readonly signatureHeader: string;
+  /** The form of a signature. Without such a signature no body is read. */
+  readonly signatureForm: RegExp;
   readonly read: (delivery: LedgerWebhookDelivery) => LedgerWebhook;
   /** Records the change notifications. Returns the organisations of these ledgers. */
-  readonly note: (hints: readonly LedgerNotification[]) => Promise<readonly string[]>;
+  readonly record: (notifications: readonly LedgerNotification[]) => Promise<readonly string[]>;
   /**
    * Starts the ledger sync of an organisation. If the start fails, the work is found within a
    * minute.
@@ -44,22 +48,19 @@ export interface LedgerWebhookParts {
  */
 const openBodies = { total: 32, perAddress: 8 };
 
-/** Xero sends at most a few hundred events of some 250 bytes each. */
+/** Ledgers send at most a few hundred events of some 250 bytes each. */
 const maxBytes = 262_144;
 
-/** Xero gives up after five seconds. */
+/** Ledgers give up after a few seconds. */
 const bodyMs = 5_000;
-
-/** The form of an HMAC-SHA256 in base64. Without such a signature no body is read. */
-const signatureForm = /^[A-Za-z0-9+/]{43}=$/;
 
 /**
  * Answers 200 once the notifications are recorded. A wrong signature is 401, a body slower than
  * five seconds 408, one over 256 KiB 413. If too many bodies are being read, the one that has taken
- * the longest is answered 503. All answers are empty, as XERO-11 requires.
+ * the longest is answered 503. All answers are empty.
  */
 export function ledgerWebhookAnswer(parts: LedgerWebhookParts): Answer {
-  const { signatureHeader, read, note, wake, addressOf } = parts;
+  const { signatureHeader, signatureForm, read, record, wake, addressOf } = parts;
   const unlimited = { count: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY };
   const slots = createSlots({
     perConnection: unlimited,
@@ -90,9 +91,9 @@ export function ledgerWebhookAnswer(parts: LedgerWebhookParts): Answer {
     if (!signatureForm.test(signature)) return end(401);
     const rawBody = await receive(request, response, exchange.awaitsContinue);
     if (typeof rawBody === "number") return end(rawBody);
-    const told = read({ rawBody, signature });
-    if (told.kind === "invalid") return end(401);
-    const organisationIds = await note(told.hints);
+    const webhook = read({ rawBody, signature });
+    if (webhook.kind === "invalid") return end(401);
+    const organisationIds = await record(webhook.notifications);
     end(200);
     await Promise.all(organisationIds.map(wake));
   };

@@ -98,6 +98,8 @@ test("an operator sets up an organisation and corrects a failed document", async
   const connect = [
     "ledger",
     "connect",
+    "--kind",
+    "xero",
     "--tenant-id",
     tenant.tenantId,
     "--client-id",

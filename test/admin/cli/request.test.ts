@@ -190,7 +190,7 @@ describe("the request", () => {
 });
 
 describe("the secret of a ledger", () => {
-  const words = "ledger connect --tenant-id t --client-id c";
+  const words = "ledger connect --kind xero --tenant-id t --client-id c";
 
   test("comes from a file, the standard input or a hidden prompt", async () => {
     const files = { secret: "from a file\n", "-": "from the input\n" };

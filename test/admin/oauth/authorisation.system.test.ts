@@ -91,8 +91,8 @@ function source(
   encryption = createEncryption(key),
 ): TokenSource {
   const client = { ...app, ...addressesAt(system.demoUrl) };
-  const keeper = createLedgerTokens(pool, encryption, organisation);
-  return createSharedTokenSource(agent, { app: client, keeper });
+  const tokens = createLedgerTokens(pool, encryption, organisation);
+  return createSharedTokenSource(agent, { app: client, tokens });
 }
 
 async function tokenOf(from: TokenSource, rejected: string | null = null): Promise<string> {

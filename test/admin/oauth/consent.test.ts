@@ -1,6 +1,6 @@
 /** Which organisation of the ledger a consent is for, and what is told of one that fails here rather than there. */
 import { describe, expect, test } from "vitest";
-import { type LedgerApp, takeConsent, tenantMeant } from "../../../src/admin/oauth/consent.ts";
+import { answerConsent, type LedgerApp, tenantMeant } from "../../../src/admin/oauth/consent.ts";
 import type { AdminDependencies } from "../../../src/admin/services/dependencies.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 
@@ -35,6 +35,7 @@ describe("the tenant of a consent", () => {
 describe("a consent that fails here", () => {
   const asked = {
     organisationId: "o",
+    kind: "xero",
     operatorId: "p",
     operatorName: "P",
     tokenId: "t",
@@ -49,16 +50,17 @@ describe("a consent that fails here", () => {
       use: async () => asked,
       fail: async (_: string, why: string) => void told.push(why),
     };
-    const ledgerApp: Partial<LedgerApp> = { exchange: () => Promise.reject(error) };
-    const parts = { store: { consents }, ledgerApp } as unknown as AdminDependencies;
+    const app: Partial<LedgerApp> = { exchange: () => Promise.reject(error) };
+    const ledgerApps = new Map([["xero", app]]);
+    const parts = { store: { consents }, ledgerApps } as unknown as AdminDependencies;
     const answer = { state: "state", code: "code", error: null };
-    await expect(takeConsent(parts, answer, "request")).rejects.toBe(error);
+    await expect(answerConsent(parts, answer, "request")).rejects.toBe(error);
     return told;
   }
 
   test("is told as failed at once, and never in the words of what failed", async () => {
     expect(await publishedOf(new Error("duplicate key (code)=(secret)"))).toEqual([
-      "Something failed on our side: begin anew.",
+      "Something failed on our side: start again.",
     ]);
     const refusal = new Refusal(
       "temporarily_unavailable",

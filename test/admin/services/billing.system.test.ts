@@ -1,7 +1,7 @@
 /** BillingService over the wire: what is due, what is parked and why, and retrying it. POSTING-8 */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { type BillingRuns, billingRuns } from "../../support/billing.ts";
 import { sharedSystem } from "../../support/reused-system.ts";
@@ -22,21 +22,21 @@ afterAll(async () => {
   await runs?.close();
 });
 
-async function sandbox(): Promise<MadeOrganisation> {
+async function sandbox(): Promise<CreatedOrganisation> {
   return system.organisation(
     { livemode: false, timezone: "UTC" },
     { test_clock: "2026-04-01T12:00:00Z" },
   );
 }
 
-async function setClock({ organisationId }: MadeOrganisation, day: string): Promise<void> {
+async function setClock({ organisationId }: CreatedOrganisation, day: string): Promise<void> {
   await system.pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [
     organisationId,
     `${day}T12:00:00Z`,
   ]);
 }
 
-async function subscribe({ apiKey }: MadeOrganisation): Promise<string> {
+async function subscribe({ apiKey }: CreatedOrganisation): Promise<string> {
   const body = { customer_code: "ACME", plan_code: "team", units: 10 };
   const answer = await system.ask("POST", "/v1/subscriptions", {
     key: apiKey,

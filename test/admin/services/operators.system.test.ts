@@ -7,7 +7,7 @@ import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import {
   ServerReflection,
   ServerReflectionRequestSchema,
@@ -21,7 +21,7 @@ import { type AdminAsk, askWith, codeOf } from "./request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;
-let made: MadeOrganisation;
+let made: CreatedOrganisation;
 const firstToken = generateOperatorToken();
 
 beforeAll(async () => {

@@ -5,6 +5,7 @@ import type { Answered, RequestOptions, TestSystem } from "../../support/system.
 
 /** Credentials of a tenant in the demo ledger, as `ConnectLedger` takes them. */
 export interface Tenant {
+  readonly kind: "xero";
   readonly tenantId: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -74,7 +75,7 @@ export async function createTenant(system: TestSystem): Promise<Tenant> {
     `${system.demoUrl}/api.xro/2.0`,
     `${system.demoUrl}/connect/token`,
   ];
-  return { tenantId, clientId, clientSecret, baseUrl, identityUrl };
+  return { kind: "xero", tenantId, clientId, clientSecret, baseUrl, identityUrl };
 }
 
 /** Creates contacts in a tenant, without an e-mail address unless they have one. */

@@ -1,15 +1,15 @@
 /** Credit of the demo ledger's notes on its invoices: what is refused, what follows, and that no money is lost. */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, type Element, messagesOf, openDemoHttp } from "./request.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let http: DemoHttp;
 let database: pg.Pool;
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   http = await openDemoHttp(await world.connect());
   database = new pg.Pool({ connectionString: world.databaseUrl, max: 1 });
 });

@@ -9,7 +9,7 @@ import addFormats from "ajv-formats";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { type Exchange, startRecordingProxy } from "../../ledger/xero/recording-proxy.ts";
-import { addresses, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { addresses, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { openDemoHttp } from "./request.ts";
 
 const contractFile = fileURLToPath(
@@ -75,7 +75,7 @@ test("answers about credit notes, allocations and payments are valid by Xero's o
 });
 
 async function recordEverything(): Promise<readonly Exchange[]> {
-  const world = await startDemoWorld();
+  const world = await startDemoLedgerFixture();
   const proxy = await startRecordingProxy(world.demo.url);
   const http = await openDemoHttp({ ...(await world.connect()), ...addresses(proxy.url) });
   const taxed = {

@@ -1,13 +1,13 @@
 /** Faults that tests order of the demo ledger happen on the paths of credit notes and allocations as on all others. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp, type Sent } from "./request.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let http: DemoHttp;
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   http = await openDemoHttp(await world.connect());
 });
 afterEach(() => fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" }));

@@ -1,13 +1,13 @@
 /** The demo ledger's rules of credit notes, asked over plain HTTP: numbers, statuses, edits, lists, the look. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let http: DemoHttp;
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   http = await openDemoHttp(await world.connect());
 });
 afterAll(() => world.stop());

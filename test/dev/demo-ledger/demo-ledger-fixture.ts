@@ -19,7 +19,7 @@ import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts
 import { freshDatabase } from "../../support/database.ts";
 
 /** A demo ledger on a database of its own. */
-export interface DemoWorld {
+export interface DemoLedgerFixture {
   readonly databaseUrl: string;
   readonly demo: DemoLedger;
   connect(): Promise<XeroConnection>;
@@ -29,7 +29,9 @@ export interface DemoWorld {
 }
 
 /** Starts one. `stop` also drops the database. */
-export async function startDemoWorld(options: Partial<DemoLedgerOptions> = {}): Promise<DemoWorld> {
+export async function startDemoLedgerFixture(
+  options: Partial<DemoLedgerOptions> = {},
+): Promise<DemoLedgerFixture> {
   const database = await freshDatabase();
   const demo = await startDemoLedger({
     databaseUrl: database.url,
@@ -162,7 +164,7 @@ export function aLine(
 }
 
 /** A contact that is there. */
-export async function makeContact(connection: XeroConnection): Promise<LedgerContact> {
+export async function addLedgerContact(connection: XeroConnection): Promise<LedgerContact> {
   const ledger = createXeroLedger(connection);
   try {
     const [made] = okOf(await ledger.createContacts(aCall(), [contactDraft()]));

@@ -12,25 +12,25 @@ import { freshDatabase } from "../../support/database.ts";
 import { freePort } from "../../support/ports.ts";
 import {
   aCall,
+  addLedgerContact,
   addresses,
   connectOrganisation,
   contactDraft,
-  type DemoWorld,
+  type DemoLedgerFixture,
   invoiceDraft,
-  makeContact,
   okOf,
-  startDemoWorld,
+  startDemoLedgerFixture,
 } from "./demo-ledger-fixture.ts";
 import { openDemoHttp } from "./request.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let connection: XeroConnection;
 let contactId: string;
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   connection = await world.connect();
-  contactId = (await makeContact(connection)).id;
+  contactId = (await addLedgerContact(connection)).id;
 });
 afterAll(() => world.stop());
 
@@ -124,7 +124,7 @@ test("a restart keeps organisations, tokens, documents and idempotency keys", as
   // One that nobody is given while it is down.
   const first = await startDemoLedger({ databaseUrl: database.url, port: await freePort() });
   const before = await connectOrganisation(first.url);
-  const contact = await makeContact(before);
+  const contact = await addLedgerContact(before);
   const ledger = createXeroLedger(before);
   const draft = invoiceDraft(contact.id);
   const invoice = okOf(okOf(await ledger.createInvoices(aCall("kept"), [draft]))[0]);
@@ -239,7 +239,7 @@ test("the process serves when it says so, ends cleanly on SIGTERM, and loses not
   const database = await freshDatabase();
   const one = await startProcess(database.url);
   const made = await connectOrganisation(one.url);
-  const contact = await makeContact(made);
+  const contact = await addLedgerContact(made);
   one.child.kill("SIGKILL");
   await once(one.child, "exit");
 

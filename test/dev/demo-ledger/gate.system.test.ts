@@ -4,16 +4,16 @@ import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts
 import type { XeroLimitsLeft } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
-  type DemoWorld,
+  addLedgerContact,
+  type DemoLedgerFixture,
   invoiceDraft,
-  makeContact,
   okOf,
-  startDemoWorld,
+  startDemoLedgerFixture,
 } from "./demo-ledger-fixture.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
 });
 afterEach(async () => {
   await fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" });
@@ -29,7 +29,7 @@ const unauthorised = {
 describe("tokens", () => {
   test("one refused token is replaced and the call replayed, for a write too", async () => {
     const connection = await world.connect();
-    const contact = await makeContact(connection);
+    const contact = await addLedgerContact(connection);
     const ledger = createXeroLedger(connection);
     await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...unauthorised });
     const [made] = okOf(await ledger.createInvoices(aCall("t"), [invoiceDraft(contact.id)]));
@@ -110,7 +110,7 @@ describe("limits", () => {
   });
 
   test("the demo ledger keeps Xero's limits where it is told to, and every answer says what is left", async () => {
-    const strict = await startDemoWorld({ limits: { minute: 3 } });
+    const strict = await startDemoLedgerFixture({ limits: { minute: 3 } });
     const left: XeroLimitsLeft[] = [];
     const ledger = createXeroLedger(await strict.connect(), {
       observeLimits: (limits) => left.push(limits),
@@ -137,7 +137,7 @@ describe("answers that cannot be trusted", () => {
       ended += 1;
     };
     const connection = await world.connect();
-    for (let made = 0; made < 5; made += 1) await makeContact(connection);
+    for (let made = 0; made < 5; made += 1) await addLedgerContact(connection);
     const ledger = createXeroLedger(connection, { maxResponseBytes: 2_000, budget: { take } });
     expect(await ledger.listMappingOptions(aCall(), "accounts")).toMatchObject({
       kind: "unavailable",
@@ -182,7 +182,7 @@ describe("answers that cannot be trusted", () => {
 
   test("a batch answer without a document leaves that document unknown", async () => {
     const connection = await world.connect();
-    const contact = await makeContact(connection);
+    const contact = await addLedgerContact(connection);
     const ledger = createXeroLedger(connection);
     await world.order({
       match: "PUT /api.xro",
@@ -198,7 +198,7 @@ describe("answers that cannot be trusted", () => {
 
 test("a 400 that names one document of a call refuses that one and leaves the others unknown", async () => {
   const connection = await world.connect();
-  const contact = await makeContact(connection);
+  const contact = await addLedgerContact(connection);
   const ledger = createXeroLedger(connection);
   const drafts = [invoiceDraft(contact.id), invoiceDraft(contact.id)];
   const Elements = [
@@ -219,7 +219,7 @@ test("a 400 that names one document of a call refuses that one and leaves the ot
 });
 
 test("faults are refused where they are not switched on", async () => {
-  const plain = await startDemoWorld({ faults: false });
+  const plain = await startDemoLedgerFixture({ faults: false });
   const answer = await plain.admin("faults", { match: "PUT", kind: "hang" });
   expect(answer.status).toBe(403);
   await plain.stop();

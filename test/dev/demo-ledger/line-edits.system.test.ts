@@ -1,13 +1,13 @@
 /** How the demo ledger replaces the lines of a document, and what an edit leaves as it was. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, type Element, messagesOf, openDemoHttp } from "./request.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let http: DemoHttp;
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   http = await openDemoHttp(await world.connect());
 });
 afterAll(() => world.stop());

@@ -3,10 +3,14 @@ import { get } from "node:http";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type RunningChromium, startChromium } from "../../support/chromium.ts";
-import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import {
+  connectOrganisation,
+  type DemoLedgerFixture,
+  startDemoLedgerFixture,
+} from "./demo-ledger-fixture.ts";
 import { type DemoHttp, openDemoHttp } from "./request.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let chromium: RunningChromium;
 let books: DemoHttp;
 let page: Page;
@@ -15,7 +19,7 @@ const problems: string[] = [];
 const hostile = `<img src=x onerror="document.title='hit'">"&amp;`;
 
 beforeAll(async () => {
-  [world, chromium] = await Promise.all([startDemoWorld(), startChromium()]);
+  [world, chromium] = await Promise.all([startDemoLedgerFixture(), startChromium()]);
   books = await openDemoHttp(await world.connect());
   page = await chromium.browser.newPage();
   // By default half a minute, which a browser needs where the machine does much else.

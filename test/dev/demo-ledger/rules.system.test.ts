@@ -1,13 +1,17 @@
 /** The demo ledger's own rules, asked over plain HTTP: statuses, edits, payments, paging, error bodies. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import {
+  connectOrganisation,
+  type DemoLedgerFixture,
+  startDemoLedgerFixture,
+} from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let http: DemoHttp;
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   http = await openDemoHttp(await world.connect());
 });
 afterAll(() => world.stop());

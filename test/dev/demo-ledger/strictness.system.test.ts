@@ -1,14 +1,18 @@
 /** The demo ledger refuses and clamps where Xero does: large organisations, locked periods, summaries, number rules. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
+import {
+  connectOrganisation,
+  type DemoLedgerFixture,
+  startDemoLedgerFixture,
+} from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let http: DemoHttp;
 
 beforeAll(async () => {
   // One record is a high volume here.
-  world = await startDemoWorld({ highVolume: 0 });
+  world = await startDemoLedgerFixture({ highVolume: 0 });
   http = await openDemoHttp(await world.connect());
   await http.invoice();
   await http.creditNote();

@@ -1,5 +1,6 @@
 /** What is refused before a ledger is asked, and that what is not known refuses nothing. */
 import { describe, expect, test } from "vitest";
+import type { DocumentRules } from "../../../src/domain/billing/document-rules.ts";
 import {
   type DocumentToValidate,
   invalidationsOf,
@@ -12,10 +13,19 @@ const line = { amount: "12.5000", revenueAccount: "200", taxType: "OUTPUT2" } as
 const document: DocumentToValidate = {
   currency: "EUR",
   issueDate: "2026-04-10",
+  number: "INV-1",
   subtotal: "25.0000",
   isContactGone: false,
   skipValidation: false,
   lines: [line, { ...line, taxType: null }],
+};
+const rules: DocumentRules = {
+  amountPlaces: 2,
+  mostLines: 3,
+  longestNumber: 8,
+  longestDescription: 100,
+  hasDrafts: true,
+  hasUniqueNumbers: true,
 };
 const organisation = {
   currency: "NZD",
@@ -35,7 +45,8 @@ function faultOf(
   changes: Partial<DocumentToValidate>,
   known: Partial<LedgerReferenceData> = {},
 ): string | null {
-  const fault = validateDocument({ ...document, ...changes }, "invoice", { ...offer, ...known });
+  const offered = { ...offer, ...known };
+  const fault = validateDocument({ ...document, ...changes }, "invoice", offered, rules);
   return fault && `${fault.reason} by ${fault.by}`;
 }
 
@@ -60,6 +71,8 @@ describe("a document", () => {
     ["on an archived account", lined({ revenueAccount: "205" }), {}, "account_invalid by accounts"],
     ["with an inactive tax type", lined({ taxType: "OLD" }), {}, "tax_invalid by tax_rates"],
     ["with three decimals", lined({ amount: "0.001" }), {}, "currency_not_enabled by null"],
+    ["of more lines than it takes", { lines: [line, line, line, line] }, {}, "validation by null"],
+    ["whose number is too long for it", { number: "INV-00001" }, {}, "validation by null"],
     ["whose lines come to something else", { subtotal: "25.0100" }, {}, "validation by null"],
     ["in another currency", { currency: "USD" }, {}, "currency_not_enabled by currencies"],
     [

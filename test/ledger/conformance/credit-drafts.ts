@@ -16,6 +16,7 @@ export function creditNoteDraft(
     issueDate: "2026-03-05",
     lineAmounts: "exclusive",
     status: "approved",
+    sourceUrl: "https://billing.example.com/credit_notes/1",
     lines: [aLine("3", "10.5000", "31.5000")],
     ...changes,
   };

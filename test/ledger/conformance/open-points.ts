@@ -5,15 +5,15 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { aCall, contactDraft, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { type Element, messagesOf, type Sent } from "../../dev/demo-ledger/request.ts";
-import { type ConformancePlace, cleaningMs } from "./places.ts";
+import { cleaningMs, type XeroPlace } from "./places.ts";
 
 /** The points as tests of an open place; `opened` is asked once they run. The last one takes out of the books what was made there. */
-export function describeOpenPoints(opened: () => ConformancePlace): void {
+export function describeOpenPoints(opened: () => XeroPlace): void {
   describe("what is assumed of Xero:", () => openPoints(opened));
 }
 
-function openPoints(opened: () => ConformancePlace): void {
-  let place: ConformancePlace;
+function openPoints(opened: () => XeroPlace): void {
+  let place: XeroPlace;
   let contacts: readonly string[];
 
   beforeAll(async () => {
@@ -38,9 +38,9 @@ function openPoints(opened: () => ConformancePlace): void {
   const invoiceOf = (changes: object) =>
     documentOf({ Type: "ACCREC", DueDate: "2026-03-15", ...changes });
   const put = (...documents: readonly object[]) =>
-    place.send("PUT", "Invoices", { Invoices: documents });
+    place.xero.send("PUT", "Invoices", { Invoices: documents });
   const post = (path: string, Status: string) =>
-    place.send("POST", path, { [path.split("/")[0] ?? ""]: [{ Status }] });
+    place.xero.send("POST", path, { [path.split("/")[0] ?? ""]: [{ Status }] });
 
   async function invoice(changes: object): Promise<Element> {
     const { status, body } = await put(invoiceOf(changes));
@@ -51,7 +51,7 @@ function openPoints(opened: () => ConformancePlace): void {
 
   async function note(changes: object = {}): Promise<Element> {
     const draft = documentOf({ Type: "ACCRECCREDIT", Status: "AUTHORISED", ...changes });
-    const { status, body } = await place.send("PUT", "CreditNotes", { CreditNotes: [draft] });
+    const { status, body } = await place.xero.send("PUT", "CreditNotes", { CreditNotes: [draft] });
     const [made] = body.CreditNotes ?? [];
     if (status !== 200 || !made)
       throw new Error(`no credit note: ${status} ${JSON.stringify(body)}`);
@@ -60,7 +60,7 @@ function openPoints(opened: () => ConformancePlace): void {
 
   const allocate = (from: Element, to: Element, Amount: number) => {
     const Allocations = [{ Invoice: { InvoiceID: to.InvoiceID }, Amount, Date: "2026-03-10" }];
-    return place.send("PUT", `CreditNotes/${from.CreditNoteID}/Allocations`, { Allocations });
+    return place.xero.send("PUT", `CreditNotes/${from.CreditNoteID}/Allocations`, { Allocations });
   };
 
   const told = (sent: Sent) => `${sent.status} ${messagesOf(sent).join(" ")}`;
@@ -94,7 +94,7 @@ function openPoints(opened: () => ConformancePlace): void {
       where: `CreditNoteNumber=="${CreditNoteNumber}"`,
       page: "1",
     });
-    const { body } = await place.send("GET", `CreditNotes?${query}`);
+    const { body } = await place.xero.send("GET", `CreditNotes?${query}`);
     expect(body.CreditNotes?.map((one) => one.CreditNoteID)).toEqual([CreditNoteID]);
   });
 
@@ -105,7 +105,7 @@ function openPoints(opened: () => ConformancePlace): void {
 
   test("a token of one organisation needs no tenant header", async () => {
     expect(
-      (await place.send("GET", "Organisation", undefined, { "xero-tenant-id": "" })).status,
+      (await place.xero.send("GET", "Organisation", undefined, { "xero-tenant-id": "" })).status,
     ).toBe(200);
   });
 
@@ -115,7 +115,7 @@ function openPoints(opened: () => ConformancePlace): void {
       (await put(invoiceOf({ InvoiceNumber }), invoiceOf({ CurrencyCode: "ZMW" }))).status,
     ).toBe(400);
     const query = new URLSearchParams({ InvoiceNumbers: InvoiceNumber, page: "1" });
-    const found = (await place.send("GET", `Invoices?${query}`)).body.Invoices ?? [];
+    const found = (await place.xero.send("GET", `Invoices?${query}`)).body.Invoices ?? [];
     expect(found.map((one) => one.InvoiceNumber)).toEqual([InvoiceNumber]);
     expect((await post(`Invoices/${found[0]?.InvoiceID}`, "DELETED")).status).toBe(200);
   });
@@ -134,7 +134,7 @@ function openPoints(opened: () => ConformancePlace): void {
   test("everything that was made is taken out of the books again", {
     timeout: cleaningMs,
   }, async () => {
-    expect(await place.clean()).toEqual([]);
+    expect(await place.xero.clean()).toEqual([]);
     const since = new Date(Date.now() - 10 * 60_000).toISOString();
     const { changes } = okOf(await place.ledger.listChanges(aCall(), { kind: "invoices", since }));
     const ours = changes.filter(({ contactId }) => contacts.includes(contactId));

@@ -5,8 +5,9 @@ import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import packageFile from "../../../package.json" with { type: "json" };
 import type { Ledger } from "../../../src/ledger/port/ledger.ts";
+import type { ReportedAnswer } from "../../../src/ledger/port/ledger-kind.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import type { XeroOptions, XeroTold } from "../../../src/ledger/xero/wire/connection.ts";
+import type { XeroOptions } from "../../../src/ledger/xero/wire/connection.ts";
 import { contactDraft, invoiceDraft } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 
 let server: Server;
@@ -14,7 +15,7 @@ let origin: string;
 let ledger: Ledger;
 let headers: readonly Record<string, unknown>[] = [];
 let answer: { readonly status: number; readonly body: string };
-const told: XeroTold[] = [];
+const told: ReportedAnswer[] = [];
 const call = { deadlineMs: 20_000, jobKeys: [] };
 
 beforeAll(async () => {

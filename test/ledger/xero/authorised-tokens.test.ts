@@ -2,12 +2,12 @@
 
 import { MockAgent } from "undici";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import {
-  createSharedTokenSource,
-  type RenewedTokens,
-  type SharedTokens,
-  type TokenStore,
-} from "../../../src/ledger/xero/auth/authorised-tokens.ts";
+import type {
+  RenewedTokens,
+  SharedTokens,
+  TokenStore,
+} from "../../../src/ledger/port/oauth-app.ts";
+import { createSharedTokenSource } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
 
 const app = {
   identityUrl: "http://identity.test/connect/token",
@@ -44,7 +44,7 @@ function answers(...replies: readonly (readonly [number, unknown])[]): void {
 const stale: SharedTokens = { generation: "1", accessToken: "old", freshMs: 0 };
 const given = { access_token: "new", refresh_token: "refresh-3", expires_in: 1_800 };
 
-function keeperOf(previous: string | null = "refresh-1"): TokenStore {
+function storeOf(previous: string | null = "refresh-1"): TokenStore {
   let tokens: SharedTokens | null = stale;
   return {
     read: async () => tokens,
@@ -64,15 +64,15 @@ function keeperOf(previous: string | null = "refresh-1"): TokenStore {
   };
 }
 
-const ask = (keeper: TokenStore, rejected: string | null = null, client: typeof app | null = app) =>
-  createSharedTokenSource(agent, { app: client, keeper }).token(
+const ask = (store: TokenStore, rejected: string | null = null, client: typeof app | null = app) =>
+  createSharedTokenSource(agent, { app: client, tokens: store }).token(
     rejected,
     AbortSignal.timeout(20_000),
   );
 
 test("a refresh token is shown once, and the new one is saved before its access token is used", async () => {
   answers([200, given]);
-  expect(await ask(keeperOf())).toEqual({ kind: "ok", value: "new" });
+  expect(await ask(storeOf())).toEqual({ kind: "ok", value: "new" });
   expect([shown, events]).toEqual([
     ["refresh-2"],
     ["saved refresh-3 for refresh-2, fresh for 29 minutes"],
@@ -81,16 +81,16 @@ test("a refresh token is shown once, and the new one is saved before its access 
 
 test("where the ledger does not know the newest, the one before is shown", async () => {
   answers([400, { error: "invalid_grant" }], [200, given]);
-  expect(await ask(keeperOf())).toMatchObject({ kind: "ok" });
+  expect(await ask(storeOf())).toMatchObject({ kind: "ok" });
   expect([shown, events.length]).toEqual([["refresh-2", "refresh-1"], 1]);
 });
 
 test("only where it takes neither is the connection disconnected", async () => {
   answers([400, { error: "invalid_grant" }], [400, { error: "invalid_grant" }]);
-  const keeper = keeperOf();
-  expect(await ask(keeper)).toMatchObject({ kind: "unauthorised", why: "disconnected" });
+  const store = storeOf();
+  expect(await ask(store)).toMatchObject({ kind: "unauthorised", why: "disconnected" });
   expect(events).toEqual(["disconnected"]);
-  expect(await ask(keeper)).toMatchObject({ kind: "unauthorised", why: "disconnected" });
+  expect(await ask(store)).toMatchObject({ kind: "unauthorised", why: "disconnected" });
 });
 
 test.each([
@@ -110,29 +110,29 @@ test.each([
   ],
 ])("an answer %s %j keeps the tokens, gives the turn back, and repeats nothing", async (status, body, failure) => {
   answers([status, body]);
-  const answer = await ask(keeperOf());
+  const answer = await ask(storeOf());
   expect(answer).toMatchObject(failure);
   expect(events).toEqual(["released"]);
   expect(JSON.stringify(answer)).not.toMatch(/refresh-|hunter2|old/);
 });
 
 test("without the app's credentials a token in use is given, and none is refreshed", async () => {
-  expect(await ask(keeperOf(), null, null)).toMatchObject({ kind: "unauthorised", why: "expired" });
-  const fresh = { ...keeperOf(), read: async () => ({ ...stale, freshMs: 60_000 }) };
+  expect(await ask(storeOf(), null, null)).toMatchObject({ kind: "unauthorised", why: "expired" });
+  const fresh = { ...storeOf(), read: async () => ({ ...stale, freshMs: 60_000 }) };
   expect(await ask(fresh, null, null)).toEqual({ kind: "ok", value: "old" });
   expect(await ask(fresh, "old", null)).toMatchObject({ kind: "unauthorised" });
   expect(shown).toEqual([]);
 });
 
-/** A keeper whose `save` rejects or answers so, one after the other, and then does what it does. */
-function failingKeeper(...saves: readonly ("rejects" | "lost")[]): TokenStore {
-  const keeper = keeperOf();
+/** A store whose `save` rejects or answers so, one after the other, and then does what it does. */
+function failingStore(...saves: readonly ("rejects" | "lost")[]): TokenStore {
+  const store = storeOf();
   const left = [...saves];
   return {
-    ...keeper,
+    ...store,
     save: async (leaseId, tokens) => {
       const fault = left.shift();
-      if (fault === undefined) return keeper.save(leaseId, tokens);
+      if (fault === undefined) return store.save(leaseId, tokens);
       events.push(fault);
       if (fault === "lost") return false;
       throw new Error("the database is not there");
@@ -144,17 +144,17 @@ const saved = "saved refresh-3 for refresh-2, fresh for 29 minutes";
 
 test("new tokens that cannot be saved at once are saved soon after, and no other token is shown meanwhile", async () => {
   answers([200, given]);
-  expect(await ask(failingKeeper("rejects", "rejects"))).toEqual({ kind: "ok", value: "new" });
+  expect(await ask(failingStore("rejects", "rejects"))).toEqual({ kind: "ok", value: "new" });
   expect([shown, events]).toEqual([["refresh-2"], ["rejects", "rejects", saved]]);
 });
 
 test("new tokens that cannot be saved for long are used, and saved before the next ones are fetched", async () => {
   answers([200, given], [200, { ...given, access_token: "newer" }]);
   let isDown = true;
-  const keeper = keeperOf();
+  const store = storeOf();
   const save: TokenStore["save"] = (...args) =>
-    isDown ? Promise.reject(new Error("the database is not there")) : keeper.save(...args);
-  const source = createSharedTokenSource(agent, { app, keeper: { ...keeper, save } });
+    isDown ? Promise.reject(new Error("the database is not there")) : store.save(...args);
+  const source = createSharedTokenSource(agent, { app, tokens: { ...store, save } });
   const token = (rejected: string | null) => source.token(rejected, AbortSignal.timeout(20_000));
   expect(await token(null)).toEqual({ kind: "ok", value: "new" });
   expect(await token(null)).toEqual({ kind: "ok", value: "new" });
@@ -170,15 +170,15 @@ test("new tokens that cannot be saved for long are used, and saved before the ne
 test("new tokens that cannot be saved any more, because there are others by now, give way to those", async () => {
   answers([200, given]);
   const others: SharedTokens = { generation: "2", accessToken: "others", freshMs: 60_000 };
-  const keeper = failingKeeper("rejects", "lost");
+  const store = failingStore("rejects", "lost");
   const read: TokenStore["read"] = async () => (events.includes("lost") ? others : stale);
-  expect(await ask({ ...keeper, read })).toEqual({ kind: "ok", value: "others" });
+  expect(await ask({ ...store, read })).toEqual({ kind: "ok", value: "others" });
   expect([shown, events]).toEqual([["refresh-2"], ["rejects", "lost"]]);
 });
 
 test("a call whose token was rejected never gets it again from a refresh that others began before", async () => {
   answers([200, given], [200, { ...given, access_token: "newer" }]);
-  const source = createSharedTokenSource(agent, { app, keeper: keeperOf() });
+  const source = createSharedTokenSource(agent, { app, tokens: storeOf() });
   const signal = AbortSignal.timeout(20_000);
   const tokens = await Promise.all([source.token(null, signal), source.token("new", signal)]);
   expect(tokens).toEqual([

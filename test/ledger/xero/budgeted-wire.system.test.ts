@@ -6,25 +6,25 @@ import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
 import { xeroLimits } from "../../../src/dev/demo-ledger/api/limits.ts";
 import type { Ledger, LedgerContact } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
+import { type XeroConnection, xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
 import { createCallBudget } from "../../../src/store/ledger-connection/call-budget.ts";
 import {
   aCall,
+  addLedgerContact,
   aLine,
-  type DemoWorld,
+  type DemoLedgerFixture,
   invoiceDraft,
-  makeContact,
   okOf,
   sentOnce,
-  startDemoWorld,
+  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { testPool } from "../../support/pool.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let pool: pg.Pool;
 
 beforeAll(async () => {
-  world = await startDemoWorld({ limits: xeroLimits });
+  world = await startDemoLedgerFixture({ limits: xeroLimits });
   pool = testPool(world.databaseUrl, 4);
 });
 
@@ -52,9 +52,9 @@ async function budgeted(leaseMs = 60_000): Promise<Budgeted> {
     [organisationId],
   );
   const connection = await world.connect();
-  const contact = await makeContact(connection);
+  const contact = await addLedgerContact(connection);
   const ledger = createXeroLedger(connection, {
-    budget: createCallBudget(pool, organisationId, leaseMs),
+    budget: createCallBudget(pool, organisationId, leaseMs, xeroTraits.calls),
   });
   return { organisationId, connection, contact, ledger };
 }
@@ -170,7 +170,7 @@ describe("a call for which there is none in the budget", () => {
     const gone = testPool(world.databaseUrl, 1, "gone");
     await gone.end();
     const ledger = createXeroLedger(connection, {
-      budget: createCallBudget(gone, randomUUID(), 5_000),
+      budget: createCallBudget(gone, randomUUID(), 5_000, xeroTraits.calls),
     });
     expect(await ledger.describe(aCall())).toMatchObject({
       kind: "unavailable",
@@ -182,7 +182,7 @@ describe("a call for which there is none in the budget", () => {
 test("two processes with as many calls as they can make are never turned away by a ledger with Xero's limits", async () => {
   const own = await budgeted();
   const other = createXeroLedger(own.connection, {
-    budget: createCallBudget(pool, own.organisationId, 60_000),
+    budget: createCallBudget(pool, own.organisationId, 60_000, xeroTraits.calls),
   });
   const end = performance.now() + 6_000;
   const kinds = new Set<string>();

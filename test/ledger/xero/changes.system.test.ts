@@ -6,7 +6,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type LedgerKind, ledgers, ledgerWebhooks } from "../../../src/ledger/index.ts";
+import { ledgers } from "../../../src/ledger/index.ts";
 import type {
   Ledger,
   LedgerChangeKind,
@@ -16,20 +16,18 @@ import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts
 import {
   aCall,
   contactDraft,
-  type DemoWorld,
+  type DemoLedgerFixture,
   invoiceDraft,
   okOf,
-  startDemoWorld,
+  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { openDemoHttp } from "../../dev/demo-ledger/request.ts";
 import { until } from "../../support/system.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
-const kinds = Object.keys(ledgers) as LedgerKind[];
-
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
 });
 afterAll(() => world.stop());
 
@@ -59,13 +57,13 @@ async function changedSince(
   return ids.reverse();
 }
 
-describe.each(kinds)("%s", (kind) => {
+describe("Xero", () => {
   let connection: XeroConnection;
   let ledger: Ledger;
 
   beforeAll(async () => {
     connection = await world.connect();
-    ledger = ledgers[kind](connection);
+    ledger = ledgers.xero.connect(connection, {});
   });
   afterAll(() => ledger.close());
 
@@ -155,9 +153,9 @@ describe.each(kinds)("%s", (kind) => {
 
   test("each change is told by a signed webhook, also where the first delivery was answered 500", async () => {
     const key = "a signing key";
-    const hints: LedgerNotification[] = [];
+    const notified: LedgerNotification[] = [];
     let refusals = 1;
-    const { signatureHeader, read } = ledgerWebhooks[kind];
+    const { signatureHeader, read } = ledgers.xero.webhooks;
     const receiver = createServer(async (request, response) => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
@@ -166,13 +164,13 @@ describe.each(kinds)("%s", (kind) => {
         { rawBody, signature: String(request.headers[signatureHeader] ?? "") },
         key,
       );
-      const isEvent = told.kind === "hints" && told.hints.length > 0;
+      const isEvent = told.kind === "valid" && told.notifications.length > 0;
       if (isEvent && refusals > 0) {
         refusals -= 1;
         response.writeHead(500).end();
         return;
       }
-      if (told.kind === "hints") hints.push(...told.hints);
+      if (told.kind === "valid") notified.push(...told.notifications);
       response.writeHead(told.kind === "invalid" ? 401 : 200).end();
     });
     await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
@@ -200,7 +198,8 @@ describe.each(kinds)("%s", (kind) => {
         changedAt: contact?.updatedAt,
       };
       // What was answered 500 comes again later than what was changed since.
-      const isPublished = (wanted: object) => hints.some((one) => isDeepStrictEqual(one, wanted));
+      const isPublished = (wanted: object) =>
+        notified.some((one) => isDeepStrictEqual(one, wanted));
       await until("both are told", async () => isPublished(last) && isPublished(made));
       expect(refusals).toBe(0);
       // One for all organisations is for those to come as well.
@@ -209,7 +208,7 @@ describe.each(kinds)("%s", (kind) => {
       const later = await openDemoHttp(await world.connect());
       const { tenantId: laterTenant } = later.connection;
       await until("a new organisation's contact is told", async () =>
-        hints.some((one) => one.tenantId === laterTenant),
+        notified.some((one) => one.tenantId === laterTenant),
       );
     } finally {
       await world.admin(path, {});

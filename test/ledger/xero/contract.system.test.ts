@@ -18,10 +18,10 @@ import {
   addresses,
   aLine,
   contactDraft,
-  type DemoWorld,
+  type DemoLedgerFixture,
   invoiceDraft,
   okOf,
-  startDemoWorld,
+  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { openDemoHttp } from "../../dev/demo-ledger/request.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
@@ -120,7 +120,7 @@ test("requests and answers are valid by Xero's own contract", async () => {
 });
 
 async function recordEverything(): Promise<readonly Exchange[]> {
-  const world = await startDemoWorld();
+  const world = await startDemoLedgerFixture();
   const proxy = await startRecordingProxy(world.demo.url);
   const connection = await world.connect();
   const ledger = createXeroLedger({ ...connection, ...addresses(proxy.url) });
@@ -176,7 +176,7 @@ async function recordEverything(): Promise<readonly Exchange[]> {
 }
 
 // What the adapter never asks for, and other clients do: lists without pages, statuses, archiving, and what is refused of it.
-async function doByHand(world: DemoWorld, connection: XeroConnection): Promise<void> {
+async function doByHand(world: DemoLedgerFixture, connection: XeroConnection): Promise<void> {
   const demo = await openDemoHttp(connection);
   const [paid, credited, draft] = [
     await demo.invoice({ Status: "AUTHORISED" }),

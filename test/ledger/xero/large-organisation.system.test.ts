@@ -7,14 +7,14 @@ import {
   aCall,
   aLine,
   contactDraft,
-  type DemoWorld,
+  type DemoLedgerFixture,
   invoiceDraft,
   okOf,
-  startDemoWorld,
+  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let connection: XeroConnection;
 let ledger: Ledger;
 let contactId: string;
@@ -30,7 +30,7 @@ const codes = [
 
 beforeAll(async () => {
   // One record is too many here.
-  world = await startDemoWorld({ highVolume: 0 });
+  world = await startDemoLedgerFixture({ highVolume: 0 });
   connection = await world.connect();
   ledger = createXeroLedger(connection);
   const made = okOf(

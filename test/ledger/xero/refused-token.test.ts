@@ -3,9 +3,10 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import type { SharedTokens, TokenStore } from "../../../src/ledger/xero/auth/authorised-tokens.ts";
+import { ledgers } from "../../../src/ledger/index.ts";
+import type { SharedTokens, TokenStore } from "../../../src/ledger/port/oauth-app.ts";
 import { beginCall, createXeroWire } from "../../../src/ledger/xero/wire/wire.ts";
-import { keepAdapters } from "../../../src/main/ledger-adapters.ts";
+import { createLedgerAdapters } from "../../../src/main/ledger-adapters.ts";
 import { createLedgerConnect } from "../../../src/main/ledger-connect.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
@@ -47,7 +48,7 @@ const connection = (): LedgerConnection => ({
 });
 
 /** A keeper with these tokens, which nobody refreshes. */
-function keeperOf(tokens: () => SharedTokens): TokenStore {
+function storeOf(tokens: () => SharedTokens): TokenStore {
   const never = () => Promise.reject(new Error("nothing is to be refreshed here"));
   return {
     read: async () => tokens(),
@@ -62,7 +63,7 @@ test.each([
   401, 403,
 ])("a token that was answered %i is not shown again once there is another", async (status) => {
   let kept: SharedTokens = { generation: "1", accessToken: "first", freshMs: 1_700_000 };
-  const authorisation = { app: null, keeper: keeperOf(() => kept) };
+  const authorisation = { app: null, tokens: storeOf(() => kept) };
   const wire = createXeroWire(connection(), { authorisation });
   const ask = () =>
     wire.ask(beginCall({ deadlineMs: 20_000, jobKeys: [] }), { method: "GET", path: "/Contacts" });
@@ -81,11 +82,12 @@ test.each([
 
 test("an adapter is kept while its connection stays the same, and made anew by each consent to it", async () => {
   const pool = new pg.Pool();
-  const adapters = keepAdapters(pool, {
+  const adapters = createLedgerAdapters(pool, {
     callDeadlineMs: 1_000,
     connect: createLedgerConnect("development"),
     encryption: createEncryption(Buffer.alloc(32)),
-    xeroApp: null,
+    kinds: ledgers,
+    apps: {},
     onDisconnected: () => undefined,
   });
   const open = (consentedAt: string | null) =>

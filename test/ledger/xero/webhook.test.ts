@@ -27,17 +27,17 @@ function bodyOf(...events: readonly object[]): string {
   return JSON.stringify({ events, firstEventSequence: 1, lastEventSequence: 1, entropy: "X" });
 }
 
-test("a hint says which thing of which tenant was changed and when", () => {
-  const hints = [
+test("a notification names the tenant, the object and the time of the change", () => {
+  const notifications = [
     { tenantId, kind: "credit_notes", ledgerId: id, changedAt: "2025-12-02T00:44:09.923Z" },
   ];
-  expect(deliver(bodyOf(event))).toEqual({ kind: "hints", hints });
+  expect(deliver(bodyOf(event))).toEqual({ kind: "valid", notifications });
 });
 
 test("a time that is not told to the millisecond is none", () => {
   for (const eventDateUtc of ["2025-12-02T00:44:09", "2025-13-02T00:44:09.923", "yesterday", 5]) {
     expect(deliver(bodyOf({ ...event, eventDateUtc }))).toMatchObject({
-      hints: [{ changedAt: null }],
+      notifications: [{ changedAt: null }],
     });
   }
 });
@@ -49,9 +49,9 @@ test("without events, and with events that cannot be read or are not followed, i
     { ...event, tenantId: null },
     {},
   ];
-  expect(deliver(bodyOf())).toEqual({ kind: "hints", hints: [] });
-  expect(deliver(bodyOf(...others))).toEqual({ kind: "hints", hints: [] });
-  expect(deliver("no JSON")).toEqual({ kind: "hints", hints: [] });
+  expect(deliver(bodyOf())).toEqual({ kind: "valid", notifications: [] });
+  expect(deliver(bodyOf(...others))).toEqual({ kind: "valid", notifications: [] });
+  expect(deliver("no JSON")).toEqual({ kind: "valid", notifications: [] });
 });
 
 test("one byte of the body, another key, or no signature makes it invalid", () => {

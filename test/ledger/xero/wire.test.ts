@@ -200,6 +200,7 @@ describe("credit notes", () => {
     expect(readCreditNote(note)).toEqual({
       id: note.CreditNoteID,
       number: "CN-1",
+      sourceUrl: null,
       reference: "",
       contactId: note.Contact.ContactID,
       status: "approved",

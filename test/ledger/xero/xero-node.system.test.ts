@@ -2,16 +2,19 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import xeroNode from "xero-node";
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
-import { type DemoWorld, startDemoWorld } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+import {
+  type DemoLedgerFixture,
+  startDemoLedgerFixture,
+} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 
 const { AccountingApi, Contact, CreditNote, Invoice, LineAmountTypes, Payment } = xeroNode;
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let connection: XeroConnection;
 const api = new AccountingApi();
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   connection = await world.connect();
   const credentials = Buffer.from(`${connection.clientId}:${connection.clientSecret}`).toString(
     "base64",
@@ -28,7 +31,7 @@ afterAll(() => world.stop());
 
 const tenant = () => connection.tenantId;
 
-async function makeContact(): Promise<string> {
+async function addLedgerContact(): Promise<string> {
   const name = `Node ${crypto.randomUUID()}`;
   const contact = { name, contactNumber: name.slice(0, 41), emailAddress: "node@example.com" };
   const made = await api.createContacts(tenant(), { contacts: [contact] }, true);
@@ -99,7 +102,7 @@ async function readInvoice(invoiceID = "") {
 
 describe("xero-node", () => {
   test("creates a contact, reads it, archives it", async () => {
-    const contactID = await makeContact();
+    const contactID = await addLedgerContact();
     const read = await api.getContact(tenant(), contactID);
     expect(read.body.contacts?.[0]).toMatchObject({ contactID, emailAddress: "node@example.com" });
     const status = Contact.ContactStatusEnum.ARCHIVED;
@@ -110,7 +113,7 @@ describe("xero-node", () => {
   });
 
   test("creates an invoice with exact amounts and reads it with its lines", async () => {
-    const made = await makeInvoice(Invoice.StatusEnum.AUTHORISED, await makeContact());
+    const made = await makeInvoice(Invoice.StatusEnum.AUTHORISED, await addLedgerContact());
     expect(made).toMatchObject({
       status: "AUTHORISED",
       subTotal: 39.99,
@@ -129,7 +132,7 @@ describe("xero-node", () => {
   });
 
   test("lists what changed since a time, and nothing before it", async () => {
-    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await makeContact());
+    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
     const since = (date: Date) =>
       api.getInvoices(
         tenant(),
@@ -159,7 +162,7 @@ describe("xero-node", () => {
   });
 
   test("finds an invoice by its number", async () => {
-    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await makeContact());
+    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
     const numbers = [made?.invoiceNumber ?? ""];
     const found = await api.getInvoices(
       tenant(),
@@ -173,7 +176,7 @@ describe("xero-node", () => {
   });
 
   test("approves, edits, voids and deletes", async () => {
-    const contactID = await makeContact();
+    const contactID = await addLedgerContact();
     const draft = await makeInvoice(Invoice.StatusEnum.DRAFT, contactID);
     const id = draft?.invoiceID ?? "";
     const approved = await api.updateInvoice(tenant(), id, {
@@ -215,7 +218,7 @@ describe("xero-node", () => {
   });
 
   test("is told what was wrong in Xero's error body", async () => {
-    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await makeContact());
+    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
     const refused = await api
       .updateInvoice(tenant(), made?.invoiceID ?? "", {
         invoices: [{ status: Invoice.StatusEnum.VOIDED }],
@@ -231,7 +234,7 @@ describe("xero-node", () => {
   });
 
   test("creates a credit note with exact amounts and reads it with its lines", async () => {
-    const made = await makeCreditNote(await makeContact(), 12.3455);
+    const made = await makeCreditNote(await addLedgerContact(), 12.3455);
     expect(made).toMatchObject({
       status: "AUTHORISED",
       subTotal: 12.35,
@@ -249,7 +252,7 @@ describe("xero-node", () => {
   });
 
   test("lists credit notes that changed since a time, and finds one by its number", async () => {
-    const made = await makeCreditNote(await makeContact());
+    const made = await makeCreditNote(await addLedgerContact());
     const since = (date: Date) =>
       api.getCreditNotes(tenant(), date, undefined, "UpdatedDateUTC ASC", 1, 4);
     const recent = await since(new Date(Date.now() - 60_000));
@@ -264,7 +267,7 @@ describe("xero-node", () => {
   });
 
   test("puts credit on an invoice, reads where it went, and takes it back", async () => {
-    const contactID = await makeContact();
+    const contactID = await addLedgerContact();
     const invoice = await makeInvoice(Invoice.StatusEnum.AUTHORISED, contactID);
     const { creditNoteID = "" } = (await makeCreditNote(contactID)) ?? {};
     const allocation = {
@@ -315,7 +318,7 @@ describe("xero-node", () => {
   });
 
   test("voids a credit note, and not one whose credit is on an invoice", async () => {
-    const contactID = await makeContact();
+    const contactID = await addLedgerContact();
     const { creditNoteID = "" } = (await makeCreditNote(contactID)) ?? {};
     const { invoiceID = "" } = (await makeInvoice(Invoice.StatusEnum.AUTHORISED, contactID)) ?? {};
     const allocations = [{ invoice: { invoiceID }, amount: 1, date: "2026-03-06" }];
@@ -331,7 +334,7 @@ describe("xero-node", () => {
 
   test("pays an invoice in part and in full, lists payments that changed since a time, and deletes one", async () => {
     const { invoiceID = "" } =
-      (await makeInvoice(Invoice.StatusEnum.AUTHORISED, await makeContact())) ?? {};
+      (await makeInvoice(Invoice.StatusEnum.AUTHORISED, await addLedgerContact())) ?? {};
     const pay = async (amount: number) => {
       const payment = {
         invoice: { invoiceID },

@@ -3,12 +3,12 @@
  * from the anchor, and not a millisecond before. The database's own calendar is the judge. decisions §5.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
-let world: BillingWorld;
+let world: BillingFixture;
 
 beforeAll(async () => {
-  world = await billingWorld();
+  world = await billingFixture();
 });
 
 afterAll(() => world?.drop());

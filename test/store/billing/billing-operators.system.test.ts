@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
-import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
-let world: BillingWorld;
+let world: BillingFixture;
 let changes: Changes;
 
 beforeAll(async () => {
-  world = await billingWorld();
+  world = await billingFixture();
   changes = createChanges(world.pool);
 });
 

@@ -6,12 +6,12 @@ import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { countDue, findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
-import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
-let world: BillingWorld;
+let world: BillingFixture;
 
 beforeAll(async () => {
-  world = await billingWorld();
+  world = await billingFixture();
 });
 
 afterAll(() => world?.drop());

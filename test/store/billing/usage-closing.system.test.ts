@@ -13,12 +13,12 @@ import { saveEnded } from "../../../src/store/subscriptions/terminations.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { listeningPool, type UsedWorld, usedWorld } from "./used-fixture.ts";
+import { listeningPool, type UsageFixture, usageFixture } from "./used-fixture.ts";
 
-let world: UsedWorld;
+let world: UsageFixture;
 
 beforeAll(async () => {
-  world = await usedWorld();
+  world = await usageFixture();
 });
 
 afterAll(() => world?.drop());

@@ -7,12 +7,12 @@ import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts"
 import { createStore } from "../../../src/store/tenant.ts";
 import { setMeterStatus } from "../../scenario/usage-builder.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsedWorld, usedWorld } from "./used-fixture.ts";
+import { type UsageFixture, usageFixture } from "./used-fixture.ts";
 
-let world: UsedWorld;
+let world: UsageFixture;
 
 beforeAll(async () => {
-  world = await usedWorld();
+  world = await usageFixture();
 });
 
 afterAll(() => world?.drop());

@@ -6,13 +6,13 @@ import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { addMeter, type TestMeter } from "../../scenario/usage-builder.ts";
-import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
 /** An event in short: how much, when (a bare date is noon UTC), and of which meter, `api-calls` where left out. */
 export type Use = readonly [quantity: string, at: string, meterCode?: string];
 
 /** The world with usage. */
-export interface UsedWorld extends BillingWorld {
+export interface UsageFixture extends BillingFixture {
   /** A meter, `api-calls` on plan `team` at 0.50 each where nothing else is said. Its id. */
   meter(organisationId: string, meter?: TestMeter): Promise<string>;
   /** Reports by the organisation's clock, in one batch; what became of each. */
@@ -28,10 +28,10 @@ export interface UsedWorld extends BillingWorld {
 }
 
 /** A world of its own. */
-export async function usedWorld(): Promise<UsedWorld> {
-  const world = await billingWorld();
+export async function usageFixture(): Promise<UsageFixture> {
+  const world = await billingFixture();
   const store = createStore(world.pool);
-  const report: UsedWorld["report"] = async (organisationId, subscription, uses) => {
+  const report: UsageFixture["report"] = async (organisationId, subscription, uses) => {
     const { rows } = await world.pool.query<{ now: Date }>(
       "SELECT coalesce(test_clock, now()) AS now FROM organisations WHERE id = $1",
       [organisationId],

@@ -3,6 +3,7 @@
  * it is ended. Tests run several over one budget. Settings come from the environment.
  */
 import { setTimeout as wait } from "node:timers/promises";
+import { xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
 import { createCallBudget } from "../../../src/store/ledger-connection/call-budget.ts";
 import { testPool } from "../../support/pool.ts";
 
@@ -18,7 +19,7 @@ const {
 const impatienceMs = 15;
 
 const pool = testPool(DATABASE_URL, 4, "caller");
-const budget = createCallBudget(pool, ORGANISATION, Number(LEASE_MS));
+const budget = createCallBudget(pool, ORGANISATION, Number(LEASE_MS), xeroTraits.calls);
 
 async function callForEver(isBackground: boolean): Promise<void> {
   for (;;) {

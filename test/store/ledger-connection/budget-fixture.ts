@@ -3,9 +3,11 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
+import { xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import {
+  type CallLimits,
   createCallBudget,
   type LedgerBudget,
 } from "../../../src/store/ledger-connection/call-budget.ts";
@@ -17,11 +19,11 @@ import { until } from "../../support/until.ts";
 const leaseMs = 30_000;
 
 /** A database with budgets. */
-export interface BudgetsForTest {
+export interface BudgetFixture {
   readonly pool: pg.Pool;
   /** Adds an organisation and returns its id. */
   organisation(): Promise<string>;
-  budget(organisationId: string, ownLeaseMs?: number): LedgerBudget;
+  budget(organisationId: string, ownLeaseMs?: number, limits?: CallLimits): LedgerBudget;
   /** Adds calls that ended so many seconds ago. */
   fill(organisationId: string, secondsAgo: readonly number[]): Promise<void>;
   /** Lets so many seconds pass for the budget. Fewer than zero set its clock back. */
@@ -32,12 +34,12 @@ export interface BudgetsForTest {
     settings?: Readonly<Record<string, string>>,
   ): Promise<ChildProcess>;
   /** Returns the calls in seconds of passed time, and how many ran at once with each. */
-  calls(organisationId: string): Promise<readonly CallSeen[]>;
+  calls(organisationId: string): Promise<readonly RecordedCall[]>;
   stop(): Promise<void>;
 }
 
 /** A recorded call. `ended` is null if it was not returned. */
-export interface CallSeen {
+export interface RecordedCall {
   readonly granted: number;
   readonly ended: number | null;
   readonly atOnce: number;
@@ -71,7 +73,7 @@ UPDATE ledger_budgets b
 FROM (SELECT $2 * interval '1 second' AS time) t WHERE b.organisation_id = $1`;
 
 /** Creates a separate database. */
-export async function budgetsForTest(): Promise<BudgetsForTest> {
+export async function budgetFixture(): Promise<BudgetFixture> {
   const database = await freshDatabase();
   const pool = testPool(database.url, 10);
   await pool.query(accountText);
@@ -85,8 +87,8 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
       await pool.query(text, [id]);
       return id;
     },
-    budget: (organisationId, ownLeaseMs = leaseMs) =>
-      createCallBudget(pool, organisationId, ownLeaseMs),
+    budget: (organisationId, ownLeaseMs = leaseMs, limits = xeroTraits.calls) =>
+      createCallBudget(pool, organisationId, ownLeaseMs, limits),
     fill: async (organisationId, secondsAgo) => {
       const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until,
         granted_at, written_at)
@@ -149,7 +151,7 @@ export async function kill(child: ChildProcess, pool: pg.Pool): Promise<void> {
  * Returns the most calls that a ledger can receive within so many seconds, whenever they begin and
  * whenever each call arrived while it was running.
  */
-export function mostWithin(calls: readonly CallSeen[], seconds: number): number {
+export function mostWithin(calls: readonly RecordedCall[], seconds: number): number {
   const counts = calls.map(({ ended: begin }) => {
     if (begin === null) return 0;
     return calls.filter(

@@ -3,12 +3,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CallPermit, LedgerBudget } from "../../../src/store/ledger-connection/call-budget.ts";
 import { until } from "../../support/system.ts";
-import { type BudgetsForTest, budgetsForTest, kill, mostWithin } from "./budget-fixture.ts";
+import { type BudgetFixture, budgetFixture, kill, mostWithin } from "./budget-fixture.ts";
 
-let budgets: BudgetsForTest;
+let budgets: BudgetFixture;
 
 beforeAll(async () => {
-  budgets = await budgetsForTest();
+  budgets = await budgetFixture();
 });
 
 afterAll(() => budgets?.stop());
@@ -371,7 +371,7 @@ describe("a clock that is set back", () => {
 });
 
 test("a permit that cannot be returned without the database fails no call", async () => {
-  const own = await budgetsForTest();
+  const own = await budgetFixture();
   const turn = await granted(own.budget(await own.organisation()));
   await own.stop();
   await turn.end(null);

@@ -8,7 +8,7 @@ import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import { expectAllPublished } from "../../support/published-events.ts";
-import { type LedgerSays, type WindowWorld, windowWorld } from "./window-fixture.ts";
+import { type LedgerSays, type WindowFixture, windowFixture } from "./window-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -38,7 +38,7 @@ function pickFrom(seed: number): Pick {
 const value = (isBands: boolean, units: number) => (isBands && units > 10 ? 8 : 10) * units;
 
 /** A change that the day allows. Prorated ones are on a first day, so no amount is rounded. */
-async function anyChange(world: WindowWorld, pick: Pick): Promise<void> {
+async function anyChange(world: WindowFixture, pick: Pick): Promise<void> {
   const [current] = await world.rows(`SELECT p.start_date, EXISTS (SELECT 1 FROM invoices i
       WHERE i.subscription_id = s.id
       AND i.type = 'renewal' AND i.period_index > s.current_period
@@ -61,7 +61,7 @@ async function anyChange(world: WindowWorld, pick: Pick): Promise<void> {
 const told = new Map<LedgerSays, number>();
 
 /** Answers a waiting amendment, and sometimes one that was refused before. */
-async function anyAnswer(world: WindowWorld, pick: Pick): Promise<void> {
+async function anyAnswer(world: WindowFixture, pick: Pick): Promise<void> {
   if (pick(3) === 0) {
     const [failed] =
       await world.rows(`SELECT id FROM invoices WHERE subscription_id = '${world.subscriptionId}'
@@ -98,7 +98,7 @@ function saysOf(
 }
 
 /** The amount that all documents of the subscription bill, and the deferred amount. */
-async function billedInAll({ rows, subscriptionId: id }: WindowWorld): Promise<number> {
+async function billedInAll({ rows, subscriptionId: id }: WindowFixture): Promise<number> {
   const [{ billed }] = await rows(`SELECT
       (SELECT coalesce(sum(l.amount), 0) FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
         WHERE i.subscription_id = '${id}' AND i.type <> 'first' AND l.kind <> 'usage')
@@ -111,7 +111,7 @@ async function billedInAll({ rows, subscriptionId: id }: WindowWorld): Promise<n
 
 /** The first current period counts from the start of the walk. */
 async function owedInAll(
-  { rows, subscriptionId: id }: WindowWorld,
+  { rows, subscriptionId: id }: WindowFixture,
   isBands: boolean,
 ): Promise<number> {
   const periods = await rows(
@@ -129,7 +129,7 @@ describe.each([
 ])("a plan %s", (_, isBands) => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 73, 74])("seed %i", async (seed) => {
     const pick = pickFrom(seed + (isBands ? 100 : 0));
-    const world = await windowWorld(pool, { isBands });
+    const world = await windowFixture(pool, { isBands });
     await world.rows(
       `UPDATE organisations SET invoice_create_days = ${[5, 12, 20][seed % 3]}
         WHERE id = '${world.organisationId}'`,
@@ -157,7 +157,7 @@ test("the walks had every answer of the ledger", () => {
 });
 
 /** Retries refused amendments until they are done or closed. */
-async function settleAll(world: WindowWorld): Promise<void> {
+async function settleAll(world: WindowFixture): Promise<void> {
   await world.answer("done");
   const failed = await world.rows(`SELECT DISTINCT i.id, i.status FROM invoices i
       JOIN invoice_lines l ON l.invoice_id = i.id
@@ -169,7 +169,7 @@ async function settleAll(world: WindowWorld): Promise<void> {
 }
 
 /** No line waits, no price is to restore, and deferred lines are on the invoices they name. */
-async function expectNothingLeft({ rows, subscriptionId: id }: WindowWorld): Promise<void> {
+async function expectNothingLeft({ rows, subscriptionId: id }: WindowFixture): Promise<void> {
   const text = `SELECT i.number FROM invoices i JOIN invoice_lines l ON l.invoice_id = i.id
       WHERE i.subscription_id = '${id}' AND (l.amending OR i.amending_from IS NOT NULL)
     UNION ALL SELECT d.name FROM deferred_lines d WHERE d.subscription_id = '${id}'

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { expectRolledBack, windowWorld } from "./window-fixture.ts";
+import { expectRolledBack, windowFixture } from "./window-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -29,7 +29,7 @@ const half = { from: "2026-03-01" };
 
 describe("an increase on a renewal invoice that is closed", () => {
   test("is billed on one invoice: its added lines and the next period's difference", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const made = await world.changed(changeTo(13, { ...half, ...amend }), "paid");
     await expectRolledBack(world, { status: "paid", amount_due: "0.0000", sync_error: null });
     expect(made).toMatchObject({ toUnits: 13, renewalInvoiceId: null, creditNoteId: null });
@@ -64,7 +64,7 @@ describe("an increase on a renewal invoice that is closed", () => {
   });
 
   test("is billed the same if the ledger lost the invoice", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const made = await world.changed(changeTo(13, { ...half, ...amend }), "gone");
     await expectRolledBack(world, { status: "not_in_external", sync_error: "It is not there." });
     expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({
@@ -73,14 +73,14 @@ describe("an increase on a renewal invoice that is closed", () => {
   });
 
   test("without proration bills only the next period's difference", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const made = await world.changed(changeTo(13, amend), "paid");
     expect(await world.lines(made.invoiceId)).toEqual(["proration: 30.0000"]);
     expect(await world.billed()).toEqual(["1: 10", "2: 13 separately"]);
   });
 
   test("of the current period only is billed alone, at the price of the invoice", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     // The increase cost nothing, so the current period is billed for fewer units than the next.
     await world.rows(
       `UPDATE periods SET billed_units = 8 WHERE subscription_id = '${world.subscriptionId}'
@@ -95,7 +95,7 @@ describe("an increase on a renewal invoice that is closed", () => {
   });
 
   test("into a cheaper band adds a credit note for the next period", async () => {
-    const world = await windowWorld(pool, { isBands: true });
+    const world = await windowFixture(pool, { isBands: true });
     const made = await world.changed(changeTo(11, { ...half, ...amend }), "paid");
     expect(made).toMatchObject({ invoiceId: null, renewalInvoiceId: null });
     const notes = await world.rows(
@@ -110,7 +110,7 @@ describe("an increase on a renewal invoice that is closed", () => {
   });
 
   test("ends amending even if the payment is removed, and later changes add to it", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     await world.changed(changeTo(13, { ...half, ...amend }), "paid");
     await world.rows(
       `UPDATE invoices SET status = 'approved', amount_due = total WHERE id = '${world.invoiceId}'`,
@@ -123,7 +123,7 @@ describe("an increase on a renewal invoice that is closed", () => {
 
 describe("a decrease on a renewal invoice that is closed", () => {
   test("issues nothing, shows as refused, and is never charged a second time", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const made = await world.changed(changeTo(6, amend), "paid");
     expect(made).toMatchObject({
       toUnits: 6,
@@ -142,7 +142,7 @@ describe("a decrease on a renewal invoice that is closed", () => {
   });
 
   test("is done when an operator retries it, and the error is gone", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const made = await world.changed(changeTo(6, amend), "paid");
     expect(await world.retry()).toBe("retried");
     // Nothing is left to change.
@@ -155,7 +155,7 @@ describe("a decrease on a renewal invoice that is closed", () => {
 
 describe("a temporary refusal", () => {
   test("keeps the amendment for a retry, and a failed retry bills it separately", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const made = await world.changed(changeTo(13, { ...half, ...amend }), "refused");
     expect(made).toMatchObject({ invoiceId: null, renewalInvoiceId: world.invoiceId });
     expect(await world.lines(world.invoiceId)).toEqual([
@@ -176,7 +176,7 @@ describe("a temporary refusal", () => {
   });
 
   test("amends the invoice on a retry, and keeps no price to restore", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     await world.changed(changeTo(13, { ...half, ...amend }), "refused");
     await world.retry();
     await world.answer("done");
@@ -188,7 +188,7 @@ describe("a temporary refusal", () => {
   });
 
   test("before another amendment keeps the ledger's price, and both are billed", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const first = await world.changed(changeTo(12, { ...half, ...amend }), "refused");
     const second = await world.changed(changeTo(15, { ...half, ...amend }), "paid");
     expect(second.renewalInvoiceId).toBeNull();
@@ -211,7 +211,7 @@ describe("a temporary refusal", () => {
   });
 
   test("of a decrease with later separate charges credits what the invoice bills", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const lower = await world.changed(changeTo(6, amend), "refused");
     const higher = await world.changed(changeTo(12, separate), "done");
     expect(await world.lines(higher.invoiceId)).toEqual(["proration: 60.0000"]);
@@ -227,7 +227,7 @@ describe("a temporary refusal", () => {
   });
 
   test("of a decrease credits later deferred lines once, also after an end", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const lower = await world.changed(changeTo(6, amend), "refused");
     await world.setClock("2026-03-20T12:00:00Z");
     await world.change(changeTo(8, { from: "2026-03-15", behaviour: "charge_on_renewal" }));
@@ -252,7 +252,7 @@ describe("a temporary refusal", () => {
   });
 
   test("leaves an earlier change in the ledger on the renewal invoice", async () => {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const first = await world.changed(changeTo(12, { ...half, ...amend }), "done");
     const second = await world.changed(changeTo(13, { ...half, ...amend }), "paid");
     expect(await world.lines(world.invoiceId)).toEqual(["plan 12: 120.0000", "proration: 10.0000"]);
@@ -275,7 +275,7 @@ describe("a temporary refusal", () => {
 describe("a charge added to an invoice with a refused re-pricing", () => {
   /** The renewal period has begun, and a charge is to be added to its invoice. */
   async function joining() {
-    const world = await windowWorld(pool);
+    const world = await windowFixture(pool);
     const amended = await world.changed(changeTo(13, { ...half, ...amend }), "refused");
     await world.setClock("2026-03-20T12:00:00Z");
     const joined = await world.change(changeTo(14, { from: "2026-03-15" }));

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { changeTo } from "../../domain/subscriptions/billing-state-builder.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { expectRolledBack, windowWorld } from "./window-fixture.ts";
+import { expectRolledBack, windowFixture } from "./window-fixture.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;
@@ -23,7 +23,7 @@ const separate = { document: "separate" } as const;
 
 describe("the first invoice of a pending subscription", () => {
   test("that accepts no new price leaves an invoice over the difference", async () => {
-    const world = await windowWorld(pool, { isPending: true });
+    const world = await windowFixture(pool, { isPending: true });
     const made = await world.changed(changeTo(13), "paid");
     await expectRolledBack(world, { status: "paid", type: "first" });
     expect(await world.lines(made.invoiceId)).toEqual(["proration: 30.0000"]);
@@ -40,7 +40,7 @@ describe("the first invoice of a pending subscription", () => {
   });
 
   test("that accepts no lower price bills its period as before", async () => {
-    const world = await windowWorld(pool, { isPending: true });
+    const world = await windowFixture(pool, { isPending: true });
     const made = await world.changed(changeTo(6), "gone");
     expect(made).toMatchObject({ units: 6, invoiceId: null });
     await expectRolledBack(world, { status: "not_in_external" });
@@ -48,7 +48,7 @@ describe("the first invoice of a pending subscription", () => {
   });
 
   test("credits charges of units that it bills itself, for the days of that charge", async () => {
-    const world = await windowWorld(pool, { isPending: true });
+    const world = await windowFixture(pool, { isPending: true });
     const lower = await world.changed(changeTo(6), "refused");
     await world.rows(`UPDATE invoices SET status = 'approved' WHERE id = '${world.invoiceId}'`);
     // Ten of its 31 days are left.

@@ -31,7 +31,7 @@ export type LedgerSays = "done" | "refused" | "approved" | "paid" | "gone";
 export type Row = Answered["json"];
 
 /** The fixture of one subscription. */
-export interface WindowWorld {
+export interface WindowFixture {
   readonly organisationId: string;
   readonly subscriptionId: string;
   /** The invoice that can be amended: the renewal invoice, or the first one while pending. */
@@ -59,7 +59,7 @@ export interface WindowWorld {
 }
 
 /** Expects a rolled back amendment: plan line and subtotal are those of the ledger. */
-export async function expectRolledBack(world: WindowWorld, invoice: object): Promise<void> {
+export async function expectRolledBack(world: WindowFixture, invoice: object): Promise<void> {
   expect(await world.lines(world.invoiceId)).toEqual(["plan 10: 100.0000"]);
   expect(await world.one("invoices", world.invoiceId)).toMatchObject({
     subtotal: "100.0000",
@@ -75,7 +75,10 @@ export interface WindowOrder {
 }
 
 /** Creates the fixture. Its invoice is a draft in the ledger with known lines. */
-export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promise<WindowWorld> {
+export async function windowFixture(
+  pool: pg.Pool,
+  order: WindowOrder = {},
+): Promise<WindowFixture> {
   const {
     organisation: organisationId,
     subscription: subscriptionId,
@@ -125,7 +128,7 @@ export async function windowWorld(pool: pg.Pool, order: WindowOrder = {}): Promi
   const [invoice] = await rows(
     `SELECT id FROM invoices WHERE subscription_id = '${subscriptionId}' AND type = '${type}'`,
   );
-  const world: WindowWorld = {
+  const world: WindowFixture = {
     organisationId,
     subscriptionId,
     invoiceId: invoice.id,

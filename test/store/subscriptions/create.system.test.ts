@@ -8,12 +8,12 @@ import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
-import { type BillingWorld, billingWorld } from "../billing/billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "../billing/billing-fixture.ts";
 
-let world: BillingWorld;
+let world: BillingFixture;
 
 beforeAll(async () => {
-  world = await billingWorld();
+  world = await billingFixture();
 });
 
 afterAll(() => world?.drop());

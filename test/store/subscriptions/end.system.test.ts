@@ -9,12 +9,12 @@ import {
   type TerminationTask,
 } from "../../../src/store/subscriptions/end-removals.ts";
 import { type EndOutcome, tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/used-fixture.ts";
 
-let world: UsedWorld;
+let world: UsageFixture;
 
 beforeAll(async () => {
-  world = await usedWorld();
+  world = await usageFixture();
 });
 
 afterAll(() => world?.drop());

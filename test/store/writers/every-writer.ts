@@ -16,7 +16,7 @@ import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import type { UsedWorld } from "../billing/used-fixture.ts";
+import type { UsageFixture } from "../billing/used-fixture.ts";
 import { workersOf } from "./worker-writers.ts";
 import { below, pick, type WriterParts } from "./writer-parts.ts";
 
@@ -40,7 +40,7 @@ export interface WriterPools extends Pick<WriterParts, "pool" | "admin"> {
 }
 
 /** Connections into a world. */
-export function writerPools(world: UsedWorld): WriterPools {
+export function writerPools(world: UsageFixture): WriterPools {
   const [pool, reading] = [
     testPool(world.url, 8, "writers"),
     testPool(world.url, 4, "writers-reading"),
@@ -67,7 +67,7 @@ const actor: Actor = {
  * The writers of a new sandbox in which invoices begin as approved and renewals are issued ahead.
  */
 export async function everyWriter(
-  world: UsedWorld,
+  world: UsageFixture,
   { pool, admin }: WriterPools,
 ): Promise<EveryWriter> {
   const changes = {

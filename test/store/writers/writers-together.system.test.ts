@@ -14,15 +14,15 @@ import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.t
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/used-fixture.ts";
 import { auditOf } from "./audited-money.ts";
 import { type EveryWriter, everyWriter, writerPools } from "./every-writer.ts";
 import { ledgerId } from "./writer-parts.ts";
 
-let world: UsedWorld;
+let world: UsageFixture;
 
 beforeAll(async () => {
-  world = await usedWorld();
+  world = await usageFixture();
 });
 
 afterAll(() => world?.drop());

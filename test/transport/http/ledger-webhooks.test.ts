@@ -3,12 +3,12 @@ import { createHmac } from "node:crypto";
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { BlockList } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { ledgerWebhooks } from "../../../src/ledger/index.ts";
+import { ledgers } from "../../../src/ledger/index.ts";
 import type { LedgerNotification } from "../../../src/ledger/port/ledger.ts";
 import {
   type LedgerWebhookParts,
   ledgerWebhookAnswer,
-  xeroWebhookPath,
+  ledgerWebhookPathOf,
 } from "../../../src/transport/http/ledger-webhooks.ts";
 import { clientAddresses } from "../../../src/transport/http/limits/client-addresses.ts";
 import { startPort, type TestPort } from "./port-fixture.ts";
@@ -20,7 +20,9 @@ const event = {
   eventCategory: "INVOICE",
   eventDateUtc: "2026-04-01T00:00:00.000",
 };
-const noted: LedgerNotification[] = [];
+const { webhooks } = ledgers.xero;
+const path = ledgerWebhookPathOf("xero");
+const recorded: LedgerNotification[] = [];
 const woken: string[] = [];
 
 let port: TestPort;
@@ -29,12 +31,13 @@ let impatient: TestPort;
 let closed: TestPort;
 beforeAll(async () => {
   const parts: LedgerWebhookParts = {
-    signatureHeader: ledgerWebhooks.xero.signatureHeader,
-    read: (delivery) => ledgerWebhooks.xero.read(delivery, key),
-    note: async (hints) => {
-      if (hints.some(({ kind }) => kind === "contacts")) throw new Error("the database is away");
-      noted.push(...hints);
-      return hints.length === 0 ? [] : ["organisation"];
+    ...webhooks,
+    read: (delivery) => webhooks.read(delivery, key),
+    record: async (notifications) => {
+      if (notifications.some(({ kind }) => kind === "contacts"))
+        throw new Error("the database is away");
+      recorded.push(...notifications);
+      return notifications.length === 0 ? [] : ["organisation"];
     },
     wake: async (organisationId) => woken.push(organisationId),
     addressOf: clientAddresses(new BlockList()),
@@ -44,16 +47,16 @@ beforeAll(async () => {
   const limits = { slowBodyAfterMs: 600_000, requestMs: 600_000 };
   const organisation = { id: "o", object: "organisation", name: "Northwind" };
   port = await startPort(() => ({ organisation }), {
-    doors: new Map([[xeroWebhookPath, answer]]),
+    doors: new Map([[path, answer]]),
     limits,
   });
   const hasty = ledgerWebhookAnswer({ ...parts, bodyMs: 200 });
-  impatient = await startPort(() => ({}), { doors: new Map([[xeroWebhookPath, hasty]]), limits });
+  impatient = await startPort(() => ({}), { doors: new Map([[path, hasty]]), limits });
   closed = await startPort(() => ({}));
 });
 afterAll(() => Promise.all([port, impatient, closed].map((each) => each.stop({ graceMs: 100 }))));
 beforeEach(() => {
-  noted.length = 0;
+  recorded.length = 0;
   woken.length = 0;
 });
 
@@ -62,21 +65,21 @@ function deliver(
   { by = key, to = port, body = JSON.stringify({ events }) } = {},
 ) {
   const signature = createHmac("sha256", by).update(body).digest("base64");
-  return fetch(`${to.base}${xeroWebhookPath}`, {
+  return fetch(`${to.base}${path}`, {
     method: "POST",
     body,
     headers: { "x-xero-signature": signature },
   });
 }
 
-test("what is signed with the key is noted, its organisation woken, and answered 200 without a word", async () => {
+test("what is signed with the key is recorded, its organisation woken, and answered 200 without a word", async () => {
   const answer = await deliver([event]);
   expect([answer.status, await answer.text(), answer.headers.get("set-cookie")]).toEqual([
     200,
     "",
     null,
   ]);
-  expect(noted).toMatchObject([
+  expect(recorded).toMatchObject([
     { tenantId: event.tenantId, kind: "invoices", ledgerId: event.resourceId },
   ]);
   expect(woken).toEqual(["organisation"]);
@@ -84,17 +87,15 @@ test("what is signed with the key is noted, its organisation woken, and answered
   expect((await deliver([])).status).toBe(200);
 });
 
-test("what is signed otherwise, or not at all, is answered 401 and noted nowhere", async () => {
+test("what is signed otherwise, or not at all, is answered 401 and recorded nowhere", async () => {
   const wrong = await deliver([event], { by: "another key" });
   expect([wrong.status, await wrong.text()]).toEqual([401, ""]);
-  expect(
-    (await fetch(`${port.base}${xeroWebhookPath}`, { method: "POST", body: "{}" })).status,
-  ).toBe(401);
-  expect((await fetch(`${port.base}${xeroWebhookPath}`, { method: "POST" })).status).toBe(401);
-  expect(noted).toEqual([]);
+  expect((await fetch(`${port.base}${path}`, { method: "POST", body: "{}" })).status).toBe(401);
+  expect((await fetch(`${port.base}${path}`, { method: "POST" })).status).toBe(401);
+  expect(recorded).toEqual([]);
 });
 
-test("a body over 256 KiB is not read, and what could not be noted is answered 500, so that it comes again", async () => {
+test("a body over 256 KiB is not read, and what could not be recorded is answered 500, so that it comes again", async () => {
   expect((await deliver([], { body: "x".repeat(262_145) })).status).toBe(413);
   const withoutLength = hold({ "transfer-encoding": "chunked" });
   withoutLength.sent.end("x".repeat(262_145));
@@ -122,7 +123,7 @@ function hold(
   const sent = httpRequest({
     host: "127.0.0.1",
     port: number,
-    path: xeroWebhookPath,
+    path,
     method: "POST",
     localAddress: from,
     agent: false,
@@ -191,9 +192,7 @@ test("a body that is not complete in time is answered 408", async () => {
 });
 
 test("there is no door for other verbs, and none where it was not opened", async () => {
-  expect((await fetch(`${port.base}${xeroWebhookPath}`)).status).toBe(404);
-  expect(
-    (await fetch(`${port.base}${xeroWebhookPath}`, { method: "PUT", body: "{}" })).status,
-  ).toBe(404);
+  expect((await fetch(`${port.base}${path}`)).status).toBe(404);
+  expect((await fetch(`${port.base}${path}`, { method: "PUT", body: "{}" })).status).toBe(404);
   expect((await deliver([event], { to: closed })).status).toBe(404);
 });

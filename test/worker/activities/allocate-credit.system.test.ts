@@ -8,10 +8,10 @@ import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-f
 import {
   bookedCredit,
   expectSameCredit,
+  issueCredit,
   ourCredit,
   ourDue,
   plannedCredit,
-  raiseCredit,
   spendCredit,
 } from "./issue-credit.ts";
 
@@ -144,7 +144,7 @@ describe.concurrent("a look-up after a lost answer", () => {
   test("adopts our note even if a person voided it, and holds none of its credit", async () => {
     const party = await world.party();
     await world.fault(party, { kind: "drop_after", match: notes });
-    await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+    await issueCredit(world.pool, party.organisationId, party.subscriptionId, "10");
     // Batch by batch, so that none looks it up before it is voided.
     await until("the note is voided", async () => {
       const text = "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1";

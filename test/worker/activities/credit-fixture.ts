@@ -29,8 +29,8 @@ import { until } from "../../support/system.ts";
 import {
   addSubscription,
   type CreditOrganisation,
-  raiseCredit,
-  raiseInvoice,
+  issueCredit,
+  issueInvoice,
 } from "./issue-credit.ts";
 
 /** An organisation with one subscription. */
@@ -161,7 +161,7 @@ export async function startCreditWorld(
     },
     raise: async (party, ...amounts) => {
       for (const amount of amounts) {
-        const one = amount.startsWith("-") ? raiseCredit : raiseInvoice;
+        const one = amount.startsWith("-") ? issueCredit : issueInvoice;
         await one(pool, party.organisationId, party.subscriptionId, amount.replace("-", ""));
         await settle(party);
       }

@@ -48,7 +48,7 @@ export async function addSubscription(pool: pg.Pool, organisationId: string): Pr
 }
 
 /** Issues an invoice of one line over this amount. The ledger will add its tax. */
-export async function raiseInvoice(
+export async function issueInvoice(
   pool: pg.Pool,
   organisationId: string,
   subscriptionId: string,
@@ -89,7 +89,7 @@ export async function raiseInvoice(
 }
 
 /** Issues a credit note of one line over this amount. The ledger will add its tax. */
-export async function raiseCredit(
+export async function issueCredit(
   pool: pg.Pool,
   organisationId: string,
   subscriptionId: string,

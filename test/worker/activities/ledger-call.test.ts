@@ -86,9 +86,15 @@ test("every pause is a whole number of milliseconds, grows, and ends at five min
 test("jobs that failed twice are sent alone, and only some in one batch", () => {
   const fresh = [operation(1), operation(2)];
   const troubled = [3, 4, 5, 6, 7, 8, 9].map(operation);
-  const { calls, later } = groupCalls([...fresh, ...troubled]);
+  const { calls, later } = groupCalls([...fresh, ...troubled], 50);
   expect(calls).toEqual([fresh, ...troubled.slice(0, 5).map((one) => [one])]);
   expect(later).toEqual(troubled.slice(5));
+});
+
+test("a call takes as many jobs together as the kind of ledger allows", () => {
+  const fresh = [1, 2, 3, 4, 5].map(operation).map((one) => ({ ...one, attempts: 1 }));
+  const { calls } = groupCalls(fresh, 2);
+  expect(calls).toEqual([fresh.slice(0, 2), fresh.slice(2, 4), fresh.slice(4)]);
 });
 
 test("the longest pause of several failures pauses the connection", () => {

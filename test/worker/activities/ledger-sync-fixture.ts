@@ -103,7 +103,7 @@ export async function startSyncFixture(): Promise<SyncFixture> {
     },
     notify: async ({ organisationId, tenantId }, kind, ledgerId) => {
       if (ledgerId !== undefined)
-        await recordNotifications(pool, [{ tenantId, kind, ledgerId, changedAt: null }]);
+        await recordNotifications(pool, "xero", [{ tenantId, kind, ledgerId, changedAt: null }]);
       await pool.query(
         `UPDATE ledger_notifications SET try_at = now(), received_at = now() - interval '1 hour'
           WHERE organisation_id = $1`,

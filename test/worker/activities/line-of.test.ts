@@ -16,12 +16,16 @@ const line = {
 
 describe("a line", () => {
   test("has units and price if their product is the amount", () => {
-    expect(lineOf(line)).toMatchObject({ quantity: "9", unitAmount: "10.0000", amount: "90.0000" });
+    expect(lineOf(line, 4_000)).toMatchObject({
+      quantity: "9",
+      unitAmount: "10.0000",
+      amount: "90.0000",
+    });
   });
 
   test("with a discount or free units is one amount with the arithmetic as text", () => {
     const discounted = { ...line, description: "9 × 10.0000, less 7 %", amount: "83.7000" };
-    expect(lineOf(discounted)).toEqual({
+    expect(lineOf(discounted, 4_000)).toEqual({
       description: "Team: 9 × 10.0000, less 7 %",
       quantity: "1",
       unitAmount: "83.7000",

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bearerOf } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
-import { bookedCredit, plannedCredit, raiseCredit, raiseInvoice } from "./issue-credit.ts";
+import { bookedCredit, issueCredit, issueInvoice, plannedCredit } from "./issue-credit.ts";
 
 let world: CreditWorld;
 
@@ -80,7 +80,7 @@ describe("an invoice whose number the ledger keeps in another form", () => {
   test("is ours by the answer to its creation", async () => {
     const party = await world.party();
     await foldNumbers(party, " INV-");
-    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await issueInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await roundsOf(party, 1);
     expect(await ledgerNumbers(party)).toEqual(["INV-0001"]);
     expect((await operations(party)).map(({ state }) => state)).toEqual(["done"]);
@@ -89,7 +89,7 @@ describe("an invoice whose number the ledger keeps in another form", () => {
   test("is adopted by its link after a lost answer and a taken number", async () => {
     const party = await world.party();
     await foldNumbers(party, " INV-");
-    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await issueInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
     await world.postBatch(party);
     // The ledger no longer has the key of the first request.
@@ -102,7 +102,7 @@ describe("an invoice whose number the ledger keeps in another form", () => {
 
   test("is adopted by its link even if a person changed its number", async () => {
     const party = await world.party();
-    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await issueInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
     await world.postBatch(party);
     const renamed = "UPDATE demo_ledger.invoices SET number = number || '-B' WHERE tenant_id = $1";
@@ -118,8 +118,8 @@ describe("an invoice whose number the ledger keeps in another form", () => {
 });
 
 test.each([
-  ["invoice", putInvoices, "Invoice # must be unique.", raiseInvoice],
-  ["credit note", "PUT /api.xro/2.0/CreditNotes", "Credit Note # must be unique.", raiseCredit],
+  ["invoice", putInvoices, "Invoice # must be unique.", issueInvoice],
+  ["credit note", "PUT /api.xro/2.0/CreditNotes", "Credit Note # must be unique.", issueCredit],
 ] as const)("an %s whose taken number is not found is refused", async (_, match, words, raise) => {
   const party = await world.party();
   await raise(world.pool, party.organisationId, party.subscriptionId, "10");
@@ -145,8 +145,8 @@ describe("in a large organisation", () => {
   test("lost answers of more documents than one call looks up are all resolved", async () => {
     const party = await world.party();
     for (let note = 0; note < 12; note += 1) {
-      await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
-      await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+      await issueCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+      await issueInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     }
     await world.fault(party, { match: "PUT /api.xro/2.0/", kind: "drop_after", times: 2 });
     await world.postBatch(party);
@@ -159,7 +159,7 @@ describe("in a large organisation", () => {
 
   test("a failed look-up leaves a document uncertain, with the ledger's message", async () => {
     const party = await world.party();
-    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await issueInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "drop_after" });
     await world.postBatch(party);
     await bringForward(party);
@@ -227,7 +227,7 @@ describe("the idempotency key of a call", () => {
 
   test("changes after an internal error, which the ledger would repeat", async () => {
     const party = await world.party();
-    await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
+    await issueInvoice(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.fault(party, { match: putInvoices, kind: "status", status: 500 });
     await world.postBatch(party);
     expect(await operations(party)).toMatchObject([{ state: "uncertain", key_variant: 1 }]);

@@ -10,7 +10,7 @@ import { createDocumentStore } from "../../../src/store/admin/documents/document
 import { invalidateReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import { syncInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
 import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
-import { raiseCredit, raiseInvoice } from "./issue-credit.ts";
+import { issueCredit, issueInvoice } from "./issue-credit.ts";
 
 let world: CreditWorld;
 beforeAll(async () => {
@@ -57,7 +57,7 @@ async function settled(
   changes: Record<string, string | null> = {},
 ): Promise<readonly unknown[]> {
   const { organisationId, subscriptionId } = party;
-  const { id, jobId } = await raiseInvoice(world.pool, organisationId, subscriptionId, "10");
+  const { id, jobId } = await issueInvoice(world.pool, organisationId, subscriptionId, "10");
   for (const [path, value] of Object.entries(changes)) {
     const [table, column] = path.split(".");
     const where = table === "invoices" ? "id = $1" : "invoice_id = $1";
@@ -121,7 +121,7 @@ test("a document that the ledger would refuse is refused without a call", async 
   expect(await refusedBy("period_locked", {})).toMatch(
     /dated 2026-04-10, before the ledger's lock date 2026-04-11/,
   );
-  const note = await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "5");
+  const note = await issueCredit(world.pool, party.organisationId, party.subscriptionId, "5");
   await world.settle(party);
   await know(party, "organisation", { periodLockDate: null });
   const sweep = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at,
@@ -175,7 +175,7 @@ test("an operator's retry skips reference data, which is then read again", async
   await world.readReferenceData();
   await know(party, "accounts", { "200": false });
   const { organisationId, subscriptionId } = party;
-  const { id } = await raiseInvoice(world.pool, organisationId, subscriptionId, "10");
+  const { id } = await issueInvoice(world.pool, organisationId, subscriptionId, "10");
   await world.settle(party);
   const documents = createDocumentStore(world.pool, createChanges(world.pool));
   expect(await documents.get(organisationId, id)).toMatchObject({

@@ -1,7 +1,7 @@
 /** Credit notes that the ledger refuses, or that are refused without a call (POSTING-5). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
-import { bookedCredit, plannedCredit, raiseCredit } from "./issue-credit.ts";
+import { bookedCredit, issueCredit, plannedCredit } from "./issue-credit.ts";
 
 let world: CreditWorld;
 
@@ -56,7 +56,7 @@ describe.concurrent("a credit note that the ledger refuses", () => {
 
   test("is refused without a call if it has no account", async () => {
     const party = await world.party();
-    await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+    await issueCredit(world.pool, party.organisationId, party.subscriptionId, "10");
     await world.pool.query(
       "UPDATE credit_note_lines SET revenue_account = NULL WHERE organisation_id = $1",
       [party.organisationId],

@@ -5,10 +5,11 @@
 import { expect, test } from "vitest";
 import { unknownReferenceData } from "../../../src/domain/billing/ledger-validation.ts";
 import type { LedgerLine } from "../../../src/ledger/port/ledger.ts";
+import { xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
 import type { AmendmentLine, AmendmentToSend } from "../../../src/store/ledger-jobs/amendments.ts";
 import {
   faultOf,
-  standingLines,
+  standingLines as findStandingLines,
 } from "../../../src/worker/activities/posting/request-amendment.ts";
 
 function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
@@ -31,6 +32,12 @@ function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
 function ledgers(ledgerLineId: string, line: Partial<LedgerLine> = {}): LedgerLine {
   return { ledgerLineId, description: "Team: 2 to 3 seats", amount: "12.5000", ...line };
 }
+
+const { documents: rules } = xeroTraits;
+
+/** The lines of a ledger whose descriptions have 4,000 characters at most. */
+const standingLines = (...args: [readonly AmendmentLine[], readonly LedgerLine[]]) =>
+  findStandingLines(...args, 4_000);
 
 const plan = {
   kind: "plan",
@@ -107,13 +114,13 @@ test("reference data validates only the first attempt of an amendment", () => {
     },
   };
   const archived = { ...unknownReferenceData, accounts: { "200": false } };
-  expect(faultOf(amendment, archived)).toMatchObject({ reason: "account_invalid" });
-  expect(faultOf({ ...amendment, attempts: 2 }, archived)).toBeNull();
-  expect(faultOf({ ...amendment, skipValidation: true }, archived)).toBeNull();
+  expect(faultOf(amendment, archived, rules)).toMatchObject({ reason: "account_invalid" });
+  expect(faultOf({ ...amendment, attempts: 2 }, archived, rules)).toBeNull();
+  expect(faultOf({ ...amendment, skipValidation: true }, archived, rules)).toBeNull();
   // A fault of the lines themselves existed at the first attempt, so nothing was sent.
   const unknownPlan = [ours("a", { ...plan, ledgerLineId: null })];
   expect(
-    faultOf({ ...amendment, attempts: 2, lines: unknownPlan }, unknownReferenceData),
+    faultOf({ ...amendment, attempts: 2, lines: unknownPlan }, unknownReferenceData, rules),
   ).toMatchObject({
     reason: "validation",
   });

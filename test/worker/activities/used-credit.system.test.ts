@@ -11,11 +11,11 @@ import {
   bookedCredit,
   bookInvoice,
   expectSameCredit,
+  issueCredit,
+  issueInvoice,
   ourCredit,
   ourDue,
   plannedCredit,
-  raiseCredit,
-  raiseInvoice,
   spendCredit,
 } from "./issue-credit.ts";
 
@@ -117,7 +117,7 @@ describe.concurrent("a look-up after a lost answer takes over our note", () => {
     await world.raise(party, "50");
     if (!isOurs) await bookInvoice(world.pool, party, invoice);
     await world.fault(party, { kind: "drop_after", match: notes });
-    await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+    await issueCredit(world.pool, party.organisationId, party.subscriptionId, "10");
     await untilThere(party, "CN-0001");
     await spendCredit(world.pool, party, amount, invoice);
     await world.settle(party);
@@ -143,8 +143,8 @@ test("a look-up after a lost answer adopts documents of a merged contact", async
   await hand.addContact("NEW", "New Holdings");
   for (const match of ["PUT /api.xro/2.0/Invoices", notes])
     await world.fault(party, { kind: "drop_after", match });
-  await raiseInvoice(world.pool, party.organisationId, party.subscriptionId, "50");
-  await raiseCredit(world.pool, party.organisationId, party.subscriptionId, "10");
+  await issueInvoice(world.pool, party.organisationId, party.subscriptionId, "50");
+  await issueCredit(world.pool, party.organisationId, party.subscriptionId, "10");
   await untilThere(party, "INV-0001", "CN-0001");
   await hand.mergeContact("ACME", "NEW");
   await world.settle(party);

@@ -4,6 +4,7 @@
  */
 import { minorUnitDigits } from "../../../domain/money/currency.ts";
 import { Refusal } from "../../../domain/refusal.ts";
+import { type LedgerKinds, ledgerKindOf } from "../../../ledger/port/ledger-kind.ts";
 import type { AdminDependencies } from "../dependencies.ts";
 
 /**
@@ -12,13 +13,13 @@ import type { AdminDependencies } from "../dependencies.ts";
  * others once there is a connection.
  */
 export async function refusalOfCurrency(
-  { store, amountPlaces }: AdminDependencies,
+  { store, kinds }: AdminDependencies,
   organisationId: string,
   currency: string | undefined,
 ): Promise<Refusal | null> {
   const connection = currency === undefined ? null : await store.connections.view(organisationId);
   if (currency === undefined || connection === null) return null;
-  const [digits, places] = [minorUnitDigits(currency), amountPlaces(connection.kind)];
+  const [digits, places] = [minorUnitDigits(currency), placesOf(kinds, connection.kind)];
   if (digits <= places) return null;
   const message = `currency ${currency} has ${digits} decimal places, and the connected ledger has`;
   const why = `${message} ${places}: it would refuse such amounts`;
@@ -30,12 +31,12 @@ export async function refusalOfCurrency(
  * without a connection.
  */
 export async function unfitCurrencies(
-  { store, amountPlaces }: AdminDependencies,
+  { store, kinds }: AdminDependencies,
   organisationId: string,
 ): Promise<readonly string[]> {
   const connection = await store.connections.view(organisationId);
   if (connection === null) return [];
-  const places = amountPlaces(connection.kind);
+  const places = placesOf(kinds, connection.kind);
   const unfit = (await store.currencies(organisationId)).filter(
     ({ currency }) => minorUnitDigits(currency) > places,
   );
@@ -45,4 +46,9 @@ export async function unfitCurrencies(
     const why = `The ledger has ${places} decimal places of an amount, and ${digits}`;
     return `${why}: it would refuse such amounts of ${names.join(", ")}${more}.`;
   });
+}
+
+/** The number of decimal places that a kind of ledger keeps of an amount. */
+function placesOf(kinds: LedgerKinds, kind: string): number {
+  return ledgerKindOf(kinds, kind).traits.documents.amountPlaces;
 }

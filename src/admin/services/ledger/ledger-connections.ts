@@ -7,11 +7,13 @@ import type {
   ConnectLedgerRequest,
   LedgerConnectionService,
 } from "../../../gen/proto/billing/admin/v1/ledger_connections_pb.ts";
+import { fillForm } from "../../../ledger/port/connection-form.ts";
 import type { LedgerOrganisation } from "../../../ledger/port/ledger.ts";
+import { settingNamesOf } from "../../../ledger/port/oauth-app.ts";
 import { wordOf } from "../../../services/enums.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
 import { urlFault } from "../../../webhooks/address.ts";
-import { askConsent, chooseTenant, otherTenant } from "../../oauth/consent.ts";
+import { beginConsent, chooseTenant, otherTenant } from "../../oauth/consent.ts";
 import { authorisationStatuses, mappingKinds } from "../../present/enums.ts";
 import { present, presentConnection, presentLedger } from "../../present/present.ts";
 import { unfitCurrencies } from "../catalogue/fitting-currency.ts";
@@ -19,21 +21,17 @@ import {
   type AdminDependencies,
   type AdminImplementation,
   actorOf,
+  requireKind,
   requireOrganisation,
 } from "../dependencies.ts";
 import { describeFailure, notConnected, readCall, refusalOf } from "./ledger-answers.ts";
 import { describeLedger, queryMappingOptions } from "./query-reference-data.ts";
 
-/** The addresses of Xero itself. */
-const xeroAddresses = {
-  baseUrl: "https://api.xero.com/api.xro/2.0",
-  identityUrl: "https://identity.xero.com/connect/token",
-} as const;
-
 /**
  * Implements the service. Refuses `organisation_not_found`, `ledger_not_connected`,
- * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` for an address outside the
- * public network, unless the server is started for development. Refuses `invalid_state` for a
+ * `ledger_refused`, `ledger_unavailable`. Refuses `invalid_parameter` for an unknown kind of
+ * ledger, for a field that its form does not accept, and for an address outside the public network,
+ * unless the server is started for development. Refuses `invalid_state` for a
  * connection to another tenant than the customers' contacts belong to.
  */
 export function ledgerConnectionService(
@@ -48,9 +46,7 @@ export function ledgerConnectionService(
   return {
     connectLedger: async (request, call) => {
       const { id } = await requireOrganisation(parts, request.organisation);
-      requireAddress(parts, "base_url", request.baseUrl);
-      requireAddress(parts, "identity_url", request.identityUrl);
-      const connection = connectionOf(request);
+      const connection = connectionOf(parts, request);
       const ledger = request.skipCheck ? null : await describe(parts, connection);
       const saved = await connections.save(actorOf(call), id, connection);
       if (saved === "other_tenant") {
@@ -64,9 +60,9 @@ export function ledgerConnectionService(
         warnings: [...(await unfitCurrencies(parts, id))],
       };
     },
-    beginLedgerAuthorisation: async ({ organisation }, call) => {
+    beginLedgerAuthorisation: async ({ organisation, kind }, call) => {
       const { id } = await requireOrganisation(parts, organisation);
-      const { url, expiresAt } = await askConsent(parts, actorOf(call), id);
+      const { url, expiresAt } = await beginConsent(parts, actorOf(call), id, kind ?? null);
       return { url, expiresAt: expiresAt.toISOString() };
     },
     getLedgerAuthorisation: async ({ organisation }) => {
@@ -126,29 +122,48 @@ export function ledgerConnectionService(
   };
 }
 
-/** An address must have no query: each call appends its own path and query. */
-function requireAddress(
-  { ledgerAddresses }: AdminDependencies,
-  param: string,
-  url: string | undefined,
-): void {
-  if (url === undefined) return;
-  const fault =
-    urlFault(url, ledgerAddresses, xeroAddresses.baseUrl) ??
-    (url.includes("?") ? "must have no query (?)" : null);
-  if (fault !== null) throw new Refusal("invalid_parameter", `${param} ${fault}`, param);
+/**
+ * The connection that a request describes, checked by the form of its kind of ledger. Refuses
+ * `invalid_parameter` for an unknown kind and for a field that the form does not accept.
+ */
+function connectionOf(parts: AdminDependencies, request: ConnectLedgerRequest): LedgerConnection {
+  const { form } = requireKind(parts, request.kind);
+  const filled = fillForm(form, fieldsOf(request), (address, example) =>
+    addressFaultOf(parts, address, example),
+  );
+  if (filled.kind === "wrong") throw new Refusal("invalid_parameter", filled.message, filled.field);
+  const { values } = filled;
+  return {
+    kind: request.kind,
+    grantKind: "custom",
+    tenantId: values.tenant_id,
+    clientId: values.client_id,
+    clientSecret: values.client_secret,
+    baseUrl: values.base_url.replace(/\/$/, ""),
+    identityUrl: values.identity_url,
+  };
 }
 
-function connectionOf(request: ConnectLedgerRequest): LedgerConnection {
+function fieldsOf(request: ConnectLedgerRequest) {
   return {
-    kind: "xero",
-    grantKind: "custom",
-    tenantId: request.tenantId,
-    clientId: request.clientId,
-    clientSecret: request.clientSecret,
-    baseUrl: (request.baseUrl ?? xeroAddresses.baseUrl).replace(/\/$/, ""),
-    identityUrl: request.identityUrl ?? xeroAddresses.identityUrl,
+    tenant_id: request.tenantId,
+    client_id: request.clientId,
+    client_secret: request.clientSecret,
+    base_url: request.baseUrl,
+    identity_url: request.identityUrl,
   };
+}
+
+/** An address must have no query: each call appends its own path and query. */
+function addressFaultOf(
+  { ledgerAddresses }: AdminDependencies,
+  address: string,
+  example: string | null,
+): string | null {
+  return (
+    urlFault(address, ledgerAddresses, example ?? "https://ledger.example.com") ??
+    (address.includes("?") ? "must have no query (?)" : null)
+  );
 }
 
 /** The stored reason of a connection that an owner disconnected. */
@@ -165,14 +180,15 @@ async function endInLedger(parts: AdminDependencies, organisationId: string): Pr
   const ledgerConnection = await connections.inLedger(organisationId);
   const connection = await connections.view(organisationId);
   if (ledgerConnection === null || connection === null) return false;
-  if (parts.ledgerApp === null) {
+  const { kind, clientId } = connection;
+  const app = parts.ledgerApps.get(kind);
+  if (app === undefined) {
     throw new Refusal(
       "ledger_unavailable",
-      "XERO_CLIENT_ID is not set for this process: it cannot ask the ledger.",
+      `${settingNamesOf(kind).clientId} is not set for this process: it cannot call the ledger.`,
     );
   }
-  const { clientId } = connection;
-  const answer = await parts.ledgerApp.end(organisationId, { clientId, ledgerConnection });
+  const answer = await app.end(organisationId, { clientId, ledgerConnection });
   if (answer.kind === "ok") return answer.value === "ended";
   const { code, message, param, retryAfterSeconds } = refusalOf(answer);
   throw new Refusal(code, `${message} ${stillConnected}`, param, retryAfterSeconds);

@@ -3,7 +3,7 @@
  * creates a new one unless an app is set.
  */
 import { randomBytes } from "node:crypto";
-import { callbackPath } from "../../../ledger/xero/auth/callback-path.ts";
+import { redirectUrlOf } from "../../../ledger/ledger-settings.ts";
 
 /** The app as it is registered with the demo ledger. */
 export interface DemoApp {
@@ -15,8 +15,8 @@ export interface DemoApp {
 /** Returns the app of this start, or undefined if the environment sets one. */
 export function newDemoApp(env: NodeJS.ProcessEnv, adminPort: number): DemoApp | undefined {
   if (env.XERO_CLIENT_ID || env.XERO_CLIENT_SECRET || env.XERO_URL) return undefined;
-  const scheme = env.TLS_CERT_FILE ? "https" : "http";
-  const redirectUrl = env.XERO_REDIRECT_URL || `${scheme}://localhost:${adminPort}${callbackPath}`;
+  const registered = { redirectUrl: env.XERO_REDIRECT_URL || null };
+  const redirectUrl = redirectUrlOf("xero", registered, Boolean(env.TLS_CERT_FILE), adminPort);
   // A connection outlives the start that created it: its refresh token belongs to the app, whatever
   // the secret.
   return {

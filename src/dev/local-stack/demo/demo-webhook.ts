@@ -3,7 +3,7 @@
  * within seconds, without settings.
  */
 import { randomBytes } from "node:crypto";
-import { xeroWebhookPath } from "../../../transport/http/ledger-webhooks.ts";
+import { ledgerWebhookPathOf } from "../../../transport/http/ledger-webhooks.ts";
 
 /** The address of the demo ledger's webhooks, and their signing key. */
 export interface DemoWebhook {
@@ -18,7 +18,7 @@ export interface DemoWebhook {
 export function newDemoWebhook(env: NodeJS.ProcessEnv, baseUrl: string): DemoWebhook | undefined {
   if (new URL(baseUrl).protocol !== "http:") return undefined;
   return {
-    url: `${baseUrl}${xeroWebhookPath}`,
+    url: `${baseUrl}${ledgerWebhookPathOf("xero")}`,
     key: env.XERO_WEBHOOK_KEY || randomBytes(24).toString("base64url"),
   };
 }

@@ -48,7 +48,7 @@ export interface DemoOrganisation {
 }
 
 /** A created organisation with its key. */
-export interface MadeOrganisation {
+export interface CreatedOrganisation {
   readonly organisationId: string;
   readonly apiKeyId: string;
   readonly apiKey: string;
@@ -113,7 +113,7 @@ export async function createDemoOrganisation(
   settingUp: SettingUp,
   demoLedgerUrl: string,
   organisation: DemoOrganisation,
-): Promise<MadeOrganisation> {
+): Promise<CreatedOrganisation> {
   const { made, toSave } = await prepareDemoOrganisation(demoLedgerUrl, organisation);
   await settingUp.save(toSave);
   return made;
@@ -123,7 +123,7 @@ export async function createDemoOrganisation(
 async function prepareDemoOrganisation(
   demoLedgerUrl: string,
   organisation: DemoOrganisation,
-): Promise<{ readonly made: MadeOrganisation; readonly toSave: OrganisationToSave }> {
+): Promise<{ readonly made: CreatedOrganisation; readonly toSave: OrganisationToSave }> {
   const { name, livemode, timezone, currency } = organisation;
   const connection = await createTenant(demoLedgerUrl, organisation);
   const now = new Date();
@@ -193,7 +193,7 @@ async function createLedgerContacts(
   drafts: readonly LedgerContactDraft[],
   now: Date,
 ): Promise<readonly Customer[]> {
-  const ledger = ledgers.xero(connection);
+  const ledger = ledgers.xero.connect(connection, {});
   try {
     const answer = await ledger.createContacts(
       { deadlineMs: callDeadlineMs, jobKeys: [newId()] },

@@ -6,20 +6,18 @@ import { createHash } from "node:crypto";
 import type { Dispatcher } from "undici";
 import { filledTextOf, objectOf, objectsOf, readExactJson } from "../../port/exact-json.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
+import type {
+  AuthorisedTenant,
+  AuthorisedTokens,
+  LedgerAppSettings,
+  LedgerOAuthApp,
+  ReachedTenants,
+} from "../../port/oauth-app.ts";
 import { xeroDefaults } from "../wire/connection.ts";
 import { createAgent, exchange, type HttpReply, type HttpRequest } from "../wire/exchange.ts";
 import { failureOfReply } from "../wire/failure.ts";
-import { askIdentity, freshMsOf, type IdentityClient, notSent } from "./identity.ts";
-
-/** The app's credentials and Xero's addresses. */
-export interface XeroAppSettings extends IdentityClient {
-  /** The page at which a person consents. */
-  readonly authoriseUrl: string;
-  /** The endpoint that lists the organisations of a token. */
-  readonly connectionsUrl: string;
-  /** The accounting API. */
-  readonly baseUrl: string;
-}
+import { endConnection } from "./end-connection.ts";
+import { askIdentity, freshMsOf, notSent } from "./identity.ts";
 
 /** Xero's production addresses. */
 export const xeroAddresses = {
@@ -44,62 +42,10 @@ export function addressesAt(origin: string): {
   };
 }
 
-/**
- * The tokens of a person's consent. `freshMs`: how long to use the access token, in milliseconds.
- */
-export interface AuthorisedTokens {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-  readonly freshMs: number;
-}
-
-/** An organisation that the tokens reach, and Xero's id of that connection. */
-export interface AuthorisedTenant {
-  readonly connectionId: string;
-  readonly tenantId: string;
-  readonly name: string;
-}
-
-/**
- * The organisations that tokens reach. With `areOfConsent` they are those of the latest consent.
- * Without it they are all, because Xero listed none for this consent: an organisation that was
- * already connected may keep its earlier consent.
- */
-export interface ReachedTenants {
-  readonly tenants: readonly AuthorisedTenant[];
-  readonly areOfConsent: boolean;
-}
-
-/** The calls to Xero that need the app's credentials or a consent's tokens. */
-export interface XeroApp {
-  readonly settings: XeroAppSettings;
-  /**
-   * Returns the consent page's address. The redirect brings back the state, and a code that needs
-   * the verifier.
-   */
-  consentUrl(ask: {
-    readonly state: string;
-    readonly verifier: string;
-    readonly redirectUrl: string;
-  }): string;
-  /** Exchanges a code for tokens. A code works once. */
-  exchange(given: {
-    readonly code: string;
-    readonly verifier: string;
-    readonly redirectUrl: string;
-  }): Promise<LedgerAnswer<AuthorisedTokens>>;
-  /** Returns the organisations of the latest consent, or else all that the tokens reach. */
-  tenants(accessToken: string): Promise<LedgerAnswer<ReachedTenants>>;
-  /** Ends a connection in Xero. A connection that Xero does not have counts as ended. */
-  end(accessToken: string, connectionId: string): Promise<LedgerAnswer<true>>;
-  close(): Promise<void>;
-}
-
 /** Creates the app with a separate connection pool. `timeoutMs` limits each request. */
-export function createXeroApp(settings: XeroAppSettings, timeoutMs: number): XeroApp {
+export function createXeroApp(settings: LedgerAppSettings, timeoutMs: number): LedgerOAuthApp {
   const agent = createAgent({});
   return {
-    settings,
     consentUrl: ({ state, verifier, redirectUrl }) => {
       const query = new URLSearchParams({
         response_type: "code",
@@ -112,22 +58,24 @@ export function createXeroApp(settings: XeroAppSettings, timeoutMs: number): Xer
       });
       return `${settings.authoriseUrl}?${query}`;
     },
-    exchange: (given) => exchangeCode(agent, settings, given, timeoutMs),
+    exchange: (consent) => exchangeCode(agent, settings, consent, timeoutMs),
     tenants: (accessToken) => reachedTenants(agent, settings, accessToken, timeoutMs),
-    end: async (accessToken, connectionId) => {
-      const url = `${settings.connectionsUrl}/${encodeURIComponent(connectionId)}`;
-      const reply = await ask(agent, "DELETE", url, accessToken, timeoutMs);
-      if (reply.kind !== "replied") return reply;
-      const isEnded = reply.status === 404 || (reply.status >= 200 && reply.status <= 299);
-      return isEnded ? { kind: "ok", value: true } : failureOfReply(reply, true);
-    },
+    end: (connection, tokens) =>
+      endConnection(agent, { settings, timeoutMs }, connection, tokens, async (accessToken) => {
+        const id = encodeURIComponent(connection.ledgerConnection);
+        const url = `${settings.connectionsUrl}/${id}`;
+        const reply = await ask(agent, "DELETE", url, accessToken, timeoutMs);
+        if (reply.kind !== "replied") return reply;
+        const isEnded = reply.status === 404 || (reply.status >= 200 && reply.status <= 299);
+        return isEnded ? { kind: "ok", value: true } : failureOfReply(reply, true);
+      }),
     close: () => agent.close(),
   };
 }
 
 async function exchangeCode(
   agent: Dispatcher,
-  settings: XeroAppSettings,
+  settings: LedgerAppSettings,
   {
     code,
     verifier,
@@ -164,7 +112,7 @@ async function exchangeCode(
 
 async function reachedTenants(
   agent: Dispatcher,
-  settings: XeroAppSettings,
+  settings: LedgerAppSettings,
   accessToken: string,
   timeoutMs: number,
 ): Promise<LedgerAnswer<ReachedTenants>> {
@@ -185,7 +133,7 @@ async function reachedTenants(
 
 async function listTenants(
   agent: Dispatcher,
-  settings: XeroAppSettings,
+  settings: LedgerAppSettings,
   query: string,
   accessToken: string,
   timeoutMs: number,

@@ -8,6 +8,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Dispatcher } from "undici";
 import { filledTextOf } from "../../port/exact-json.ts";
 import type { LedgerAnswer, LedgerFailure } from "../../port/ledger.ts";
+import type { SharedAuthorisation } from "../../port/ledger-kind.ts";
+import type { RefreshPermit, RenewedTokens } from "../../port/oauth-app.ts";
 import { xeroDefaults } from "../wire/connection.ts";
 import {
   askIdentity,
@@ -19,66 +21,13 @@ import {
 } from "./identity.ts";
 import { oneFlight, type StoredToken, type TokenSource } from "./tokens.ts";
 
-/** A connection's current tokens. `freshMs`: how long the access token may still be used. */
-export interface SharedTokens {
-  readonly generation: string;
-  readonly accessToken: string;
-  readonly freshMs: number;
-}
-
-/**
- * The lease to refresh, held by one process at a time. `previous` is the previous refresh token.
- */
-export interface RefreshPermit {
-  readonly leaseId: string;
-  readonly refreshToken: string;
-  readonly previous: string | null;
-}
-
-/** The result of a refresh. `used` is the refresh token that was sent. */
-export interface RenewedTokens {
-  readonly accessToken: string;
-  readonly refreshToken: string;
-  readonly used: string;
-  readonly freshMs: number;
-}
-
-/** Stores a connection's tokens for all processes. */
-export interface TokenStore {
-  /** Returns null if the connection has no tokens or is disconnected. */
-  read(): Promise<SharedTokens | null>;
-  /**
-   * Takes the lease to refresh tokens of this generation. Null if another process has the lease, or
-   * if the tokens are refreshed already.
-   */
-  take(generation: string, leaseMs: number): Promise<RefreshPermit | null>;
-  /** Returns false if the lease was lost in the meantime. Then nothing was saved. */
-  save(leaseId: string, tokens: RenewedTokens): Promise<boolean>;
-  /** Returns the lease without new tokens. */
-  release(leaseId: string): Promise<void>;
-  /**
-   * Disconnects the connection, because the ledger refuses the refresh token. Does nothing if the
-   * lease was lost in the meantime.
-   */
-  disconnect(leaseId: string): Promise<void>;
-}
-
-/**
- * A connection by consent: the app (null if its credentials are not configured), and the token
- * store.
- */
-export interface SharedAuthorisation {
-  readonly app: IdentityClient | null;
-  readonly keeper: TokenStore;
-}
-
 /** How long a lease lasts beyond the request, so that the tokens can be saved. */
 const saveMs = 2_000;
 
 /**
  * The pause between reads while another process refreshes. Identity answers within a second or two.
  */
-const lookEveryMs = 50;
+const readEveryMs = 50;
 
 /**
  * The pauses between tries to save refreshed tokens, in milliseconds. Unsaved tokens are lost with
@@ -118,21 +67,21 @@ export function createSharedTokenSource(
   const flight: Flight = { agent, authorisation, timeoutMs: tokenTimeoutMs, unsaved: null };
   return oneFlight((rejected) =>
     obtain(flight, rejected).catch((error: unknown) =>
-      notSent(`the kept tokens could not be had: ${causeOf(error)}`),
+      notSent(`the stored tokens could not be read: ${causeOf(error)}`),
     ),
   );
 }
 
 async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAnswer<StoredToken>> {
   const { authorisation, timeoutMs } = flight;
-  const { app, keeper } = authorisation;
+  const { app, tokens: store } = authorisation;
   const leaseMs = timeoutMs + saveMs;
   // A process that holds the lease has finished or died by then, and this process can take it.
   const end = performance.now() + leaseMs + timeoutMs;
   while (performance.now() < end) {
     await saveUnsaved(flight, []);
     if (flight.unsaved !== null) return held(flight.unsaved, rejected);
-    const tokens = await keeper.read();
+    const tokens = await store.read();
     if (tokens === null) return disconnected();
     if (tokens.freshMs > 0 && tokens.accessToken !== rejected) {
       return {
@@ -141,12 +90,12 @@ async function obtain(flight: Flight, rejected: string | null): Promise<LedgerAn
       };
     }
     if (app === null) return withoutApp();
-    const turn = await keeper.take(tokens.generation, leaseMs);
-    if (turn === null) {
-      await wait(lookEveryMs);
+    const permit = await store.take(tokens.generation, leaseMs);
+    if (permit === null) {
+      await wait(readEveryMs);
       continue;
     }
-    const failure = await refresh(flight, app, turn);
+    const failure = await refresh(flight, app, permit);
     if (failure !== null) return failure;
   }
   if (flight.unsaved !== null) return held(flight.unsaved, rejected);
@@ -179,7 +128,7 @@ async function saveUnsaved(flight: Flight, pausesMs: readonly number[]): Promise
   for (const pauseMs of [0, ...pausesMs]) {
     if (pauseMs > 0) await wait(pauseMs);
     try {
-      await flight.authorisation.keeper.save(leaseId, {
+      await flight.authorisation.tokens.save(leaseId, {
         ...tokens,
         freshMs: Math.max(0, staleAt - performance.now()),
       });
@@ -205,7 +154,7 @@ async function refresh(
   { leaseId, refreshToken, previous }: RefreshPermit,
 ): Promise<LedgerFailure | null> {
   const { agent, timeoutMs } = flight;
-  const { keeper } = flight.authorisation;
+  const store = flight.authorisation.tokens;
   const signal = AbortSignal.timeout(timeoutMs);
   let used = refreshToken;
   const show = (token: string): Promise<IdentityAnswer> => {
@@ -217,12 +166,12 @@ async function refresh(
   // knows only the previous token.
   if (answer.kind === "invalid_grant" && previous !== null) answer = await show(previous);
   if (answer.kind === "invalid_grant") {
-    await keeper.disconnect(leaseId);
+    await store.disconnect(leaseId);
     return grantRefused();
   }
   const renewed = answer.kind === "ok" ? filledTextOf(answer.value.refresh_token) : undefined;
   if (answer.kind !== "ok" || renewed === undefined) {
-    await keeper.release(leaseId);
+    await store.release(leaseId);
     return answer.kind === "ok" ? notSent("no token: the answer has no refresh token") : answer;
   }
   const accessToken = filledTextOf(answer.value.access_token) ?? "";
@@ -240,6 +189,6 @@ function disconnected(): LedgerFailure {
 
 function withoutApp(): LedgerFailure {
   const message =
-    "XERO_CLIENT_ID and XERO_CLIENT_SECRET of the app that was authorised are not set for this process.";
+    "XERO_CLIENT_ID and XERO_CLIENT_SECRET of the authorised app are not set for this process.";
   return { kind: "unauthorised", why: "expired", message };
 }

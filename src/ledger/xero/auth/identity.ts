@@ -5,14 +5,11 @@
 import type { Dispatcher } from "undici";
 import { type ExactObject, filledTextOf, objectOf, readExactJson } from "../../port/exact-json.ts";
 import type { LedgerFailure } from "../../port/ledger.ts";
+import type { LedgerAppSettings } from "../../port/oauth-app.ts";
 import { exchange, type HttpReply } from "../wire/exchange.ts";
 
 /** The app's credentials and the identity endpoint. */
-export interface IdentityClient {
-  readonly identityUrl: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+export type IdentityClient = Pick<LedgerAppSettings, "identityUrl" | "clientId" | "clientSecret">;
 
 /**
  * The answer of the identity service. `invalid_grant`: the code or refresh token is no longer
@@ -96,9 +93,9 @@ function failureOfIdentity(reply: HttpReply): IdentityAnswer {
   }
   if (reply.status < 400 || reply.status > 499)
     return notSent(`no token: identity answered ${reply.status}`);
-  const told = filledTextOf(objectOf(readExactJson(reply.text))?.error) ?? "";
+  const text = filledTextOf(objectOf(readExactJson(reply.text))?.error) ?? "";
   // Only the standard's short codes are used. Other text may repeat what we sent.
-  const code = /^[a-z_]{1,40}$/.test(told) ? told : `status ${reply.status}`;
+  const code = /^[a-z_]{1,40}$/.test(text) ? text : `status ${reply.status}`;
   if (code === "invalid_grant") return { kind: "invalid_grant" };
   const why = code === "invalid_scope" ? "insufficient_scope" : "disconnected";
   return {

@@ -19,7 +19,7 @@ export interface TokenSource {
    * Drops a token that the ledger refused. The next call reads the current one, which may come from
    * another consent.
    */
-  forget(token: string): void;
+  drop(token: string): void;
 }
 
 /** An access token, and the time by `performance.now()` until which to use it. */
@@ -75,7 +75,7 @@ export function oneFlight(
       }
       return answer.kind === "ok" ? { kind: "ok", value: answer.value.value } : answer;
     },
-    forget(token) {
+    drop(token) {
       if (kept?.value === token) kept = null;
     },
   };

@@ -107,7 +107,9 @@ function refusedStatus(
 ): LedgerFailure | null {
   if (allowed.includes(invoice.status)) return null;
   const open = allowed.map((status) => statusWords[status]).join(" or ");
-  const message = `Invoice ${invoice.number} is ${statusWords[invoice.status]}; its lines can be changed while it is ${open}.`;
+  const message =
+    `Invoice ${invoice.number} is ${statusWords[invoice.status]}; ` +
+    `its lines can be changed while it is ${open}.`;
   return { kind: "refused", reason: "wrong_status", messages: [message] };
 }
 
@@ -119,7 +121,9 @@ function refusedKind(
   { lineAmounts }: LedgerInvoiceAmendment,
 ): LedgerFailure | null {
   if (lineAmounts === undefined || kind === lineAmountTypes[lineAmounts]) return null;
-  const message = `Invoice ${number} has amounts of another kind in the ledger than ours are, which are ${lineAmounts} of tax.`;
+  const message =
+    `Invoice ${number} has amounts of another kind in the ledger than ours are, ` +
+    `which are ${lineAmounts} of tax.`;
   return { kind: "refused", reason: "wrong_status", messages: [message] };
 }
 

@@ -22,14 +22,14 @@ import type { XeroCall, XeroWire } from "../wire/wire.ts";
  * What to create: `member` is the list's name in Xero's JSON (`Invoices`). The key functions match
  * elements to drafts.
  */
-export interface CreateEach<Draft, Made> {
+export interface CreateEach<Draft, Created> {
   readonly member: "Contacts" | "Invoices" | "CreditNotes";
   readonly query?: Readonly<Record<string, string>>;
   readonly drafts: readonly Draft[];
   readonly keyOf: (draft: Draft) => string;
   readonly write: (draft: Draft) => object;
   readonly elementKeyOf: (element: ExactObject) => string | undefined;
-  readonly read: (element: ExactObject) => Made | undefined;
+  readonly read: (element: ExactObject) => Created | undefined;
 }
 
 // Xero recommends about 50 elements a request, and the port allows no more (POSTING-3).
@@ -39,11 +39,11 @@ const maxDrafts = 50;
  * Returns one answer for each draft, in the order of the drafts. The outer answer is a failure if
  * the whole call failed.
  */
-export async function createEach<Draft, Made>(
+export async function createEach<Draft, Created>(
   wire: XeroWire,
   call: XeroCall,
-  create: CreateEach<Draft, Made>,
-): Promise<LedgerAnswer<readonly LedgerAnswer<Made>[]>> {
+  create: CreateEach<Draft, Created>,
+): Promise<LedgerAnswer<readonly LedgerAnswer<Created>[]>> {
   const { member, drafts, keyOf } = create;
   assert(drafts.length <= maxDrafts, "too many drafts in one call");
   assert(new Set(drafts.map(keyOf)).size === drafts.length, "two drafts with one natural key");
@@ -68,10 +68,10 @@ export async function createEach<Draft, Made>(
     : answer;
 }
 
-function matchEach<Draft, Made>(
-  create: CreateEach<Draft, Made>,
+function matchEach<Draft, Created>(
+  create: CreateEach<Draft, Created>,
   elements: readonly ExactObject[],
-): readonly LedgerAnswer<Made>[] {
+): readonly LedgerAnswer<Created>[] {
   const byKey = new Map(elements.map((element) => [create.elementKeyOf(element), element]));
   const keys = new Set(create.drafts.map(create.keyOf));
   // Xero may store a key trimmed or in another case. Such an element is matched by elimination.
@@ -90,13 +90,13 @@ function matchEach<Draft, Made>(
   });
 }
 
-function readElement<Draft, Made>(
-  create: CreateEach<Draft, Made>,
+function readElement<Draft, Created>(
+  create: CreateEach<Draft, Created>,
   element: ExactObject,
-): LedgerAnswer<Made> {
+): LedgerAnswer<Created> {
   if (isElementRefused(element)) return refusedBecause(messagesOf(element));
-  const made = create.read(element);
-  return made === undefined
+  const created = create.read(element);
+  return created === undefined
     ? unreadable("the answer about this document cannot be read", true)
-    : { kind: "ok", value: made };
+    : { kind: "ok", value: created };
 }

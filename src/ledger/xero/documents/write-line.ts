@@ -6,6 +6,7 @@ import { decimalTextOf, scaledOf, shortDecimalText } from "../../port/decimal-te
 import { type NumberToken, numberToken } from "../../port/exact-json.ts";
 import type { LedgerLineDraft } from "../../port/ledger.ts";
 import { cutText } from "../../port/texts.ts";
+import { xeroTraits } from "../wire/connection.ts";
 
 /** A line in Xero's names. LineAmount is never sent: Xero multiplies itself. */
 export interface XeroLine {
@@ -19,8 +20,7 @@ export interface XeroLine {
 // Quantities, unit amounts and amounts have at most four places. `unitdp=4` lets Xero keep them.
 const places = 4;
 
-// Xero's longest description, in characters.
-const maxDescription = 4_000;
+const maxDescription = xeroTraits.documents.longestDescription;
 
 /**
  * Returns quantity and unit amount if their product is exactly the amount. Otherwise returns 1 ×

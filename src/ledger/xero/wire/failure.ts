@@ -87,8 +87,8 @@ export function refusalReasonOf(messages: readonly string[]): LedgerRefusalReaso
  * a message.
  */
 export function refusedBecause(messages: readonly string[]): LedgerFailure {
-  const told = messages.length > 0 ? messages : ["The ledger refused without a reason."];
-  return { kind: "refused", reason: refusalReasonOf(told), messages: told };
+  const texts = messages.length > 0 ? messages : ["The ledger refused without a reason."];
+  return { kind: "refused", reason: refusalReasonOf(texts), messages: texts };
 }
 
 /**
@@ -254,7 +254,8 @@ function forbidden(body: ExactObject | undefined): LedgerFailure {
   if (detail === undefined) return unreadable("the ledger answered 403", false);
   if (goneConnectionPattern.test(detail))
     return { kind: "unauthorised", why: "disconnected", message: detail };
-  const message = `The person who connected the ledger lacks a right there. The ledger says: ${detail}`;
+  const lack = "The person who connected the ledger lacks a right there.";
+  const message = `${lack} The ledger says: ${detail}`;
   return { kind: "refused", reason: "not_permitted", messages: [message] };
 }
 

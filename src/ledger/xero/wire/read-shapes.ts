@@ -103,7 +103,8 @@ export function readCreditNote(element: ExactObject): LedgerCreditNote | undefin
   );
   const allocations = standing.map(readAllocation).filter((allocation) => allocation !== undefined);
   if (allocations.length < standing.length) return undefined;
-  return { id, number, ...document, remainingCredit, allocations };
+  // Xero keeps no link of a credit note.
+  return { id, number, ...document, sourceUrl: null, remainingCredit, allocations };
 }
 
 /** Returns a line of a document. A line with only a description has the amount zero. */

@@ -3,8 +3,8 @@
  * words.
  */
 import { filledTextOf, objectOf, objectsOf, readExactJson } from "../../port/exact-json.ts";
+import type { ReportedAnswer } from "../../port/ledger-kind.ts";
 import { cutText } from "../../port/texts.ts";
-import type { XeroTold } from "./connection.ts";
 import type { HttpReply } from "./exchange.ts";
 
 /** Identifies the client, so that Xero can contact us. The version is the package's. */
@@ -15,7 +15,11 @@ const longestWarning = 500;
 const mostWarnings = 20;
 
 /** Returns the log entry of an answer, or null for a good answer without warnings. */
-export function publishedOf(method: string, path: string, reply: HttpReply): XeroTold | null {
+export function reportedAnswerOf(
+  method: string,
+  path: string,
+  reply: HttpReply,
+): ReportedAnswer | null {
   const warnings = warningsOf(path, reply);
   if (reply.status < 400 && warnings.length === 0) return null;
   const id = reply.headers["xero-correlation-id"] ?? "";

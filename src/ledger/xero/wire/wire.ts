@@ -3,6 +3,7 @@
  * after 401.
  */
 import type { Agent } from "undici";
+import { type CallPermits, createPermits } from "../../port/call-permits.ts";
 import type { ExactObject } from "../../port/exact-json.ts";
 import type { LedgerAnswer, LedgerCall, LedgerFailure } from "../../port/ledger.ts";
 import { createSharedTokenSource } from "../auth/authorised-tokens.ts";
@@ -11,8 +12,7 @@ import type { XeroConnection, XeroLimitsLeft, XeroOptions } from "./connection.t
 import { createAgent, exchange, type HttpReply, tooLargeCause } from "./exchange.ts";
 import { failureOfSilence, readReply } from "./failure.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
-import { createPermits, type Turns } from "./permits.ts";
-import { publishedOf, userAgent } from "./reported-answers.ts";
+import { reportedAnswerOf, userAgent } from "./reported-answers.ts";
 
 /**
  * A call of the port in progress. Its deadline starts at `beginCall` and covers all its requests.
@@ -67,7 +67,7 @@ export interface XeroWire {
 interface WireParts {
   readonly agent: Agent;
   readonly tokens: TokenSource;
-  readonly turns: Turns;
+  readonly permits: CallPermits;
   readonly connection: XeroConnection;
   readonly options: XeroOptions;
 }
@@ -80,7 +80,7 @@ export function createXeroWire(connection: XeroConnection, options: XeroOptions)
     authorisation === undefined
       ? createTokenSource(agent, connection, options)
       : createSharedTokenSource(agent, authorisation, tokenTimeoutMs);
-  const parts = { agent, tokens, turns: createPermits(options.budget), connection, options };
+  const parts = { agent, tokens, permits: createPermits(options.budget), connection, options };
   return {
     send: (call, request) => send(parts, call, request),
     ask: async (call, request) => {
@@ -100,7 +100,7 @@ async function send(
   // 401 means that nothing happened, so one replay with a new token is safe for a write too.
   const last = isAnswered(first, 401) ? await attempt(parts, call, request, first.token) : first;
   if (last.token !== null && (isAnswered(last, 401) || isAnswered(last, 403)))
-    parts.tokens.forget(last.token);
+    parts.tokens.drop(last.token);
   return last.answer;
 }
 
@@ -121,8 +121,8 @@ async function attempt(
 ): Promise<Attempt> {
   const token = await parts.tokens.token(rejected, call.signal);
   if (token.kind !== "ok") return { answer: token, token: null };
-  const turn = await parts.turns.take(call);
-  if (turn.kind !== "granted") return { answer: turn, token: token.value };
+  const permit = await parts.permits.take(call);
+  if (permit.kind !== "granted") return { answer: permit, token: token.value };
   call.onPermit();
   const reply = await exchange(
     parts.agent,
@@ -140,16 +140,16 @@ async function attempt(
   if (reply.kind === "silent") {
     // The ledger may still be busy with a sent request, unless it was already answering. Its permit
     // then ends with its lease.
-    if (!reply.sent || reply.cause === tooLargeCause) await turn.end(null);
+    if (!reply.sent || reply.cause === tooLargeCause) await permit.end(null);
     return { answer: failureOfSilence(reply, request.method !== "GET"), token: token.value };
   }
-  const told =
+  const reported =
     parts.options.observeAnswer === undefined
       ? null
-      : publishedOf(request.method, request.path, reply);
-  if (told !== null) parts.options.observeAnswer?.(told);
+      : reportedAnswerOf(request.method, request.path, reply);
+  if (reported !== null) parts.options.observeAnswer?.(reported);
   const left = limitsOf(reply);
-  await turn.end(left);
+  await permit.end(left);
   if (left !== null) parts.options.observeLimits?.(left);
   return { answer: reply, token: token.value };
 }

@@ -93,7 +93,8 @@ async function save(
   const where = { organisationId };
   await lockConnection(tx, organisationId);
   const before = await db(tx).ledgerConnection.findFirst({ where });
-  if (before !== null && before.tenantId !== connection.tenantId) {
+  const isOtherKind = before !== null && before.kind !== connection.kind;
+  if (before !== null && (isOtherKind || before.tenantId !== connection.tenantId)) {
     if ((await db(tx).customer.count({ where })) > 0) return changed("other_tenant");
   }
   const { clientSecret, ...shown } = connection;
@@ -111,6 +112,8 @@ async function save(
   });
   if (granted === undefined) await db(tx).ledgerAuthorisation.deleteMany({ where });
   else await saveTokens(tx, encryption, organisationId, granted);
+  // Another kind has other limits, and what was counted of this one says nothing about it.
+  if (isOtherKind) await db(tx).ledgerBudget.deleteMany({ where });
   // The ledger's daily limit is read again. The calls so far still count.
   await db(tx).ledgerBudget.updateMany({
     where,

@@ -13,6 +13,8 @@ import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */
 export interface NewConsent {
+  /** The kind of ledger. */
+  readonly kind: string;
   readonly operatorId: string;
   readonly tokenId: string;
   readonly stateHash: Uint8Array;
@@ -24,6 +26,7 @@ export interface NewConsent {
 /** A request that is being answered, and the operator who started it. */
 export interface UsedConsent {
   readonly organisationId: string;
+  readonly kind: string;
   readonly operatorId: string;
   readonly operatorName: string;
   readonly tokenId: string;
@@ -57,6 +60,7 @@ export interface ConsentView {
 
 /** The tokens of a consent that wait for the choice of a tenant by this operator. */
 export interface ConsentChoice {
+  readonly kind: string;
   readonly operatorId: string;
   readonly tokens: ConsentTokens;
   readonly tenants: readonly ConsentTenant[];
@@ -139,12 +143,13 @@ async function begin(
   tx: Transaction,
   encryption: Encryption,
   organisationId: string,
-  { stateHash, verifier, lifeMs, operatorId, tokenId, redirectUrl }: NewConsent,
+  { kind, stateHash, verifier, lifeMs, operatorId, tokenId, redirectUrl }: NewConsent,
 ): Promise<Changed<Date>> {
   const createdAt = new Date();
   const expiresAt = new Date(createdAt.getTime() + lifeMs);
   const secret = encryption.encrypt(verifier, places.verifier(organisationId));
   const requested = {
+    kind,
     operatorId,
     tokenId,
     stateHash: new Uint8Array(stateHash),
@@ -177,7 +182,7 @@ async function begin(
 
 type UsedRow = ModelRow<
   LedgerConsent,
-  "organisationId" | "operatorId" | "tokenId" | "encryptionKeyId" | "redirectUrl"
+  "organisationId" | "kind" | "operatorId" | "tokenId" | "encryptionKeyId" | "redirectUrl"
 > & { readonly operatorName: Operator["name"]; readonly encryptedVerifier: Buffer };
 
 // A claim, so it is SQL. A concurrent use waits for the row's lock and then finds the state used.
@@ -188,7 +193,7 @@ const useText = `UPDATE ledger_consents c SET used_at = now(), encrypted_verifie
     AND o.id = c.operator_id AND o.active AND o.role = 'owner'
     AND t.id = c.token_id AND t.operator_id = o.id AND t.revoked_at IS NULL
     AND (t.expires_at IS NULL OR t.expires_at > now())
-  RETURNING c.organisation_id AS "organisationId", c.operator_id AS "operatorId",
+  RETURNING c.organisation_id AS "organisationId", c.kind, c.operator_id AS "operatorId",
     o.name AS "operatorName", c.token_id AS "tokenId", c.encryption_key_id AS "encryptionKeyId",
     before.encrypted_verifier AS "encryptedVerifier", c.redirect_url AS "redirectUrl"`;
 
@@ -228,14 +233,14 @@ async function fail(pool: Pool, organisationId: string, failure: string): Promis
 }
 
 function choiceOf(consent: LedgerConsent, encryption: Encryption): ConsentChoice | null {
-  const { organisationId, operatorId, encryptedTokens, encryptionKeyId: keyId } = consent;
+  const { organisationId, kind, operatorId, encryptedTokens, encryptionKeyId: keyId } = consent;
   const { status, tenants } = viewOf(consent, new Date());
   if (encryptedTokens === null || status !== "choose") return null;
   const secret = { keyId, bytes: Buffer.from(encryptedTokens) };
   const text = encryption.decrypt(secret, places.tokens(organisationId));
   const { freshUntil, ...tokens } = JSON.parse(text) as ConsentTokens & { freshUntil: number };
   const freshMs = Math.max(0, freshUntil - Date.now());
-  return { operatorId, tokens: { ...tokens, freshMs }, tenants };
+  return { kind, operatorId, tokens: { ...tokens, freshMs }, tenants };
 }
 
 function viewOf(

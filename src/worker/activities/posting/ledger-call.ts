@@ -57,19 +57,25 @@ const mostLookUps = 2;
 export const addressesAtOnce = 5;
 
 /**
- * Groups the calls of a batch: most jobs share one call, and jobs with many attempts get a call
- * each. `later` did not fit.
+ * Groups the calls of a batch: most jobs share one call, of `mostTogether` at most, and jobs with
+ * many attempts get a call each. `later` did not fit.
  */
 export function groupCalls<T extends Carried>(
   jobs: readonly T[],
+  mostTogether: number,
 ): { readonly calls: readonly (readonly T[])[]; readonly later: readonly T[] } {
   const together = jobs.filter(({ attempts }) => attempts <= togetherAttempts);
   const alone = jobs.filter(({ attempts }) => attempts > togetherAttempts);
   const calls = [
-    ...(together.length === 0 ? [] : [together]),
+    ...chunksOf(together, mostTogether),
     ...alone.slice(0, mostAlone).map((one) => [one]),
   ];
   return { calls, later: alone.slice(mostAlone) };
+}
+
+function chunksOf<T>(all: readonly T[], most: number): readonly (readonly T[])[] {
+  const starts = Array.from({ length: Math.ceil(all.length / most) }, (_, index) => index * most);
+  return starts.map((start) => all.slice(start, start + most));
 }
 
 /** Returns the outcome that puts a job back at once, because it does not fit this batch. */

@@ -19,18 +19,15 @@ import {
 } from "./ledger-call.ts";
 import type { CallSettings } from "./post-documents.ts";
 
-/** The longest contact number that the ledger accepts. */
-const longestNumber = 50;
-
 /**
- * Returns the number under which a customer's contact is created and found again (XERO-10). It is
- * the customer's code. If that is too long, it is the start of the code and enough of its hash to
- * be unique.
+ * Returns the number under which a customer's contact is created and found again
+ * (LEDGER-12). It is the customer's code. If that is too long for the ledger, it is the start of
+ * the code and enough of its hash to be unique.
  */
-export function contactNumber(code: string): string {
-  if ([...code].length <= longestNumber) return code;
+export function contactNumber(code: string, longest: number): string {
+  if ([...code].length <= longest) return code;
   const tail = createHash("sha256").update(code).digest("hex").slice(0, 16);
-  return `${[...code].slice(0, longestNumber - tail.length - 1).join("")}~${tail}`;
+  return `${[...code].slice(0, longest - tail.length - 1).join("")}~${tail}`;
 }
 
 /** The most imports of a batch. Each is one call. */
@@ -46,7 +43,10 @@ export async function postContacts(
   settings: CallSettings,
   findImported: FindImported,
 ): Promise<GroupOutcome> {
-  const { calls, later } = groupCalls(taken.ready.filter(({ kind }) => kind === "create_contact"));
+  const { calls, later } = groupCalls(
+    taken.ready.filter(({ kind }) => kind === "create_contact"),
+    settings.traits.calls.documents,
+  );
   const uncertain = taken.uncertain.filter(({ kind }) => kind === "create_contact");
   // An import only reads the ledger, so an interrupted one is simply repeated.
   const imports = [...taken.ready, ...taken.uncertain].filter(
@@ -97,7 +97,7 @@ async function createContacts(
     variant: contacts.map((contact) => contact.keyVariant).join(),
   };
   const drafts = contacts.map(({ code, name, firstName, lastName, email }) => ({
-    code: contactNumber(code),
+    code: contactNumber(code, settings.traits.longestContactCode),
     name,
     firstName: firstName,
     lastName: lastName,
@@ -155,9 +155,9 @@ async function lookUpContacts(
   missing: (contact: ContactToSend) => PostingOutcome,
 ): Promise<GroupOutcome> {
   const call = callOf(settings);
-  const answer = await ledger.findContacts(call, {
-    codes: contacts.map(({ code }) => contactNumber(code)),
-  });
+  const numberOf = ({ code }: ContactToSend) =>
+    contactNumber(code, settings.traits.longestContactCode);
+  const answer = await ledger.findContacts(call, { codes: contacts.map(numberOf) });
   if (answer.kind !== "ok") {
     return {
       outcomes: contacts.map((contact) => failedLookupOutcome(contact, answer)),
@@ -167,7 +167,7 @@ async function lookUpContacts(
   const byCode = new Map(answer.value.map((contact) => [contact.code, contact]));
   const outcomes: PostingOutcome[] = [];
   for (const contact of contacts) {
-    const found = byCode.get(contactNumber(contact.code));
+    const found = byCode.get(numberOf(contact));
     if (found === undefined) outcomes.push(missing(contact));
     else if (isOurs(contact, found) && (await claim(found.id))) outcomes.push(done(contact, found));
     else outcomes.push(refuse(contact, found.status === "active" ? codeTaken : codeArchived));

@@ -10,7 +10,13 @@ import type {
 import type { CreditNoteToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { addressesAtOnce, type GroupOutcome, held } from "./ledger-call.ts";
-import { type CallSettings, lineOf, postDocuments, sameAmounts } from "./post-documents.ts";
+import {
+  type CallSettings,
+  lineOf,
+  postDocuments,
+  sameAmounts,
+  sourceUrlOf,
+} from "./post-documents.ts";
 
 /** Sends ready credit notes and looks up uncertain ones. */
 export async function postCreditNotes(
@@ -22,10 +28,9 @@ export async function postCreditNotes(
     name: "credit note",
     create: ledger.createCreditNotes,
     lookUpAtOnce: addressesAtOnce,
-    find: (call, numbers) => ledger.findCreditNotes(call, { numbers }),
-    // Xero stores no link of ours with a credit note.
-    leadsBack: () => false,
-    draftOf,
+    find: ledger.findCreditNotes,
+    linkOf,
+    draftOf: (note) => draftOf(note, settings),
     isOurs,
     done,
   } as const satisfies Parameters<
@@ -66,7 +71,13 @@ function done(note: CreditNoteToSend, found: LedgerCreditNote): PostingOutcome {
   };
 }
 
-function draftOf(note: CreditNoteToSend): LedgerCreditNoteDraft {
+/** Returns the path of the link to us, which not every kind of ledger keeps. */
+function linkOf({ creditNoteId }: CreditNoteToSend): string {
+  return `/v1/credit_notes/${creditNoteId}`;
+}
+
+function draftOf(note: CreditNoteToSend, settings: CallSettings): LedgerCreditNoteDraft {
+  const { longestDescription } = settings.traits.documents;
   return {
     number: note.number,
     reference: note.reference,
@@ -75,6 +86,7 @@ function draftOf(note: CreditNoteToSend): LedgerCreditNoteDraft {
     issueDate: note.issueDate,
     lineAmounts: "exclusive",
     status: "approved",
-    lines: note.lines.map(lineOf),
+    sourceUrl: sourceUrlOf(linkOf(note), settings),
+    lines: note.lines.map((line) => lineOf(line, longestDescription)),
   };
 }

@@ -10,7 +10,13 @@ import {
   validateDocument,
 } from "../../../domain/billing/ledger-validation.ts";
 import { decimalOf, equals, multiply, parseDecimal } from "../../../domain/money/decimal.ts";
-import type { LedgerAnswer, LedgerCall, LedgerLineDraft } from "../../../ledger/port/ledger.ts";
+import type {
+  LedgerAnswer,
+  LedgerCall,
+  LedgerDocumentQuery,
+  LedgerLineDraft,
+} from "../../../ledger/port/ledger.ts";
+import type { LedgerTraits } from "../../../ledger/port/ledger-traits.ts";
 import { foldText } from "../../../ledger/port/texts.ts";
 import type { LineToSend, Taken } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
@@ -32,9 +38,10 @@ import {
 
 /**
  * The settings of calls: the deadline of each, the public URL of a document's link to us (null: no
- * link), and the ledger's reference data.
+ * link), the ledger's traits and its reference data.
  */
 export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
+  readonly traits: LedgerTraits;
   readonly deadlineMs: number;
   readonly publicUrl: string | null;
   readonly referenceData: LedgerReferenceData;
@@ -43,21 +50,22 @@ export interface CallSettings extends Pick<LedgerCall, "onPermit"> {
 /** A taken job that creates a document under its reserved number (POSTING-2). */
 export interface DocumentToSend extends Carried, DocumentToValidate {
   readonly isAwaited: boolean;
-  readonly number: string;
   readonly keyVariant: number;
   readonly numberTaken: number;
   readonly lines: readonly LineToSend[];
+}
+
+/** A document that a look-up found. */
+interface FoundDocument {
+  readonly number: string;
+  readonly sourceUrl: string | null;
 }
 
 /**
  * A kind of documents: how they are created and found, which found one is ours, and the outcome to
  * record for it.
  */
-export interface DocumentKind<
-  Document extends DocumentToSend,
-  Draft,
-  Found extends { readonly number: string },
-> {
+export interface DocumentKind<Document extends DocumentToSend, Draft, Found extends FoundDocument> {
   readonly name: "invoice" | "credit note";
   create(
     call: LedgerCall,
@@ -65,20 +73,13 @@ export interface DocumentKind<
   ): Promise<LedgerAnswer<readonly LedgerAnswer<Found>[]>>;
   /** How many documents one call looks up. */
   readonly lookUpAtOnce: number;
-  find(
-    call: LedgerCall,
-    numbers: readonly string[],
-    areTaken: boolean,
-  ): Promise<LedgerAnswer<readonly Found[]>>;
-  /** Whether the ledger's document links to ours, whatever its number is now. */
-  leadsBack(document: Document, found: Found): boolean;
+  find(call: LedgerCall, query: LedgerDocumentQuery): Promise<LedgerAnswer<readonly Found[]>>;
+  /** The end of the document's link to us, without the host: our address may change. */
+  linkOf(document: Document): string;
   draftOf(document: Document): Draft;
   isOurs(document: Document, found: Found): boolean;
   done(document: Document, found: Found): PostingOutcome;
 }
-
-/** The longest description that the ledger accepts. */
-const descriptionLimit = 4_000;
 
 /**
  * Sends ready documents and looks up uncertain ones. A document that fails validation is refused
@@ -87,7 +88,7 @@ const descriptionLimit = 4_000;
 export async function postDocuments<
   Document extends DocumentToSend,
   Draft,
-  Found extends { readonly number: string },
+  Found extends FoundDocument,
 >(
   kind: DocumentKind<Document, Draft, Found>,
   taken: Taken<Document>,
@@ -95,7 +96,7 @@ export async function postDocuments<
 ): Promise<GroupOutcome> {
   const validated = taken.ready.map((document) => ({
     document,
-    fault: validateDocument(document, kind.name, settings.referenceData),
+    fault: validateDocument(document, kind.name, settings.referenceData, settings.traits.documents),
   }));
   const refusals = validated.flatMap(({ document, fault }): PostingOutcome[] => {
     if (fault === null) return [];
@@ -104,6 +105,7 @@ export async function postDocuments<
   });
   const { calls, later } = groupCalls(
     validated.filter(({ fault }) => fault === null).map(({ document }) => document),
+    settings.traits.calls.documents,
   );
   const outcomes = await Promise.all([
     ...calls.map((call) => send(kind, call, settings)),
@@ -120,7 +122,7 @@ export async function postDocuments<
  * long, its end is cut and the amount still holds. Units and price are sent only if their product
  * is the amount: with a discount or free units it is not.
  */
-export function lineOf(line: LineToSend): LedgerLineDraft {
+export function lineOf(line: LineToSend, longestDescription: number): LedgerLineDraft {
   const text = line.description === "" ? line.name : `${line.name}: ${line.description}`;
   const { units, unitPrice: price, amount } = line;
   const isPriced =
@@ -128,13 +130,22 @@ export function lineOf(line: LineToSend): LedgerLineDraft {
     price !== null &&
     equals(multiply(decimalOf(units), parseDecimal(price)), parseDecimal(amount));
   return {
-    description: [...text].slice(0, descriptionLimit).join(""),
+    description: [...text].slice(0, longestDescription).join(""),
     quantity: isPriced ? String(units) : "1",
     unitAmount: isPriced ? price : amount,
     amount: line.amount,
     accountCode: line.revenueAccount ?? "",
     taxType: line.taxType,
   };
+}
+
+/**
+ * Returns the link of a document to us. Without a public URL it is null, unless the ledger has no
+ * unique numbers: then the path alone is sent, because the document is found again by it.
+ */
+export function sourceUrlOf(link: string, { publicUrl, traits }: CallSettings): string | null {
+  if (publicUrl !== null) return `${publicUrl}${link}`;
+  return traits.documents.hasUniqueNumbers ? null : link;
 }
 
 /** Whether the amounts of lines found in the ledger equal the sent ones, one by one. */
@@ -157,11 +168,7 @@ function callOf(
   return { deadlineMs, jobKeys: [], isBackground, ...(onPermit === undefined ? {} : { onPermit }) };
 }
 
-async function send<
-  Document extends DocumentToSend,
-  Draft,
-  Found extends { readonly number: string },
->(
+async function send<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
@@ -197,11 +204,7 @@ async function send<
   return joinOutcomes([{ outcomes, failures: [] }, found]);
 }
 
-async function lookUpAll<
-  Document extends DocumentToSend,
-  Draft,
-  Found extends { readonly number: string },
->(
+async function lookUpAll<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
@@ -216,37 +219,36 @@ async function lookUpAll<
  * Looks documents up by the numbers that we reserved. One that links to ours is adopted, whatever
  * its number. Otherwise one is ours by its number and content. A number of any other document is a
  * refusal, and nothing is sent again. `taken` has the ledger's words for the numbers that it
- * refused.
+ * refused. If numbers are not unique, only the link decides, and other documents do not matter.
  */
-async function lookUp<
-  Document extends DocumentToSend,
-  Draft,
-  Found extends { readonly number: string },
->(
+async function lookUp<Document extends DocumentToSend, Draft, Found extends FoundDocument>(
   kind: DocumentKind<Document, Draft, Found>,
   documents: readonly Document[],
   settings: CallSettings,
   taken: ReadonlyMap<Document, readonly string[]> | null,
 ): Promise<GroupOutcome> {
-  const answer = await kind.find(
-    callOf(documents, settings),
-    documents.map(({ number }) => number),
-    taken !== null,
-  );
+  const { hasUniqueNumbers } = settings.traits.documents;
+  const numbers = documents.map(({ number }) => number);
+  const query = hasUniqueNumbers
+    ? { numbers, areTaken: taken !== null }
+    : { numbers: [], links: documents.map(kind.linkOf) };
+  const answer = await kind.find(callOf(documents, settings), query);
   if (answer.kind !== "ok") {
     return {
       outcomes: documents.map((document) => failedLookupOutcome(document, answer)),
       failures: [answer],
     };
   }
-  const byNumber = Map.groupBy(answer.value, (found) => foldText(found.number));
+  const named = hasUniqueNumbers ? answer.value : [];
+  const byNumber = Map.groupBy(named, (found) => foldText(found.number));
   const outcomes = documents.map((document): PostingOutcome => {
-    const named = byNumber.get(foldText(document.number)) ?? [];
+    const link = kind.linkOf(document);
+    const sameNumber = byNumber.get(foldText(document.number)) ?? [];
     const ours =
-      answer.value.find((found) => kind.leadsBack(document, found)) ??
-      named.find((found) => kind.isOurs(document, found));
+      answer.value.find(({ sourceUrl }) => sourceUrl?.endsWith(link) ?? false) ??
+      sameNumber.find((found) => kind.isOurs(document, found));
     if (ours !== undefined) return kind.done(document, ours);
-    if (named.length === 0) {
+    if (sameNumber.length === 0) {
       return taken === null
         ? missingOutcome(document)
         : numberTakenOutcome(document, taken.get(document) ?? []);

@@ -9,7 +9,13 @@ import {
 } from "../../../store/ledger-jobs/claim-jobs.ts";
 import type { NamedLine, PostingOutcome } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { type GroupOutcome, held } from "./ledger-call.ts";
-import { type CallSettings, lineOf, postDocuments, sameAmounts } from "./post-documents.ts";
+import {
+  type CallSettings,
+  lineOf,
+  postDocuments,
+  sameAmounts,
+  sourceUrlOf,
+} from "./post-documents.ts";
 
 /** Sends ready invoices and looks up uncertain ones. */
 export async function postInvoices(
@@ -17,19 +23,29 @@ export async function postInvoices(
   taken: Taken<InvoiceToSend>,
   settings: CallSettings,
 ): Promise<GroupOutcome> {
+  const { hasDrafts } = settings.traits.documents;
   const kind = {
     name: "invoice",
     create: ledger.createInvoices,
     lookUpAtOnce: groupSize,
-    find: (call, numbers, areTaken) => ledger.findInvoices(call, { numbers, areTaken }),
-    leadsBack: (invoice, found) => found.sourceUrl?.endsWith(sourcePath(invoice)) ?? false,
-    draftOf: (invoice) => draftOf(invoice, settings.publicUrl),
+    find: ledger.findInvoices,
+    linkOf,
+    draftOf: (invoice) => draftOf(invoice, settings),
     isOurs,
     done,
   } as const satisfies Parameters<
     typeof postDocuments<InvoiceToSend, LedgerInvoiceDraft, LedgerInvoice>
   >[0];
-  return postDocuments(kind, taken, settings);
+  return postDocuments(kind, hasDrafts ? taken : approved(taken), settings);
+}
+
+/** The invoices as a ledger without drafts takes them: each is created approved (DOCUMENT-1). */
+function approved({ ready, uncertain }: Taken<InvoiceToSend>): Taken<InvoiceToSend> {
+  const withStatus = (invoice: InvoiceToSend) => ({
+    ...invoice,
+    firstStatus: "approved" as const,
+  });
+  return { ready: ready.map(withStatus), uncertain: uncertain.map(withStatus) };
 }
 
 /**
@@ -38,7 +54,7 @@ export async function postInvoices(
  * attempt was not). Its contact may have been merged into another one since. POSTING-2.
  */
 function isOurs(invoice: InvoiceToSend, found: LedgerInvoice): boolean {
-  if (found.sourceUrl !== null) return found.sourceUrl.endsWith(sourcePath(invoice));
+  if (found.sourceUrl !== null) return found.sourceUrl.endsWith(linkOf(invoice));
   return (
     invoice.attempts > 1 &&
     found.currency === invoice.currency &&
@@ -87,11 +103,12 @@ function namedLines(invoice: InvoiceToSend, found: LedgerInvoice): readonly Name
  * Returns the path of the link without the host, because our public address may change between two
  * attempts.
  */
-function sourcePath({ invoiceId }: InvoiceToSend): string {
+function linkOf({ invoiceId }: InvoiceToSend): string {
   return `/v1/invoices/${invoiceId}`;
 }
 
-function draftOf(invoice: InvoiceToSend, publicUrl: string | null): LedgerInvoiceDraft {
+function draftOf(invoice: InvoiceToSend, settings: CallSettings): LedgerInvoiceDraft {
+  const { longestDescription } = settings.traits.documents;
   return {
     number: invoice.number,
     reference: invoice.reference,
@@ -101,7 +118,7 @@ function draftOf(invoice: InvoiceToSend, publicUrl: string | null): LedgerInvoic
     dueDate: invoice.dueDate,
     lineAmounts: "exclusive",
     status: invoice.firstStatus,
-    sourceUrl: publicUrl === null ? null : `${publicUrl}${sourcePath(invoice)}`,
-    lines: invoice.lines.map(lineOf),
+    sourceUrl: sourceUrlOf(linkOf(invoice), settings),
+    lines: invoice.lines.map((line) => lineOf(line, longestDescription)),
   };
 }

@@ -150,6 +150,7 @@ async function postGroup(
   const settings = {
     deadlineMs: parts.callDeadlineMs,
     publicUrl: parts.publicUrl,
+    traits: ledger.traits,
     referenceData,
     onPermit,
   };

@@ -3,6 +3,7 @@
  * its lines, so it may refuse a repeat of an amendment that it has made. After such a refusal the
  * invoice is read once more.
  */
+import type { DocumentRules } from "../../../domain/billing/document-rules.ts";
 import {
   type LedgerReferenceData,
   unknownReferenceData,
@@ -46,10 +47,10 @@ const open: readonly LedgerInvoiceStatus[] = ["draft", "awaiting_approval", "app
 const believedAttempts = 3;
 
 /**
- * How much of a description is compared. A ledger's adapter may append the arithmetic, and cuts the
- * end if the text is too long.
+ * How much of the longest description is not compared. A ledger's adapter may append the
+ * arithmetic, and cuts the end if the text is too long.
  */
-const comparedLength = 3_900;
+const arithmeticLength = 100;
 
 type Refusal = LedgerFailure & { readonly kind: "refused" };
 
@@ -61,10 +62,11 @@ export async function requestAmendment(
   referenceData: LedgerReferenceData,
 ): Promise<AmendmentAnswer> {
   const { id, lines, joins } = amendment;
-  const fault = faultOf(amendment, referenceData);
+  const { documents: rules } = ledger.traits;
+  const fault = faultOf(amendment, referenceData, rules);
   if (fault !== null)
     return { outcome: { kind: "refused", ...fault, invoice: null }, failures: [] };
-  const changed = changedLines(lines);
+  const changed = changedLines(lines, rules);
   const answer = await ledger.amendInvoice(
     {
       deadlineMs,
@@ -76,7 +78,7 @@ export async function requestAmendment(
       id: amendment.ledgerId,
       allowed: joins ? joined : open,
       lineAmounts: "exclusive",
-      changes: changed.map(changeOf),
+      changes: changed.map((line) => changeOf(line, rules)),
     },
   );
   if (answer.kind === "ok") {
@@ -110,12 +112,14 @@ export async function requestAmendment(
 export function faultOf(
   { lines, number, attempts, skipValidation }: AmendmentToSend,
   referenceData: LedgerReferenceData,
+  rules: DocumentRules,
 ): { readonly reason: string; readonly message: string } | null {
   const amending = lines.filter((line) => line.amending);
   const fault = validateLines(
     amending,
     "invoice",
     skipValidation || attempts > 1 ? unknownReferenceData : referenceData,
+    rules,
   );
   if (fault !== null) return { reason: fault.reason, message: fault.message };
   if (amending.every((line) => line.kind !== "plan" || line.ledgerLineId !== null)) return null;
@@ -129,11 +133,16 @@ export function faultOf(
  * Returns the lines to change or add, and existing lines that look like an added one. These are
  * sent with their ids, so that they are not taken for it.
  */
-function changedLines(lines: readonly AmendmentLine[]): readonly AmendmentLine[] {
+function changedLines(
+  lines: readonly AmendmentLine[],
+  { longestDescription }: DocumentRules,
+): readonly AmendmentLine[] {
   const amending = lines.filter((line) => line.amending);
-  const added = amending.filter((line) => line.ledgerLineId === null).map(lineOf);
+  const added = amending
+    .filter((line) => line.ledgerLineId === null)
+    .map((line) => lineOf(line, longestDescription));
   const isTwin = (line: AmendmentLine): boolean => {
-    const { description, amount } = lineOf(line);
+    const { description, amount } = lineOf(line, longestDescription);
     return added.some((one) => one.description === description && one.amount === amount);
   };
   return [
@@ -142,8 +151,8 @@ function changedLines(lines: readonly AmendmentLine[]): readonly AmendmentLine[]
   ];
 }
 
-function changeOf(line: AmendmentLine): LedgerLineChange {
-  return { ...lineOf(line), ledgerLineId: line.ledgerLineId };
+function changeOf(line: AmendmentLine, { longestDescription }: DocumentRules): LedgerLineChange {
+  return { ...lineOf(line, longestDescription), ledgerLineId: line.ledgerLineId };
 }
 
 /**
@@ -159,7 +168,8 @@ async function checkInvoice(
   const answer = await ledger.getInvoice(readCall(amendment, deadlineMs), amendment.ledgerId);
   if (answer.kind !== "ok") return undone(amendment, answer, deadlineMs);
   const found = answer.value;
-  const lines = standingLines(amendment.lines, found.lines);
+  const { longestDescription } = ledger.traits.documents;
+  const lines = standingLines(amendment.lines, found.lines, longestDescription);
   if (lines !== null)
     return { outcome: { kind: "done", invoice: syncOf(found), lines }, failures: [] };
   const allowed = amendment.joins ? joined : open;
@@ -261,15 +271,16 @@ function syncOf({
 export function standingLines(
   ours: readonly AmendmentLine[],
   ledgers: readonly LedgerLine[],
+  longestDescription: number,
 ): readonly NamedLine[] | null {
   const known = new Set(ours.map((line) => line.ledgerLineId));
   const free = ledgers.filter((line) => !known.has(line.ledgerLineId));
   const named: NamedLine[] = [];
   for (const line of ours.filter(({ amending }) => amending)) {
     const own = ledgers.find(({ ledgerLineId }) => ledgerLineId === line.ledgerLineId);
-    const index = free.findIndex((other) => standsAs(other, line));
+    const index = free.findIndex((other) => standsAs(other, line, longestDescription));
     const [found] = own === undefined ? free.splice(index, index < 0 ? 0 : 1) : [own];
-    if (found === undefined || !standsAs(found, line)) return null;
+    if (found === undefined || !standsAs(found, line, longestDescription)) return null;
     named.push({ id: line.id, ledgerLineId: found.ledgerLineId });
   }
   return named;
@@ -279,8 +290,9 @@ export function standingLines(
  * Amounts of both have four places. A ledger may remove repeated and outer spaces of a text, and
  * its adapter may append the arithmetic in brackets.
  */
-function standsAs(found: LedgerLine, line: AmendmentLine): boolean {
-  const { description, amount } = lineOf(line);
+function standsAs(found: LedgerLine, line: AmendmentLine, longestDescription: number): boolean {
+  const comparedLength = longestDescription - arithmeticLength;
+  const { description, amount } = lineOf(line, longestDescription);
   const text = plain(description).slice(0, comparedLength);
   const there = plain(found.description);
   if (amount !== found.amount || !there.startsWith(text)) return false;

@@ -1,13 +1,13 @@
 /** Meters, their accounts, and their prices on plans, over the wire. CATALOGUE-8 */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
 import { startSystem, type TestSystem } from "../../../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "../request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;
-let made: MadeOrganisation;
+let made: CreatedOrganisation;
 let own = { organisation: "" };
 let other = { organisation: "" };
 

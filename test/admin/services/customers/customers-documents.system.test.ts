@@ -4,14 +4,14 @@
  */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../../../support/reused-system.ts";
 import type { TestSystem } from "../../../support/system.ts";
 import { type AdminAsk, askWith, createLedgerContacts, createTenant } from "../request.ts";
 
 let system: TestSystem;
 let admin: AdminAsk;
-let made: MadeOrganisation;
+let made: CreatedOrganisation;
 let own = { organisation: "" };
 
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 /** A system for tests of DocumentService, and the calls that those tests share. */
-import type { MadeOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
 import {
   addBands,
   type Json,
@@ -29,14 +29,14 @@ export async function startDocuments() {
 
 function callsOf(system: TestSystem, admin: AdminAsk, world: UnitsBuilder) {
   /** An organisation in the middle of April. Up to ten units cost 10 each, more cost 8 each. */
-  async function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+  async function sandbox(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
     const made = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
     await addBands(system, made);
     return made;
   }
 
   /** Maps the organisation's default onto an account, also one that the ledger does not have. */
-  const map = ({ organisationId }: MadeOrganisation, revenueAccount: string) =>
+  const map = ({ organisationId }: CreatedOrganisation, revenueAccount: string) =>
     admin.done("AccountMappingService/SetAccountMapping", {
       organisation: organisationId,
       revenueAccount,
@@ -45,7 +45,7 @@ function callsOf(system: TestSystem, admin: AdminAsk, world: UnitsBuilder) {
     });
 
   async function list(
-    { organisationId }: MadeOrganisation,
+    { organisationId }: CreatedOrganisation,
     query: object = {},
   ): Promise<readonly Json[]> {
     return (
@@ -58,28 +58,28 @@ function callsOf(system: TestSystem, admin: AdminAsk, world: UnitsBuilder) {
     );
   }
 
-  async function get({ organisationId }: MadeOrganisation, id: string): Promise<Json> {
+  async function get({ organisationId }: CreatedOrganisation, id: string): Promise<Json> {
     return (await admin.done("DocumentService/GetDocument", { organisation: organisationId, id }))
       .document;
   }
 
-  async function retry({ organisationId }: MadeOrganisation, id: string): Promise<Json> {
+  async function retry({ organisationId }: CreatedOrganisation, id: string): Promise<Json> {
     return (await admin.done("DocumentService/RetryDocument", { organisation: organisationId, id }))
       .document;
   }
 
-  async function refusal({ organisationId }: MadeOrganisation, id: string): Promise<string> {
+  async function refusal({ organisationId }: CreatedOrganisation, id: string): Promise<string> {
     return admin.refused("DocumentService/RetryDocument", { organisation: organisationId, id });
   }
 
-  const synced = (made: MadeOrganisation, id: string): Promise<Json> =>
+  const synced = (made: CreatedOrganisation, id: string): Promise<Json> =>
     until("the ledger has it", async () => {
       const document = await get(made, id);
       return document.state === "DOCUMENT_STATE_SYNCED" && document;
     });
 
   /** The audit entry of the last retry of a document of the organisation. */
-  async function lastRetry({ organisationId }: MadeOrganisation): Promise<Json> {
+  async function lastRetry({ organisationId }: CreatedOrganisation): Promise<Json> {
     const { data } = await admin.done("AuditService/ListAuditEntries", {
       organisation: organisationId,
       limit: 100,
@@ -87,7 +87,7 @@ function callsOf(system: TestSystem, admin: AdminAsk, world: UnitsBuilder) {
     return data.find(({ targetKind }: Json) => targetKind === "document");
   }
 
-  async function setupMode({ organisationId }: MadeOrganisation, on: boolean): Promise<void> {
+  async function setupMode({ organisationId }: CreatedOrganisation, on: boolean): Promise<void> {
     await admin.done("OrganisationService/SetSetupMode", { id: organisationId, setupMode: on });
   }
   return { world, sandbox, map, list, get, retry, refusal, synced, lastRetry, setupMode };

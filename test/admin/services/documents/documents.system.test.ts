@@ -1,6 +1,6 @@
 /** DocumentService over the wire: credit notes and allocations that the ledger refused. ADMIN-6 */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../../../src/dev/local-stack/demo/first-data.ts";
 import { until } from "../../../support/system.ts";
 import { bookInvoice, spendCredit } from "../../../worker/activities/issue-credit.ts";
 import { april, type DocumentsFixture, half, startDocuments, whole } from "./documents-fixture.ts";
@@ -119,7 +119,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
 
 /** A subscription with a credit of 14.40, tax included. */
 async function addCredit(
-  made: MadeOrganisation,
+  made: CreatedOrganisation,
 ): Promise<{ readonly id: string; readonly note: string }> {
   const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
   const { change } = await world.changed(made, id, { units: 11, ...whole });
@@ -131,7 +131,7 @@ async function addCredit(
  * A charge of 4.80 that the credit is for, which the ledger refuses so many times; the id of its
  * invoice.
  */
-async function addRefusedCharge(made: MadeOrganisation, id: string, times = 1): Promise<string> {
+async function addRefusedCharge(made: CreatedOrganisation, id: string, times = 1): Promise<string> {
   const messages = ["Not today."];
   await system.fault({
     kind: "refuse",

@@ -45,6 +45,10 @@ describe("ledger connections and mappings", () => {
     expect(await admin.refused(connect, { ...unknownOrganisation, ...tenant })).toBe(
       "organisation_not_found",
     );
+    for (const kind of [undefined, "", "sage", "toString"])
+      expect(await admin.refused(connect, { ...fresh, ...tenant, kind })).toBe(
+        "invalid_parameter kind",
+      );
     await admin.done(connect, { ...fresh, ...nowhere, skipCheck: true });
     expect(await admin.done("LedgerConnectionService/CheckLedgerConnection", fresh)).toMatchObject({
       problem: expect.stringContaining("could not be reached"),
@@ -59,8 +63,8 @@ describe("ledger connections and mappings", () => {
     expect(JSON.stringify(entry)).not.toMatch(/secret/i);
     const { connection } = await admin.done("LedgerConnectionService/GetLedgerConnection", fresh);
     const { clientSecret: _, ...shown } = tenant;
-    const kind = { kind: "LEDGER_KIND_XERO", grant: "LEDGER_GRANT_CUSTOM" };
-    expect(connection).toEqual({ ...fresh, ...shown, ...kind, created: expect.any(String) });
+    const grant = "LEDGER_GRANT_CUSTOM";
+    expect(connection).toEqual({ ...fresh, ...shown, grant, created: expect.any(String) });
   });
 
   test("list the ledger's codes, and map only onto accounts that accept revenue", async () => {

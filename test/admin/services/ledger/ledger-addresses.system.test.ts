@@ -19,6 +19,7 @@ afterAll(() => system?.stop());
 const connect = "LedgerConnectionService/ConnectLedger";
 
 const publicly = {
+  kind: "xero",
   tenantId: "tenant",
   clientId: "client",
   clientSecret: "secret",

@@ -10,6 +10,7 @@ import {
 } from "../../../../src/gen/proto/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as Alpha } from "../../../../src/gen/proto/grpc/reflection/v1alpha/reflection_pb.ts";
+import { ledgers } from "../../../../src/ledger/index.ts";
 import { startApi } from "../../../../src/main/api.ts";
 import type { Running } from "../../../../src/main/run.ts";
 
@@ -30,7 +31,7 @@ async function start(reflection: string) {
     GRPC_REFLECTION: reflection,
     SHUTDOWN_SECONDS: "1",
   };
-  api = await startApi(readConfig(env), pino({ enabled: false }));
+  api = await startApi(readConfig(env), pino({ enabled: false }), ledgers);
   return createGrpcTransport({ baseUrl: `http://127.0.0.1:${api.port}` });
 }
 

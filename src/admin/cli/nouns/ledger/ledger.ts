@@ -22,12 +22,12 @@ export const ledger: Noun = {
         "The credentials are tried first. The secret comes from a file, the standard input or a " +
         "prompt, never from an argument.",
       examples: [
-        "ledger connect --tenant-id 70784a63-… --client-id 5D0C… --client-secret-file secret.txt",
-        "ledger connect --tenant-id 70784a63-… --client-id 5D0C…    # asks for the secret",
+        "ledger connect --kind KIND --tenant-id 70784a63 --client-id 5D0C --client-secret-file s.txt",
+        "ledger connect --kind KIND --tenant-id 70784a63 --client-id 5D0C    # prompts for the secret",
         "ledger connect --file connection.json",
       ],
       fields: {
-        kind: "the kind of ledger; by default the first one",
+        kind: "the kind of ledger; an unknown one is refused with the list of kinds",
         tenant_id: "the ledger's id of the organisation there",
         client_id: "the client id of the custom connection",
         base_url: "where the ledger's API is; by default its public address",
@@ -50,6 +50,7 @@ export const ledger: Noun = {
         "connects the organisation. With --wait the command ends when the organisation is " +
         "connected. It exits with 1 if the time is up before.",
       examples: ["ledger authorise --wait", "ledger authorise --json"],
+      fields: { kind: "the kind of ledger; the connected one if left out" },
       extra: [
         {
           flags: "--wait [seconds]",

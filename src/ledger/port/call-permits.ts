@@ -3,13 +3,12 @@
  * ledger has one queue, and only its head takes from the budget. Short waits are waited out. Long
  * waits are reported before anything is sent.
  */
-import type { CallBudget, LedgerFailure } from "../../port/ledger.ts";
-import type { XeroLimitsLeft } from "./connection.ts";
+import type { CallBudget, LedgerFailure, LimitsLeft } from "./ledger.ts";
 
 /** A permit to send one request. Call `end` after the request. */
-export interface Turn {
+export interface CallPermit {
   readonly kind: "granted";
-  readonly end: (left: XeroLimitsLeft | null) => Promise<void>;
+  readonly end: (left: LimitsLeft | null) => Promise<void>;
 }
 
 /** A call whose request waits for a permit. `endMs` is its deadline, by `performance.now()`. */
@@ -19,12 +18,12 @@ export interface Waiting {
 }
 
 /** The limiter that grants the permits. */
-export interface Turns {
+export interface CallPermits {
   /**
    * Returns a permit, or `rate_limited` with the time until one may be free. Then nothing was sent.
    * Without a budget it returns at once.
    */
-  take(call: Waiting): Promise<Turn | LedgerFailure>;
+  take(call: Waiting): Promise<CallPermit | LedgerFailure>;
 }
 
 /**
@@ -40,7 +39,7 @@ const waitedShare = 0.5;
  * The spacing of retry times for callers that must wait for the minute limit. It matches the pace
  * of calls, so that they do not all return at once and wait in vain.
  */
-const comeBackGapMs = 1_000;
+const retryGapMs = 1_000;
 
 /**
  * The order of the queue. A call that has begun is first, because its earlier requests would be
@@ -52,13 +51,13 @@ interface Waiter {
   readonly call: Waiting;
   readonly rank: number;
   readonly giveUpMs: number;
-  readonly resolve: (turn: Turn | LedgerFailure) => void;
+  readonly resolve: (permit: CallPermit | LedgerFailure) => void;
 }
 
 type Spent = Extract<Awaited<ReturnType<CallBudget["take"]>>, { readonly kind: "spent" }>;
 
 /** Creates the limiter over a budget. */
-export function createPermits(budget: CallBudget | undefined): Turns {
+export function createPermits(budget: CallBudget | undefined): CallPermits {
   if (budget === undefined)
     return { take: async () => ({ kind: "granted", end: async () => undefined }) };
   const begun = new WeakSet<Waiting>();
@@ -68,14 +67,14 @@ export function createPermits(budget: CallBudget | undefined): Turns {
   let sleep: { readonly scope: Spent["scope"]; readonly wake: () => void } | null = null;
 
   const serveHead = async (head: Waiter): Promise<void> => {
-    const answer = await ask(budget, head);
+    const answer = await takeFrom(budget, head);
     if (answer.kind === "unavailable") {
       for (const { resolve } of queue) resolve(answer);
       queue = [];
     } else if (answer.kind === "granted") {
       queue = queue.filter((waiter) => waiter !== head);
       begun.add(head.call);
-      const end = async (left: XeroLimitsLeft | null) => {
+      const end = async (left: LimitsLeft | null) => {
         await answer.end(left);
         if (sleep?.scope === "concurrent") sleep.wake();
       };
@@ -113,7 +112,7 @@ export function createPermits(budget: CallBudget | undefined): Turns {
         waitedShare * leftMs,
         rank === ranks.continuing ? leftMs : longestWaitMs,
       );
-      const { promise, resolve } = Promise.withResolvers<Turn | LedgerFailure>();
+      const { promise, resolve } = Promise.withResolvers<CallPermit | LedgerFailure>();
       const waiter: Waiter = { call, rank, giveUpMs: performance.now() + waitMs, resolve };
       const place = queue.findIndex((other) => other.rank > rank);
       queue = queue.toSpliced(place === -1 ? queue.length : place, 0, waiter);
@@ -129,11 +128,11 @@ export function createPermits(budget: CallBudget | undefined): Turns {
  * Takes a permit from the budget. If the budget cannot be reached, none is granted and nothing was
  * sent.
  */
-async function ask(budget: CallBudget, { call, rank }: Waiter) {
+async function takeFrom(budget: CallBudget, { call, rank }: Waiter) {
   try {
     return await budget.take(call.isBackground && rank !== ranks.continuing);
   } catch {
-    return notSent("the budget of calls could not be asked");
+    return notSent("the budget of calls could not be reached");
   }
 }
 
@@ -142,7 +141,7 @@ function reportLongWaits(queue: readonly Waiter[], { scope, waitMs }: Spent): re
   const nowMs = performance.now();
   return queue.filter(({ giveUpMs, resolve }, place) => {
     if (nowMs + waitMs <= giveUpMs) return true;
-    const retryAfterMs = Math.max(1, waitMs) + (scope === "minute" ? place * comeBackGapMs : 0);
+    const retryAfterMs = Math.max(1, waitMs) + (scope === "minute" ? place * retryGapMs : 0);
     resolve({ kind: "rate_limited", scope, retryAfterMs, isOurs: true });
     return false;
   });

@@ -14,22 +14,22 @@ import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
+  addLedgerContact,
   addresses,
   aLine,
   aShortCall,
-  type DemoWorld,
+  type DemoLedgerFixture,
   invoiceDraft,
-  makeContact,
   okOf,
   sentOnce,
-  startDemoWorld,
+  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { type RecordingProxy, startRecordingProxy } from "../xero/recording-proxy.ts";
+import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 
 const post = "POST /api.xro/2.0/Invoices";
 const open: readonly LedgerInvoiceStatus[] = ["draft", "awaiting_approval", "approved"];
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let proxy: RecordingProxy;
 let connection: XeroConnection;
 let contactId: string;
@@ -39,10 +39,10 @@ let ledger: Ledger;
 let watched: Ledger;
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   proxy = await startRecordingProxy(world.demo.url);
   connection = await world.connect();
-  contactId = (await makeContact(connection)).id;
+  contactId = (await addLedgerContact(connection)).id;
   ledger = createXeroLedger(connection);
   watched = createXeroLedger({ ...connection, ...addresses(proxy.url) });
   token = await tokenOf(connection);

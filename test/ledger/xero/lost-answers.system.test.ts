@@ -5,26 +5,26 @@ import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
+  addLedgerContact,
   aShortCall,
   contactDraft,
-  type DemoWorld,
+  type DemoLedgerFixture,
   invoiceDraft,
-  makeContact,
   okOf,
   sentOnce,
-  startDemoWorld,
+  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { creditNoteDraft } from "./credit-drafts.ts";
+import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let connection: XeroConnection;
 let contactId: string;
 let ledger: Ledger;
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   connection = await world.connect();
-  contactId = (await makeContact(connection)).id;
+  contactId = (await addLedgerContact(connection)).id;
 });
 beforeEach(() => {
   ledger = createXeroLedger(connection);

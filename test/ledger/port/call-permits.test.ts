@@ -1,7 +1,11 @@
-/** Turns within the budget of calls: who is first, what is waited out, what is told, and that no call waits past its deadline. */
+/** Permits within the budget of calls: their order, short and long waits, and deadlines. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import {
+  type CallPermits,
+  createPermits,
+  type Waiting,
+} from "../../../src/ledger/port/call-permits.ts";
 import type { CallBudget } from "../../../src/ledger/port/ledger.ts";
-import { createPermits, type Turns, type Waiting } from "../../../src/ledger/xero/wire/permits.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -44,7 +48,7 @@ function aCall(
 }
 
 /** A turn that is being waited for, and what it came to once it did. */
-function watch(turns: Turns, call: Waiting): { answer: unknown } {
+function watch(turns: CallPermits, call: Waiting): { answer: unknown } {
   const watched: { answer: unknown } = { answer: null };
   void turns.take(call).then((answer) => (watched.answer = answer));
   return watched;

@@ -8,20 +8,20 @@ import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
   aCall,
+  addLedgerContact,
   addresses,
   aLine,
-  type DemoWorld,
+  type DemoLedgerFixture,
   invoiceDraft,
-  makeContact,
   okOf,
-  startDemoWorld,
+  startDemoLedgerFixture,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
-import { type RecordingProxy, startRecordingProxy } from "../xero/recording-proxy.ts";
-import { creditNoteDraft } from "./credit-drafts.ts";
+import { creditNoteDraft } from "../conformance/credit-drafts.ts";
+import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 
 const getNotes = "GET /api.xro/2.0/CreditNotes";
 
-let world: DemoWorld;
+let world: DemoLedgerFixture;
 let proxy: RecordingProxy;
 let connection: XeroConnection;
 let contactId: string;
@@ -30,10 +30,10 @@ let ledger: Ledger;
 let watched: Ledger;
 
 beforeAll(async () => {
-  world = await startDemoWorld();
+  world = await startDemoLedgerFixture();
   proxy = await startRecordingProxy(world.demo.url);
   connection = await world.connect();
-  contactId = (await makeContact(connection)).id;
+  contactId = (await addLedgerContact(connection)).id;
   ledger = createXeroLedger(connection);
   watched = createXeroLedger({ ...connection, ...addresses(proxy.url) });
 });
@@ -355,7 +355,7 @@ describe("credit", () => {
   });
 
   test("for another contact's invoice is refused in the ledger's own words", async () => {
-    const other = (await makeContact(connection)).id;
+    const other = (await addLedgerContact(connection)).id;
     const answer = okOf(
       await ledger.createInvoices(aCall(), [invoiceDraft(other, { status: "approved" })]),
     );

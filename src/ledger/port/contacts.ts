@@ -1,0 +1,47 @@
+/**
+ * The contacts of a ledger and their drafts. Part of the ledger's port. Import these types from
+ * `ledger.ts`.
+ */
+
+/**
+ * A contact in the ledger. `code` is our customer code, null if it has none. `mergedInto` is the
+ * contact that replaced it. `archived` and `erased` contacts take no new document. `isCustomer` and
+ * `isSupplier` say that it has had an invoice or a bill. Both can be false.
+ */
+export interface LedgerContact {
+  readonly id: string;
+  readonly code: string | null;
+  readonly name: string;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  readonly email: string | null;
+  readonly status: "active" | "archived" | "erased";
+  readonly mergedInto: string | null;
+  readonly isCustomer: boolean;
+  readonly isSupplier: boolean;
+  readonly updatedAt: string;
+}
+
+/** A contact to create. `code` is the natural key: a lost answer is found again by it. */
+export interface LedgerContactDraft {
+  readonly code: string;
+  readonly name: string;
+  readonly firstName: string | null;
+  readonly lastName: string | null;
+  readonly email: string | null;
+}
+
+/**
+ * Which contacts to list: those changed at or after `since` (ISO 8601). Without `since` all are
+ * listed. `cursor` is the previous page's.
+ */
+export interface LedgerContactQuery {
+  readonly since?: string;
+  readonly cursor?: string;
+}
+
+/** A page of contacts. `cursor` null is the end. A contact may come on two pages: merge by id. */
+export interface LedgerContactPage {
+  readonly contacts: readonly LedgerContact[];
+  readonly cursor: string | null;
+}

@@ -1,0 +1,38 @@
+/** The registry entry of Xero. The demo ledger has the same API, so it is this kind as well. */
+import type { ConnectionField } from "../port/connection-form.ts";
+import type { LedgerKind } from "../port/ledger-kind.ts";
+import { addressesAt, createXeroApp, xeroAddresses } from "./auth/app.ts";
+import { createXeroLedger } from "./create-xero-ledger.ts";
+import { readXeroWebhook, xeroSignatureForm, xeroSignatureHeader } from "./webhook.ts";
+import { xeroTraits } from "./wire/connection.ts";
+
+/** Only Xero itself can say whether an id or a secret is right. */
+const plain: ConnectionField = {
+  fallback: null,
+  isSecret: false,
+  isAddress: false,
+  faultOf: () => null,
+};
+
+/** The kind that connections store as `xero`. */
+export const xero = {
+  name: "Xero",
+  form: {
+    tenant_id: plain,
+    client_id: plain,
+    client_secret: { ...plain, isSecret: true },
+    base_url: { ...plain, fallback: xeroAddresses.baseUrl, isAddress: true },
+    identity_url: { ...plain, fallback: xeroAddresses.identityUrl, isAddress: true },
+  },
+  app: {
+    addresses: (origin) => (origin === null ? xeroAddresses : addressesAt(origin)),
+    create: createXeroApp,
+  },
+  webhooks: {
+    signatureHeader: xeroSignatureHeader,
+    signatureForm: xeroSignatureForm,
+    read: readXeroWebhook,
+  },
+  traits: xeroTraits,
+  connect: createXeroLedger,
+} as const satisfies LedgerKind;
