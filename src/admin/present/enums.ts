@@ -30,6 +30,7 @@ export const firstInvoiceStatuses = byWord(FirstInvoiceStatus);
 export const testClockStates = byWord(TestClockState);
 export const roles = byWord(OperatorRole);
 
+/** Enum values of ledger connections. Stored texts may be newer than this code. */
 export const ledgerGrants: Readonly<Record<string, LedgerGrant>> = byWord(LedgerGrant);
 export const authorisationStatuses = byWord(LedgerAuthorisationStatus);
 export const mappingKinds = byWord(MappingKind);

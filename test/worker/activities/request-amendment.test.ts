@@ -7,10 +7,8 @@ import { unknownReferenceData } from "../../../src/domain/billing/ledger-validat
 import type { LedgerLine } from "../../../src/ledger/port/ledger.ts";
 import { xeroTraits } from "../../../src/ledger/xero/wire/connection.ts";
 import type { AmendmentLine, AmendmentToSend } from "../../../src/store/ledger-jobs/amendments.ts";
-import {
-  faultOf,
-  standingLines as findStandingLines,
-} from "../../../src/worker/activities/posting/request-amendment.ts";
+import { faultOf } from "../../../src/worker/activities/posting/request-amendment.ts";
+import { standingLines as findStandingLines } from "../../../src/worker/activities/posting/standing-lines.ts";
 
 function ours(id: string, line: Partial<AmendmentLine> = {}): AmendmentLine {
   return {

@@ -15,7 +15,6 @@ import type {
   LedgerFailure,
   LedgerInvoice,
   LedgerInvoiceStatus,
-  LedgerLine,
   LedgerLineChange,
 } from "../../../ledger/port/ledger.ts";
 import type {
@@ -26,6 +25,7 @@ import type { AmendmentLine, AmendmentToSend } from "../../../store/ledger-jobs/
 import type { NamedLine } from "../../../store/ledger-jobs/document-outcomes.ts";
 import { failureOutcome, held, retryDelayMs } from "./ledger-call.ts";
 import { lineOf } from "./post-documents.ts";
+import { standingLines } from "./standing-lines.ts";
 
 /** The outcome, and the failures of calls, which may pause the connection. */
 export interface AmendmentAnswer {
@@ -45,12 +45,6 @@ const open: readonly LedgerInvoiceStatus[] = ["draft", "awaiting_approval", "app
  * temporary.
  */
 const believedAttempts = 3;
-
-/**
- * How much of the longest description is not compared. A ledger's adapter may append the
- * arithmetic, and cuts the end if the text is too long.
- */
-const arithmeticLength = 100;
 
 type Refusal = LedgerFailure & { readonly kind: "refused" };
 
@@ -262,43 +256,4 @@ function syncOf({
   updatedAt,
 }: LedgerInvoice): SyncedInvoice {
   return { status, subtotal, total, amountDue, sent, updatedAt };
-}
-
-/**
- * Returns the ledger's lines that match the lines to change, if all of them are there. Null if one
- * is missing. A line that is known as one of ours matches no other.
- */
-export function standingLines(
-  ours: readonly AmendmentLine[],
-  ledgers: readonly LedgerLine[],
-  longestDescription: number,
-): readonly NamedLine[] | null {
-  const known = new Set(ours.map((line) => line.ledgerLineId));
-  const free = ledgers.filter((line) => !known.has(line.ledgerLineId));
-  const named: NamedLine[] = [];
-  for (const line of ours.filter(({ amending }) => amending)) {
-    const own = ledgers.find(({ ledgerLineId }) => ledgerLineId === line.ledgerLineId);
-    const index = free.findIndex((other) => standsAs(other, line, longestDescription));
-    const [found] = own === undefined ? free.splice(index, index < 0 ? 0 : 1) : [own];
-    if (found === undefined || !standsAs(found, line, longestDescription)) return null;
-    named.push({ id: line.id, ledgerLineId: found.ledgerLineId });
-  }
-  return named;
-}
-
-/**
- * Amounts of both have four places. A ledger may remove repeated and outer spaces of a text, and
- * its adapter may append the arithmetic in brackets.
- */
-function standsAs(found: LedgerLine, line: AmendmentLine, longestDescription: number): boolean {
-  const comparedLength = longestDescription - arithmeticLength;
-  const { description, amount } = lineOf(line, longestDescription);
-  const text = plain(description).slice(0, comparedLength);
-  const there = plain(found.description);
-  if (amount !== found.amount || !there.startsWith(text)) return false;
-  return text.length === comparedLength || /^(?: \(.*\))?$/s.test(there.slice(text.length));
-}
-
-function plain(text: string): string {
-  return text.trim().replace(/\s+/g, " ");
 }
