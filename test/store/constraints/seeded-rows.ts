@@ -98,6 +98,7 @@ function operatorRows(rows: SeededRows): readonly Row[] {
     [
       "ledger_consents",
       {
+        kind: "xero",
         operator_id: rows.operator,
         token_id: rows.token,
         state_hash: hashOf(rows),
