@@ -17,7 +17,7 @@ import { until } from "../../support/until.ts";
 const leaseMs = 30_000;
 
 /** A database with budgets. */
-export interface BudgetsForTest {
+export interface BudgetFixture {
   readonly pool: pg.Pool;
   /** Adds an organisation and returns its id. */
   organisation(): Promise<string>;
@@ -32,12 +32,12 @@ export interface BudgetsForTest {
     settings?: Readonly<Record<string, string>>,
   ): Promise<ChildProcess>;
   /** Returns the calls in seconds of passed time, and how many ran at once with each. */
-  calls(organisationId: string): Promise<readonly CallSeen[]>;
+  calls(organisationId: string): Promise<readonly RecordedCall[]>;
   stop(): Promise<void>;
 }
 
 /** A recorded call. `ended` is null if it was not returned. */
-export interface CallSeen {
+export interface RecordedCall {
   readonly granted: number;
   readonly ended: number | null;
   readonly atOnce: number;
@@ -46,20 +46,21 @@ export interface CallSeen {
 // Both run under the lock of the budget's row, so they record calls in order.
 const accountText = `
 CREATE TABLE passed (organisation_id uuid PRIMARY KEY, time interval NOT NULL);
-CREATE TABLE seen (organisation_id uuid, call_id uuid, granted timestamptz, ended timestamptz,
-  at_once int);
-CREATE FUNCTION see_calls() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TABLE recorded_calls (organisation_id uuid, call_id uuid, granted timestamptz,
+  ended timestamptz, at_once int);
+CREATE FUNCTION record_calls() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   at timestamptz := clock_timestamp() + coalesce((SELECT time FROM passed p
     WHERE p.organisation_id = NEW.organisation_id), '0');
 BEGIN
-  INSERT INTO seen SELECT NEW.organisation_id, f, at, NULL, cardinality(NEW.flights)
+  INSERT INTO recorded_calls SELECT NEW.organisation_id, f, at, NULL, cardinality(NEW.flights)
     FROM unnest(NEW.flights) f WHERE f <> ALL (OLD.flights);
-  UPDATE seen s SET ended = at WHERE s.organisation_id = NEW.organisation_id AND s.ended IS NULL
-    AND s.call_id <> ALL (NEW.flights);
+  UPDATE recorded_calls r SET ended = at WHERE r.organisation_id = NEW.organisation_id
+    AND r.ended IS NULL AND r.call_id <> ALL (NEW.flights);
   RETURN NULL;
 END $$;
-CREATE TRIGGER see_calls AFTER UPDATE ON ledger_budgets FOR EACH ROW EXECUTE FUNCTION see_calls();`;
+CREATE TRIGGER record_calls AFTER UPDATE ON ledger_budgets FOR EACH ROW
+  EXECUTE FUNCTION record_calls();`;
 
 const shiftText = `
 UPDATE ledger_budgets b
@@ -71,7 +72,7 @@ UPDATE ledger_budgets b
 FROM (SELECT $2 * interval '1 second' AS time) t WHERE b.organisation_id = $1`;
 
 /** Creates a separate database. */
-export async function budgetsForTest(): Promise<BudgetsForTest> {
+export async function budgetFixture(): Promise<BudgetFixture> {
   const database = await freshDatabase();
   const pool = testPool(database.url, 10);
   await pool.query(accountText);
@@ -121,7 +122,7 @@ export async function budgetsForTest(): Promise<BudgetsForTest> {
       const { rows } = await pool.query<{ granted: number; ended: number | null; at_once: number }>(
         `SELECT extract(epoch FROM granted)::float8 AS granted, extract(epoch
           FROM ended)::float8 AS ended, at_once
-          FROM seen WHERE organisation_id = $1 ORDER BY granted`,
+          FROM recorded_calls WHERE organisation_id = $1 ORDER BY granted`,
         [organisationId],
       );
       return rows.map(({ at_once: atOnce, ...call }) => ({ ...call, atOnce }));
@@ -149,7 +150,7 @@ export async function kill(child: ChildProcess, pool: pg.Pool): Promise<void> {
  * Returns the most calls that a ledger can receive within so many seconds, whenever they begin and
  * whenever each call arrived while it was running.
  */
-export function mostWithin(calls: readonly CallSeen[], seconds: number): number {
+export function mostWithin(calls: readonly RecordedCall[], seconds: number): number {
   const counts = calls.map(({ ended: begin }) => {
     if (begin === null) return 0;
     return calls.filter(
