@@ -1,4 +1,4 @@
-/** Organisations and API keys for tests of admission and idempotency, straight into the tables. */
+/** Inserts organisations and API keys for tests of admission and idempotency. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { generateApiKey } from "../../../src/transport/rpc/gate/api-key.ts";
@@ -11,7 +11,7 @@ export interface StoredKey {
   readonly value: string;
 }
 
-/** Makes an organisation; `testClock` makes it a sandbox. */
+/** Inserts an organisation and returns its id. With `testClock` it is a sandbox. */
 export async function insertOrganisation(
   pool: pg.Pool,
   testClock: Date | null = null,
@@ -25,17 +25,17 @@ export async function insertOrganisation(
   return id;
 }
 
-/** Makes a key of the organisation, or of a new one. */
+/** Inserts a key of the organisation. Without one, it inserts the organisation too. */
 export async function insertKey(
   pool: pg.Pool,
-  given: {
+  members: {
     readonly organisationId?: string;
     readonly expiresAt?: Date;
     readonly revokedAt?: Date;
     readonly scopes?: string[];
   } = {},
 ): Promise<StoredKey> {
-  const organisationId = given.organisationId ?? (await insertOrganisation(pool));
+  const organisationId = members.organisationId ?? (await insertOrganisation(pool));
   const { value, hash, hint } = generateApiKey(true);
   const apiKeyId = randomUUID();
   await pool.query(
@@ -47,9 +47,9 @@ export async function insertKey(
       organisationId,
       hash,
       hint,
-      given.scopes ?? ["subscriptions:read"],
-      given.expiresAt ?? null,
-      given.revokedAt ?? null,
+      members.scopes ?? ["subscriptions:read"],
+      members.expiresAt ?? null,
+      members.revokedAt ?? null,
     ],
   );
   return { apiKeyId, organisationId, hash, value };

@@ -1,4 +1,4 @@
-/** Admission: which keys are known, and that no window admits one request too many. ACCESS-5. */
+/** Admission knows valid keys only, and no window admits more than its limit (ACCESS-5). */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -39,7 +39,7 @@ const kinds = (admissions: readonly Admission[]) => admissions.map(({ kind }) =>
 const count = (admissions: readonly Admission[], kind: Admission["kind"]) =>
   kinds(admissions).filter((one) => one === kind).length;
 
-/** Lets time pass for a key's window, without waiting. */
+/** Lets time pass for a key's window without waiting. */
 async function age(apiKeyId: string, seconds: number): Promise<void> {
   await pool.query(
     `UPDATE rate_windows SET hits = (SELECT array_agg(hit - $2 * interval '1 second' ORDER BY hit)
@@ -84,7 +84,7 @@ describe("keys", () => {
     });
   });
 
-  test("an unknown, a revoked and an expired key are alike", async () => {
+  test("an unknown, a revoked and an expired key have the same answer", async () => {
     const access = createAccess(patient(pool));
     const past = new Date(Date.now() - 1000);
     const keys = [
@@ -96,7 +96,7 @@ describe("keys", () => {
     }
   });
 
-  test("a revocation and an expiry hold for the next request", async () => {
+  test("a revocation and an expiry apply to the next request", async () => {
     const access = createAccess(patient(pool));
     const [revoked, expired] = [
       await insertKey(pool),
@@ -116,7 +116,7 @@ describe("keys", () => {
     ).toEqual(["unknown", "unknown"]);
   });
 
-  test("the last use is noted, once a minute at most", async () => {
+  test("the last use is recorded, at most once a minute", async () => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool));
     const lastUse = async () =>
@@ -159,13 +159,13 @@ describe("the rate limit", () => {
     );
   });
 
-  test("counts in any 60 seconds: older requests stop counting one by one", async () => {
+  test("counts the requests of the last 60 seconds", async () => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool), { limitPerMinute: 3 });
     await access.admit(key.hash);
     await age(key.apiKeyId, 30);
     await access.admit(key.hash);
-    // Some seconds less on a machine that has other things to do.
+    // Some seconds less on a busy machine.
     const resetSeconds = expect.toSatisfy((seconds) => seconds > 20 && seconds <= 30);
     expect(await access.admit(key.hash)).toMatchObject({
       kind: "admitted",
@@ -198,7 +198,7 @@ describe("the rate limit", () => {
     ]);
   });
 
-  test("is each key's own, and many keys from two processes never deadlock", async () => {
+  test("counts each key alone, and many keys from two processes never deadlock", async () => {
     const keys = await Promise.all(Array.from({ length: 20 }, () => insertKey(pool)));
     const accesses = pools.map((one) => createAccess(patient(one), { limitPerMinute: 30 }));
     const admissions = await Promise.all(
@@ -211,7 +211,7 @@ describe("the rate limit", () => {
     expect(count(admissions, "admitted")).toBe(20 * 30);
   });
 
-  test("a clock that was set back far does not lock a key out", async () => {
+  test("does not lock a key out after the clock was set back far", async () => {
     const key = await insertKey(pool);
     const access = createAccess(patient(pool), { limitPerMinute: 1 });
     await access.admit(key.hash);
@@ -233,7 +233,7 @@ test("requests that arrive during a statement are admitted together by the next 
   expect(sizes.length).toBeLessThan(hashes.length);
 });
 
-test("a database that cannot be reached differs from one that answers an error", async () => {
+test("an unreachable database differs from one that answers an error", async () => {
   const nowhere = new pg.Pool({
     connectionString: `postgresql://x:y@127.0.0.1:${await freePort()}/z`,
     connectionTimeoutMillis: 1000,

@@ -1,4 +1,4 @@
-/** Idempotency keys have one owner at a time, and always work again. IDEMPOTENCY-2. */
+/** Idempotency keys have one owner at a time, and become usable again (IDEMPOTENCY-2). */
 import { createHash, randomUUID } from "node:crypto";
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -62,7 +62,7 @@ async function claimOf(store: IdempotencyStore, request: KeyRequest): Promise<Cl
   return begun.claim;
 }
 
-/** A process that was killed: its claim stays, and nobody renews it. */
+/** Returns the claim of a killed process. The claim stays, and no process renews it. */
 async function killedClaim(request: KeyRequest): Promise<Claim> {
   const store = createIdempotencyStore(pool, { leaseMs: 60_000, onTrouble: () => undefined });
   const claim = await claimOf(store, request);
@@ -70,26 +70,26 @@ async function killedClaim(request: KeyRequest): Promise<Claim> {
   return claim;
 }
 
-/** Where each of these statements has the length of a lease. */
+/** The index of the lease's length in the values of each statement. */
 const leaseAt: Readonly<Record<string, number>> = {
   begin_idempotent_request: 7,
   renew_idempotent_requests: 3,
 };
 
-/** Leases last a minute here, so that none expires while the machine stands still. */
+/** Returns a pool whose leases last a minute, so that none expires while the machine stalls. */
 function longLeased(query: (config: pg.QueryConfig) => Promise<unknown>): pg.Pool {
-  const asked = (config: pg.QueryConfig) => {
+  const withLongLease = (config: pg.QueryConfig) => {
     const at = leaseAt[config.name ?? ""];
     return query(
       at === undefined ? config : { ...config, values: (config.values ?? []).with(at, 60_000) },
     );
   };
-  return { query: asked } as unknown as pg.Pool;
+  return { query: withLongLease } as unknown as pg.Pool;
 }
 
-const letLeaseGoBy = () =>
+const expireLease = () =>
   pool.query("UPDATE idempotency_keys SET lease_until = clock_timestamp() - interval '1 ms'");
-const letDayGoBy = () =>
+const expireKeys = () =>
   pool.query("UPDATE idempotency_keys SET expires_at = clock_timestamp() - interval '1 ms'");
 const response = Buffer.from("the response");
 
@@ -132,7 +132,7 @@ describe("a key", () => {
     expect((await store.begin(requestOf("right"))).kind).toBe("begun");
   });
 
-  test("is its API key's own", async () => {
+  test("belongs to its API key", async () => {
     const store = storeOver();
     await claimOf(store, requestOf("one"));
     expect((await store.begin(requestOf("other", "order-1", await insertKey(pool)))).kind).toBe(
@@ -140,11 +140,11 @@ describe("a key", () => {
     );
   });
 
-  test("of a killed process works again when the lease has gone by, and not before", async () => {
+  test("of a killed process works again once its lease has expired", async () => {
     const store = storeOver();
     await killedClaim(requestOf("same"));
     expect((await store.begin(requestOf("same"))).kind).toBe("running");
-    await letLeaseGoBy();
+    await expireLease();
     const begun = await Promise.all(
       Array.from({ length: 10 }, () => store.begin(requestOf("same"))),
     );
@@ -158,15 +158,15 @@ describe("a key", () => {
       "SELECT expires_at - created_at = interval '24 hours' AS day FROM idempotency_keys",
     );
     expect(rows).toEqual([{ day: true }]);
-    await letDayGoBy();
+    await expireKeys();
     expect((await store.begin(requestOf("other"))).kind).toBe("begun");
   });
 });
 
-describe("a run whose lease was taken over", () => {
+describe("a run whose lease expired", () => {
   test("cannot release or complete the new owner's key, and returns its response", async () => {
     const late = await killedClaim(requestOf("same"));
-    await letLeaseGoBy();
+    await expireLease();
     const store = storeOver();
     const claim = await claimOf(store, requestOf("same"));
     await store.release(late);
@@ -177,9 +177,9 @@ describe("a run whose lease was taken over", () => {
     expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response });
   });
 
-  test("completes all the same where nobody has taken it over", async () => {
+  test("completes its key if no other run took it over", async () => {
     const late = await killedClaim(requestOf("same"));
-    await letLeaseGoBy();
+    await expireLease();
     const store = storeOver();
     expect(await store.complete(late, response)).toBeNull();
     expect(await store.begin(requestOf("same"))).toEqual({ kind: "replay", response });
@@ -207,7 +207,7 @@ describe("while the process lives", () => {
     expect((await store.begin(requestOf("same", "a"))).kind).toBe("running");
   });
 
-  test("a response that could not be stored is given, stored later and then replayed", async () => {
+  test("a response that could not be stored is returned, and stored later", async () => {
     let broken = true;
     const troubles: unknown[] = [];
     const flaky = longLeased((config) =>
@@ -234,7 +234,7 @@ describe("while the process lives", () => {
   });
 });
 
-test("what is over is deleted in bounded batches, and nothing else", async () => {
+test("only expired keys are deleted, in bounded batches", async () => {
   const store = storeOver();
   for (const key of ["a", "b", "c", "d"])
     await store.complete(await claimOf(store, requestOf("same", key)), response);
@@ -251,7 +251,7 @@ test("what is over is deleted in bounded batches, and nothing else", async () =>
   expect(rows).toEqual([{ key: "d" }]);
 });
 
-test("one API key's claim cannot be ended by a stranger's owner", async () => {
+test("a claim cannot be released with the id of another owner", async () => {
   const store = storeOver();
   const claim = await claimOf(store, requestOf("same"));
   await store.release({ ...claim, owner: randomUUID() });

@@ -1,6 +1,6 @@
 /**
- * Operators' admission on real PostgreSQL: who is known, and that unknown tokens leave the pool to
- * the API.
+ * Operators' admission on real PostgreSQL. Valid tokens are admitted, and a flood of unknown ones
+ * leaves the pool to the API.
  */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
@@ -29,8 +29,8 @@ afterAll(async () => {
 });
 
 /**
- * The pool, as patient as a slow machine needs; it counts the statements with this name that run at
- * once, and in all.
+ * Returns a pool that is patient enough for a slow machine. It counts the statements with this
+ * name: those that run at once, and all.
  */
 function countingPool(name: string) {
   const seen = { running: 0, atOnce: 0, statements: 0 };
@@ -63,7 +63,7 @@ async function insertOperator(role: string, revoked = false) {
   return { operatorId, tokenId, hash };
 }
 
-test("operators admitted together get their answers, and each token its last use", async () => {
+test("operators admitted together get separate answers, and each token its last use", async () => {
   const { operatorId, tokenId, hash } = await insertOperator("owner");
   const [other, revoked] = [await insertOperator("read-only"), await insertOperator("admin", true)];
   const { pool: counted, seen } = countingPool("admit_operators");
@@ -107,6 +107,6 @@ test("300 unknown tokens share one connection in few statements", async () => {
   await Promise.all(flood);
   expect(seen.atOnce).toBe(1);
   expect(seen.statements).toBeLessThan(refusals / 10);
-  // Those that are handed to an idle connection at this moment are counted too.
+  // Statements that reach an idle connection at this moment are counted too.
   expect(Math.max(...waits), "statements that wait for a connection").toBeLessThan(poolSize);
 });

@@ -35,7 +35,7 @@ function changeOf(name: string, members: Partial<Change>): Change {
   return { ...target, before: null, after: { name }, ...members };
 }
 
-test("the entries of a write are stored in its order, with the actor and both snapshots", async () => {
+test("audit entries are stored in the write's order, with actor and both snapshots", async () => {
   const first = changeOf("first", { after: { createdAt: new Date(0), hash: new Uint8Array(2) } });
   const changes = ["second", "third"].map((name) => changeOf(name, { before: { seq: 1n } }));
   const write = async () => changed("result", first, ...changes);

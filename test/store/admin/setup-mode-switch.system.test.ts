@@ -1,6 +1,6 @@
 /**
- * A switch of Setup Mode waits for nothing: what it would cut in two refuses it, and is named.
- * decisions §4.
+ * A switch of Setup Mode waits for no work under way. Work that the switch would cut in two refuses
+ * it, and the refusal names that work (SETUP-4).
  */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -16,18 +16,18 @@ import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsageFixture, usageFixture } from "../billing/used-fixture.ts";
 
-let world: UsageFixture;
+let fixture: UsageFixture;
 let changes: Changes;
 let organisations: OrganisationStore;
 
 beforeAll(async () => {
-  world = await usageFixture();
-  changes = createChanges(world.pool);
-  organisations = createOrganisationStore(world.pool, changes);
+  fixture = await usageFixture();
+  changes = createChanges(fixture.pool);
+  organisations = createOrganisationStore(fixture.pool, changes);
 });
 
 afterAll(async () => {
-  await world?.drop();
+  await fixture?.drop();
 });
 
 const actor = {
@@ -43,7 +43,7 @@ const switched = (organisation: string, on: boolean) =>
 
 const isOn = async (organisation: string) => (await organisations.get(organisation))?.setupMode;
 
-/** The message of the refusal; the mode stays as it was. */
+/** Returns the message of the refusal. The mode stays as it was. */
 async function refusedSwitch(organisation: string, on: boolean): Promise<string> {
   const error = await switched(organisation, on).then(
     () => null,
@@ -54,10 +54,10 @@ async function refusedSwitch(organisation: string, on: boolean): Promise<string>
   return error?.message ?? "";
 }
 
-const writes = (organisation: string) => tenantWrites(world.pool, organisation);
+const writes = (organisation: string) => tenantWrites(fixture.pool, organisation);
 
-const endings = (organisation: string) =>
-  createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
+const terminations = (organisation: string) =>
+  createTerminations(fixture.pool, createEncryption(randomBytes(32)))(organisation);
 
 const end = (organisation: string, id: string, now: string, isVoiding = false) =>
   writes(organisation).end(
@@ -65,7 +65,7 @@ const end = (organisation: string, id: string, now: string, isVoiding = false) =
     { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: isVoiding },
   );
 
-/** The id of an end that has begun. */
+/** Begins an end and returns its id. */
 async function begun(
   organisation: string,
   id: string,
@@ -77,48 +77,52 @@ async function begun(
   return outcome.terminationId;
 }
 
-/** An end under way, whose first task is that kind. */
+/** Takes the first task of an end under way. The task must be of this kind. */
 async function take<K extends "drop" | "remove" | "finish">(
   organisation: string,
   terminationId: string,
   kind: K,
 ) {
-  const task = await endings(organisation).take(terminationId, 60_000);
+  const task = await terminations(organisation).take(terminationId, 60_000);
   if (task?.kind !== kind) throw new Error(`the task is ${task?.kind}`);
   return task as Extract<NonNullable<typeof task>, { readonly kind: K }>;
 }
 
-/** Its documents as they are once the ledger has them. */
+/** Sets the subscription's documents to their state once the ledger has them. */
 async function inLedger(id: string, status: string): Promise<void> {
-  await world.pool.query(
-    "UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE state = 'ready' AND subscription_id = $1",
+  await fixture.pool.query(
+    `UPDATE ledger_jobs SET state = 'done', finished_at = now()
+      WHERE state = 'ready' AND subscription_id = $1`,
     [id],
   );
-  await world.pool.query(
-    "UPDATE invoices SET status = $2, ledger_invoice_id = gen_random_uuid()::text WHERE subscription_id = $1 AND status = 'scheduled'",
+  await fixture.pool.query(
+    `UPDATE invoices SET status = $2, ledger_invoice_id = gen_random_uuid()::text
+      WHERE subscription_id = $1 AND status = 'scheduled'`,
     [id, status],
   );
-  await world.pool.query(
-    "UPDATE invoice_lines SET ledger_line_id = id::text WHERE invoice_id IN (SELECT id FROM invoices WHERE subscription_id = $1)",
+  await fixture.pool.query(
+    `UPDATE invoice_lines SET ledger_line_id = id::text
+      WHERE invoice_id IN (SELECT id FROM invoices WHERE subscription_id = $1)`,
     [id],
   );
 }
 
 const park = (id: string) =>
-  world.pool.query(
-    "UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x', parked_attempts = 1 WHERE id = $1",
+  fixture.pool.query(
+    `UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x',
+      parked_attempts = 1 WHERE id = $1`,
     [id],
   );
 
 const retry = (id: string) =>
-  world.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
+  fixture.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
 
-const starts = async (id: string) => (await world.invoices(id)).map(({ start }) => start);
+const starts = async (id: string) => (await fixture.invoices(id)).map(({ start }) => start);
 
-test("a parked subscription that is due refuses Setup Mode on, and its period is billed after all", async () => {
-  const organisation = await world.sandbox("2026-03-10");
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, "2026-04-11");
+test("a due parked subscription refuses Setup Mode on, and the next switch bills it", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-11");
   await park(id);
   expect(await refusedSwitch(organisation, true)).toContain(id);
   await retry(id);
@@ -126,50 +130,50 @@ test("a parked subscription that is due refuses Setup Mode on, and its period is
   expect(await starts(id)).toEqual(["2026-03-10", "2026-04-10"]);
 });
 
-test("a parked subscription that is due refuses Setup Mode off, and its period is never billed", async () => {
-  const organisation = await world.sandbox("2026-03-10", { setup_mode: true });
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, "2026-04-11");
+test("a due parked subscription refuses Setup Mode off, and its period is not billed", async () => {
+  const organisation = await fixture.sandbox("2026-03-10", { setup_mode: true });
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-11");
   await park(id);
   expect(await refusedSwitch(organisation, false)).toContain(id);
   await retry(id);
   expect(await switched(organisation, false)).toMatchObject({ changed: true, issued: 0 });
-  await world.setClock(organisation, "2026-05-20");
-  await world.bill(organisation);
+  await fixture.setClock(organisation, "2026-05-20");
+  await fixture.bill(organisation);
   expect(await starts(id)).toEqual(["2026-05-10"]);
 });
 
 test("a parked subscription that is not due does not refuse a switch", async () => {
-  const organisation = await world.sandbox("2026-03-10");
-  const id = await world.subscribe(organisation);
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation);
   await park(id);
   expect(await switched(organisation, true)).toMatchObject({ changed: true });
 });
 
-test("the refusal of a switch names ten of those in the way, and says how many there are", async () => {
-  const organisation = await world.sandbox("2026-03-10");
+test("the refusal of a switch names ten parked subscriptions and has their number", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
   const ids: string[] = [];
-  for (let count = 0; count < 12; count += 1) ids.push(await world.subscribe(organisation));
-  await world.setClock(organisation, "2026-04-11");
+  for (let count = 0; count < 12; count += 1) ids.push(await fixture.subscribe(organisation));
+  await fixture.setClock(organisation, "2026-04-11");
   await Promise.all(ids.map(park));
   const message = await refusedSwitch(organisation, true);
   expect(ids.filter((id) => message.includes(id))).toHaveLength(10);
   expect(message).toContain("12");
 });
 
-test("an end under way refuses a switch until it is refused itself, and its renewal invoice is issued again", async () => {
-  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
-  const id = await world.subscribe(organisation);
+test("an end under way refuses a switch until it is refused and reissues its invoice", async () => {
+  const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await fixture.subscribe(organisation);
   await inLedger(id, "approved");
-  await world.setClock(organisation, "2026-04-01");
-  await world.bill(organisation);
+  await fixture.setClock(organisation, "2026-04-01");
+  await fixture.bill(organisation);
   const terminationId = await begun(organisation, id, "2026-04-01T12:00:00Z", true);
-  await endings(organisation).drop(await take(organisation, terminationId, "drop"));
+  await terminations(organisation).drop(await take(organisation, terminationId, "drop"));
   const message = await refusedSwitch(organisation, true);
   expect(message).toContain(id);
   expect(message).toContain("ended");
   const removal = await take(organisation, terminationId, "remove");
-  await endings(organisation).refuse(removal, {
+  await terminations(organisation).refuse(removal, {
     reason: "period_locked",
     message: "locked",
     invoice: null,
@@ -178,9 +182,9 @@ test("an end under way refuses a switch until it is refused itself, and its rene
   expect(await starts(id)).toEqual(["2026-03-10", "2026-04-10", "2026-04-10"]);
 });
 
-test("an end under way is finished outside Setup Mode: the switch comes after its deferred amount is billed", async () => {
-  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
-  const id = await world.subscribe(organisation);
+test("an end under way bills its deferred amount before a switch can follow", async () => {
+  const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await fixture.subscribe(organisation);
   const deferred = {
     units: 12,
     prorate: true,
@@ -189,21 +193,21 @@ test("an end under way is finished outside Setup Mode: the switch comes after it
     document: null,
   } as const;
   await writes(organisation).changeUnits({ id, now: "2026-03-10T12:00:00Z" }, deferred);
-  await world.setClock(organisation, "2026-04-01");
-  await world.bill(organisation);
+  await fixture.setClock(organisation, "2026-04-01");
+  await fixture.bill(organisation);
   const terminationId = await begun(organisation, id, "2026-04-01T12:00:00Z");
-  await endings(organisation).drop(await take(organisation, terminationId, "drop"));
+  await terminations(organisation).drop(await take(organisation, terminationId, "drop"));
   await refusedSwitch(organisation, true);
-  await endings(organisation).finish(await take(organisation, terminationId, "finish"), "now");
+  await terminations(organisation).finish(await take(organisation, terminationId, "finish"), "now");
   expect(await switched(organisation, true)).toMatchObject({ changed: true });
-  expect((await world.invoices(id)).map(({ type }) => type)).toContain("change");
+  expect((await fixture.invoices(id)).map(({ type }) => type)).toContain("change");
 });
 
 test("an amendment under way refuses a switch, by the number of its invoice", async () => {
-  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, "2026-04-01");
-  await world.bill(organisation);
+  const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-01");
+  await fixture.bill(organisation);
   await inLedger(id, "draft");
   const amended = {
     units: 14,
@@ -220,14 +224,14 @@ test("an amendment under way refuses a switch, by the number of its invoice", as
 });
 
 test("a restoration whose documents the ledger does not have yet refuses a switch", async () => {
-  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
-  const id = await world.subscribe(organisation);
+  const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await fixture.subscribe(organisation);
   await inLedger(id, "approved");
-  await world.setClock(organisation, "2026-04-01");
-  await world.bill(organisation);
+  await fixture.setClock(organisation, "2026-04-01");
+  await fixture.bill(organisation);
   const terminationId = await begun(organisation, id, "2026-04-01T12:00:00Z");
-  await endings(organisation).drop(await take(organisation, terminationId, "drop"));
-  await endings(organisation).finish(await take(organisation, terminationId, "finish"), "now");
+  await terminations(organisation).drop(await take(organisation, terminationId, "drop"));
+  await terminations(organisation).finish(await take(organisation, terminationId, "finish"), "now");
   await writes(organisation).restore({ id, now: "2026-04-01T12:00:00Z" });
   const message = await refusedSwitch(organisation, true);
   expect(message).toContain(id);
@@ -236,32 +240,36 @@ test("a restoration whose documents the ledger does not have yet refuses a switc
   expect(await switched(organisation, true)).toMatchObject({ changed: true });
 });
 
-test("an invoice that is only on its way to the ledger does not refuse a switch", async () => {
-  const organisation = await world.sandbox("2026-03-10");
-  await world.subscribe(organisation);
+test("an invoice on its way to the ledger does not refuse a switch", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  await fixture.subscribe(organisation);
   expect(await switched(organisation, true)).toMatchObject({ changed: true });
 });
 
-test("usage that a switch bills amends no invoice: it would be in the way of that switch", async () => {
-  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
-  await world.meter(organisation);
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, "2026-04-01");
-  await world.bill(organisation);
+test("usage that a switch bills amends no invoice", async () => {
+  const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
+  await fixture.meter(organisation);
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-01");
+  await fixture.bill(organisation);
   await inLedger(id, "draft");
-  await world.use(organisation, id, ["10", "2026-04-01"]);
-  await world.setClock(organisation, "2026-04-11");
+  await fixture.use(organisation, id, ["10", "2026-04-01"]);
+  await fixture.setClock(organisation, "2026-04-11");
   expect(await switched(organisation, true)).toMatchObject({ changed: true, issued: 1 });
-  expect((await world.invoices(id)).map(({ type }) => type)).toEqual(["first", "renewal", "usage"]);
+  expect((await fixture.invoices(id)).map(({ type }) => type)).toEqual([
+    "first",
+    "renewal",
+    "usage",
+  ]);
 });
 
-test("an end that waits for a switch is judged by it, and none begins between the switch's look and its write", async () => {
-  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, "2026-04-01");
-  await world.bill(organisation);
-  // Another holds the subscription, so that the switch has looked, and cannot write yet.
-  const holder = await world.pool.connect();
+test("an end that waits for a switch is decided in the new mode", async () => {
+  const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-01");
+  await fixture.bill(organisation);
+  // Another session locks the subscription, so that the switch has read, and cannot write yet.
+  const holder = await fixture.pool.connect();
   try {
     await holder.query("BEGIN");
     await holder.query("SELECT FROM subscriptions WHERE id = $1 FOR UPDATE", [id]);
@@ -270,20 +278,23 @@ test("an end that waits for a switch is judged by it, and none begins between th
     const [switcher = 0] = await until("the switch waits for the subscription", () =>
       waiting(rows[0]?.pid ?? 0),
     );
-    const ending = end(organisation, id, "2026-04-01T12:00:00Z").catch((error: unknown) => error);
+    const waitingEnd = end(organisation, id, "2026-04-01T12:00:00Z").catch(
+      (error: unknown) => error,
+    );
     await until("the end waits for the switch", () => waiting(switcher));
     await holder.query("COMMIT");
     expect(await switching).toMatchObject({ changed: true });
-    expect(await ending).toMatchObject({ code: "invalid_state" });
+    expect(await waitingEnd).toMatchObject({ code: "invalid_state" });
   } finally {
     holder.release();
   }
 });
 
-/** The sessions that wait for a lock of this one; null while none does. */
+/** Returns the sessions that wait for a lock of this one, or null while none does. */
 async function waiting(pid: number): Promise<readonly number[] | null> {
-  const { rows } = await world.pool.query<{ pid: number }>(
-    "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND $1 = ANY (pg_blocking_pids(pid))",
+  const { rows } = await fixture.pool.query<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity
+      WHERE datname = current_database() AND $1 = ANY (pg_blocking_pids(pid))`,
     [pid],
   );
   return rows.length === 0 ? null : rows.map((row) => row.pid);

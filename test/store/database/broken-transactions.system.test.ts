@@ -1,6 +1,6 @@
 /**
- * Transactions that PostgreSQL breaks off, or whose connection fails: run again where nothing is
- * wrong with them, and never half kept.
+ * Transactions that PostgreSQL aborts, or whose connection fails. They run again if they are not at
+ * fault, and are never stored in part.
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -18,11 +18,11 @@ beforeAll(async () => {
   database = await freshDatabase();
   pool = testPool(database.url, 4);
   changes = createChanges(pool);
-  await pool.query("CREATE TABLE kept (what text)");
+  await pool.query("CREATE TABLE stored (what text)");
 });
 
 beforeEach(async () => {
-  await pool.query("TRUNCATE kept");
+  await pool.query("TRUNCATE stored");
 });
 
 afterAll(async () => {
@@ -40,12 +40,12 @@ const actor = {
 const conflict = "DO $$ BEGIN RAISE EXCEPTION 'a conflict' USING ERRCODE = '40001'; END $$";
 const nothingChanged = { result: "done", changes: [] };
 
-async function kept(): Promise<readonly string[]> {
-  const { rows } = await pool.query<{ what: string }>("SELECT what FROM kept ORDER BY what");
+async function stored(): Promise<readonly string[]> {
+  const { rows } = await pool.query<{ what: string }>("SELECT what FROM stored ORDER BY what");
   return rows.map(({ what }) => what);
 }
 
-/** A change as an operator makes it, with its entry in the log. */
+/** An operator's change with its entry in the audit log. */
 const logged = {
   result: "done",
   changes: [
@@ -58,11 +58,11 @@ async function entries(): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-describe("a transaction that PostgreSQL broke off", () => {
-  test("by a deadlock is run again, and keeps what its second run wrote", async () => {
+describe("a transaction that PostgreSQL aborted", () => {
+  test("by a deadlock runs again, and stores the rows of its second run", async () => {
     const other = new pg.Client({ connectionString: database.url });
     await other.connect();
-    // The other one never looks for a deadlock: it is ours that is broken off.
+    // The other session never detects the deadlock, so PostgreSQL aborts ours.
     await other.query("SET deadlock_timeout = '10min'");
     await other.query("BEGIN");
     await other.query("SELECT pg_advisory_xact_lock(2)");
@@ -73,17 +73,17 @@ describe("a transaction that PostgreSQL broke off", () => {
       await client.query("SELECT pg_advisory_xact_lock(1)");
       if (runs === 1)
         waiting = other.query("SELECT pg_advisory_xact_lock(1)").then(() => other.query("COMMIT"));
-      await client.query("INSERT INTO kept VALUES ($1)", [`run ${runs}`]);
+      await client.query("INSERT INTO stored VALUES ($1)", [`run ${runs}`]);
       await client.query("SELECT pg_advisory_xact_lock(2)");
       return runs;
     });
     await waiting;
     await other.end();
     expect(result).toBe(2);
-    expect(await kept()).toEqual(["run 2"]);
+    expect(await stored()).toEqual(["run 2"]);
   });
 
-  test("each time is given up after five repeats, with PostgreSQL's error", async () => {
+  test("each time fails after five repeats, with PostgreSQL's error", async () => {
     let runs = 0;
     const failed = inTransaction(pool, async (client) => {
       runs += 1;
@@ -93,7 +93,7 @@ describe("a transaction that PostgreSQL broke off", () => {
     expect(runs).toBe(6);
   });
 
-  test("by a conflict is run again also where an operator's change makes it, and has one entry in the log", async () => {
+  test("by a conflict runs an operator's change again, which has one audit entry", async () => {
     const before = await entries();
     let runs = 0;
     await changes.run(actor, async (tx) => {
@@ -104,7 +104,7 @@ describe("a transaction that PostgreSQL broke off", () => {
     expect([runs, (await entries()) - before]).toEqual([3, 1]);
   });
 
-  test("each time is given up also where an operator's change makes it", async () => {
+  test("each time fails after five repeats for an operator's change too", async () => {
     let runs = 0;
     const failed = changes.run(actor, async (tx) => {
       runs += 1;
@@ -126,41 +126,41 @@ describe("a transaction that PostgreSQL broke off", () => {
   });
 });
 
-describe("a transaction in which an error was passed over", () => {
-  test("fails at its COMMIT, which PostgreSQL answers by a rollback", async () => {
+describe("a transaction that ignored an error", () => {
+  test("fails at its COMMIT, which PostgreSQL answers with a rollback", async () => {
     const failed = inTransaction(pool, async (client) => {
-      await client.query("INSERT INTO kept VALUES ('first')");
+      await client.query("INSERT INTO stored VALUES ('first')");
       await client.query("SELECT 1 / 0").catch(() => undefined);
     });
     await expect(failed).rejects.toThrow(CommitRefused);
-    expect(await kept()).toEqual([]);
+    expect(await stored()).toEqual([]);
   });
 
-  test("fails also where an operator's change makes it", async () => {
+  test("fails for an operator's change too", async () => {
     const failed = changes.run(actor, async (tx) => {
-      await tx.query("INSERT INTO kept VALUES ('first')");
+      await tx.query("INSERT INTO stored VALUES ('first')");
       await tx.query("SELECT 1 / 0").catch(() => undefined);
       return nothingChanged;
     });
     await expect(failed).rejects.toThrow("the transaction was broken off before its COMMIT");
-    expect(await kept()).toEqual([]);
+    expect(await stored()).toEqual([]);
   });
 });
 
-test("an operator's change whose statement is not answered in time is not kept by the next one on its connection", async () => {
+test("an operator's change that timed out is not committed by the next change", async () => {
   const hung = changes.run(actor, async (tx) => {
-    await tx.query("INSERT INTO kept VALUES ('hung')");
+    await tx.query("INSERT INTO stored VALUES ('hung')");
     await tx.query("SET LOCAL statement_timeout = 0");
-    // Longer than any answer is waited for, with the rollback after it.
+    // Longer than the wait for any answer, with the rollback after it.
     await tx.query("SELECT pg_sleep(30)");
     return nothingChanged;
   });
   await expect(hung).rejects.toThrow("Query read timeout");
   for (const what of ["second", "third", "fourth", "fifth"]) {
     await changes.run(actor, async (tx) => {
-      await tx.query(`INSERT INTO kept VALUES ('${what}')`);
+      await tx.query(`INSERT INTO stored VALUES ('${what}')`);
       return nothingChanged;
     });
   }
-  expect(await kept()).toEqual(["fifth", "fourth", "second", "third"]);
+  expect(await stored()).toEqual(["fifth", "fourth", "second", "third"]);
 });

@@ -1,6 +1,6 @@
 /**
- * Prisma's typed client inside our own transactions. Each way in which it was seen to lose or
- * falsify data has a test here.
+ * Prisma's typed client inside our own transactions. A test covers each known way in which Prisma
+ * loses or falsifies data.
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -134,7 +134,7 @@ describe("a nested write, which Prisma sends in a transaction", () => {
     expect(await codes()).toEqual(["after", "before"]);
   });
 
-  test("that starts beside another one waits for it", async () => {
+  test("that starts during another one waits for it", async () => {
     await inTransaction(pool, async (tx) => {
       await Promise.all(
         ["a", "b"].map((code) => db(tx).plan.create({ data: { ...plan(code), tiers } })),
@@ -143,14 +143,14 @@ describe("a nested write, which Prisma sends in a transaction", () => {
     expect(await codes()).toEqual(["a", "b"]);
   });
 
-  test("over a pool has a transaction of its own connection", async () => {
+  test("over a pool has a separate transaction on one connection", async () => {
     await db(pool).plan.create({ data: { ...plan("nested"), tiers } });
     expect(await codes()).toEqual(["nested"]);
   });
 });
 
 describe("the five faults by which Prisma loses or falsifies data", () => {
-  test("a transaction that fails by a time limit of Node is never committed by the next one", async () => {
+  test("a transaction that fails by a time limit is never committed by the next one", async () => {
     const failing = inTransaction(impatient, async (tx) => {
       await db(tx).plan.create({ data: plan("failed") });
       await tx.query("SELECT pg_sleep(2)");
@@ -160,7 +160,7 @@ describe("the five faults by which Prisma loses or falsifies data", () => {
     expect(await codes()).toEqual(["next"]);
   });
 
-  test("a nested write that waits is never cut in two by a limit of Prisma", async () => {
+  test("a nested write that waits is never cut in two by a time limit of Prisma", async () => {
     const { id } = await db(pool).plan.create({ data: plan("waited") });
     const holder = await pool.connect();
     await holder.query("BEGIN");
@@ -169,12 +169,12 @@ describe("the five faults by which Prisma loses or falsifies data", () => {
       where: { id, organisationId },
       data: { name: "changed", tiers: { deleteMany: {} } },
     });
-    const settled = waiting.then(() => "changed");
+    const changed = waiting.then(() => "changed");
     // Longer than Prisma's own default of five seconds.
     await holder.query("SELECT pg_sleep(6)");
     await holder.query("COMMIT");
     holder.release();
-    expect(await settled).toBe("changed");
+    expect(await changed).toBe("changed");
   });
 
   test("a COMMIT that PostgreSQL answers with ROLLBACK is an error", async () => {
@@ -196,7 +196,8 @@ describe("the five faults by which Prisma loses or falsifies data", () => {
       { databaseUrl: database.url, size: 1, name: "test" },
       () => undefined,
     );
-    const own = `${database.url}${database.url.includes("?") ? "&" : "?"}options=-c%20work_mem%3D8MB`;
+    const separator = database.url.includes("?") ? "&" : "?";
+    const own = `${database.url}${separator}options=-c%20work_mem%3D8MB`;
     const withOptions = createPool({ databaseUrl: own, size: 1, name: "test" }, () => undefined);
     try {
       const testClock = new Date("2026-03-01T12:34:56.789Z");

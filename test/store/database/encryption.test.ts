@@ -13,7 +13,7 @@ test.each(["", "a secret"])("the secret %j opens at its place, and at no other",
   expect(() => encryption.decrypt(encrypted, "there")).toThrow();
 });
 
-// GCM takes a tag of 4, 8 or 12 to 16 bytes: a short one is guessed far sooner.
+// GCM accepts a tag of 4, 8 or 12 to 16 bytes. A short tag is guessed far sooner.
 test.each([
   0, 4, 8, 12, 13, 14, 15,
 ])("a secret cut to a tag of %i bytes does not open", (length) => {

@@ -1,4 +1,4 @@
-/** Migrations: once each, whoever applies them and however many at once. */
+/** Each migration is applied once, by any number of concurrent processes. */
 import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -39,13 +39,14 @@ async function write(name: string, sql: string): Promise<void> {
   await writeFile(join(folder, name, "migration.sql"), sql);
 }
 
-const first = `CREATE TABLE "things" ("id" TEXT NOT NULL, "kind" TEXT, CONSTRAINT "things_pkey" PRIMARY KEY ("id"));
+const first = `CREATE TABLE "things" ("id" TEXT NOT NULL, "kind" TEXT,
+  CONSTRAINT "things_pkey" PRIMARY KEY ("id"));
 ALTER TABLE "things" ADD CONSTRAINT "things_kind" CHECK ("kind" <> '');
 CREATE INDEX "things_open" ON "things" ("kind") WHERE "kind" IS NULL;
 CREATE FUNCTION "two"() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM 1; RETURN 2; END; $$;
 `;
 
-test("the database is made, a migration with function bodies is applied, and a second time nothing is", async () => {
+test("migrate creates the database and applies a migration with function bodies once", async () => {
   await write("20260101000000_first", first);
   expect(await migrate(url, { migrationsFolder: folder })).toEqual(["20260101000000_first"]);
   expect(await query(url, "SELECT two()")).toEqual([{ two: 2 }]);
@@ -56,7 +57,7 @@ test("the database is made, a migration with function bodies is applied, and a s
   });
 });
 
-test("of several that migrate at once, one applies each migration and none fails", async () => {
+test("concurrent runs of migrate apply each migration once, and none fails", async () => {
   await write("20260101000000_first", first);
   await write("20260102000000_second", 'ALTER TABLE "things" ADD COLUMN "more" INTEGER;');
   const applied = await Promise.all(
@@ -70,7 +71,7 @@ test("of several that migrate at once, one applies each migration and none fails
   expect(rows).toHaveLength(2);
 });
 
-test("a migration that fails leaves nothing of itself and names its cause", async () => {
+test("a migration that fails is rolled back and names its cause", async () => {
   await write(
     "20260101000000_bad",
     'CREATE TABLE "half" ("id" INT); INSERT INTO "nowhere" VALUES (1);',
@@ -84,22 +85,23 @@ test("a migration that fails leaves nothing of itself and names its cause", asyn
   ]);
 });
 
-test("a database with a migration from before the first one is refused, and nothing is changed", async () => {
+test("a database with a migration from before the first one is refused unchanged", async () => {
   await write("20260101000000_first", first);
   await migrate(url, { migrationsFolder: folder });
   await rm(join(folder, "20260101000000_first"), { recursive: true });
-  await write("20260201000000_anew", 'CREATE TABLE "others" ("id" INT);');
+  await write("20260201000000_again", 'CREATE TABLE "others" ("id" INT);');
   await expect(migrate(url, { migrationsFolder: folder })).rejects.toThrow(
     /before the first release \(migration 20260101000000_first\), and its data cannot be upgraded/,
   );
   expect(await query(url, "SELECT to_regclass('others') AS others")).toEqual([{ others: null }]);
 });
 
-test("the difference between migrations and schema is SQL, and none when they agree", async () => {
+test("diff returns SQL from the migrations to the schema, or undefined if they agree", async () => {
   await write("20260101000000_first", first);
   const schemaFile = join(folder, "schema.prisma");
   const schema = (more: string): string =>
-    `datasource db {\n  provider = "postgresql"\n}\n\nmodel Thing {\n  id String @id\n  kind String?\n${more}\n  @@map("things")\n}\n`;
+    `datasource db {\n  provider = "postgresql"\n}\n\n` +
+    `model Thing {\n  id String @id\n  kind String?\n${more}\n  @@map("things")\n}\n`;
   const settings = { serverUrl: inject("postgresUrl"), schemaFile, migrationsFolder: folder };
   await writeFile(schemaFile, schema(""));
   expect(await diff(settings)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What a pool does when PostgreSQL breaks its connections at the worst moment. */
+/** A pool survives connections that PostgreSQL ends at the worst moment. */
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isDatabaseUnreachable } from "../../../src/store/access/api-keys.ts";
@@ -19,15 +19,18 @@ const terminated = message(
   Buffer.from("SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0"),
 );
 
-/** Takes every connection, and ends it as an administrator does: where the process was busy meanwhile, it reads all of this at once. */
+/**
+ * Accepts every connection and ends it as an administrator does. A process that was busy meanwhile
+ * reads all of these messages at once.
+ */
 let server: Server;
-let asked = 0;
+let connections = 0;
 
 beforeAll(async () => {
   server = createServer((socket: Socket) => {
     socket.on("error", () => undefined);
     socket.once("data", () => {
-      asked += 1;
+      connections += 1;
       socket.end(Buffer.concat([authenticated, ready, terminated]));
     });
   });
@@ -36,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-test("a connection that is ended in the moment in which it is had fails its transaction, and not the process", async () => {
+test("a connection that ends when it opens fails its transaction, not the process", async () => {
   const { port } = server.address() as AddressInfo;
   const databaseUrl = `postgres://nobody@127.0.0.1:${port}/none?sslmode=disable`;
   const pool = createPool({ databaseUrl, size: 2, name: "test" }, () => undefined);
@@ -47,6 +50,6 @@ test("a connection that is ended in the moment in which it is had fails its tran
     ),
   );
   expect(new Set(await Promise.all(attempts))).toEqual(new Set(["unreachable"]));
-  expect(asked).toBeGreaterThan(1);
+  expect(connections).toBeGreaterThan(1);
   await pool.end();
 });

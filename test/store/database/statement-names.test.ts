@@ -1,4 +1,7 @@
-/** A connection knows a prepared statement by its name: two texts under one name would fail on the connection that had the other first. */
+/**
+ * A connection knows a prepared statement by its name. A second text under that name would fail on
+ * a connection that prepared the first one.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 

@@ -1,5 +1,4 @@
-/** The time limits of connections and queries: what a busy process is given, and what a silent database is not. */
-
+/** The time limits of connections and queries. They spare a busy process, not a silent database. */
 import type { AddressInfo } from "node:net";
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -38,7 +37,7 @@ function beBusy(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3 * limitMs);
 }
 
-/** Accepts connections and says nothing. */
+/** Starts a server that accepts connections and never answers. Returns its URL. */
 async function silentServer(): Promise<string> {
   const server = createServer((socket) => sockets.add(socket.on("error", () => undefined)));
   servers.push(server);

@@ -1,4 +1,4 @@
-/** What is new, kept and gone of a credit note's allocations, compared with what the ledger shows. */
+/** A credit note's allocations compared with the ledger's: new, known and removed ones. */
 import { describe, expect, test } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import {
@@ -28,7 +28,7 @@ function observed(id: string, amount: string, invoiceId = "a"): ObservedAllocati
   return { id, invoiceId, amount, date: "2026-04-10" };
 }
 
-/** The outcome as ids: ours of what is kept or gone, the ledger's of what is added. */
+/** Returns the outcome as ids: our ids of kept and gone allocations, the ledger's of added ones. */
 function compared(
   ours: readonly KnownAllocation[],
   ledgers: readonly ObservedAllocation[],
@@ -41,8 +41,8 @@ function compared(
   };
 }
 
-describe("allocations are compared", () => {
-  test("by the ledger's id, whatever their amounts", () => {
+describe("the comparison of allocations", () => {
+  test("matches the ledger's ids, even if the amounts differ", () => {
     const ours = [known("1", "x", "5.0000"), known("2", "y", "5.0000")];
     const outcome = compared(ours, [observed("y", "5.0000"), observed("x", "8.0000")]);
     expect(outcome).toEqual({
@@ -55,7 +55,7 @@ describe("allocations are compared", () => {
     });
   });
 
-  test("by invoice and amount where one of the two has no id, each only once", () => {
+  test("matches invoice and amount if one side has no id, each allocation once", () => {
     const ours = [known("1", null, "5"), known("2", "y", "7")];
     const outcome = compared(ours, [
       observed("x", "5.0000"),
@@ -73,7 +73,7 @@ describe("allocations are compared", () => {
     });
   });
 
-  test("and two of the same amount under other ids are two", () => {
+  test("finds two allocations if the ids differ and the amount is the same", () => {
     const outcome = compared(
       [known("1", "x", "5")],
       [observed("x", "5.0000"), observed("y", "5.0000")],
@@ -81,12 +81,12 @@ describe("allocations are compared", () => {
     expect(outcome).toEqual({ added: ["y"], kept: [["1", "5.0000"]], gone: [] });
   });
 
-  test("and one on another invoice is another one", () => {
+  test("finds another allocation if the invoice differs", () => {
     const outcome = compared([known("1", null, "5")], [observed("", "5.0000", "b")]);
     expect(outcome).toEqual({ added: [""], kept: [], gone: ["1"] });
   });
 
-  test("and what the ledger has no more is gone once, and back where it has it again", () => {
+  test("has a removed allocation as gone once, and as kept if the ledger has it again", () => {
     const ours = [known("1", "x", "5"), known("2", "y", "6", false), known("3", "z", "7", false)];
     expect(compared(ours, [observed("y", "6.0000")])).toEqual({
       added: [],

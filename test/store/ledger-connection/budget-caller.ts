@@ -23,13 +23,13 @@ const budget = createCallBudget(pool, ORGANISATION, Number(LEASE_MS), xeroTraits
 
 async function callForEver(isBackground: boolean): Promise<void> {
   for (;;) {
-    const turn = await budget.take(isBackground);
-    if (turn.kind === "granted") {
+    const permit = await budget.take(isBackground);
+    if (permit.kind === "granted") {
       process.send?.("granted");
       await wait(Math.random() * Number(LONGEST_CALL_MS));
-      await turn.end(null);
+      await permit.end(null);
     } else {
-      await wait(Math.min(turn.waitMs, impatienceMs));
+      await wait(Math.min(permit.waitMs, impatienceMs));
     }
   }
 }

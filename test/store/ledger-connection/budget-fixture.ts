@@ -48,20 +48,21 @@ export interface RecordedCall {
 // Both run under the lock of the budget's row, so they record calls in order.
 const accountText = `
 CREATE TABLE passed (organisation_id uuid PRIMARY KEY, time interval NOT NULL);
-CREATE TABLE seen (organisation_id uuid, call_id uuid, granted timestamptz, ended timestamptz,
-  at_once int);
-CREATE FUNCTION see_calls() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE TABLE recorded_calls (organisation_id uuid, call_id uuid, granted timestamptz,
+  ended timestamptz, at_once int);
+CREATE FUNCTION record_calls() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   at timestamptz := clock_timestamp() + coalesce((SELECT time FROM passed p
     WHERE p.organisation_id = NEW.organisation_id), '0');
 BEGIN
-  INSERT INTO seen SELECT NEW.organisation_id, f, at, NULL, cardinality(NEW.flights)
+  INSERT INTO recorded_calls SELECT NEW.organisation_id, f, at, NULL, cardinality(NEW.flights)
     FROM unnest(NEW.flights) f WHERE f <> ALL (OLD.flights);
-  UPDATE seen s SET ended = at WHERE s.organisation_id = NEW.organisation_id AND s.ended IS NULL
-    AND s.call_id <> ALL (NEW.flights);
+  UPDATE recorded_calls r SET ended = at WHERE r.organisation_id = NEW.organisation_id
+    AND r.ended IS NULL AND r.call_id <> ALL (NEW.flights);
   RETURN NULL;
 END $$;
-CREATE TRIGGER see_calls AFTER UPDATE ON ledger_budgets FOR EACH ROW EXECUTE FUNCTION see_calls();`;
+CREATE TRIGGER record_calls AFTER UPDATE ON ledger_budgets FOR EACH ROW
+  EXECUTE FUNCTION record_calls();`;
 
 const shiftText = `
 UPDATE ledger_budgets b
@@ -123,7 +124,7 @@ export async function budgetFixture(): Promise<BudgetFixture> {
       const { rows } = await pool.query<{ granted: number; ended: number | null; at_once: number }>(
         `SELECT extract(epoch FROM granted)::float8 AS granted, extract(epoch
           FROM ended)::float8 AS ended, at_once
-          FROM seen WHERE organisation_id = $1 ORDER BY granted`,
+          FROM recorded_calls WHERE organisation_id = $1 ORDER BY granted`,
         [organisationId],
       );
       return rows.map(({ at_once: atOnce, ...call }) => ({ ...call, atOnce }));

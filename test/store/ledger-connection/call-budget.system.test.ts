@@ -19,18 +19,18 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 type Granted = CallPermit & { readonly kind: "granted" };
 
 async function granted(budget: LedgerBudget, isBackground = false): Promise<Granted> {
-  const turn = await budget.take(isBackground);
-  if (turn.kind !== "granted") throw new Error(`not granted: ${JSON.stringify(turn)}`);
-  return turn;
+  const permit = await budget.take(isBackground);
+  if (permit.kind !== "granted") throw new Error(`not granted: ${JSON.stringify(permit)}`);
+  return permit;
 }
 
 async function spent(
   budget: LedgerBudget,
   isBackground = false,
 ): Promise<CallPermit & { readonly kind: "spent" }> {
-  const turn = await budget.take(isBackground);
-  if (turn.kind !== "spent") throw new Error("granted");
-  return turn;
+  const permit = await budget.take(isBackground);
+  if (permit.kind !== "spent") throw new Error("granted");
+  return permit;
 }
 
 /**
@@ -39,9 +39,9 @@ async function spent(
  */
 async function spentAtOnce(budget: LedgerBudget): Promise<CallPermit & { readonly kind: "spent" }> {
   for (const _ of upTo(5)) {
-    const turn = await budget.take(false);
-    if (turn.kind === "spent") return turn;
-    await turn.end(null);
+    const permit = await budget.take(false);
+    if (permit.kind === "spent") return permit;
+    await permit.end(null);
   }
   throw new Error("granted again and again");
 }
@@ -65,13 +65,13 @@ async function callFor(organisationId: string, seconds: number, isBackground: bo
   let longest = 0;
   while (passed < seconds) {
     if (passed < seconds - 62) lastMinuteAt = performance.now();
-    const turn = await budget.take(isBackground);
-    if (turn.kind === "granted") {
-      await turn.end(null);
+    const permit = await budget.take(isBackground);
+    if (permit.kind === "granted") {
+      await permit.end(null);
     } else {
-      await budgets.pass(organisationId, turn.waitMs / 1_000);
-      passed += turn.waitMs / 1_000;
-      longest = Math.max(longest, turn.waitMs);
+      await budgets.pass(organisationId, permit.waitMs / 1_000);
+      passed += permit.waitMs / 1_000;
+      longest = Math.max(longest, permit.waitMs);
     }
   }
   const calls = await budgets.calls(organisationId);
@@ -112,12 +112,12 @@ test("no sixty seconds have more than 60 calls and no moment more than 5", async
 describe("concurrent calls", () => {
   test("are 5 at most, of which background work takes 4", async () => {
     const budget = budgets.budget(await budgets.organisation());
-    const turns = [];
-    for (const _ of upTo(4)) turns.push(await granted(budget, true));
+    const permits = [];
+    for (const _ of upTo(4)) permits.push(await granted(budget, true));
     expect(await spent(budget, true)).toEqual({ kind: "spent", scope: "concurrent", waitMs: 50 });
-    turns.push(await granted(budget));
+    permits.push(await granted(budget));
     expect(await spent(budget)).toMatchObject({ scope: "concurrent" });
-    await turns[0]?.end(null);
+    await permits[0]?.end(null);
     await granted(budget);
   });
 
@@ -212,16 +212,16 @@ describe("the calls of a minute", () => {
     let nextCallerMs = 2_000;
     for (let passedMs = 0; passedMs < 150_000; ) {
       const isCaller = passedMs >= nextCallerMs;
-      const turn = await budget.take(!isCaller);
-      if (turn.kind === "granted") {
-        await turn.end(null);
+      const permit = await budget.take(!isCaller);
+      if (permit.kind === "granted") {
+        await permit.end(null);
         if (!isCaller) continue;
         waits.push(passedMs - nextCallerMs);
         nextCallerMs += 7_300;
       } else {
         const waitMs = isCaller
-          ? turn.waitMs
-          : Math.min(turn.waitMs, Math.max(1, nextCallerMs - passedMs));
+          ? permit.waitMs
+          : Math.min(permit.waitMs, Math.max(1, nextCallerMs - passedMs));
         await budgets.pass(organisationId, waitMs / 1_000);
         passedMs += waitMs;
       }
@@ -372,7 +372,7 @@ describe("a clock that is set back", () => {
 
 test("a permit that cannot be returned without the database fails no call", async () => {
   const own = await budgetFixture();
-  const turn = await granted(own.budget(await own.organisation()));
+  const permit = await granted(own.budget(await own.organisation()));
   await own.stop();
-  await turn.end(null);
+  await permit.end(null);
 });

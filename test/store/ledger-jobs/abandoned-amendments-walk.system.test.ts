@@ -38,18 +38,18 @@ function pickFrom(seed: number): Pick {
 const value = (isBands: boolean, units: number) => (isBands && units > 10 ? 8 : 10) * units;
 
 /** A change that the day allows. Prorated ones are on a first day, so no amount is rounded. */
-async function anyChange(world: WindowFixture, pick: Pick): Promise<void> {
-  const [current] = await world.rows(`SELECT p.start_date, EXISTS (SELECT 1 FROM invoices i
+async function anyChange(fixture: WindowFixture, pick: Pick): Promise<void> {
+  const [current] = await fixture.rows(`SELECT p.start_date, EXISTS (SELECT 1 FROM invoices i
       WHERE i.subscription_id = s.id
       AND i.type = 'renewal' AND i.period_index > s.current_period
         AND i.status NOT IN ('voided', 'deleted')) AS is_window
     FROM subscriptions s JOIN periods p ON p.subscription_id = s.id AND p.index = s.current_period
-    WHERE s.id = '${world.subscriptionId}'`);
+    WHERE s.id = '${fixture.subscriptionId}'`);
   const prorated = pick(2) === 0 ? { from: current.start_date } : {};
   const document = pick(3) === 0 ? "separate" : "amend";
   const behaviour = pick(2) === 0 ? "charge_on_renewal" : "charge_immediately";
   const outside = prorated.from === undefined ? {} : { behaviour };
-  await world.change(
+  await fixture.change(
     changeTo(1 + pick(16), {
       ...prorated,
       ...(current.is_window ? { document } : outside),
@@ -58,24 +58,24 @@ async function anyChange(world: WindowFixture, pick: Pick): Promise<void> {
 }
 
 /** How often the ledger gave each answer, in all walks. */
-const told = new Map<LedgerSays, number>();
+const answered = new Map<LedgerSays, number>();
 
 /** Answers a waiting amendment, and sometimes one that was refused before. */
-async function anyAnswer(world: WindowFixture, pick: Pick): Promise<void> {
+async function anyAnswer(fixture: WindowFixture, pick: Pick): Promise<void> {
   if (pick(3) === 0) {
-    const [failed] =
-      await world.rows(`SELECT id FROM invoices WHERE subscription_id = '${world.subscriptionId}'
-      AND sync_error IS NOT NULL AND status <> 'not_in_external' ORDER BY seq LIMIT 1`);
-    if (failed !== undefined) await world.retry(failed.id);
+    const [failed] = await fixture.rows(`SELECT id FROM invoices
+        WHERE subscription_id = '${fixture.subscriptionId}'
+        AND sync_error IS NOT NULL AND status <> 'not_in_external' ORDER BY seq LIMIT 1`);
+    if (failed !== undefined) await fixture.retry(failed.id);
   }
-  const [open] = await world.rows(`SELECT o.joins, i.status FROM ledger_jobs o
+  const [open] = await fixture.rows(`SELECT o.joins, i.status FROM ledger_jobs o
       JOIN invoices i ON i.id = o.invoice_id
-    WHERE o.subscription_id = '${world.subscriptionId}' AND o.kind = 'amend_invoice'
+    WHERE o.subscription_id = '${fixture.subscriptionId}' AND o.kind = 'amend_invoice'
       AND o.state = 'ready'`);
   if (open === undefined) return;
   const says = saysOf(open, pick);
-  told.set(says, (told.get(says) ?? 0) + 1);
-  await world.answer(says, { status: open.status });
+  answered.set(says, (answered.get(says) ?? 0) + 1);
+  await fixture.answer(says, { status: open.status });
 }
 
 /** The possible answers. Nothing of a paid invoice is done, unless there is nothing to do. */
@@ -110,17 +110,17 @@ async function billedInAll({ rows, subscriptionId: id }: WindowFixture): Promise
 }
 
 /** The first current period counts from the start of the walk. */
-async function owedInAll(
+async function chargedInAll(
   { rows, subscriptionId: id }: WindowFixture,
   isBands: boolean,
 ): Promise<number> {
   const periods = await rows(
     `SELECT index, billed_units FROM periods WHERE subscription_id = '${id}' AND index > 0`,
   );
-  const owed = periods
+  const charges = periods
     .map(({ billed_units }) => value(isBands, billed_units))
     .reduce((sum, one) => sum + one, 0);
-  return owed - value(isBands, 10);
+  return charges - value(isBands, 10);
 }
 
 describe.each([
@@ -129,42 +129,42 @@ describe.each([
 ])("a plan %s", (_, isBands) => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 73, 74])("seed %i", async (seed) => {
     const pick = pickFrom(seed + (isBands ? 100 : 0));
-    const world = await windowFixture(pool, { isBands });
-    await world.rows(
+    const fixture = await windowFixture(pool, { isBands });
+    await fixture.rows(
       `UPDATE organisations SET invoice_create_days = ${[5, 12, 20][seed % 3]}
-        WHERE id = '${world.organisationId}'`,
+        WHERE id = '${fixture.organisationId}'`,
     );
     const today = new Date("2026-03-01T12:00:00Z");
     for (let step = 0; step < 60; step += 1) {
       if (pick(5) === 0) {
         today.setUTCDate(today.getUTCDate() + 5 + pick(14));
-        await world.setClock(today.toISOString());
+        await fixture.setClock(today.toISOString());
       }
-      await anyChange(world, pick);
-      await world.send();
-      await anyAnswer(world, pick);
-      await world.send();
+      await anyChange(fixture, pick);
+      await fixture.send();
+      await anyAnswer(fixture, pick);
+      await fixture.send();
     }
-    await settleAll(world);
-    expect(await billedInAll(world)).toBe(await owedInAll(world, isBands));
-    await expectNothingLeft(world);
-    await expectAllPublished(pool, [world.organisationId]);
+    await answerAll(fixture);
+    expect(await billedInAll(fixture)).toBe(await chargedInAll(fixture, isBands));
+    await expectNothingLeft(fixture);
+    await expectAllPublished(pool, [fixture.organisationId]);
   });
 });
 
 test("the walks had every answer of the ledger", () => {
-  expect([...told.keys()].sort()).toEqual(["approved", "done", "gone", "paid", "refused"]);
+  expect([...answered.keys()].sort()).toEqual(["approved", "done", "gone", "paid", "refused"]);
 });
 
 /** Retries refused amendments until they are done or closed. */
-async function settleAll(world: WindowFixture): Promise<void> {
-  await world.answer("done");
-  const failed = await world.rows(`SELECT DISTINCT i.id, i.status FROM invoices i
+async function answerAll(fixture: WindowFixture): Promise<void> {
+  await fixture.answer("done");
+  const failed = await fixture.rows(`SELECT DISTINCT i.id, i.status FROM invoices i
       JOIN invoice_lines l ON l.invoice_id = i.id
-    WHERE i.subscription_id = '${world.subscriptionId}' AND l.amending`);
+    WHERE i.subscription_id = '${fixture.subscriptionId}' AND l.amending`);
   for (const { id, status } of failed) {
-    expect(await world.retry(id)).toBe("retried");
-    await world.answer(status === "paid" ? "paid" : "done", { status });
+    expect(await fixture.retry(id)).toBe("retried");
+    await fixture.answer(status === "paid" ? "paid" : "done", { status });
   }
 }
 

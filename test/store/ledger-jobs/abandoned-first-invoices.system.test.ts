@@ -23,45 +23,46 @@ const separate = { document: "separate" } as const;
 
 describe("the first invoice of a pending subscription", () => {
   test("that accepts no new price leaves an invoice over the difference", async () => {
-    const world = await windowFixture(pool, { isPending: true });
-    const made = await world.changed(changeTo(13), "paid");
-    await expectRolledBack(world, { status: "paid", type: "first" });
-    expect(await world.lines(made.invoiceId)).toEqual(["proration: 30.0000"]);
-    expect(await world.one("invoices", made.invoiceId ?? "")).toMatchObject({
+    const fixture = await windowFixture(pool, { isPending: true });
+    const change = await fixture.changed(changeTo(13), "paid");
+    await expectRolledBack(fixture, { status: "paid", type: "first" });
+    expect(await fixture.lines(change.invoiceId)).toEqual(["proration: 30.0000"]);
+    expect(await fixture.one("invoices", change.invoiceId ?? "")).toMatchObject({
       type: "change",
       issue_date: "2026-03-15",
     });
-    expect(await world.billed()).toEqual(["0: 13 separately"]);
+    expect(await fixture.billed()).toEqual(["0: 13 separately"]);
     // The same after the payment was removed.
-    await world.rows(
-      `UPDATE invoices SET status = 'approved', amount_due = total WHERE id = '${world.invoiceId}'`,
+    await fixture.rows(
+      `UPDATE invoices SET status = 'approved', amount_due = total
+        WHERE id = '${fixture.invoiceId}'`,
     );
-    expect(await world.change(changeTo(9))).toBe("first_invoice_not_amendable");
+    expect(await fixture.change(changeTo(9))).toBe("first_invoice_not_amendable");
   });
 
   test("that accepts no lower price bills its period as before", async () => {
-    const world = await windowFixture(pool, { isPending: true });
-    const made = await world.changed(changeTo(6), "gone");
-    expect(made).toMatchObject({ units: 6, invoiceId: null });
-    await expectRolledBack(world, { status: "not_in_external" });
-    expect(await world.billed()).toEqual(["0: 10"]);
+    const fixture = await windowFixture(pool, { isPending: true });
+    const change = await fixture.changed(changeTo(6), "gone");
+    expect(change).toMatchObject({ units: 6, invoiceId: null });
+    await expectRolledBack(fixture, { status: "not_in_external" });
+    expect(await fixture.billed()).toEqual(["0: 10"]);
   });
 
   test("credits charges of units that it bills itself, for the days of that charge", async () => {
-    const world = await windowFixture(pool, { isPending: true });
-    const lower = await world.changed(changeTo(6), "refused");
-    await world.rows(`UPDATE invoices SET status = 'approved' WHERE id = '${world.invoiceId}'`);
+    const fixture = await windowFixture(pool, { isPending: true });
+    const lower = await fixture.changed(changeTo(6), "refused");
+    await fixture.rows(`UPDATE invoices SET status = 'approved' WHERE id = '${fixture.invoiceId}'`);
     // Ten of its 31 days are left.
-    await world.setClock("2026-04-05T12:00:00Z");
-    await world.send();
-    const higher = await world.changed(changeTo(8, { from: "2026-04-05", ...separate }), "done");
-    expect((await world.lines(higher.invoiceId))[0]).toBe("proration: 6.4500");
-    await world.retry();
-    await world.answer("paid");
-    const { creditNoteId } = await world.told(lower);
-    expect(await world.one("credit_notes", creditNoteId ?? "")).toMatchObject({
+    await fixture.setClock("2026-04-05T12:00:00Z");
+    await fixture.send();
+    const higher = await fixture.changed(changeTo(8, { from: "2026-04-05", ...separate }), "done");
+    expect((await fixture.lines(higher.invoiceId))[0]).toBe("proration: 6.4500");
+    await fixture.retry();
+    await fixture.answer("paid");
+    const { creditNoteId } = await fixture.reload(lower);
+    expect(await fixture.one("credit_notes", creditNoteId ?? "")).toMatchObject({
       subtotal: "6.4500",
     });
-    expect((await world.billed())[0]).toBe("0: 10 separately");
+    expect((await fixture.billed())[0]).toBe("0: 10 separately");
   });
 });

@@ -147,12 +147,12 @@ describe("an amendment", () => {
     const takes = await Promise.all([1, 2, 3].map(() => store.take(jobId, leaseMs)));
     const [first, ...others] = takes.filter((amendment) => amendment !== null);
     expect(others).toEqual([]);
-    if (first === undefined) throw new Error("nobody has it");
+    if (first === undefined) throw new Error("no caller has the amendment");
     await loseLease(jobId);
     const second = await taken(store, jobId);
     expect(second.attempts).toBe(2);
     expect(await one("ledger_jobs", jobId)).toMatchObject({ state: "uncertain" });
-    for (const settlement of [done(rows), refusal, move]) await store.record(first, settlement);
+    for (const outcome of [done(rows), refusal, move]) await store.record(first, outcome);
     expect(await one("ledger_jobs", jobId)).toMatchObject({
       state: "uncertain",
       attempts: 2,

@@ -47,7 +47,7 @@ async function arrived(): Promise<void> {
   }
 }
 
-test("a job that is watched after the notification of its outcome is known to be done", async () => {
+test("a job that is watched after the notification of its outcome is done", async () => {
   await arrived();
   const id = newId();
   await notifyDone(id);

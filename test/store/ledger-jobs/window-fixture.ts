@@ -46,10 +46,10 @@ export interface WindowFixture {
   retry(invoiceId?: string): Promise<string>;
   /** Moves the organisation's clock. */
   setClock(instant: string): Promise<void>;
-  /** Posts what waits, as drafts with known lines. */
+  /** Posts the waiting documents, as drafts with known lines. */
   send(): Promise<void>;
-  /** The change as the API shows it now. */
-  told(change: UnitChange): Promise<UnitChange>;
+  /** Returns the change as the API shows it now. */
+  reload(change: UnitChange): Promise<UnitChange>;
   rows(text: string): Promise<readonly Row[]>;
   one(table: string, id: string): Promise<Row>;
   /** The lines of an invoice as `kind units amount`, in order. */
@@ -59,9 +59,9 @@ export interface WindowFixture {
 }
 
 /** Expects a rolled back amendment: plan line and subtotal are those of the ledger. */
-export async function expectRolledBack(world: WindowFixture, invoice: object): Promise<void> {
-  expect(await world.lines(world.invoiceId)).toEqual(["plan 10: 100.0000"]);
-  expect(await world.one("invoices", world.invoiceId)).toMatchObject({
+export async function expectRolledBack(fixture: WindowFixture, invoice: object): Promise<void> {
+  expect(await fixture.lines(fixture.invoiceId)).toEqual(["plan 10: 100.0000"]);
+  expect(await fixture.one("invoices", fixture.invoiceId)).toMatchObject({
     subtotal: "100.0000",
     amending_from: null,
     ...invoice,
@@ -128,42 +128,42 @@ export async function windowFixture(
   const [invoice] = await rows(
     `SELECT id FROM invoices WHERE subscription_id = '${subscriptionId}' AND type = '${type}'`,
   );
-  const world: WindowFixture = {
+  const fixture: WindowFixture = {
     organisationId,
     subscriptionId,
     invoiceId: invoice.id,
     change,
     changed: async (request, says) => {
-      const made = await change(request);
-      if (typeof made === "string") throw new Error(`refused: ${made}`);
-      await world.answer(says);
-      return world.told(made);
+      const result = await change(request);
+      if (typeof result === "string") throw new Error(`refused: ${result}`);
+      await fixture.answer(says);
+      return fixture.reload(result);
     },
     answer: async (says, changes = {}) => {
       const text = `SELECT id FROM ledger_jobs WHERE ${of} AND kind = 'amend_invoice'
         AND state = 'ready'`;
-      const [operation] = await rows(text);
-      if (operation === undefined) return null;
-      const amendment = await amendments.take(operation.id, 60_000);
+      const [job] = await rows(text);
+      if (job === undefined) return null;
+      const amendment = await amendments.take(job.id, 60_000);
       if (amendment === null) throw new Error("the amendment cannot be taken");
       const total = String(amendment.lines.reduce((sum, { amount }) => sum + Number(amount), 0));
-      const settlement = settlementOf(says, {
+      const outcome = outcomeOf(says, {
         status: "draft",
         total,
         amountDue: total,
         sent: false,
         ...changes,
       });
-      if (settlement.kind !== "done") await amendments.record(amendment, settlement);
+      if (outcome.kind !== "done") await amendments.record(amendment, outcome);
       else {
         const changed = amendment.lines.filter(({ amending }) => amending);
         const lines = changed.map(({ id, ledgerLineId }) => ({
           id,
           ledgerLineId: ledgerLineId ?? id,
         }));
-        await amendments.record(amendment, { ...settlement, lines });
+        await amendments.record(amendment, { ...outcome, lines });
       }
-      return operation.id;
+      return job.id;
     },
     retry: async (invoiceId = invoice.id) => {
       const { result } = await inTransaction(pool, (client) =>
@@ -179,7 +179,7 @@ export async function windowFixture(
       ]);
     },
     send,
-    told: ({ id }) => getUnitChange(pool, organisationId, id),
+    reload: ({ id }) => getUnitChange(pool, organisationId, id),
     rows,
     one: async (table, id) => (await rows(`SELECT * FROM ${table} WHERE id = '${id}'`))[0],
     lines: async (invoiceId) => {
@@ -199,10 +199,10 @@ export async function windowFixture(
       );
     },
   };
-  return world;
+  return fixture;
 }
 
-function settlementOf(says: LedgerSays, invoice: SyncedInvoice): AmendmentOutcome {
+function outcomeOf(says: LedgerSays, invoice: SyncedInvoice): AmendmentOutcome {
   const refusal = {
     reason: "wrong_status",
     message: "Invoice INV-0002 is paid.",

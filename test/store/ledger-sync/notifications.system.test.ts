@@ -197,7 +197,7 @@ describe.concurrent("a change notification", () => {
     expect(await notificationsOf(party)).toEqual([`contacts ${contact}`]);
   });
 
-  test("is stored for connected tenants only, and wakes those whose ledger takes calls", async () => {
+  test("is stored for connected tenants, and wakes those whose ledger accepts calls", async () => {
     const party = await addConnectedParty(pool);
     await addInvoice(party, "100");
     const tenantId = party.organisationId;
@@ -218,7 +218,8 @@ describe.concurrent("a change notification", () => {
     expect(await notificationsOf(party)).toEqual([]);
     await connection(
       `disconnected_at = NULL, disconnected_reason = NULL, encrypted_secret = '\\x00',
-        encryption_key_id = 'key', paused_until = now() + interval '1 hour', paused_reason = 'day limit'`,
+        encryption_key_id = 'key', paused_until = now() + interval '1 hour',
+        paused_reason = 'day limit'`,
     );
     expect(await note()).toEqual([]);
     expect(await notificationsOf(party)).toEqual([`invoices ${ledgerId}`]);

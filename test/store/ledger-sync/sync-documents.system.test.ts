@@ -173,7 +173,7 @@ describe.concurrent("an invoice", () => {
     expect(await describeDocument(party, "INV-0001")).toBe("approved 100.00 of 100.00");
   });
 
-  test("whose amounts do not fit keeps its state, shows the error and blocks no other", async () => {
+  test("whose amounts do not fit keeps its state, has the error and blocks no other", async () => {
     const { party, id } = await withInvoice();
     const early = await clockOf(party);
     await addInvoice(party, "50");
