@@ -16,7 +16,7 @@ import {
 import { migrate } from "../../src/store/database/migrate.ts";
 import { addApiKey } from "../scenario/row-builder.ts";
 import { addMeter } from "../scenario/usage-builder.ts";
-import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, until } from "../support/system.ts";
 import { temporalForTest } from "../support/temporal.ts";
@@ -37,7 +37,7 @@ const againMs = 100;
 let folder = "";
 let port = 0;
 let postgres: EmbeddedPostgres;
-let builder: BillingWorld;
+let builder: BillingFixture;
 let apis: readonly ApiProcess[] = [];
 let keys: readonly string[] = [];
 let subscriptions: readonly string[] = [];
@@ -55,7 +55,7 @@ beforeAll(async () => {
   port = await freePort();
   postgres = await start();
   await migrate(postgres.url);
-  builder = await billingWorld({ url: postgres.url, drop: async () => undefined });
+  builder = await billingFixture({ url: postgres.url, drop: async () => undefined });
   const id = await builder.sandbox("2026-04-20", { usage_allowed: true });
   await addMeter(builder.pool, id);
   subscriptions = await Promise.all(

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
-import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 import { type CallMethod, callsTo, protocols } from "./procedures.ts";
@@ -14,7 +14,7 @@ import type { Json } from "./units-builder.ts";
 import { addMeter, type UsageBuilder, usageBuilder, usageEvent } from "./usage-builder.ts";
 
 let system: TestSystem;
-let builder: BillingWorld;
+let builder: BillingFixture;
 let ask: Ask;
 let usage: UsageBuilder;
 let call: CallMethod;
@@ -27,7 +27,7 @@ const today = "2026-05-10";
 beforeAll(async () => {
   // Nothing is posted to the ledger here, so no worker is needed.
   system = await startSystem({ without: ["worker"] });
-  builder = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
+  builder = await billingFixture({ url: system.databaseUrl, drop: async () => undefined });
   ask = checkedAsk(system);
   usage = usageBuilder(ask);
   call = callsTo(system.baseUrl);

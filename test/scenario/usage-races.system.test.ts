@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ReportedUsage, UsageVerdict } from "../../src/domain/usage/ingest.ts";
 import { instantOf, readQuantity } from "../../src/domain/usage/parse.ts";
 import { createStore } from "../../src/store/tenant.ts";
-import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
 import { testPool } from "../support/pool.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
@@ -31,7 +31,7 @@ const connections = clients + 8;
 
 let system: TestSystem;
 let ask: Ask;
-let builder: BillingWorld;
+let builder: BillingFixture;
 
 beforeAll(async () => {
   system = await startSystem({
@@ -39,7 +39,7 @@ beforeAll(async () => {
     env: { DATABASE_POOL_SIZE: String(connections) },
   });
   ask = checkedAsk(system);
-  builder = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
+  builder = await billingFixture({ url: system.databaseUrl, drop: async () => undefined });
 });
 
 afterAll(async () => {

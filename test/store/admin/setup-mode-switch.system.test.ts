@@ -14,14 +14,14 @@ import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 
-let world: UsedWorld;
+let world: UsageFixture;
 let changes: Changes;
 let organisations: OrganisationStore;
 
 beforeAll(async () => {
-  world = await usedWorld();
+  world = await usageFixture();
   changes = createChanges(world.pool);
   organisations = createOrganisationStore(world.pool, changes);
 });

@@ -3,15 +3,15 @@
  * from the anchor, and not a millisecond before. The database's own calendar is the judge. decisions §5.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
-let world: BillingWorld;
+let fixture: BillingFixture;
 
 beforeAll(async () => {
-  world = await billingWorld();
+  fixture = await billingFixture();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 /** Cairo's clocks change at midnight: there a day begins at one o'clock. */
 const zones = [
@@ -37,18 +37,18 @@ function boundary(anchor: number, month: number): string {
 /** When a day begins in a zone, as PostgreSQL has it. */
 async function beginOf(zone: string, date: string): Promise<number> {
   const text = "SELECT ($1::date)::timestamp AT TIME ZONE $2 AS begin";
-  const { rows } = await world.pool.query<{ begin: Date }>(text, [date, zone]);
+  const { rows } = await fixture.pool.query<{ begin: Date }>(text, [date, zone]);
   return rows[0]?.begin.getTime() ?? Number.NaN;
 }
 
 test.each(zones)("every month of every anchor begins on its day in %s", async (zone) => {
-  const organisation = await world.sandbox("2026-12-01");
+  const organisation = await fixture.sandbox("2026-12-01");
   const ids = new Map<number, string>();
   for (const anchor of anchors) {
     const startDate = boundary(anchor, 0);
     ids.set(
       anchor,
-      await world.subscribe(organisation, { timezone: zone, startDate, billingDay: anchor }),
+      await fixture.subscribe(organisation, { timezone: zone, startDate, billingDay: anchor }),
     );
   }
   const boundaries = anchors.flatMap((anchor) =>
@@ -57,10 +57,10 @@ test.each(zones)("every month of every anchor begins on its day in %s", async (z
   const days = [...new Set(boundaries.map(({ date }) => date))].toSorted();
   for (const date of days) {
     const begin = await beginOf(zone, date);
-    await world.setClock(organisation, new Date(begin - 1).toISOString());
-    expect(await world.bill(organisation), `nothing before ${date}`).toEqual([]);
-    await world.setClock(organisation, new Date(begin).toISOString());
-    const outcomes = await world.bill(organisation);
+    await fixture.setClock(organisation, new Date(begin - 1).toISOString());
+    expect(await fixture.bill(organisation), `nothing before ${date}`).toEqual([]);
+    await fixture.setClock(organisation, new Date(begin).toISOString());
+    const outcomes = await fixture.bill(organisation);
     const due = boundaries.filter((one) => one.date === date).length;
     expect(
       outcomes.map(({ performed }) => performed),
@@ -68,7 +68,7 @@ test.each(zones)("every month of every anchor begins on its day in %s", async (z
     ).toEqual([due]);
   }
   for (const [anchor, id] of ids) {
-    const starts = (await world.invoices(id)).map(({ start }) => start);
+    const starts = (await fixture.invoices(id)).map(({ start }) => start);
     expect(starts).toEqual(Array.from({ length: months }, (_, month) => boundary(anchor, month)));
   }
 });

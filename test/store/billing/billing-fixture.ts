@@ -33,7 +33,7 @@ export interface Billed {
 }
 
 /** A database with organisations in it. */
-export interface BillingWorld {
+export interface BillingFixture {
   /** The database's address. */
   readonly url: string;
   readonly pool: pg.Pool;
@@ -53,12 +53,12 @@ export interface BillingWorld {
 }
 
 /** A world of its own, in a new database where none is given. */
-export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld> {
+export async function billingFixture(given?: FreshDatabase): Promise<BillingFixture> {
   const database = given ?? (await freshDatabase());
   const pool = testPool(database.url, 8, "billing-world");
   const settingUp = createSettingUp(pool, createEncryption(randomBytes(32)));
   const store = createStore(pool);
-  const world: BillingWorld = {
+  const fixture: BillingFixture = {
     url: database.url,
     pool,
     sandbox: async (day, changes = {}) => {
@@ -173,7 +173,7 @@ export async function billingWorld(given?: FreshDatabase): Promise<BillingWorld>
       await database.drop();
     },
   };
-  return world;
+  return fixture;
 }
 
 function instantOf(text: string): string {

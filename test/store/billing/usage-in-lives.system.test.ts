@@ -7,29 +7,29 @@ import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts"
 import { createStore } from "../../../src/store/tenant.ts";
 import { setMeterStatus } from "../../scenario/usage-builder.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsedWorld, usedWorld } from "./used-fixture.ts";
+import { type UsageFixture, usageFixture } from "./usage-fixture.ts";
 
-let world: UsedWorld;
+let fixture: UsageFixture;
 
 beforeAll(async () => {
-  world = await usedWorld();
+  fixture = await usageFixture();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 const words = (verdicts: readonly UsageVerdict[]): readonly string[] =>
   verdicts.map((verdict) => (verdict.status === "rejected" ? verdict.code : verdict.status));
 
 test("one that is still to start takes usage from the first instant of its start date in its zone, by a clock that is ahead", async () => {
-  const organisation = await world.sandbox("2026-03-01");
-  await world.meter(organisation);
-  const id = await world.subscribe(organisation, {
+  const organisation = await fixture.sandbox("2026-03-01");
+  await fixture.meter(organisation);
+  const id = await fixture.subscribe(organisation, {
     startDate: "2026-03-10",
     timezone: "Pacific/Kiritimati",
   });
   // That day begins there at ten in the morning of the day before.
-  await world.setClock(organisation, "2026-03-09T09:59:30Z");
-  const verdicts = await world.report(organisation, id, [
+  await fixture.setClock(organisation, "2026-03-09T09:59:30Z");
+  const verdicts = await fixture.report(organisation, id, [
     ["1", "2026-03-09T09:59:59.999999Z"],
     ["2", "2026-03-09T10:00:00Z"],
     ["4", "2026-03-09T10:00:30Z"],
@@ -41,21 +41,21 @@ test("one that is still to start takes usage from the first instant of its start
     "created",
     "timestamp_in_future",
   ]);
-  expect((await world.row(id)).status).toBe("pending");
-  await world.setClock(organisation, "2026-04-09T10:00:00Z");
-  await world.bill(organisation);
-  expect(await world.bills(id)).toEqual(["0: 2 of 6.0000 in 0, 3.0000 on INV-0002"]);
+  expect((await fixture.row(id)).status).toBe("pending");
+  await fixture.setClock(organisation, "2026-04-09T10:00:00Z");
+  await fixture.bill(organisation);
+  expect(await fixture.bills(id)).toEqual(["0: 2 of 6.0000 in 0, 3.0000 on INV-0002"]);
 });
 
 test("what was rejected after an end is taken under the same id once that is restored, and what was late waits for the renewal", async () => {
-  const organisation = await world.sandbox("2026-03-10");
-  await world.meter(organisation);
-  const id = await world.subscribe(organisation, { discountPercent: parseDecimal("50") });
+  const organisation = await fixture.sandbox("2026-03-10");
+  await fixture.meter(organisation);
+  const id = await fixture.subscribe(organisation, { discountPercent: parseDecimal("50") });
   const now = new Date("2026-03-12T15:30:00Z");
-  const { usage } = createStore(world.pool).tenant(organisation, now);
-  await world.setClock(organisation, now.toISOString());
-  await world.use(organisation, id, ["4", "2026-03-12"]);
-  const writes = tenantWrites(world.pool, organisation);
+  const { usage } = createStore(fixture.pool).tenant(organisation, now);
+  await fixture.setClock(organisation, now.toISOString());
+  await fixture.use(organisation, id, ["4", "2026-03-12"]);
+  const writes = tenantWrites(fixture.pool, organisation);
   const request = {
     when: "now",
     deleteUnsentInvoices: false,
@@ -64,8 +64,8 @@ test("what was rejected after an end is taken under the same id once that is res
   expect(await writes.end({ id, now }, request)).toMatchObject({ kind: "ended" });
 
   const later = new Date("2026-03-12T20:00:00Z");
-  await world.setClock(organisation, later.toISOString());
-  await world.use(organisation, id, ["1", "2026-03-12T15:29:59Z"]);
+  await fixture.setClock(organisation, later.toISOString());
+  await fixture.use(organisation, id, ["1", "2026-03-12T15:29:59Z"]);
   const [quantity, occurredAt] = [readQuantity("2"), readTimestamp("2026-03-12T18:00:00Z")];
   if (quantity === null || occurredAt === null) throw new Error("no event");
   const meter = { by: "code", value: "api-calls" } as const;
@@ -75,16 +75,16 @@ test("what was rejected after an end is taken under the same id once that is res
   expect(words(await usage.report(between, later))).toEqual(["created"]);
   expect(words(await usage.report(between, later))).toEqual(["duplicate"]);
 
-  await world.setClock(organisation, "2026-03-13");
-  expect(await world.bill(organisation)).toEqual([]);
-  await world.setClock(organisation, "2026-04-10");
-  await world.bill(organisation);
-  expect(await world.bills(id)).toEqual([
+  await fixture.setClock(organisation, "2026-03-13");
+  expect(await fixture.bill(organisation)).toEqual([]);
+  await fixture.setClock(organisation, "2026-04-10");
+  await fixture.bill(organisation);
+  expect(await fixture.bills(id)).toEqual([
     "0: 1 of 4.0000 in 0, 2.0000 on INV-0002",
     "1: 2 of 3.0000 in 0, 1.5000 on INV-0003",
   ]);
   // The plan's discount is no discount of usage.
-  expect((await world.invoices(id)).map(({ type, lines }) => [type, ...lines])).toEqual([
+  expect((await fixture.invoices(id)).map(({ type, lines }) => [type, ...lines])).toEqual([
     ["first", "plan 62.5000"],
     ["usage", "usage 2.0000"],
     ["renewal", "plan 62.5000", "usage 1.5000"],
@@ -92,24 +92,24 @@ test("what was rejected after an end is taken under the same id once that is res
 });
 
 test("what a meter has when it is made inactive is billed, and a plan that nobody can choose any more takes usage as before", async () => {
-  const organisation = await world.sandbox("2026-03-10");
-  await world.meter(organisation);
-  await world.meter(organisation, { code: "storage", price: "2" });
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, "2026-03-20");
-  await world.use(organisation, id, ["4", "2026-03-20"]);
-  await setMeterStatus(world.pool, organisation, "api-calls", "inactive");
-  await world.pool.query("UPDATE plans SET status = 'inactive' WHERE organisation_id = $1", [
+  const organisation = await fixture.sandbox("2026-03-10");
+  await fixture.meter(organisation);
+  await fixture.meter(organisation, { code: "storage", price: "2" });
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-03-20");
+  await fixture.use(organisation, id, ["4", "2026-03-20"]);
+  await setMeterStatus(fixture.pool, organisation, "api-calls", "inactive");
+  await fixture.pool.query("UPDATE plans SET status = 'inactive' WHERE organisation_id = $1", [
     organisation,
   ]);
-  const verdicts = await world.report(organisation, id, [
+  const verdicts = await fixture.report(organisation, id, [
     ["1", "2026-03-20"],
     ["3", "2026-03-20", "storage"],
   ]);
   expect(words(verdicts)).toEqual(["meter_inactive", "created"]);
-  await world.setClock(organisation, "2026-04-10");
-  await world.bill(organisation);
-  expect((await world.invoices(id)).at(-1)?.lines).toEqual([
+  await fixture.setClock(organisation, "2026-04-10");
+  await fixture.bill(organisation);
+  expect((await fixture.invoices(id)).at(-1)?.lines).toEqual([
     "plan 125.0000",
     "usage 2.0000",
     "usage 6.0000",

@@ -6,10 +6,10 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { newId } from "../../../src/store/database/ids.ts";
 import { eventsOf, type PublishedEvent, publishAll } from "../../support/published-events.ts";
-import { type BillingWorld, billingWorld } from "../billing/billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "../billing/billing-fixture.ts";
 
 /** A database whose changes are published. */
-export interface PublishingFixture extends BillingWorld {
+export interface PublishingFixture extends BillingFixture {
   /** A sandbox on 1 March with an endpoint for all kinds, whose customer is published. */
   listening(): Promise<string>;
   /** A listening sandbox with a subscription and its first invoice, both published. */
@@ -32,7 +32,7 @@ export interface PublishingFixture extends BillingWorld {
 
 /** Creates the fixture with its database. */
 export async function createPublishingFixture(): Promise<PublishingFixture> {
-  const billing = await billingWorld();
+  const billing = await billingFixture();
   const { pool } = billing;
   const endpoint = endpointsOf(pool);
   const publishEvents: PublishingFixture["publishEvents"] = async (organisationId) => {

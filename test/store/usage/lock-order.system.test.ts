@@ -6,12 +6,12 @@ import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
-import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 
-let fixture: UsedWorld;
+let fixture: UsageFixture;
 
 beforeAll(async () => {
-  fixture = await usedWorld();
+  fixture = await usageFixture();
 });
 
 afterAll(() => fixture?.drop());

@@ -7,12 +7,12 @@ import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 
-let fixture: UsedWorld;
+let fixture: UsageFixture;
 
 beforeAll(async () => {
-  fixture = await usedWorld();
+  fixture = await usageFixture();
 });
 
 afterAll(() => fixture?.drop());

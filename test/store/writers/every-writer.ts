@@ -16,7 +16,7 @@ import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import type { UsedWorld } from "../billing/used-fixture.ts";
+import type { UsageFixture } from "../billing/usage-fixture.ts";
 import { workersOf } from "./worker-writers.ts";
 import { below, pick, type WriterParts } from "./writer-parts.ts";
 
@@ -39,11 +39,11 @@ export interface WriterPools extends Pick<WriterParts, "pool" | "admin"> {
   close(): Promise<void>;
 }
 
-/** Connections into a world. */
-export function writerPools(world: UsedWorld): WriterPools {
+/** Connections into a fixture. */
+export function writerPools(fixture: UsageFixture): WriterPools {
   const [pool, reading] = [
-    testPool(world.url, 8, "writers"),
-    testPool(world.url, 4, "writers-reading"),
+    testPool(fixture.url, 8, "writers"),
+    testPool(fixture.url, 4, "writers-reading"),
   ];
   const admin = createAdminStore({ reading, writing: pool }, createEncryption(randomBytes(32)));
   const close = async () => {
@@ -67,7 +67,7 @@ const actor: Actor = {
  * The writers of a new sandbox in which invoices begin as approved and renewals are issued ahead.
  */
 export async function everyWriter(
-  world: UsedWorld,
+  fixture: UsageFixture,
   { pool, admin }: WriterPools,
 ): Promise<EveryWriter> {
   const changes = {
@@ -75,8 +75,8 @@ export async function everyWriter(
     usage_allowed: true,
     first_invoice_status: "approved",
   };
-  const organisationId = await world.sandbox("2026-03-20", changes);
-  await world.meter(organisationId, { code: "calls", plans: ["team", "scale"] });
+  const organisationId = await fixture.sandbox("2026-03-20", changes);
+  await fixture.meter(organisationId, { code: "calls", plans: ["team", "scale"] });
   const ids: string[] = [];
   const parts: WriterParts = { pool, organisationId, ids, admin };
   const { settle, ...workers } = workersOf(parts);
@@ -86,7 +86,7 @@ export async function everyWriter(
     writers: { ...api, ...workers, "settle invoices": settle, ...adminOf(parts) },
     renew: async () => {
       const subscribe = (planCode: string) =>
-        world.subscribe(organisationId, { planCode, startDate: "2026-03-01" });
+        fixture.subscribe(organisationId, { planCode, startDate: "2026-03-01" });
       ids.push(await subscribe("team"));
       // What is there by now gets to the ledger, and what comes next does not.
       await settle();

@@ -14,25 +14,25 @@ import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.t
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsedWorld, usedWorld } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 import { auditOf } from "./audited-money.ts";
 import { type EveryWriter, everyWriter, writerPools } from "./every-writer.ts";
 import { ledgerId } from "./writer-parts.ts";
 
-let world: UsedWorld;
+let fixture: UsageFixture;
 
 beforeAll(async () => {
-  world = await usedWorld();
+  fixture = await usageFixture();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 /**
  * How many deadlocks PostgreSQL has broken off in this database; connections tell of theirs at the
  * latest when they end.
  */
 async function deadlocks(): Promise<number> {
-  const client = new pg.Client({ connectionString: world.url });
+  const client = new pg.Client({ connectionString: fixture.url });
   await client.connect();
   try {
     const { rows } = await client.query<{ deadlocks: string }>(
@@ -69,13 +69,13 @@ test("no two kinds of writers deadlock, fail, or bill anything twice, whichever 
       }
     }
   };
-  const pools = writerPools(world);
+  const pools = writerPools(fixture);
   const audits: Record<string, unknown>[] = [];
   let names: readonly string[] = [""];
   // Of each one an organisation of its own: in one for all of them, the later ones would wait for
   // what the earlier ones left to bill.
   for (let index = 0; index < names.length; index += 1) {
-    const { organisationId, writers, renew } = await everyWriter(world, pools);
+    const { organisationId, writers, renew } = await everyWriter(fixture, pools);
     names = Object.keys(writers);
     const first = names[index] ?? "";
     await renew();
@@ -87,7 +87,7 @@ test("no two kinds of writers deadlock, fail, or bill anything twice, whichever 
       ]);
       await Promise.all(both.flat());
     }
-    audits.push(await auditOf(world.pool, organisationId));
+    audits.push(await auditOf(fixture.pool, organisationId));
   }
   await pools.close();
   expect([...faults]).toEqual([]);
@@ -111,7 +111,7 @@ test("forty ends beside the settlement of their forty invoices all begin, and al
     return begun.map(({ kind }) => kind);
   });
   expect(outcomes).toEqual(ids.map(() => "removing"));
-  const { rows } = await world.pool.query<{ state: string }>(
+  const { rows } = await fixture.pool.query<{ state: string }>(
     "SELECT DISTINCT state FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_invoice'",
     [organisationId],
   );
@@ -138,14 +138,14 @@ describe("whoever holds a subscription", () => {
   });
 
   test("gets the next one while a switch of Setup Mode, which writes all of them, waits for the first", async () => {
-    const organisationId = await world.sandbox("2026-03-10");
+    const organisationId = await fixture.sandbox("2026-03-10");
     const ids = [
-      await world.subscribe(organisationId),
-      await world.subscribe(organisationId),
+      await fixture.subscribe(organisationId),
+      await fixture.subscribe(organisationId),
     ].toSorted();
     // By what is due, and by where it lies in its table, the second one comes first.
     const fallsDueAfter = (id: string | undefined, days: number) =>
-      world.pool.query(
+      fixture.pool.query(
         "UPDATE subscriptions SET due_at = due_at + $2 * interval '1 day' WHERE id = $1",
         [id, days],
       );
@@ -176,10 +176,10 @@ const actor = {
 
 /** Forty subscriptions, and the settlement of their first invoices as approved. */
 async function fortyToSettle() {
-  const organisationId = await world.sandbox("2026-03-10", { first_invoice_status: "approved" });
+  const organisationId = await fixture.sandbox("2026-03-10", { first_invoice_status: "approved" });
   const ids: string[] = [];
-  for (let one = 0; one < 40; one += 1) ids.push(await world.subscribe(organisationId));
-  const { ready } = await takeInvoices(world.pool, organisationId, 60_000);
+  for (let one = 0; one < 40; one += 1) ids.push(await fixture.subscribe(organisationId));
+  const { ready } = await takeInvoices(fixture.pool, organisationId, 60_000);
   const settlements = ready.map(({ id, attempts, subtotal }): PostingOutcome => {
     const told = {
       status: "approved",
@@ -200,7 +200,7 @@ async function holding<T>(
   ids: readonly string[],
   work: (client: pg.PoolClient) => Promise<T>,
 ) {
-  const client = await world.pool.connect();
+  const client = await fixture.pool.connect();
   try {
     await client.query("BEGIN");
     await lockSubscriptions(client, organisationId, ids);
@@ -213,7 +213,7 @@ async function holding<T>(
 }
 
 async function isWaiting(): Promise<boolean> {
-  const { rows } = await world.pool.query(
+  const { rows } = await fixture.pool.query(
     "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
   );
   return rows.length > 0;
@@ -224,7 +224,7 @@ async function apart<T>(
   work: (pool: pg.Pool) => Promise<T>,
 ): Promise<{ outcomes: T; broken: number }> {
   const before = await deadlocks();
-  const pool = testPool(world.url, 8, "apart");
+  const pool = testPool(fixture.url, 8, "apart");
   try {
     const outcomes = await work(pool);
     await pool.end();

@@ -6,13 +6,13 @@ import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { addMeter, type TestMeter } from "../../scenario/usage-builder.ts";
-import { type BillingWorld, billingWorld } from "./billing-fixture.ts";
+import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
 /** An event in short: how much, when (a bare date is noon UTC), and of which meter, `api-calls` where left out. */
 export type Use = readonly [quantity: string, at: string, meterCode?: string];
 
 /** The world with usage. */
-export interface UsedWorld extends BillingWorld {
+export interface UsageFixture extends BillingFixture {
   /** A meter, `api-calls` on plan `team` at 0.50 each where nothing else is said. Its id. */
   meter(organisationId: string, meter?: TestMeter): Promise<string>;
   /** Reports by the organisation's clock, in one batch; what became of each. */
@@ -28,11 +28,11 @@ export interface UsedWorld extends BillingWorld {
 }
 
 /** A world of its own. */
-export async function usedWorld(): Promise<UsedWorld> {
-  const world = await billingWorld();
-  const store = createStore(world.pool);
-  const report: UsedWorld["report"] = async (organisationId, subscription, uses) => {
-    const { rows } = await world.pool.query<{ now: Date }>(
+export async function usageFixture(): Promise<UsageFixture> {
+  const fixture = await billingFixture();
+  const store = createStore(fixture.pool);
+  const report: UsageFixture["report"] = async (organisationId, subscription, uses) => {
+    const { rows } = await fixture.pool.query<{ now: Date }>(
       "SELECT coalesce(test_clock, now()) AS now FROM organisations WHERE id = $1",
       [organisationId],
     );
@@ -49,15 +49,15 @@ export async function usedWorld(): Promise<UsedWorld> {
     return store.tenant(organisationId, now).usage.report(events, now);
   };
   return {
-    ...world,
-    meter: (organisationId, meter) => addMeter(world.pool, organisationId, meter),
+    ...fixture,
+    meter: (organisationId, meter) => addMeter(fixture.pool, organisationId, meter),
     report,
     use: async (organisationId, subscriptionId, ...uses) => {
       const verdicts = await report(organisationId, subscriptionId, uses);
       expect(verdicts).toEqual(uses.map(() => ({ status: "created" })));
     },
     bills: async (subscriptionId) => {
-      const { rows } = await world.pool.query<{ told: string }>(
+      const { rows } = await fixture.pool.query<{ told: string }>(
         `SELECT format('%s: %s of %s in %s, %s on %s', b.bill, b.events, b.quantity, b.period_index, b.amount,
             coalesce(i.number, c.number, 'nothing')) AS told
           FROM usage_bills b LEFT JOIN invoices i ON i.id = b.invoice_id LEFT JOIN credit_notes c ON c.id = b.credit_note_id
