@@ -1,6 +1,7 @@
 /**
- * Month ends in five zones, over changes of clocks and a leap year: each period begins with its day in the subscription's zone, counted
- * from the anchor, and not a millisecond before. The database's own calendar is the judge. decisions §5.
+ * Month ends in five zones, over changes of clocks and a leap year. Each period begins with its day
+ * in the subscription's zone, counted from the anchor, and not a millisecond before. PostgreSQL's
+ * calendar has the expected instants.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
@@ -25,16 +26,16 @@ const zones = [
 /** Days of January 2027 from which periods are counted. */
 const anchors = [1, 15, 28, 29, 30, 31];
 
-/** To March 2029: 29 February 2028 lies in between, and four changes of clocks. */
+/** Until March 2029: 29 February 2028 lies in between, and four changes of clocks. */
 const months = 26;
 
-/** The date of the anchor's day so many months after January 2027, clamped to its month. */
+/** The anchor's day, the given number of months after January 2027, clamped to its month. */
 function boundary(anchor: number, month: number): string {
   const lastDay = new Date(Date.UTC(2027, month + 1, 0)).getUTCDate();
   return new Date(Date.UTC(2027, month, Math.min(anchor, lastDay))).toISOString().slice(0, 10);
 }
 
-/** When a day begins in a zone, as PostgreSQL has it. */
+/** The instant at which a day begins in a zone, by PostgreSQL's calendar. */
 async function beginOf(zone: string, date: string): Promise<number> {
   const text = "SELECT ($1::date)::timestamp AT TIME ZONE $2 AS begin";
   const { rows } = await fixture.pool.query<{ begin: Date }>(text, [date, zone]);

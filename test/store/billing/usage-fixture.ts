@@ -1,6 +1,8 @@
-/** Usage in the world of the billing run: meters on its plans, events stored as a report stores them, and what bills took of them. */
+/**
+ * Usage for tests of the billing run: meters on plans, events stored as a report stores them, and
+ * what was billed of them.
+ */
 import { randomUUID } from "node:crypto";
-import type pg from "pg";
 import { expect } from "vitest";
 import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
@@ -8,26 +10,33 @@ import { createStore } from "../../../src/store/tenant.ts";
 import { addMeter, type TestMeter } from "../../scenario/usage-builder.ts";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
-/** An event in short: how much, when (a bare date is noon UTC), and of which meter, `api-calls` where left out. */
+/**
+ * An event in short: its quantity, its instant (a bare date is noon UTC) and its meter, by default
+ * `api-calls`.
+ */
 export type Use = readonly [quantity: string, at: string, meterCode?: string];
 
-/** The world with usage. */
+/** The billing fixture with usage. */
 export interface UsageFixture extends BillingFixture {
-  /** A meter, `api-calls` on plan `team` at 0.50 each where nothing else is said. Its id. */
+  /** Creates a meter, by default `api-calls` on plan `team` at 0.50 each. Returns its id. */
   meter(organisationId: string, meter?: TestMeter): Promise<string>;
-  /** Reports by the organisation's clock, in one batch; what became of each. */
+  /** Creates a sandbox with the meter `api-calls` and a subscription to `team` from 10 March on. */
+  metered(
+    changes?: Record<string, unknown>,
+  ): Promise<readonly [organisationId: string, subscriptionId: string]>;
+  /** Reports events in one batch, by the organisation's clock. Returns a verdict for each. */
   report(
     organisationId: string,
     subscriptionId: string,
     uses: readonly Use[],
   ): Promise<readonly UsageVerdict[]>;
-  /** Reports what is stored. */
+  /** Reports events and expects that each is stored. */
   use(organisationId: string, subscriptionId: string, ...uses: readonly Use[]): Promise<void>;
-  /** What bills took, oldest first: `0: 2 of 5.0000 in 0, 2.5000 on INV-0002`. */
+  /** The billed usage, oldest bill first: `0: 2 of 5.0000 in 0, 2.5000 on INV-0002`. */
   bills(subscriptionId: string): Promise<readonly string[]>;
 }
 
-/** A world of its own. */
+/** A fixture in a new database. */
 export async function usageFixture(): Promise<UsageFixture> {
   const fixture = await billingFixture();
   const store = createStore(fixture.pool);
@@ -51,42 +60,27 @@ export async function usageFixture(): Promise<UsageFixture> {
   return {
     ...fixture,
     meter: (organisationId, meter) => addMeter(fixture.pool, organisationId, meter),
+    metered: async (changes) => {
+      const organisationId = await fixture.sandbox("2026-03-10", changes);
+      await addMeter(fixture.pool, organisationId);
+      return [organisationId, await fixture.subscribe(organisationId)];
+    },
     report,
     use: async (organisationId, subscriptionId, ...uses) => {
       const verdicts = await report(organisationId, subscriptionId, uses);
       expect(verdicts).toEqual(uses.map(() => ({ status: "created" })));
     },
     bills: async (subscriptionId) => {
-      const { rows } = await fixture.pool.query<{ told: string }>(
-        `SELECT format('%s: %s of %s in %s, %s on %s', b.bill, b.events, b.quantity, b.period_index, b.amount,
-            coalesce(i.number, c.number, 'nothing')) AS told
-          FROM usage_bills b LEFT JOIN invoices i ON i.id = b.invoice_id LEFT JOIN credit_notes c ON c.id = b.credit_note_id
+      const { rows } = await fixture.pool.query<{ bill: string }>(
+        `SELECT format('%s: %s of %s in %s, %s on %s',
+            b.bill, b.events, b.quantity, b.period_index, b.amount,
+            coalesce(i.number, c.number, 'nothing')) AS bill
+          FROM usage_bills b LEFT JOIN invoices i ON i.id = b.invoice_id
+            LEFT JOIN credit_notes c ON c.id = b.credit_note_id
           WHERE b.subscription_id = $1 ORDER BY b.bill, b.period_index, b.meter_id`,
         [subscriptionId],
       );
-      return rows.map(({ told }) => told);
+      return rows.map(({ bill }) => bill);
     },
   };
-}
-
-/** A pool whose statements are told before they are sent; everything else is the pool's. */
-export function listeningPool(
-  pool: pg.Pool,
-  onStatement: (statement: pg.QueryConfig) => void,
-): pg.Pool {
-  const connect = async () => {
-    const client = await pool.connect();
-    return new Proxy(client, {
-      get: (target, name) => {
-        const value = Reflect.get(target, name);
-        if (typeof value !== "function") return value;
-        if (name !== "query") return value.bind(target);
-        return (statement: string | pg.QueryConfig) => {
-          onStatement(typeof statement === "string" ? { text: statement } : statement);
-          return target.query(statement);
-        };
-      },
-    });
-  };
-  return { connect } as unknown as pg.Pool;
 }

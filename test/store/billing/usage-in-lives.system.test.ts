@@ -1,4 +1,7 @@
-/** Usage through the turns of a subscription's life: before its start, after its end and restored again, of meters and plans that are retired. */
+/**
+ * Usage through a subscription's life: before its start, after its end and its restoration, and on
+ * inactive meters and plans. USAGE-5, USAGE-7.
+ */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
@@ -17,17 +20,18 @@ beforeAll(async () => {
 
 afterAll(() => fixture?.drop());
 
-const words = (verdicts: readonly UsageVerdict[]): readonly string[] =>
+const codes = (verdicts: readonly UsageVerdict[]): readonly string[] =>
   verdicts.map((verdict) => (verdict.status === "rejected" ? verdict.code : verdict.status));
 
-test("one that is still to start takes usage from the first instant of its start date in its zone, by a clock that is ahead", async () => {
+test("a pending subscription takes usage from the first instant of its start date", async () => {
   const organisation = await fixture.sandbox("2026-03-01");
   await fixture.meter(organisation);
   const id = await fixture.subscribe(organisation, {
     startDate: "2026-03-10",
     timezone: "Pacific/Kiritimati",
   });
-  // That day begins there at ten in the morning of the day before.
+  // Its start date begins in Kiritimati at ten o'clock UTC of the day before. The reporter's clock
+  // is ahead.
   await fixture.setClock(organisation, "2026-03-09T09:59:30Z");
   const verdicts = await fixture.report(organisation, id, [
     ["1", "2026-03-09T09:59:59.999999Z"],
@@ -35,7 +39,7 @@ test("one that is still to start takes usage from the first instant of its start
     ["4", "2026-03-09T10:00:30Z"],
     ["8", "2026-03-09T10:00:30.000001Z"],
   ]);
-  expect(words(verdicts)).toEqual([
+  expect(codes(verdicts)).toEqual([
     "before_subscription_start",
     "created",
     "created",
@@ -47,7 +51,7 @@ test("one that is still to start takes usage from the first instant of its start
   expect(await fixture.bills(id)).toEqual(["0: 2 of 6.0000 in 0, 3.0000 on INV-0002"]);
 });
 
-test("what was rejected after an end is taken under the same id once that is restored, and what was late waits for the renewal", async () => {
+test("a restored subscription takes rejected usage under the same event ids", async () => {
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.meter(organisation);
   const id = await fixture.subscribe(organisation, { discountPercent: parseDecimal("50") });
@@ -70,10 +74,10 @@ test("what was rejected after an end is taken under the same id once that is res
   if (quantity === null || occurredAt === null) throw new Error("no event");
   const meter = { by: "code", value: "api-calls" } as const;
   const between = [{ eventId: randomUUID(), subscription: id, meter, quantity, occurredAt }];
-  expect(words(await usage.report(between, later))).toEqual(["after_subscription_end"]);
+  expect(codes(await usage.report(between, later))).toEqual(["after_subscription_end"]);
   await writes.restore({ id, now: later });
-  expect(words(await usage.report(between, later))).toEqual(["created"]);
-  expect(words(await usage.report(between, later))).toEqual(["duplicate"]);
+  expect(codes(await usage.report(between, later))).toEqual(["created"]);
+  expect(codes(await usage.report(between, later))).toEqual(["duplicate"]);
 
   await fixture.setClock(organisation, "2026-03-13");
   expect(await fixture.bill(organisation)).toEqual([]);
@@ -83,7 +87,7 @@ test("what was rejected after an end is taken under the same id once that is res
     "0: 1 of 4.0000 in 0, 2.0000 on INV-0002",
     "1: 2 of 3.0000 in 0, 1.5000 on INV-0003",
   ]);
-  // The plan's discount is no discount of usage.
+  // Late usage is billed by the renewal, and the plan's discount does not apply to usage.
   expect((await fixture.invoices(id)).map(({ type, lines }) => [type, ...lines])).toEqual([
     ["first", "plan 62.5000"],
     ["usage", "usage 2.0000"],
@@ -91,7 +95,7 @@ test("what was rejected after an end is taken under the same id once that is res
   ]);
 });
 
-test("what a meter has when it is made inactive is billed, and a plan that nobody can choose any more takes usage as before", async () => {
+test("the usage of an inactive meter is billed, and an inactive plan takes usage", async () => {
   const organisation = await fixture.sandbox("2026-03-10");
   await fixture.meter(organisation);
   await fixture.meter(organisation, { code: "storage", price: "2" });
@@ -106,7 +110,7 @@ test("what a meter has when it is made inactive is billed, and a plan that nobod
     ["1", "2026-03-20"],
     ["3", "2026-03-20", "storage"],
   ]);
-  expect(words(verdicts)).toEqual(["meter_inactive", "created"]);
+  expect(codes(verdicts)).toEqual(["meter_inactive", "created"]);
   await fixture.setClock(organisation, "2026-04-10");
   await fixture.bill(organisation);
   expect((await fixture.invoices(id)).at(-1)?.lines).toEqual([

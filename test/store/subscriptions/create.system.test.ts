@@ -1,7 +1,4 @@
-/**
- * Creations are saved only while the facts stand by which they were decided. Spec: POST
- * /v1/subscriptions.
- */
+/** A creation is saved only if its facts are still true. CREATE-11. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
@@ -24,7 +21,7 @@ const setStatus = (organisation: string, status: string) =>
     status,
   ]);
 
-test("a creation is not saved for a customer made inactive after it was loaded, and takes no number", async () => {
+test("a creation is not saved if its customer became inactive after the facts loaded", async () => {
   const organisation = await fixture.sandbox("2026-03-10");
   const now = new Date("2026-03-10T12:00:00Z");
   const { subscriptions } = createStore(fixture.pool).tenant(organisation, now);

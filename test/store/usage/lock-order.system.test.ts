@@ -58,7 +58,7 @@ test("late usage waits for a switch of settings before it holds any subscription
     await lockSubscriptions(client, organisation, [second]);
     const storing = usage.report(ids.map(late), now);
     storing.catch(() => undefined);
-    await until("who stores waits", isWaiting);
+    await until("the report waits", isWaiting);
     await lockSubscriptions(client, organisation, [first]);
     return { storing };
   });
