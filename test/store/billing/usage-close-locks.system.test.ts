@@ -137,6 +137,8 @@ test("the sums of a close are read from the index alone by every plan", async ()
     }
   };
   // The statement is planned over nearly empty tables, then over many vacuumed events.
+  const uses = Array.from({ length: 300 }, () => ["0.0001", "2026-04-10"] as const);
+  await fixture.use(organisation, id, ...uses);
   await fixture.pool.query("ANALYZE usage_events");
   await readsIndex(
     /(Index Only Scan using|Index Scan using|Bitmap Index Scan on) usage_events_\d+_\w+/g,

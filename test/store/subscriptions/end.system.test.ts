@@ -171,7 +171,7 @@ test("two records of a removal at the same time write one reversal", async () =>
 
 describe("usage while a slow end runs", () => {
   /**
-   * Begins an end half a minute before the renewal date. Its renewal invoice is still to be removed.
+   * Begins an end half a minute before the renewal date. Its renewal invoice is not removed yet.
    */
   async function slowEnd(when: EndWhen) {
     const organisation = await fixture.sandbox("2026-03-10", {
