@@ -24,12 +24,12 @@ import { testPool } from "../../support/pool.ts";
  * The fields in which a subscription differs from the default of `subscribe`. `startDate` is a day
  * of the subscription's zone.
  */
-export type Wanted = Partial<Omit<CreationRequest, "startDate">> & {
+export type SubscriptionFields = Partial<Omit<CreationRequest, "startDate">> & {
   readonly startDate?: string | null;
 };
 
 /** An invoice as tests compare it. */
-export interface Billed {
+export interface BilledInvoice {
   readonly number: string;
   readonly type: string;
   readonly start: string;
@@ -51,7 +51,7 @@ export interface BillingFixture {
   /** Sets the sandbox's clock. A bare date is noon UTC of that day. */
   setClock(organisationId: string, instant: string): Promise<void>;
   /** Creates a subscription of 10 units of `team`, at 12.50 each by default. Returns its id. */
-  subscribe(organisationId: string, wanted?: Wanted): Promise<string>;
+  subscribe(organisationId: string, fields?: SubscriptionFields): Promise<string>;
   /** Performs chunks until nothing is due. Returns their outcomes, without the last, empty one. */
   bill(organisationId: string, order?: ChunkOrder): Promise<readonly ChunkOutcome[]>;
   /** The columns of a subscription. */
@@ -59,7 +59,7 @@ export interface BillingFixture {
   /** Counts an organisation's periods and its renewal invoices with their distinct numbers. */
   totals(organisationId: string): Promise<Record<string, number>>;
   /** The invoices of a subscription, oldest first. */
-  invoices(id: string): Promise<readonly Billed[]>;
+  invoices(id: string): Promise<readonly BilledInvoice[]>;
   drop(): Promise<void>;
 }
 
@@ -130,9 +130,9 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
       const values = [organisationId, instantOf(instant)];
       await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", values);
     },
-    subscribe: async (organisationId, wanted = {}) => {
+    subscribe: async (organisationId, fields = {}) => {
       const subscriptionId = newId();
-      const codes = { customerCode: "ACME", planCode: wanted.planCode ?? "team", chargeCodes: [] };
+      const codes = { customerCode: "ACME", planCode: fields.planCode ?? "team", chargeCodes: [] };
       const clock = await pool.query<{ now: Date }>(
         "SELECT coalesce(test_clock, now()) AS now FROM organisations WHERE id = $1",
         [organisationId],
@@ -145,7 +145,7 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
       });
       const decision = decideCreation(
         { ...facts, now },
-        requestOf({ ...codes, units: 10, ...wanted }),
+        requestOf({ ...codes, units: 10, ...fields }),
       );
       const saved = await subscriptions.saveCreation({
         subscriptionId,
@@ -182,7 +182,7 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
       return rows[0];
     },
     invoices: async (id) => {
-      const { rows } = await pool.query<Billed>(
+      const { rows } = await pool.query<BilledInvoice>(
         `SELECT number, type, period_start AS start, period_end AS end, subtotal,
           (SELECT array_agg(l.kind || ' ' || l.amount ORDER BY l.position)
             FROM invoice_lines l WHERE l.invoice_id = i.id) AS lines

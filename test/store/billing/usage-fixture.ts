@@ -14,7 +14,7 @@ import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
  * An event in short: its quantity, its instant (a bare date is noon UTC) and its meter, by default
  * `api-calls`.
  */
-export type Use = readonly [quantity: string, at: string, meterCode?: string];
+export type ReportedUse = readonly [quantity: string, at: string, meterCode?: string];
 
 /** The billing fixture with usage. */
 export interface UsageFixture extends BillingFixture {
@@ -28,10 +28,14 @@ export interface UsageFixture extends BillingFixture {
   report(
     organisationId: string,
     subscriptionId: string,
-    uses: readonly Use[],
+    uses: readonly ReportedUse[],
   ): Promise<readonly UsageVerdict[]>;
   /** Reports events and expects that each is stored. */
-  use(organisationId: string, subscriptionId: string, ...uses: readonly Use[]): Promise<void>;
+  use(
+    organisationId: string,
+    subscriptionId: string,
+    ...uses: readonly ReportedUse[]
+  ): Promise<void>;
   /** The billed usage, oldest bill first: `0: 2 of 5.0000 in 0, 2.5000 on INV-0002`. */
   bills(subscriptionId: string): Promise<readonly string[]>;
 }
