@@ -8,18 +8,18 @@ import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts"
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { addMeter } from "../../scenario/usage-builder.ts";
-import { type BillingFixture, billingFixture } from "../../store/billing/billing-fixture.ts";
+import { type BillingWorld, billingWorld } from "../../store/billing/billing-fixture.ts";
 import { type Answered, startSystem, type TestSystem } from "../../support/system.ts";
 import { type AdminAsk, askWith, codeOf } from "./request.ts";
 
 let system: TestSystem;
-let world: BillingFixture;
+let world: BillingWorld;
 let admin: AdminAsk;
 let reader: AdminAsk;
 
 beforeAll(async () => {
   system = await startSystem({ without: ["worker"] });
-  world = await billingFixture({ url: system.databaseUrl, drop: async () => undefined });
+  world = await billingWorld({ url: system.databaseUrl, drop: async () => undefined });
   admin = askWith(system, await system.operator("admin", "Ada"));
   reader = askWith(system, await system.operator("read-only", "Rita"));
 });
