@@ -14,16 +14,16 @@ import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsageFixture, usageFixture } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 
-let fixture: UsageFixture;
+let world: UsageFixture;
 let changes: Changes;
 let organisations: OrganisationStore;
 
 beforeAll(async () => {
-  fixture = await usageFixture();
-  changes = createChanges(fixture.pool);
-  organisations = createOrganisationStore(fixture.pool, changes);
+  world = await usageFixture();
+  changes = createChanges(world.pool);
+  organisations = createOrganisationStore(world.pool, changes);
 });
 
 afterAll(async () => {

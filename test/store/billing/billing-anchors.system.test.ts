@@ -1,17 +1,18 @@
 /**
- * Month ends in five zones, over changes of clocks and a leap year: each period begins with its day in the subscription's zone, counted
- * from the anchor, and not a millisecond before. The database's own calendar is the judge. decisions §5.
+ * Month ends in five zones, over changes of clocks and a leap year. Each period begins with its day
+ * in the subscription's zone, counted from the anchor, and not a millisecond before. PostgreSQL's
+ * calendar has the expected instants.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
-let world: BillingFixture;
+let fixture: BillingFixture;
 
 beforeAll(async () => {
-  world = await billingFixture();
+  fixture = await billingFixture();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 /** Cairo's clocks change at midnight: there a day begins at one o'clock. */
 const zones = [
@@ -25,30 +26,30 @@ const zones = [
 /** Days of January 2027 from which periods are counted. */
 const anchors = [1, 15, 28, 29, 30, 31];
 
-/** To March 2029: 29 February 2028 lies in between, and four changes of clocks. */
+/** Until March 2029: 29 February 2028 lies in between, and four changes of clocks. */
 const months = 26;
 
-/** The date of the anchor's day so many months after January 2027, clamped to its month. */
+/** The anchor's day, the given number of months after January 2027, clamped to its month. */
 function boundary(anchor: number, month: number): string {
   const lastDay = new Date(Date.UTC(2027, month + 1, 0)).getUTCDate();
   return new Date(Date.UTC(2027, month, Math.min(anchor, lastDay))).toISOString().slice(0, 10);
 }
 
-/** When a day begins in a zone, as PostgreSQL has it. */
+/** The instant at which a day begins in a zone, by PostgreSQL's calendar. */
 async function beginOf(zone: string, date: string): Promise<number> {
   const text = "SELECT ($1::date)::timestamp AT TIME ZONE $2 AS begin";
-  const { rows } = await world.pool.query<{ begin: Date }>(text, [date, zone]);
+  const { rows } = await fixture.pool.query<{ begin: Date }>(text, [date, zone]);
   return rows[0]?.begin.getTime() ?? Number.NaN;
 }
 
 test.each(zones)("every month of every anchor begins on its day in %s", async (zone) => {
-  const organisation = await world.sandbox("2026-12-01");
+  const organisation = await fixture.sandbox("2026-12-01");
   const ids = new Map<number, string>();
   for (const anchor of anchors) {
     const startDate = boundary(anchor, 0);
     ids.set(
       anchor,
-      await world.subscribe(organisation, { timezone: zone, startDate, billingDay: anchor }),
+      await fixture.subscribe(organisation, { timezone: zone, startDate, billingDay: anchor }),
     );
   }
   const boundaries = anchors.flatMap((anchor) =>
@@ -57,10 +58,10 @@ test.each(zones)("every month of every anchor begins on its day in %s", async (z
   const days = [...new Set(boundaries.map(({ date }) => date))].toSorted();
   for (const date of days) {
     const begin = await beginOf(zone, date);
-    await world.setClock(organisation, new Date(begin - 1).toISOString());
-    expect(await world.bill(organisation), `nothing before ${date}`).toEqual([]);
-    await world.setClock(organisation, new Date(begin).toISOString());
-    const outcomes = await world.bill(organisation);
+    await fixture.setClock(organisation, new Date(begin - 1).toISOString());
+    expect(await fixture.bill(organisation), `nothing before ${date}`).toEqual([]);
+    await fixture.setClock(organisation, new Date(begin).toISOString());
+    const outcomes = await fixture.bill(organisation);
     const due = boundaries.filter((one) => one.date === date).length;
     expect(
       outcomes.map(({ performed }) => performed),
@@ -68,7 +69,7 @@ test.each(zones)("every month of every anchor begins on its day in %s", async (z
     ).toEqual([due]);
   }
   for (const [anchor, id] of ids) {
-    const starts = (await world.invoices(id)).map(({ start }) => start);
+    const starts = (await fixture.invoices(id)).map(({ start }) => start);
     expect(starts).toEqual(Array.from({ length: months }, (_, month) => boundary(anchor, month)));
   }
 });

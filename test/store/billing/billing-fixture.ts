@@ -1,4 +1,7 @@
-/** Sandboxes with a clock and subscriptions in them, made by the store itself, for tests of the billing run without any process. */
+/**
+ * Sandboxes with a clock and subscriptions, created by the store itself, for tests of the billing
+ * run without any process.
+ */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
@@ -17,13 +20,16 @@ import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 
-/** What is asked of a subscription beside the rest of `subscribe`; `startDate` is a day of its own zone. */
-export type Wanted = Partial<Omit<CreationRequest, "startDate">> & {
+/**
+ * The fields in which a subscription differs from the default of `subscribe`. `startDate` is a day
+ * of the subscription's zone.
+ */
+export type SubscriptionFields = Partial<Omit<CreationRequest, "startDate">> & {
   readonly startDate?: string | null;
 };
 
 /** An invoice as tests compare it. */
-export interface Billed {
+export interface BilledInvoice {
   readonly number: string;
   readonly type: string;
   readonly start: string;
@@ -32,33 +38,38 @@ export interface Billed {
   readonly lines: readonly string[];
 }
 
-/** A database with organisations in it. */
+/** A database with organisations. */
 export interface BillingFixture {
   /** The database's address. */
   readonly url: string;
   readonly pool: pg.Pool;
-  /** A sandbox in UTC whose clock stands at noon of a day; `changes` are columns of organisations. */
+  /**
+   * Creates a sandbox in UTC whose clock shows noon of a day. `changes` are columns of
+   * organisations.
+   */
   sandbox(day: string, changes?: Record<string, unknown>): Promise<string>;
-  /** Moves its clock; a bare date is noon UTC of that day. */
+  /** Sets the sandbox's clock. A bare date is noon UTC of that day. */
   setClock(organisationId: string, instant: string): Promise<void>;
-  /** A subscription of 10 units of `team`, at 12.50 each, where nothing else is wanted. Its id. */
-  subscribe(organisationId: string, wanted?: Wanted): Promise<string>;
-  /** Chunks until nothing is left to perform: what they came to, the last one left out. */
+  /** Creates a subscription of 10 units of `team`, at 12.50 each by default. Returns its id. */
+  subscribe(organisationId: string, fields?: SubscriptionFields): Promise<string>;
+  /** Performs chunks until nothing is due. Returns their outcomes, without the last, empty one. */
   bill(organisationId: string, order?: ChunkOrder): Promise<readonly ChunkOutcome[]>;
   /** The columns of a subscription. */
   row(id: string): Promise<Record<string, unknown>>;
-  /** Its invoices, oldest first. */
-  invoices(id: string): Promise<readonly Billed[]>;
+  /** Counts an organisation's periods and its renewal invoices with their distinct numbers. */
+  totals(organisationId: string): Promise<Record<string, number>>;
+  /** The invoices of a subscription, oldest first. */
+  invoices(id: string): Promise<readonly BilledInvoice[]>;
   drop(): Promise<void>;
 }
 
-/** A world of its own, in a new database where none is given. */
+/** A fixture in the given database, or else in a new one. */
 export async function billingFixture(given?: FreshDatabase): Promise<BillingFixture> {
   const database = given ?? (await freshDatabase());
-  const pool = testPool(database.url, 8, "billing-world");
+  const pool = testPool(database.url, 8, "billing-fixture");
   const settingUp = createSettingUp(pool, createEncryption(randomBytes(32)));
   const store = createStore(pool);
-  const world: BillingFixture = {
+  const fixture: BillingFixture = {
     url: database.url,
     pool,
     sandbox: async (day, changes = {}) => {
@@ -119,9 +130,9 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
       const values = [organisationId, instantOf(instant)];
       await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", values);
     },
-    subscribe: async (organisationId, wanted = {}) => {
+    subscribe: async (organisationId, fields = {}) => {
       const subscriptionId = newId();
-      const codes = { customerCode: "ACME", planCode: wanted.planCode ?? "team", chargeCodes: [] };
+      const codes = { customerCode: "ACME", planCode: fields.planCode ?? "team", chargeCodes: [] };
       const clock = await pool.query<{ now: Date }>(
         "SELECT coalesce(test_clock, now()) AS now FROM organisations WHERE id = $1",
         [organisationId],
@@ -134,7 +145,7 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
       });
       const decision = decideCreation(
         { ...facts, now },
-        requestOf({ ...codes, units: 10, ...wanted }),
+        requestOf({ ...codes, units: 10, ...fields }),
       );
       const saved = await subscriptions.saveCreation({
         subscriptionId,
@@ -154,15 +165,27 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
         const outcome = await billChunk(pool, organisationId, order);
         if (outcome.taken === 0) return outcomes;
         outcomes.push(outcome);
-        expect(outcomes.length, "what was taken is due no more").toBeLessThan(200);
+        expect(outcomes.length, "what was performed is no longer due").toBeLessThan(200);
       }
     },
     row: async (id) =>
       (await pool.query("SELECT * FROM subscriptions WHERE id = $1", [id])).rows[0],
+    totals: async (organisationId) => {
+      const { rows } = await pool.query(
+        `SELECT (SELECT count(*)::int FROM periods WHERE organisation_id = $1) AS periods,
+          count(*)::int AS invoices,
+          count(DISTINCT (subscription_id, period_index))::int AS billed,
+          count(DISTINCT number)::int AS numbers, max(substr(number, 5)::int) AS last
+        FROM invoices WHERE organisation_id = $1 AND type = 'renewal'`,
+        [organisationId],
+      );
+      return rows[0];
+    },
     invoices: async (id) => {
-      const { rows } = await pool.query<Billed>(
+      const { rows } = await pool.query<BilledInvoice>(
         `SELECT number, type, period_start AS start, period_end AS end, subtotal,
-          (SELECT array_agg(l.kind || ' ' || l.amount ORDER BY l.position) FROM invoice_lines l WHERE l.invoice_id = i.id) AS lines
+          (SELECT array_agg(l.kind || ' ' || l.amount ORDER BY l.position)
+            FROM invoice_lines l WHERE l.invoice_id = i.id) AS lines
         FROM invoices i WHERE subscription_id = $1 ORDER BY seq`,
         [id],
       );
@@ -173,7 +196,7 @@ export async function billingFixture(given?: FreshDatabase): Promise<BillingFixt
       await database.drop();
     },
   };
-  return world;
+  return fixture;
 }
 
 function instantOf(text: string): string {

@@ -1,20 +1,23 @@
-/** What operators do beside the billing run: Setup Mode is switched, and one that was parked is tried again, whatever is due just then. */
+/**
+ * What operators do while billing is due: they switch Setup Mode and retry a parked subscription.
+ * SETUP-3, SETUP-4.
+ */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
-let world: BillingFixture;
+let fixture: BillingFixture;
 let changes: Changes;
 
 beforeAll(async () => {
-  world = await billingFixture();
-  changes = createChanges(world.pool);
+  fixture = await billingFixture();
+  changes = createChanges(fixture.pool);
 });
 
 afterAll(async () => {
-  await world?.drop();
+  await fixture?.drop();
 });
 
 const actor = {
@@ -28,52 +31,57 @@ const actor = {
 test.each([
   "stands",
   "advances",
-])("what is due when Setup Mode is switched is judged by the mode in which it fell due, also where the clock %s", async (way) => {
-  const organisation = await world.sandbox("2026-03-10");
-  const id = await world.subscribe(organisation);
-  const { setSetupMode } = createOrganisationStore(world.pool, changes);
-  const starts = async () => (await world.invoices(id)).map(({ start }) => start);
+])("a period is billed by the mode in which it began, if the clock %s", async (way) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation);
+  const { setSetupMode } = createOrganisationStore(fixture.pool, changes);
+  const starts = async () => (await fixture.invoices(id)).map(({ start }) => start);
   const advance =
-    "INSERT INTO clock_advances (organisation_id, started_from, target) VALUES ($1, '2026-03-10', '2027-01-01')";
-  if (way === "advances") await world.pool.query(advance, [organisation]);
-  await world.setClock(organisation, "2026-04-20");
+    "INSERT INTO clock_advances (organisation_id, started_from, target) " +
+    "VALUES ($1, '2026-03-10', '2027-01-01')";
+  if (way === "advances") await fixture.pool.query(advance, [organisation]);
+  await fixture.setClock(organisation, "2026-04-20");
   await setSetupMode(actor, organisation, true);
-  expect(await starts(), "what began before it is billed").toEqual(["2026-03-10", "2026-04-10"]);
-  await world.setClock(organisation, "2026-06-05");
+  expect(await starts(), "periods that began before Setup Mode are billed").toEqual([
+    "2026-03-10",
+    "2026-04-10",
+  ]);
+  await fixture.setClock(organisation, "2026-06-05");
   await setSetupMode(actor, organisation, false);
-  await world.setClock(organisation, "2026-06-20");
-  await world.bill(organisation, { isOfClock: way === "advances" });
-  expect(await starts(), "what began in it is not").toEqual([
+  await fixture.setClock(organisation, "2026-06-20");
+  await fixture.bill(organisation, { isOfClock: way === "advances" });
+  expect(await starts(), "periods that began in Setup Mode are not billed").toEqual([
     "2026-03-10",
     "2026-04-10",
     "2026-06-10",
   ]);
 });
 
-test("Setup Mode is not switched, by a clear refusal, where what is due before it takes too long", async () => {
-  const organisation = await world.sandbox("2026-03-10");
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, "2026-04-20");
-  const { setSetupMode, get } = createOrganisationStore(world.pool, changes, -1);
+test("a switch of Setup Mode is refused if the billing before it takes too long", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-20");
+  const { setSetupMode, get } = createOrganisationStore(fixture.pool, changes, -1);
   await expect(setSetupMode(actor, organisation, true)).rejects.toMatchObject({
     code: "invalid_state",
   });
   expect(await get(organisation)).toMatchObject({ setupMode: false });
-  expect(await world.invoices(id)).toHaveLength(1);
-  await world.bill(organisation);
+  expect(await fixture.invoices(id)).toHaveLength(1);
+  await fixture.bill(organisation);
   expect(await setSetupMode(actor, organisation, true)).toMatchObject({ changed: true, issued: 0 });
 });
 
-test("one that was parked and that a run performs as soon as an operator has it tried again is told to them as it was", async () => {
-  const organisation = await world.sandbox("2026-03-10");
-  const id = await world.subscribe(organisation);
-  await world.pool.query(
-    "UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x', parked_attempts = 1, due_at = 'epoch' WHERE id = $1",
+test("a retry returns the parked subscription as it was, if a run bills it at once", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation);
+  await fixture.pool.query(
+    `UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x',
+      parked_attempts = 1, due_at = 'epoch' WHERE id = $1`,
     [id],
   );
-  const run: Changes["run"] = (...asked) =>
-    changes.run(...asked).finally(() => world.bill(organisation));
-  const retried = await createBillingStore(world.pool, { ...changes, run }).retry(
+  const run: Changes["run"] = (...args) =>
+    changes.run(...args).finally(() => fixture.bill(organisation));
+  const retried = await createBillingStore(fixture.pool, { ...changes, run }).retry(
     actor,
     organisation,
     id,

@@ -41,7 +41,7 @@ test("an organisation knows its own meters alone, by id and by code", async () =
   expect([[...metersById], [...metersByCode]]).toEqual([[["own-meter", meter]], [["at-1", meter]]]);
 });
 
-test("a thousand organisations are cached, and one more replaces the one that was read first", async () => {
+test("one organisation more than a thousand replaces the one that was read first", async () => {
   const { read, catalogue, client } = reading(() => "1");
   const ask = (number: number) => catalogue.meters(client, `organisation-${number}`, "1");
   for (let number = 0; number < 1_000; number += 1) await ask(number);

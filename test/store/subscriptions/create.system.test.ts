@@ -1,7 +1,4 @@
-/**
- * Creations are saved only while the facts stand by which they were decided. Spec: POST
- * /v1/subscriptions.
- */
+/** A creation is saved only if its facts are still true. CREATE-11. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { decideCreation } from "../../../src/domain/subscriptions/create.ts";
@@ -10,24 +7,24 @@ import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { type BillingFixture, billingFixture } from "../billing/billing-fixture.ts";
 
-let world: BillingFixture;
+let fixture: BillingFixture;
 
 beforeAll(async () => {
-  world = await billingFixture();
+  fixture = await billingFixture();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 const setStatus = (organisation: string, status: string) =>
-  world.pool.query("UPDATE customers SET status = $2 WHERE organisation_id = $1", [
+  fixture.pool.query("UPDATE customers SET status = $2 WHERE organisation_id = $1", [
     organisation,
     status,
   ]);
 
-test("a creation is not saved for a customer made inactive after it was loaded, and takes no number", async () => {
-  const organisation = await world.sandbox("2026-03-10");
+test("a creation is not saved if its customer became inactive after the facts loaded", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
   const now = new Date("2026-03-10T12:00:00Z");
-  const { subscriptions } = createStore(world.pool).tenant(organisation, now);
+  const { subscriptions } = createStore(fixture.pool).tenant(organisation, now);
   const subscriptionId = newId();
   const codes = { customerCode: "ACME", planCode: "team", chargeCodes: [] };
   const { facts, catalogueVersion } = await subscriptions.loadCreation({
@@ -47,8 +44,10 @@ test("a creation is not saved for a customer made inactive after it was loaded, 
   const save = () => subscriptions.saveCreation({ ...creation, requestHash: randomBytes(32) });
   await setStatus(organisation, "inactive");
   expect(await save()).toBe("changed");
-  expect(await world.row(subscriptionId)).toBeUndefined();
+  expect(await fixture.row(subscriptionId)).toBeUndefined();
   await setStatus(organisation, "active");
   expect(await save()).toBe("saved");
-  expect((await world.invoices(subscriptionId)).map(({ number }) => number)).toEqual(["INV-0001"]);
+  expect((await fixture.invoices(subscriptionId)).map(({ number }) => number)).toEqual([
+    "INV-0001",
+  ]);
 });

@@ -1,4 +1,7 @@
-/** Ends as their rounds write them, step by step and without a ledger, where something else comes in between. */
+/**
+ * Ends in the store, step by step and without a ledger, while other work happens between the steps.
+ * END-4, END-7, END-9.
+ */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EndWhen } from "../../../src/domain/subscriptions/end.ts";
@@ -9,15 +12,15 @@ import {
   type TerminationTask,
 } from "../../../src/store/subscriptions/end-removals.ts";
 import { type EndOutcome, tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsageFixture, usageFixture } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 
-let world: UsageFixture;
+let fixture: UsageFixture;
 
 beforeAll(async () => {
-  world = await usageFixture();
+  fixture = await usageFixture();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 const now = "2026-04-01T12:00:00Z";
 const none = { deleteUnsentInvoices: false, voidApprovedInvoices: false };
@@ -33,76 +36,89 @@ function end(
   const requestId = requestIds.get(subscriptionId) ?? newId();
   requestIds.set(subscriptionId, requestId);
   const order = { id: subscriptionId, now, requestId };
-  return tenantWrites(world.pool, organisation).end(order, { when, ...options });
+  return tenantWrites(fixture.pool, organisation).end(order, { when, ...options });
 }
 
-/** The rounds of an end that was begun: each task is of the kind that is expected. */
-function roundsOf(organisation: string, begun: EndOutcome) {
+/** The steps of an end that began. `take` claims a task and expects its kind. */
+function stepsOf(organisation: string, begun: EndOutcome) {
   if (begun.kind !== "removing") throw new Error(begun.kind);
   const { terminationId } = begun;
-  const scope = createTerminations(world.pool, createEncryption(randomBytes(32)))(organisation);
+  const terminations = createTerminations(
+    fixture.pool,
+    createEncryption(randomBytes(32)),
+  )(organisation);
   const take = async <Kind extends TerminationTask["kind"]>(
     kind: Kind,
   ): Promise<TerminationTask & { readonly kind: Kind }> => {
-    const task = await scope.take(terminationId, 60_000);
-    if (task?.kind !== kind) throw new Error(`${task?.kind} is to be done`);
+    const task = await terminations.take(terminationId, 60_000);
+    if (task?.kind !== kind) throw new Error(`the task is ${task?.kind}`);
     return task as TerminationTask & { readonly kind: Kind };
   };
-  return { scope, take, terminationId, look: () => scope.read(terminationId) };
+  return { terminations, take, terminationId, read: () => terminations.read(terminationId) };
 }
 
-test("an end is refused, and not stuck, where what is used while it removes invoices comes to more than can be billed", async () => {
-  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
-  await world.meter(organisation);
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, now);
-  await world.bill(organisation);
-  const { scope, take, terminationId, look } = roundsOf(organisation, await end(organisation, id));
-  expect(await scope.drop(await take("drop"))).toEqual({ issued: false });
-  await world.use(organisation, id, ["9999999999999999", "2026-03-20"]);
-  // The renewal invoice that was removed is issued again for what the subscription goes on to.
-  expect(await scope.finish(await take("finish"), "now")).toEqual({ issued: true });
-  expect(await look()).toMatchObject({ outcome: "refused", reason: "invalid_state", removed: 1 });
-  expect(await world.row(id)).toMatchObject({ status: "active", end_date: null });
-  expect((await world.invoices(id)).map(({ number, type }) => `${number} ${type}`)).toEqual([
+test("an end is refused if usage during it comes to more than can be billed", async () => {
+  const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
+  await fixture.meter(organisation);
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, now);
+  await fixture.bill(organisation);
+  const { terminations, take, terminationId, read } = stepsOf(
+    organisation,
+    await end(organisation, id),
+  );
+  expect(await terminations.drop(await take("drop"))).toEqual({ issued: false });
+  await fixture.use(organisation, id, ["9999999999999999", "2026-03-20"]);
+  // The removed renewal invoice is reissued, because the subscription continues.
+  expect(await terminations.finish(await take("finish"), "now")).toEqual({ issued: true });
+  expect(await read()).toMatchObject({ outcome: "refused", reason: "invalid_state", removed: 1 });
+  expect(await fixture.row(id)).toMatchObject({ status: "active", end_date: null });
+  expect((await fixture.invoices(id)).map(({ number, type }) => `${number} ${type}`)).toEqual([
     "INV-0001 first",
     "INV-0002 renewal",
     "INV-0003 renewal",
   ]);
-  const told = await end(organisation, id);
-  expect(told).toMatchObject({ kind: "refused", terminationId });
-  expect(told.message).toMatch(
-    /^The subscription goes on\. Removed already, and staying so: INV-0002\. The usage of API calls comes to .* have to be voided\.$/,
+  const repeated = await end(organisation, id);
+  expect(repeated).toMatchObject({ kind: "refused", terminationId });
+  expect(repeated.message).toMatch(
+    new RegExp(
+      "^The subscription goes on\\. Removed already, and staying so: INV-0002\\. " +
+        "The usage of API calls comes to .* have to be voided\\.$",
+    ),
   );
 });
 
 test.each([
   [true, { ...none, deleteUnsentInvoices: true }],
   [false, { deleteUnsentInvoices: true, voidApprovedInvoices: true }],
-])("what is asked for as never sent alone is told so (%s), and what is left counts as done", async (isOnlyUnsent, options) => {
-  const organisation = await world.sandbox("2026-03-10");
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, "2026-04-10");
-  await world.bill(organisation);
-  const inLedger = `WITH sent AS (UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1)
-    UPDATE invoices SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1`;
-  await world.pool.query(inLedger, [organisation]);
-  const { scope, take, look } = roundsOf(organisation, await end(organisation, id, options));
-  expect(await look()).toMatchObject({ current: "INV-0002", removed: 0, left: 0, removals: 2 });
+])("an invoice that is left counts as done (unsent only: %s)", async (isOnlyUnsent, options) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-10");
+  await fixture.bill(organisation);
+  const inLedger = `WITH sent AS (
+      UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1)
+    UPDATE invoices SET status = 'draft', ledger_invoice_id = gen_random_uuid()
+      WHERE organisation_id = $1`;
+  await fixture.pool.query(inLedger, [organisation]);
+  const { terminations, take, read } = stepsOf(organisation, await end(organisation, id, options));
+  expect(await read()).toMatchObject({ current: "INV-0002", removed: 0, left: 0, removals: 2 });
   const first = await take("remove");
   expect(first).toMatchObject({ number: "INV-0002", isOnlyUnsent, isAhead: false });
-  const told = { status: "approved", total: "125", amountDue: "125", sent: true } as const;
-  expect(await scope.leave(first, "approved_or_sent", told)).toBe(true);
-  expect(await look()).toMatchObject({ current: "INV-0001", removed: 0, left: 1, removals: 2 });
+  const answer = { status: "approved", total: "125", amountDue: "125", sent: true } as const;
+  expect(await terminations.leave(first, "approved_or_sent", answer)).toBe(true);
+  expect(await read()).toMatchObject({ current: "INV-0001", removed: 0, left: 1, removals: 2 });
   const second = await take("remove");
-  const gone = { ...told, status: "deleted", amountDue: "0", sent: false } as const;
-  expect(await scope.removed(second, { outcome: "deleted", invoice: gone })).toEqual({
+  const gone = { ...answer, status: "deleted", amountDue: "0", sent: false } as const;
+  expect(await terminations.removed(second, { outcome: "deleted", invoice: gone })).toEqual({
     issued: false,
   });
-  expect(await scope.finish(await take("finish"), "now")).toEqual({ issued: false });
-  expect(await look()).toMatchObject({ outcome: "ended", removed: 1, left: 1 });
-  const { rows } = await world.pool.query(
-    "SELECT i.number, i.status, r.state, r.reason FROM invoices i JOIN removals r ON r.invoice_id = i.id WHERE i.subscription_id = $1 ORDER BY i.seq",
+  expect(await terminations.finish(await take("finish"), "now")).toEqual({ issued: false });
+  expect(await read()).toMatchObject({ outcome: "ended", removed: 1, left: 1 });
+  const { rows } = await fixture.pool.query(
+    `SELECT i.number, i.status, r.state, r.reason
+      FROM invoices i JOIN removals r ON r.invoice_id = i.id
+      WHERE i.subscription_id = $1 ORDER BY i.seq`,
     [id],
   );
   expect(rows[1]).toEqual({
@@ -114,14 +130,16 @@ test.each([
   expect(rows[0]).toMatchObject({ number: "INV-0001", status: "deleted", state: "removed" });
 });
 
-test("a reversal is written once, with the removal of the renewal invoice, also where two rounds tell of that at once", async () => {
-  const organisation = await world.sandbox("2026-03-10", { invoice_create_days: 20 });
-  const id = await world.subscribe(organisation);
-  await world.setClock(organisation, now);
-  await world.bill(organisation);
-  const inLedger = `WITH sent AS (UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1)
-    UPDATE invoices SET status = 'approved', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1 AND ledger_invoice_id IS NULL`;
-  await world.pool.query(inLedger, [organisation]);
+test("two records of a removal at the same time write one reversal", async () => {
+  const organisation = await fixture.sandbox("2026-03-10", { invoice_create_days: 20 });
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, now);
+  await fixture.bill(organisation);
+  const inLedger = `WITH sent AS (
+      UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1)
+    UPDATE invoices SET status = 'approved', ledger_invoice_id = gen_random_uuid()
+      WHERE organisation_id = $1 AND ledger_invoice_id IS NULL`;
+  await fixture.pool.query(inLedger, [organisation]);
   const separate = {
     units: 14,
     prorate: false,
@@ -129,91 +147,99 @@ test("a reversal is written once, with the removal of the renewal invoice, also 
     effectiveDate: null,
     document: "separate",
   } as const;
-  await tenantWrites(world.pool, organisation).changeUnits({ id, now }, separate);
-  await world.pool.query(inLedger, [organisation]);
-  const { scope, take } = roundsOf(organisation, await end(organisation, id, none, "period_end"));
+  await tenantWrites(fixture.pool, organisation).changeUnits({ id, now }, separate);
+  await fixture.pool.query(inLedger, [organisation]);
+  const { terminations, take } = stepsOf(
+    organisation,
+    await end(organisation, id, none, "period_end"),
+  );
   const removal = await take("remove");
   const invoice = { status: "voided", total: "125.00", amountDue: "0", sent: false } as const;
-  const told = await Promise.all(
-    [1, 2].map(() => scope.removed(removal, { outcome: "voided", invoice })),
+  const recorded = await Promise.all(
+    [1, 2].map(() => terminations.removed(removal, { outcome: "voided", invoice })),
   );
-  expect(told.filter((one) => one !== null)).toEqual([{ issued: true }]);
-  expect(await scope.finish(await take("finish"), "period_end")).toEqual({ issued: false });
-  const { rows } = await world.pool.query(
-    `SELECT n.number, n.subtotal::text, i.number AS reversed FROM credit_notes n JOIN credit_note_lines l ON l.credit_note_id = n.id
+  expect(recorded.filter((one) => one !== null)).toEqual([{ issued: true }]);
+  expect(await terminations.finish(await take("finish"), "period_end")).toEqual({ issued: false });
+  const { rows } = await fixture.pool.query(
+    `SELECT n.number, n.subtotal::text, i.number AS reversed
+      FROM credit_notes n JOIN credit_note_lines l ON l.credit_note_id = n.id
       JOIN invoices i ON i.id = l.reversed_invoice_id WHERE n.subscription_id = $1`,
     [id],
   );
   expect(rows).toEqual([{ number: "CN-0001", subtotal: "50.0000", reversed: "INV-0003" }]);
 });
 
-describe("usage while a slow end is under way", () => {
-  /** Half a minute before the renewal date begins, with an end that has its renewal invoice still to remove. */
-  async function ending(when: EndWhen) {
-    const organisation = await world.sandbox("2026-03-10", {
+describe("usage while a slow end runs", () => {
+  /**
+   * Begins an end half a minute before the renewal date. Its renewal invoice is not removed yet.
+   */
+  async function slowEnd(when: EndWhen) {
+    const organisation = await fixture.sandbox("2026-03-10", {
       invoice_create_days: 20,
       timezone: "Europe/Paris",
     });
-    await world.meter(organisation);
-    const id = await world.subscribe(organisation);
-    await world.setClock(organisation, "2026-04-09T21:59:30Z");
-    await world.bill(organisation);
-    // By a clock that is ahead.
-    await world.use(organisation, id, ["10", "2026-04-09T22:00:10Z"]);
+    await fixture.meter(organisation);
+    const id = await fixture.subscribe(organisation);
+    await fixture.setClock(organisation, "2026-04-09T21:59:30Z");
+    await fixture.bill(organisation);
+    // The reporter's clock is ahead.
+    await fixture.use(organisation, id, ["10", "2026-04-09T22:00:10Z"]);
     const begun = await end(organisation, id, none, when);
     const report = async (...days: readonly string[]) => {
-      const verdicts = await world.report(
+      const verdicts = await fixture.report(
         organisation,
         id,
         days.map((day) => ["10", day]),
       );
       return verdicts.map((one) => (one.status === "rejected" ? one.code : one.status));
     };
-    return { organisation, id, report, ...roundsOf(organisation, begun) };
+    return { organisation, id, report, ...stepsOf(organisation, begun) };
   }
 
   test.each([
     "now",
     "period_end",
-  ] as const)("is taken until the renewal date and no later, with %s, and no bill has more", async (when) => {
-    const { organisation, id, report, scope, take } = await ending(when);
-    await world.setClock(organisation, "2026-04-15");
+  ] as const)("is accepted until the renewal date, with %s", async (when) => {
+    const { organisation, id, report, terminations, take } = await slowEnd(when);
+    await fixture.setClock(organisation, "2026-04-15");
     const days = ["2026-04-09T21:59:59.999999Z", "2026-04-09T22:00:00Z", "2026-04-14"];
     const verdicts = ["created", "after_subscription_end", "after_subscription_end"];
     expect(await report(...days)).toEqual(verdicts);
-    await scope.drop(await take("drop"));
+    await terminations.drop(await take("drop"));
     expect(await report(...days)).toEqual(verdicts);
-    await scope.finish(await take("finish"), when);
-    await world.bill(organisation);
+    await terminations.finish(await take("finish"), when);
+    await fixture.bill(organisation);
     const status = when === "now" ? "ended" : "complete";
-    expect(await world.row(id)).toMatchObject({ status, end_date: "2026-04-10" });
-    expect(await world.bills(id)).toEqual(["0: 2 of 20.0000 in 0, 10.0000 on INV-0003"]);
+    expect(await fixture.row(id)).toMatchObject({ status, end_date: "2026-04-10" });
+    expect(await fixture.bills(id)).toEqual(["0: 2 of 20.0000 in 0, 10.0000 on INV-0003"]);
     expect(await report(...days)).toEqual(verdicts);
-    await world.setClock(organisation, "2026-04-17");
-    await world.bill(organisation);
-    expect(await world.bills(id)).toEqual([
+    await fixture.setClock(organisation, "2026-04-17");
+    await fixture.bill(organisation);
+    expect(await fixture.bills(id)).toEqual([
       "0: 2 of 20.0000 in 0, 10.0000 on INV-0003",
       "1: 1 of 10.0000 in 0, 5.0000 on INV-0004",
     ]);
   });
 
-  test("is taken again once that is refused, also what was rejected meanwhile", async () => {
-    const { organisation, id, report, scope, take } = await ending("now");
-    const inLedger = `WITH sent AS (UPDATE ledger_jobs SET state = 'done', finished_at = now() WHERE organisation_id = $1
-        AND kind = 'create_invoice')
-      UPDATE invoices SET status = 'draft', ledger_invoice_id = gen_random_uuid() WHERE organisation_id = $1`;
-    await world.pool.query(inLedger, [organisation]);
-    await world.setClock(organisation, "2026-04-15");
+  test("is accepted again after the end is refused", async () => {
+    const { organisation, id, report, terminations, take } = await slowEnd("now");
+    const inLedger = `WITH sent AS (
+        UPDATE ledger_jobs SET state = 'done', finished_at = now()
+        WHERE organisation_id = $1 AND kind = 'create_invoice')
+      UPDATE invoices SET status = 'draft', ledger_invoice_id = gen_random_uuid()
+        WHERE organisation_id = $1`;
+    await fixture.pool.query(inLedger, [organisation]);
+    await fixture.setClock(organisation, "2026-04-15");
     expect(await report("2026-04-14")).toEqual(["after_subscription_end"]);
-    await scope.refuse(await take("remove"), {
+    await terminations.refuse(await take("remove"), {
       reason: "period_locked",
       message: "Locked.",
       invoice: null,
     });
     expect(await report("2026-04-14")).toEqual(["created"]);
-    await world.bill(organisation);
-    await world.setClock(organisation, "2026-05-10");
-    await world.bill(organisation);
-    expect(await world.bills(id)).toEqual(["1: 2 of 20.0000 in 1, 10.0000 on INV-0003"]);
+    await fixture.bill(organisation);
+    await fixture.setClock(organisation, "2026-05-10");
+    await fixture.bill(organisation);
+    expect(await fixture.bills(id)).toEqual(["1: 2 of 20.0000 in 1, 10.0000 on INV-0003"]);
   });
 });

@@ -1,4 +1,4 @@
-/** Where the credit of a reversal goes: first to the invoice that it reverses. decisions §4. */
+/** The credit of a reversal is allocated first to the invoice that it reverses. */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
@@ -28,14 +28,15 @@ afterAll(async () => {
   await database?.drop();
 });
 
-test("credit of a reversal goes first to the invoice that it reverses, as soon as that is approved, then to later ones", async () => {
+test("a reversal's credit goes to the reversed invoice, then to later ones", async () => {
   const party = await addParty(pool);
   await addInvoice(party, "99");
   await addInvoice(party, "4", { status: "draft" });
   await addNote(party, "10");
   const of = "organisation_id = $1 AND number = 'INV-0002'";
   await pool.query(
-    `UPDATE credit_note_lines SET reversed_invoice_id = (SELECT id FROM invoices WHERE ${of}) WHERE organisation_id = $1`,
+    `UPDATE credit_note_lines
+      SET reversed_invoice_id = (SELECT id FROM invoices WHERE ${of}) WHERE organisation_id = $1`,
     [party.organisationId],
   );
   expect(await plan(party)).toEqual([]);

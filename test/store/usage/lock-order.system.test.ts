@@ -6,7 +6,7 @@ import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
-import { type UsageFixture, usageFixture } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 
 let fixture: UsageFixture;
 
@@ -58,7 +58,7 @@ test("late usage waits for a switch of settings before it holds any subscription
     await lockSubscriptions(client, organisation, [second]);
     const storing = usage.report(ids.map(late), now);
     storing.catch(() => undefined);
-    await until("who stores waits", isWaiting);
+    await until("the report waits", isWaiting);
     await lockSubscriptions(client, organisation, [first]);
     return { storing };
   });

@@ -7,7 +7,7 @@ import { billChunk } from "../../../src/store/billing/billing-run.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsageFixture, usageFixture } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 
 let fixture: UsageFixture;
 

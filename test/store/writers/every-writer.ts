@@ -1,6 +1,6 @@
 /**
- * Every kind of write of one organisation, each over the same few subscriptions and their
- * documents, for tests that run them beside each other.
+ * Every kind of write of one organisation, over the same few subscriptions and their documents, for
+ * tests that run them at the same time.
  */
 import { randomBytes } from "node:crypto";
 import { addDays, civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -16,34 +16,33 @@ import { createStore } from "../../../src/store/tenant.ts";
 import { requestOf } from "../../domain/subscriptions/creation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import type { UsageFixture } from "../billing/used-fixture.ts";
+import type { UsageFixture } from "../billing/usage-fixture.ts";
 import { workersOf } from "./worker-writers.ts";
 import { below, pick, type WriterParts } from "./writer-parts.ts";
 
 /**
- * The writers of an organisation by name; one that has nothing to write at the moment writes
- * nothing.
+ * The writers of an organisation by name. A writer that has nothing to do writes nothing.
  */
 export interface EveryWriter {
   readonly organisationId: string;
   readonly writers: Readonly<Record<string, () => Promise<unknown>>>;
   /**
-   * Adds subscriptions, some with documents that the ledger has and some without; the oldest ones
-   * are left alone from then on.
+   * Adds subscriptions, some with documents that the ledger has and some without. Replaces the
+   * oldest ones.
    */
   renew(): Promise<void>;
 }
 
-/** The connections of writers; `close` ends them. */
+/** The connections of writers. `close` ends them. */
 export interface WriterPools extends Pick<WriterParts, "pool" | "admin"> {
   close(): Promise<void>;
 }
 
-/** Connections into a world. */
-export function writerPools(world: UsageFixture): WriterPools {
+/** Opens connections to a fixture's database. */
+export function writerPools(fixture: UsageFixture): WriterPools {
   const [pool, reading] = [
-    testPool(world.url, 8, "writers"),
-    testPool(world.url, 4, "writers-reading"),
+    testPool(fixture.url, 8, "writers"),
+    testPool(fixture.url, 4, "writers-reading"),
   ];
   const admin = createAdminStore({ reading, writing: pool }, createEncryption(randomBytes(32)));
   const close = async () => {
@@ -52,7 +51,7 @@ export function writerPools(world: UsageFixture): WriterPools {
   return { pool, admin, close };
 }
 
-/** As many subscriptions are written at a time: few, so that the writers meet. */
+/** The number of subscriptions that are written at a time: few, so that the writers meet. */
 const subscriptionCount = 4;
 
 const actor: Actor = {
@@ -64,10 +63,10 @@ const actor: Actor = {
 };
 
 /**
- * The writers of a new sandbox in which invoices begin as approved and renewals are issued ahead.
+ * The writers of a new sandbox that approves its first invoices and issues renewals ahead.
  */
 export async function everyWriter(
-  world: UsageFixture,
+  fixture: UsageFixture,
   { pool, admin }: WriterPools,
 ): Promise<EveryWriter> {
   const changes = {
@@ -75,36 +74,36 @@ export async function everyWriter(
     usage_allowed: true,
     first_invoice_status: "approved",
   };
-  const organisationId = await world.sandbox("2026-03-20", changes);
-  await world.meter(organisationId, { code: "calls", plans: ["team", "scale"] });
+  const organisationId = await fixture.sandbox("2026-03-20", changes);
+  await fixture.meter(organisationId, { code: "calls", plans: ["team", "scale"] });
   const ids: string[] = [];
   const parts: WriterParts = { pool, organisationId, ids, admin };
-  const { settle, ...workers } = workersOf(parts);
+  const { postInvoices, ...workers } = workersOf(parts);
   const api = apiOf(parts);
   return {
     organisationId,
-    writers: { ...api, ...workers, "settle invoices": settle, ...adminOf(parts) },
+    writers: { ...api, ...workers, "post invoices": postInvoices, ...adminOf(parts) },
     renew: async () => {
       const subscribe = (planCode: string) =>
-        world.subscribe(organisationId, { planCode, startDate: "2026-03-01" });
+        fixture.subscribe(organisationId, { planCode, startDate: "2026-03-01" });
       ids.push(await subscribe("team"));
-      // What is there by now gets to the ledger, and what comes next does not.
-      await settle();
+      // The documents so far are posted to the ledger, and later ones are not.
+      await postInvoices();
       ids.push(await subscribe("scale"));
       ids.splice(0, ids.length - subscriptionCount);
-      // One is set to end, and can be restored.
+      // A subscription that is set to end can be restored.
       await api["end at period end"]?.().catch(unlessRefused);
       for (let step = 0; step < 3; step += 1) await workers["carry out an end"]();
     },
   };
 }
 
-/** What the rules refuse is no fault. */
+/** Throws the error again, unless it is a refusal. */
 export function unlessRefused(error: unknown): void {
   if (!(error instanceof Refusal)) throw error;
 }
 
-/** What the organisation's clock shows. */
+/** The instant on the organisation's clock. */
 async function nowOf({ pool, organisationId }: WriterParts): Promise<Date> {
   const { rows } = await pool.query<{ now: Date }>(
     "SELECT coalesce(test_clock, now()) AS now FROM organisations WHERE id = $1",
@@ -113,7 +112,7 @@ async function nowOf({ pool, organisationId }: WriterParts): Promise<Date> {
   return rows[0]?.now ?? new Date();
 }
 
-/** What platforms do by the API. */
+/** The writers of the API. */
 function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
   const { pool, organisationId, ids } = parts;
   const store = createStore(pool);
@@ -135,8 +134,8 @@ function apiOf(parts: WriterParts): Record<string, () => Promise<unknown>> {
       const now = await nowOf(parts);
       const { subscriptions } = store.tenant(organisationId, now);
       const { facts, catalogueVersion } = await subscriptions.loadCreation(query);
-      const asked = requestOf({ ...query, units: 10 });
-      const decision = decideCreation({ ...facts, now }, asked);
+      const request = requestOf({ ...query, units: 10 });
+      const decision = decideCreation({ ...facts, now }, request);
       return subscriptions.saveCreation({
         subscriptionId: query.subscriptionId,
         requestHash: randomBytes(32),
@@ -203,7 +202,7 @@ function customerOf(id: string, ledgerContactId: string | null): Customer {
   };
 }
 
-/** What operators do. */
+/** The writers of operators. */
 function adminOf({
   pool,
   organisationId,
@@ -223,7 +222,8 @@ function adminOf({
   return {
     "void usage": async () => {
       const eventId = await first(
-        "SELECT event_id AS id FROM usage_events WHERE organisation_id = $1 AND voided_at IS NULL ORDER BY random() LIMIT 1",
+        `SELECT event_id AS id FROM usage_events
+          WHERE organisation_id = $1 AND voided_at IS NULL ORDER BY random() LIMIT 1`,
       );
       if (eventId === null) return null;
       return usage.voidEvent(actor, organisationId, { eventId, reason: "wrong", now: new Date() });
@@ -231,9 +231,9 @@ function adminOf({
     "change Invoice Create Days": () =>
       organisations.update(actor, organisationId, { invoiceCreateDays: pick([0, 7, 14, 25]) }),
     "retry a document": async () => {
-      const id =
-        await first(`SELECT i.id FROM invoices i WHERE i.organisation_id = $1 AND (i.status IN ('not_in_external', 'scheduled')
-          OR i.sync_error IS NOT NULL) ORDER BY random() LIMIT 1`);
+      const id = await first(`SELECT i.id FROM invoices i WHERE i.organisation_id = $1
+          AND (i.status IN ('not_in_external', 'scheduled') OR i.sync_error IS NOT NULL)
+          ORDER BY random() LIMIT 1`);
       return id === null ? null : documents.retry(actor, organisationId, id);
     },
     "retry a credit note": async () => {
@@ -260,7 +260,7 @@ function adminOf({
         taxType: "OUTPUT2",
       });
     },
-    "connect anew": () => {
+    "connect again": () => {
       const addresses = { baseUrl: "http://ledger.example", identityUrl: "http://ledger.example" };
       const connection = {
         kind: "xero",
@@ -287,7 +287,7 @@ function adminOf({
       const to = civilDate(addDays(civilDate(clock.now.toISOString().slice(0, 10)), 1));
       return testClock.advance(actor, organisationId, { kind: "to", to });
     },
-    "try what was parked": () => admin.billing.retry(actor, organisationId, pick(ids)),
+    "retry a parked subscription": () => admin.billing.retry(actor, organisationId, pick(ids)),
     "switch Setup Mode": async () => {
       await organisations.setSetupMode(actor, organisationId, true);
       return organisations.setSetupMode(actor, organisationId, false);

@@ -1,6 +1,6 @@
 /**
- * What workers write of one organisation: what the ledger answered, what was seen there, and what
- * fell due.
+ * The writers of workers for one organisation: they record the ledger's answers, sync its documents
+ * and bill what is due.
  */
 import { randomBytes } from "node:crypto";
 import { billChunk } from "../../../src/store/billing/billing-run.ts";
@@ -27,12 +27,13 @@ import { createTerminations } from "../../../src/store/subscriptions/end-removal
 import { below, ledgerId, pick, type WriterParts } from "./writer-parts.ts";
 
 /**
- * A lease that is over before the next write of its kind, now and then: that one comes from another
- * worker.
+ * The lease of a job. Sometimes it expires before the next write of its kind, as if that came from
+ * another worker.
  */
 const leaseMs = 500;
 
 const now = () => new Date().toISOString();
+const sentInvoice = { status: "approved", total: "125", amountDue: "125", sent: true } as const;
 const refusal = { reason: "validation", message: "The ledger says no." } as const;
 
 type Row = Record<string, string>;
@@ -42,60 +43,59 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
   const encryption = createEncryption(randomBytes(32));
   const amendments = createAmendments(pool, encryption)(organisationId);
   const allocating = createAllocations(pool, encryption)(organisationId);
-  const endings = createTerminations(pool, encryption)(organisationId);
+  const terminations = createTerminations(pool, encryption)(organisationId);
   const clock = createTestClock(pool);
   const rowsOf = async (text: string) => (await pool.query<Row>(text, [organisationId])).rows;
-  const settling = (settlements: readonly PostingOutcome[]) =>
-    recordOutcomes(pool, organisationId, settlements);
+  const recordAll = (outcomes: readonly PostingOutcome[]) =>
+    recordOutcomes(pool, organisationId, outcomes);
   const waiting = async (kind: string): Promise<string | undefined> => {
     const [row] =
       await rowsOf(`SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = '${kind}'
         AND state IN ('ready', 'sending', 'uncertain') ORDER BY random() LIMIT 1`);
     return row?.id;
   };
-  const askedAt = async () =>
+  const requestedAt = async () =>
     (await rowsOf("SELECT clock_timestamp()::text AS at FROM organisations WHERE id = $1"))[0]
       ?.at ?? "";
   return {
-    settle: async () => {
+    postInvoices: async () => {
       const { ready, uncertain } = await takeInvoices(pool, organisationId, leaseMs);
-      const settled = [...ready, ...uncertain].map(
+      const outcomes = [...ready, ...uncertain].map(
         ({ id, attempts, subtotal, lines }): PostingOutcome => {
           const held = { jobId: id, attempt: attempts };
           if (below(20) === 0) return { ...held, kind: "refused", ...refusal };
           const amounts = { subtotal, total: subtotal, amountDue: subtotal };
           const status = Number(subtotal) === 0 ? "paid" : pick(["approved", "approved", "draft"]);
           const named = lines.map((line) => ({ id: line.id, ledgerLineId: ledgerId() }));
-          const told = { ...amounts, status, sent: false, updatedAt: now(), lines: named };
-          return { ...held, kind: "invoice_done", ledgerId: ledgerId(), ...told };
+          const answer = { ...amounts, status, sent: false, updatedAt: now(), lines: named };
+          return { ...held, kind: "invoice_done", ledgerId: ledgerId(), ...answer };
         },
       );
-      return settling(settled);
+      return recordAll(outcomes);
     },
-    "settle credit notes": async () => {
+    "post credit notes": async () => {
       const { ready, uncertain } = await takeCreditNotes(pool, organisationId, leaseMs);
-      const settled = [...ready, ...uncertain].map(({ id, attempts, subtotal }): PostingOutcome => {
-        const amounts = { subtotal, total: subtotal, remainingCredit: subtotal };
-        const told = {
-          ...amounts,
-          status: "approved",
-          sent: false,
-          updatedAt: now(),
-          allocations: [],
-        };
-        return {
-          kind: "credit_note_done",
-          jobId: id,
-          attempt: attempts,
-          ledgerId: ledgerId(),
-          ...told,
-        };
-      });
-      return settling(settled);
+      const outcomes = [...ready, ...uncertain].map(
+        ({ id, attempts, subtotal }): PostingOutcome => {
+          const amounts = { subtotal, total: subtotal, remainingCredit: subtotal };
+          return {
+            kind: "credit_note_done",
+            jobId: id,
+            attempt: attempts,
+            ledgerId: ledgerId(),
+            ...amounts,
+            status: "approved",
+            sent: false,
+            updatedAt: now(),
+            allocations: [],
+          };
+        },
+      );
+      return recordAll(outcomes);
     },
-    "settle contacts": async () => {
+    "post contacts": async () => {
       const { ready, uncertain } = await takeContacts(pool, organisationId, leaseMs);
-      const settled = [...ready, ...uncertain].map(
+      const outcomes = [...ready, ...uncertain].map(
         ({ id, attempts, wantedContactId: wanted }): PostingOutcome => {
           return {
             kind: "contact_done",
@@ -105,9 +105,9 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
           };
         },
       );
-      return settling(settled);
+      return recordAll(outcomes);
     },
-    "put off": () => reschedule(pool, organisationId, 1, "paused"),
+    reschedule: () => reschedule(pool, organisationId, 1, "paused"),
     allocate: async () => {
       const subscriptionId = pick(ids);
       await allocating.plan(subscriptionId);
@@ -122,7 +122,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
           observed: null,
         });
       }
-      const note = await noteSeen(noteLedgerId, amount, invoiceLedgerId);
+      const note = await noteWith(noteLedgerId, amount, invoiceLedgerId);
       const observed = { note, invoice: null };
       return allocating.record(subscriptionId, {
         outcome: { ...held, kind: "done" },
@@ -130,15 +130,16 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
         observed,
       });
     },
-    "settle an amendment": async () => {
+    "post an amendment": async () => {
       const id = await waiting("amend_invoice");
       const taken = id === undefined ? null : await amendments.take(id, leaseMs);
       if (taken === null) return null;
       const [invoice] = await rowsOf(
-        `SELECT status, total FROM invoices WHERE organisation_id = $1 AND id = '${taken.invoiceId}'`,
+        `SELECT status, total FROM invoices
+          WHERE organisation_id = $1 AND id = '${taken.invoiceId}'`,
       );
       const total = taken.lines.reduce((sum, line) => sum + Number(line.amount), 0).toFixed(4);
-      const told = { subtotal: total, total, amountDue: total, sent: false, updatedAt: now() };
+      const answer = { subtotal: total, total, amountDue: total, sent: false, updatedAt: now() };
       switch (below(6)) {
         case 0:
           return amendments.record(taken, { kind: "refused", ...refusal, invoice: null });
@@ -164,58 +165,62 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
             ledgerLineId: line.ledgerLineId ?? ledgerId(),
           }));
           const status = invoice?.status === "approved" ? "approved" : "draft";
-          return amendments.record(taken, { kind: "done", invoice: { ...told, status }, lines });
+          return amendments.record(taken, { kind: "done", invoice: { ...answer, status }, lines });
         }
       }
     },
     "carry out an end": async () => {
       const id = await waiting("end_subscription");
-      const task = id === undefined ? null : await endings.take(id, leaseMs);
+      const task = id === undefined ? null : await terminations.take(id, leaseMs);
       switch (task?.kind) {
         case undefined:
           return null;
         case "wait":
-          return endings.release(task, 10, "wait");
+          return terminations.release(task, 10, "wait");
         case "drop":
-          return (await endings.drop(task)) || endings.release(task, 10, "sent by now");
+          return (await terminations.drop(task)) || terminations.release(task, 10, "sent by now");
         case "finish":
-          return endings.finish(task, task.when);
+          return terminations.finish(task, task.when);
         case "remove": {
-          const told = { status: "approved", total: "125", amountDue: "125", sent: true } as const;
-          if (below(8) === 0) return endings.refuse(task, { ...refusal, invoice: null });
-          if (below(8) === 0 && !task.isAhead) return endings.leave(task, "approved_or_sent", told);
-          return endings.removed(task, { outcome: "voided", invoice: null });
+          if (below(8) === 0) return terminations.refuse(task, { ...refusal, invoice: null });
+          if (below(8) === 0 && !task.isAhead)
+            return terminations.leave(task, "approved_or_sent", sentInvoice);
+          return terminations.removed(task, { outcome: "voided", invoice: null });
         }
       }
     },
     "sync invoices": async () => {
-      const at = await askedAt();
+      const at = await requestedAt();
       const rows =
         await rowsOf(`SELECT ledger_invoice_id AS id, status, total, amount_due FROM invoices
-        WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status IN ('draft', 'approved', 'paid') ORDER BY random() LIMIT 6`);
-      const looked = rows.map(
+          WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL
+            AND status IN ('draft', 'approved', 'paid') ORDER BY random() LIMIT 6`);
+      const observed = rows.map(
         ({ id = "", status, total = "", amount_due: amountDue = "" }): ObservedInvoice => {
-          const told = status === "draft" ? "approved" : (status ?? "");
-          return { id, status: told, total, amountDue, sent: below(2) === 0, updatedAt: now() };
+          const next = status === "draft" ? "approved" : (status ?? "");
+          return { id, status: next, total, amountDue, sent: below(2) === 0, updatedAt: now() };
         },
       );
-      return syncInvoices(pool, organisationId, looked, at);
+      return syncInvoices(pool, organisationId, observed, at);
     },
     "sync credit notes": async () => {
-      const at = await askedAt();
+      const at = await requestedAt();
       const [note] = await rowsOf(`SELECT ledger_credit_note_id AS id FROM credit_notes
-        WHERE organisation_id = $1 AND status IN ('approved', 'paid') AND remaining_credit > 1 ORDER BY random() LIMIT 1`);
-      // By hand, also on an invoice of another subscription.
+        WHERE organisation_id = $1 AND status IN ('approved', 'paid') AND remaining_credit > 1
+        ORDER BY random() LIMIT 1`);
+      // A manual allocation can be to an invoice of another subscription.
       const [invoice] = await rowsOf(`SELECT ledger_invoice_id AS id FROM invoices
-        WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status = 'approved' AND amount_due > 1 ORDER BY random() LIMIT 1`);
+        WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL
+          AND status = 'approved' AND amount_due > 1 ORDER BY random() LIMIT 1`);
       if (note?.id === undefined || invoice?.id === undefined) return null;
-      const looked = { id: note.id, ...(await noteSeen(note.id, "0.0100", invoice.id)) };
-      return syncCreditNotes(pool, organisationId, [looked], at);
+      const observed = { id: note.id, ...(await noteWith(note.id, "0.0100", invoice.id)) };
+      return syncCreditNotes(pool, organisationId, [observed], at);
     },
     "lose documents": async () => {
-      const at = await askedAt();
+      const at = await requestedAt();
       const rows = await rowsOf(`SELECT ledger_invoice_id AS id FROM invoices
-        WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status = 'draft' ORDER BY random() LIMIT 2`);
+        WHERE organisation_id = $1 AND ledger_invoice_id IS NOT NULL AND status = 'draft'
+        ORDER BY random() LIMIT 2`);
       return loseDocuments(
         pool,
         organisationId,
@@ -227,7 +232,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
     "sync customers": async () => {
       const rows = await rowsOf(`SELECT ledger_contact_id AS id, name FROM customers
         WHERE organisation_id = $1 AND ledger_contact_id IS NOT NULL ORDER BY random() LIMIT 3`);
-      const looked = rows.map(({ id = "", name = "" }) => {
+      const observed = rows.map(({ id = "", name = "" }) => {
         const isMerged = name !== "Acme" && below(3) === 0;
         const who = {
           firstName: null,
@@ -243,7 +248,7 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
           updatedAt: now(),
         } as const;
       });
-      return syncContacts(pool, organisationId, looked);
+      return syncContacts(pool, organisationId, observed);
     },
     "run billing": () => billChunk(pool, organisationId),
     "move the clock": async () => {
@@ -253,14 +258,16 @@ export function workersOf({ pool, organisationId, ids }: WriterParts) {
   };
 
   /**
-   * The note as the ledger has it once so much more of it is on an invoice; all by ids of the
-   * ledger.
+   * The credit note as the ledger has it after a further allocation to an invoice. All ids are the
+   * ledger's.
    */
-  async function noteSeen(noteId: string, amount: string, invoiceId: string) {
+  async function noteWith(noteId: string, amount: string, invoiceId: string) {
     const { rows } = await pool.query<Row>(
-      `SELECT a.ledger_allocation_id AS id, i.ledger_invoice_id AS invoice_id, a.amount, to_char(a.date, 'YYYY-MM-DD') AS date, n.total,
-        n.remaining_credit FROM credit_notes n
-          LEFT JOIN (allocations a JOIN invoices i ON i.id = a.invoice_id) ON a.credit_note_id = n.id AND a.status = 'active'
+      `SELECT a.ledger_allocation_id AS id, i.ledger_invoice_id AS invoice_id, a.amount,
+          to_char(a.date, 'YYYY-MM-DD') AS date, n.total, n.remaining_credit
+        FROM credit_notes n
+          LEFT JOIN (allocations a JOIN invoices i ON i.id = a.invoice_id)
+            ON a.credit_note_id = n.id AND a.status = 'active'
         WHERE n.organisation_id = $1 AND n.ledger_credit_note_id = $2`,
       [organisationId, noteId],
     );

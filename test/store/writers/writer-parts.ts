@@ -1,9 +1,9 @@
-/** What the writers of tests share: where they write, and how they pick what. */
+/** The parts of test writers: their connections, their subscriptions and random picks. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { AdminStore } from "../../../src/store/admin/admin-store.ts";
 
-/** What writers work with; `ids` are the subscriptions that they write. */
+/** The parts of a writer. `ids` are the subscriptions that it writes. */
 export interface WriterParts {
   readonly pool: pg.Pool;
   readonly organisationId: string;
@@ -16,14 +16,14 @@ export function below(limit: number): number {
   return Math.floor(Math.random() * limit);
 }
 
-/** One of them. */
+/** A random one of the items. */
 export function pick<T>(among: readonly T[]): T {
   const one = among[below(among.length)];
   if (one === undefined) throw new Error("nothing to pick from");
   return one;
 }
 
-/** An id of the ledger. */
+/** A new id of the ledger. */
 export function ledgerId(): string {
   return randomUUID();
 }

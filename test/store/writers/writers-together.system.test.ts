@@ -1,6 +1,6 @@
 /**
- * Every pair of writers at the same time on the same subscriptions and documents: none waits for
- * the other while that waits for it.
+ * Every pair of writers at the same time on the same subscriptions and documents, without a
+ * deadlock. INVARIANT-5.
  */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -14,25 +14,25 @@ import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.t
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { type UsageFixture, usageFixture } from "../billing/used-fixture.ts";
+import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 import { auditOf } from "./audited-money.ts";
 import { type EveryWriter, everyWriter, writerPools } from "./every-writer.ts";
 import { ledgerId } from "./writer-parts.ts";
 
-let world: UsageFixture;
+let fixture: UsageFixture;
 
 beforeAll(async () => {
-  world = await usageFixture();
+  fixture = await usageFixture();
 });
 
-afterAll(() => world?.drop());
+afterAll(() => fixture?.drop());
 
 /**
- * How many deadlocks PostgreSQL has broken off in this database; connections tell of theirs at the
- * latest when they end.
+ * The number of deadlocks that PostgreSQL has resolved in this database. A connection reports its
+ * own at the latest when it ends.
  */
 async function deadlocks(): Promise<number> {
-  const client = new pg.Client({ connectionString: world.url });
+  const client = new pg.Client({ connectionString: fixture.url });
   await client.connect();
   try {
     const { rows } = await client.query<{ deadlocks: string }>(
@@ -44,10 +44,10 @@ async function deadlocks(): Promise<number> {
   }
 }
 
-/** How many of each of the two run at once, and how often each of these writes. */
+/** The instances of each of the two writers, and the writes of each instance. */
 const [atOnce, times] = [2, 2];
 
-test("no two kinds of writers deadlock, fail, or bill anything twice, whichever run at the same time", async () => {
+test("two writers at the same time never deadlock, fail or bill anything twice", async () => {
   const before = await deadlocks();
   const faults = new Map<string, number>();
   const done = new Map<string, number>();
@@ -56,7 +56,7 @@ test("no two kinds of writers deadlock, fail, or bill anything twice, whichever 
   const write = async (
     writers: EveryWriter["writers"],
     name: string,
-    beside: string,
+    other: string,
   ): Promise<void> => {
     for (let time = 0; time < times; time += 1) {
       try {
@@ -65,17 +65,17 @@ test("no two kinds of writers deadlock, fail, or bill anything twice, whichever 
       } catch (error) {
         if (error instanceof Refusal) continue;
         const { code = "", message } = error as Error & { readonly code?: string };
-        count(faults, `${name} beside ${beside}: ${code} ${message}`);
+        count(faults, `${name} with ${other}: ${code} ${message}`);
       }
     }
   };
-  const pools = writerPools(world);
+  const pools = writerPools(fixture);
   const audits: Record<string, unknown>[] = [];
   let names: readonly string[] = [""];
-  // Of each one an organisation of its own: in one for all of them, the later ones would wait for
-  // what the earlier ones left to bill.
+  // Each writer has a separate organisation. In a common one, later writers would wait for what
+  // earlier ones left to bill.
   for (let index = 0; index < names.length; index += 1) {
-    const { organisationId, writers, renew } = await everyWriter(world, pools);
+    const { organisationId, writers, renew } = await everyWriter(fixture, pools);
     names = Object.keys(writers);
     const first = names[index] ?? "";
     await renew();
@@ -87,71 +87,71 @@ test("no two kinds of writers deadlock, fail, or bill anything twice, whichever 
       ]);
       await Promise.all(both.flat());
     }
-    audits.push(await auditOf(world.pool, organisationId));
+    audits.push(await auditOf(fixture.pool, organisationId));
   }
   await pools.close();
   expect([...faults]).toEqual([]);
   expect((await deadlocks()) - before).toBe(0);
-  // Each had something to write.
+  // Every writer wrote something.
   expect(names.filter((name) => !done.has(name))).toEqual([]);
   expect(audits).toEqual(names.map(() => ({})));
 });
 
-test("forty ends beside the settlement of their forty invoices all begin, and all outcomes are recorded", async () => {
-  const { organisationId, ids, settlements } = await fortyToSettle();
+test("forty ends begin while the outcomes of their invoices are recorded", async () => {
+  const { organisationId, ids, outcomes } = await fortyToPost();
   const now = new Date("2026-03-10T12:00:00Z");
   const options = { when: "now", deleteUnsentInvoices: true, voidApprovedInvoices: true } as const;
-  const { outcomes, broken } = await apart(async (pool) => {
+  const { result, deadlockCount } = await apart(async (pool) => {
     const writes = tenantWrites(pool, organisationId);
     const ends = ids.map((id) => writes.end({ id, now }, options));
     const [, ...begun] = await Promise.all([
-      recordOutcomes(pool, organisationId, settlements),
+      recordOutcomes(pool, organisationId, outcomes),
       ...ends,
     ]);
     return begun.map(({ kind }) => kind);
   });
-  expect(outcomes).toEqual(ids.map(() => "removing"));
-  const { rows } = await world.pool.query<{ state: string }>(
+  expect(result).toEqual(ids.map(() => "removing"));
+  const { rows } = await fixture.pool.query<{ state: string }>(
     "SELECT DISTINCT state FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'create_invoice'",
     [organisationId],
   );
   expect(rows).toEqual([{ state: "done" }]);
-  expect(broken).toBe(0);
+  expect(deadlockCount).toBe(0);
 });
 
-describe("whoever holds a subscription", () => {
-  test("gets its invoice while the invoice's settlement waits for the subscription", async () => {
-    const { organisationId, ids, settlements } = await fortyToSettle();
-    const { broken } = await apart(async (pool) => {
-      const settled = await holding(organisationId, ids.slice(-1), async (client) => {
-        const settling = recordOutcomes(pool, organisationId, settlements);
-        await until("the settlement waits", isWaiting);
+describe("a transaction that holds a subscription", () => {
+  test("locks its invoices while the recording of outcomes waits", async () => {
+    const { organisationId, ids, outcomes } = await fortyToPost();
+    const { deadlockCount } = await apart(async (pool) => {
+      const posted = await holding(organisationId, ids.slice(-1), async (client) => {
+        const posting = recordOutcomes(pool, organisationId, outcomes);
+        await until("the recording waits", isWaiting);
         await client.query(
           "SELECT 1 FROM invoices WHERE subscription_id = ANY ($1) FOR KEY SHARE",
           [ids],
         );
-        return { settling };
+        return { posting };
       });
-      await settled.settling;
+      await posted.posting;
     });
-    expect(broken).toBe(0);
+    expect(deadlockCount).toBe(0);
   });
 
-  test("gets the next one while a switch of Setup Mode, which writes all of them, waits for the first", async () => {
-    const organisationId = await world.sandbox("2026-03-10");
+  test("locks the next one while a switch of Setup Mode waits for the first", async () => {
+    const organisationId = await fixture.sandbox("2026-03-10");
     const ids = [
-      await world.subscribe(organisationId),
-      await world.subscribe(organisationId),
+      await fixture.subscribe(organisationId),
+      await fixture.subscribe(organisationId),
     ].toSorted();
-    // By what is due, and by where it lies in its table, the second one comes first.
+    // The second one is due first, and its row is first in the table.
     const fallsDueAfter = (id: string | undefined, days: number) =>
-      world.pool.query(
+      fixture.pool.query(
         "UPDATE subscriptions SET due_at = due_at + $2 * interval '1 day' WHERE id = $1",
         [id, days],
       );
     await fallsDueAfter(ids[1], 1);
     await fallsDueAfter(ids[0], 2);
-    const { broken } = await apart(async (pool) => {
+    const { deadlockCount } = await apart(async (pool) => {
       const changes = createChanges(pool);
       const organisations = createOrganisationStore(pool, changes);
       const switched = await holding(organisationId, ids.slice(0, 1), async (client) => {
@@ -162,7 +162,7 @@ describe("whoever holds a subscription", () => {
       });
       expect((await switched.switching)?.changed).toBe(true);
     });
-    expect(broken).toBe(0);
+    expect(deadlockCount).toBe(0);
   });
 });
 
@@ -174,14 +174,14 @@ const actor = {
   requestId: null,
 };
 
-/** Forty subscriptions, and the settlement of their first invoices as approved. */
-async function fortyToSettle() {
-  const organisationId = await world.sandbox("2026-03-10", { first_invoice_status: "approved" });
+/** Forty subscriptions, and the outcomes of their first invoices: approved. */
+async function fortyToPost() {
+  const organisationId = await fixture.sandbox("2026-03-10", { first_invoice_status: "approved" });
   const ids: string[] = [];
-  for (let one = 0; one < 40; one += 1) ids.push(await world.subscribe(organisationId));
-  const { ready } = await takeInvoices(world.pool, organisationId, 60_000);
-  const settlements = ready.map(({ id, attempts, subtotal }): PostingOutcome => {
-    const told = {
+  for (let one = 0; one < 40; one += 1) ids.push(await fixture.subscribe(organisationId));
+  const { ready } = await takeInvoices(fixture.pool, organisationId, 60_000);
+  const outcomes = ready.map(({ id, attempts, subtotal }): PostingOutcome => {
+    const answer = {
       status: "approved",
       subtotal,
       total: subtotal,
@@ -189,18 +189,18 @@ async function fortyToSettle() {
       sent: false,
       lines: [],
     };
-    return { kind: "invoice_done", jobId: id, attempt: attempts, ledgerId: ledgerId(), ...told };
+    return { kind: "invoice_done", jobId: id, attempt: attempts, ledgerId: ledgerId(), ...answer };
   });
-  return { organisationId, ids: ids.toSorted(), settlements };
+  return { organisationId, ids: ids.toSorted(), outcomes };
 }
 
-/** Runs the work in a transaction that holds these subscriptions, and is not run again. */
+/** Runs the work in a transaction that holds the subscriptions. It is not repeated. */
 async function holding<T>(
   organisationId: string,
   ids: readonly string[],
   work: (client: pg.PoolClient) => Promise<T>,
 ) {
-  const client = await world.pool.connect();
+  const client = await fixture.pool.connect();
   try {
     await client.query("BEGIN");
     await lockSubscriptions(client, organisationId, ids);
@@ -213,22 +213,23 @@ async function holding<T>(
 }
 
 async function isWaiting(): Promise<boolean> {
-  const { rows } = await world.pool.query(
-    "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  const { rows } = await fixture.pool.query(
+    `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
   );
   return rows.length > 0;
 }
 
-/** Runs the work on connections of its own; how many deadlocks there were. */
+/** Runs the work on separate connections. Returns its result and the number of deadlocks. */
 async function apart<T>(
   work: (pool: pg.Pool) => Promise<T>,
-): Promise<{ outcomes: T; broken: number }> {
+): Promise<{ result: T; deadlockCount: number }> {
   const before = await deadlocks();
-  const pool = testPool(world.url, 8, "apart");
+  const pool = testPool(fixture.url, 8, "apart");
   try {
-    const outcomes = await work(pool);
+    const result = await work(pool);
     await pool.end();
-    return { outcomes, broken: (await deadlocks()) - before };
+    return { result, deadlockCount: (await deadlocks()) - before };
   } finally {
     if (!pool.ended) await pool.end();
   }

@@ -1,0 +1,194 @@
+/**
+ * Parking in the billing run: a subscription that cannot be billed is retried later and never
+ * blocks the others. POSTING-8.
+ */
+import type pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addDueSubscriptions } from "../../../bench/support/due-subscriptions.ts";
+import { decideDue } from "../../../src/domain/billing/renewal.ts";
+import { billChunk } from "../../../src/store/billing/billing-run.ts";
+import { countDue, findDueOrganisations } from "../../../src/store/billing/due-organisations.ts";
+import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
+import { poolAfterClaim } from "./observed-pool.ts";
+
+let fixture: BillingFixture;
+
+beforeAll(async () => {
+  fixture = await billingFixture();
+});
+
+afterAll(() => fixture?.drop());
+
+/** Gives a subscription an amount that is larger than an invoice can have. */
+async function spoil(id: string): Promise<void> {
+  await fixture.pool.query(
+    "UPDATE subscriptions SET units = 1000000000, price_override = 999999999 WHERE id = $1",
+    [id],
+  );
+}
+
+/** Ends the pause of a parked subscription. */
+async function endPause(id: string): Promise<void> {
+  await fixture.pool.query("UPDATE subscriptions SET parked_until = now() WHERE id = $1", [id]);
+}
+
+/** Terminates the connection of a transaction, as a failover does. */
+async function terminate(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+  await fixture.pool.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
+}
+
+async function pauseSeconds(id: string): Promise<number> {
+  const { rows } = await fixture.pool.query(
+    `SELECT round(extract(epoch FROM parked_until - now()))::int AS seconds
+      FROM subscriptions WHERE id = $1`,
+    [id],
+  );
+  return rows[0].seconds;
+}
+
+test("a parked subscription is retried with growing pauses until it can be billed", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const good = await fixture.subscribe(organisation);
+  const bad = await fixture.subscribe(organisation);
+  const last = await fixture.subscribe(organisation);
+  await spoil(bad);
+  await fixture.setClock(organisation, "2026-04-10");
+  const [outcome, ...others] = await fixture.bill(organisation);
+  expect(others).toEqual([]);
+  expect(outcome).toMatchObject({ taken: 3, performed: 2, issued: 2 });
+  expect(outcome?.parked).toEqual([{ subscriptionId: bad, reason: "numeric field overflow" }]);
+  for (const id of [good, last]) expect(await fixture.invoices(id)).toHaveLength(2);
+  expect(await fixture.invoices(bad)).toHaveLength(1);
+  expect(await fixture.row(bad)).toMatchObject({
+    parked_attempts: 1,
+    current_period: 0,
+    renewal_date: "2026-04-10",
+  });
+  expect(await pauseSeconds(bad)).toBeLessThanOrEqual(60);
+  expect(await countDue(fixture.pool, organisation)).toEqual({ due: 0, parked: 1 });
+  expect(await findDueOrganisations(fixture.pool, null, 1_000)).not.toContain(organisation);
+  await endPause(bad);
+  expect(await fixture.bill(organisation)).toMatchObject([
+    { taken: 1, performed: 0, parked: [{}] },
+  ]);
+  expect((await fixture.row(bad)).parked_attempts).toBe(2);
+  expect(await pauseSeconds(bad)).toBeGreaterThan(60);
+  await fixture.pool.query(
+    "UPDATE subscriptions SET parked_attempts = 40, parked_until = now() WHERE id = $1",
+    [bad],
+  );
+  await fixture.bill(organisation);
+  expect(await pauseSeconds(bad)).toBeLessThanOrEqual(3_600);
+  await fixture.pool.query(
+    "UPDATE subscriptions SET units = 10, price_override = NULL WHERE id = $1",
+    [bad],
+  );
+  await endPause(bad);
+  await fixture.bill(organisation);
+  expect(await fixture.row(bad)).toMatchObject({
+    parked_until: null,
+    parked_reason: null,
+    parked_attempts: 0,
+  });
+  expect(await fixture.invoices(bad)).toHaveLength(2);
+  expect(await fixture.totals(organisation)).toMatchObject({ invoices: 3, billed: 3 });
+});
+
+test("an error of the rules parks the subscription and rolls its writes back", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const [bad, good] = [
+    await fixture.subscribe(organisation),
+    await fixture.subscribe(organisation),
+  ];
+  await fixture.setClock(organisation, "2026-04-10");
+  const [outcome] = await fixture.bill(organisation, {
+    decide: (facts) => {
+      if (facts.subscription.id === bad) throw new Error("no rule for this");
+      return decideDue(facts);
+    },
+  });
+  expect(outcome).toMatchObject({
+    performed: 1,
+    parked: [{ subscriptionId: bad, reason: "no rule for this" }],
+  });
+  expect(
+    [await fixture.invoices(bad), await fixture.invoices(good)].map(({ length }) => length),
+  ).toEqual([1, 2]);
+});
+
+test("a statement that times out parks the subscription", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const [bad, good] = [
+    await fixture.subscribe(organisation),
+    await fixture.subscribe(organisation),
+  ];
+  await fixture.setClock(organisation, "2026-04-10");
+  // The trigger throws PostgreSQL's error of a timeout. On a slow machine, a real limit would also
+  // abort the other subscriptions.
+  await fixture.pool.query(
+    `CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      RAISE EXCEPTION 'canceling statement due to statement timeout'
+        USING ERRCODE = 'query_canceled';
+      END $$`,
+  );
+  await fixture.pool.query(
+    `CREATE TRIGGER waits BEFORE INSERT ON periods FOR EACH ROW
+      WHEN (NEW.subscription_id = '${bad}') EXECUTE FUNCTION take_long()`,
+  );
+  const parked = [{ subscriptionId: bad, reason: "canceling statement due to statement timeout" }];
+  expect(await billChunk(fixture.pool, organisation)).toMatchObject({
+    taken: 2,
+    performed: 1,
+    parked,
+  });
+  expect(
+    [await fixture.invoices(bad), await fixture.invoices(good)].map(({ length }) => length),
+  ).toEqual([1, 2]);
+  await fixture.pool.query("DROP FUNCTION take_long CASCADE");
+});
+
+test("the other ninety-nine of a hundred subscriptions get consecutive numbers", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  await fixture.pool.query("UPDATE organisations SET test_clock = NULL WHERE id = $1", [
+    organisation,
+  ]);
+  await addDueSubscriptions(fixture.pool, organisation, 100);
+  const { rows } = await fixture.pool.query(
+    "SELECT id FROM subscriptions WHERE organisation_id = $1 ORDER BY seq OFFSET 50 LIMIT 1",
+    [organisation],
+  );
+  await spoil(rows[0].id);
+  await fixture.pool.query(
+    `UPDATE subscriptions
+      SET plan_id = (SELECT id FROM plans WHERE organisation_id = $1 AND code = 'team')
+      WHERE id = $2`,
+    [organisation, rows[0].id],
+  );
+  await fixture.bill(organisation);
+  expect(await fixture.totals(organisation)).toEqual({
+    periods: 199,
+    invoices: 99,
+    billed: 99,
+    numbers: 99,
+    last: 99,
+  });
+});
+
+test("a lost connection parks nothing: the chunk is repeated or fails as a whole", async () => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-10");
+  await expect(billChunk(poolAfterClaim(fixture.pool, terminate), organisation)).rejects.toThrow();
+  expect(await fixture.row(id)).toMatchObject({
+    parked_until: null,
+    parked_attempts: 0,
+    current_period: 0,
+  });
+  let cuts = 0;
+  const once = poolAfterClaim(fixture.pool, async (client) => {
+    if (cuts++ === 0) await terminate(client);
+  });
+  expect(await billChunk(once, organisation)).toMatchObject({ performed: 1, parked: [] });
+  expect(await fixture.invoices(id)).toHaveLength(2);
+});

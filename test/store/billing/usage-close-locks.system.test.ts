@@ -1,0 +1,169 @@
+/**
+ * The locks and the cost of a close in PostgreSQL: usage that is stored at the same time waits, and
+ * the sums come from the index. INVARIANT-4, USAGE-11.
+ */
+import type pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { billChunk } from "../../../src/store/billing/billing-run.ts";
+import { lockToStore } from "../../../src/store/billing/usage-locks.ts";
+import { inTransaction } from "../../../src/store/database/pool.ts";
+import { until } from "../../support/system.ts";
+import { listeningPool } from "./observed-pool.ts";
+import { type UsageFixture, usageFixture } from "./usage-fixture.ts";
+
+let fixture: UsageFixture;
+
+beforeAll(async () => {
+  fixture = await usageFixture();
+});
+
+afterAll(() => fixture?.drop());
+
+/** The number of sessions that wait for an advisory lock. */
+async function waiting(): Promise<number> {
+  const { rows } = await fixture.pool.query(
+    `SELECT count(*)::int AS waiting FROM pg_locks
+      WHERE locktype = 'advisory' AND NOT granted
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  return rows[0].waiting;
+}
+
+test("a close waits for usage that is being stored, and bills it", async () => {
+  const [organisation, id] = await fixture.metered();
+  const { rows } = await fixture.pool.query("SELECT id FROM meters WHERE organisation_id = $1", [
+    organisation,
+  ]);
+  await fixture.setClock(organisation, "2026-04-10");
+  const closing = await inTransaction(fixture.pool, async (client) => {
+    await client.query(lockToStore([id]));
+    const values = [organisation, id, rows[0].id];
+    await client.query(
+      `INSERT INTO usage_events
+        (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity,
+          occurred_at)
+        VALUES ($1, 'in time', $2, $3, 0, 0, 5, '2026-04-09')`,
+      values,
+    );
+    const begun = billChunk(fixture.pool, organisation);
+    await until("the close waits", async () => (await waiting()) === 1);
+    return { begun };
+  });
+  expect(await closing.begun).toMatchObject({ performed: 1 });
+  expect(await fixture.bills(id)).toEqual(["0: 1 of 5.0000 in 0, 2.5000 on INV-0002"]);
+});
+
+test("usage that is stored during a close waits for it and is in the next bill", async () => {
+  const [organisation, id] = await fixture.metered();
+  await fixture.setClock(organisation, "2026-04-10");
+  let storing: Promise<void> | null = null;
+  const outcome = await billChunk(fixture.pool, organisation, {
+    onPerformed: async () => {
+      storing = fixture.use(organisation, id, ["5", "2026-04-09"], ["1", "2026-04-10"]);
+      await until("the report waits", async () => (await waiting()) === 1);
+    },
+  });
+  expect(outcome).toMatchObject({ performed: 1 });
+  await storing;
+  expect(await fixture.bills(id)).toEqual([]);
+  await fixture.setClock(organisation, "2026-05-10");
+  await fixture.bill(organisation);
+  expect(await fixture.bills(id)).toEqual([
+    "1: 1 of 5.0000 in 0, 2.5000 on INV-0003",
+    "1: 1 of 1.0000 in 1, 0.5000 on INV-0003",
+  ]);
+});
+
+test("a close of a plan without meters needs no lock and no further statement", async () => {
+  const statements = async (isMetered: boolean) => {
+    const own = await fixture.sandbox("2026-03-10");
+    if (isMetered) await fixture.meter(own);
+    await fixture.subscribe(own);
+    await fixture.setClock(own, "2026-04-10");
+    const sent: string[] = [];
+    let locks = -1;
+    await billChunk(
+      listeningPool(fixture.pool, ({ name, text }) => void sent.push(name ?? text.slice(0, 20))),
+      own,
+      {
+        onPerformed: async (client) => {
+          const { rows } = await client.query(
+            `SELECT count(*)::int AS locks FROM pg_locks
+              WHERE locktype = 'advisory' AND pid = pg_backend_pid()`,
+          );
+          locks = rows[0].locks;
+        },
+      },
+    );
+    return { sent: sent.filter((text) => !text.startsWith("SELECT count(*)")), locks };
+  };
+  const plain = await statements(false);
+  const metered = await statements(true);
+  expect([plain.locks, metered.locks]).toEqual([0, 1]);
+  expect(metered.sent.filter((text) => !plain.sent.includes(text))).toEqual([
+    expect.stringContaining("SET LOCAL"),
+    "load_open_usage",
+  ]);
+  expect(plain.sent.filter((text) => !metered.sent.includes(text))).toEqual([]);
+  expect(plain.sent.length).toBe(metered.sent.length - 2);
+});
+
+test("the sums of a close are read from the index alone by every plan", async () => {
+  const [organisation, id] = await fixture.metered();
+  await fixture.setClock(organisation, "2026-04-10");
+  const sent: pg.QueryConfig[] = [];
+  await billChunk(
+    listeningPool(fixture.pool, (statement) => void sent.push(statement)),
+    organisation,
+  );
+  const at = sent.findIndex(({ name }) => name === "load_open_usage");
+  const [lock, sums] = [sent[at - 1]?.text ?? "", sent[at]?.text ?? ""];
+  const plan = async (mode: string): Promise<string> =>
+    inTransaction(fixture.pool, async (client) => {
+      await client.query(`SET LOCAL plan_cache_mode = ${mode}`);
+      await client.query(lock);
+      await client.query(`PREPARE sums AS ${sums}`);
+      const { rows } = await client.query(
+        `EXPLAIN EXECUTE sums ('${organisation}', ARRAY['${id}']::uuid[])`,
+      );
+      await client.query("DEALLOCATE sums");
+      return rows.map((row) => row["QUERY PLAN"]).join("\n");
+    });
+  const readsIndex = async (scan: RegExp) => {
+    for (const mode of ["force_custom_plan", "force_generic_plan"]) {
+      const text = await plan(mode);
+      expect(text).not.toMatch(/Seq Scan/);
+      expect(text.match(scan)).toHaveLength(16);
+    }
+  };
+  // The statement is planned over nearly empty tables, then over many vacuumed events.
+  const uses = Array.from({ length: 300 }, () => ["0.0001", "2026-04-10"] as const);
+  await fixture.use(organisation, id, ...uses);
+  await fixture.pool.query("ANALYZE usage_events");
+  await readsIndex(
+    /(Index Only Scan using|Index Scan using|Bitmap Index Scan on) usage_events_\d+_\w+/g,
+  );
+  // The visibility map has only pages whose transactions are flushed to disk.
+  await inTransaction(fixture.pool, async (client) => {
+    await client.query("SET LOCAL synchronous_commit = on");
+    await client.query(
+      `INSERT INTO usage_events
+        (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity,
+          occurred_at)
+        SELECT $1, 'many ' || n, $2, m.id, 1, 1, 1, '2026-04-12'
+        FROM generate_series(1, 20000) n, meters m WHERE m.organisation_id = $1`,
+      [organisation, id],
+    );
+  });
+  await until("the visibility map has every page", async () => {
+    // Any transaction in this database, also autovacuum's, keeps pages out of the visibility map.
+    await fixture.pool.query("VACUUM ANALYZE usage_events");
+    const { rows } = await fixture.pool.query(
+      `SELECT sum(relpages - relallvisible)::int AS unknown FROM pg_class
+        WHERE oid IN (SELECT inhrelid FROM pg_inherits
+          WHERE inhparent = 'usage_events'::regclass)`,
+    );
+    return rows[0].unknown === 0;
+  });
+  await readsIndex(/Index Only Scan using usage_events_\d+_\w+/g);
+});
