@@ -12,8 +12,8 @@ import {
   bookedCredit,
   type CreditBook,
   expectSameCredit,
-  raiseCredit,
-  raiseInvoice,
+  issueCredit,
+  issueInvoice,
   spendCredit,
 } from "../worker/activities/issue-credit.ts";
 import { allSettled } from "./ledger-documents.ts";
@@ -38,8 +38,8 @@ function addOrganisation(): Promise<MadeOrganisation> {
 async function raiseAll({ organisationId }: MadeOrganisation): Promise<void> {
   const subscriptionId = await addSubscription(system.pool, organisationId);
   for (const amount of ["10", "30"])
-    await raiseCredit(system.pool, organisationId, subscriptionId, amount);
-  await raiseInvoice(system.pool, organisationId, subscriptionId, "90");
+    await issueCredit(system.pool, organisationId, subscriptionId, amount);
+  await issueInvoice(system.pool, organisationId, subscriptionId, "90");
 }
 
 /** Both notes used up on the invoice, by one allocation each. */
@@ -166,7 +166,7 @@ test("a note with a lost answer whose credit was used in the ledger is credited 
   const organisation = await addOrganisation();
   const { organisationId, tenantId } = organisation;
   const subscriptionId = await addSubscription(system.pool, organisationId);
-  await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
+  await issueInvoice(system.pool, organisationId, subscriptionId, "50");
   await allSettled(system, organisationId);
   await system.fault({ kind: "drop_after", match: "PUT /api.xro/2.0/CreditNotes?", tenantId });
   await system.fault({
@@ -175,14 +175,14 @@ test("a note with a lost answer whose credit was used in the ledger is credited 
     times: 1_000,
     tenantId,
   });
-  await raiseCredit(system.pool, organisationId, subscriptionId, "10");
+  await issueCredit(system.pool, organisationId, subscriptionId, "10");
   await until(
     "the ledger has the note",
     async () => (await bookedCredit(system.pool, organisation)).length > 0,
   );
   await spendCredit(system.pool, organisation, "4", "INV-0001");
   await system.clearFaults();
-  await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
+  await issueInvoice(system.pool, organisationId, subscriptionId, "50");
   await allSettled(system, organisationId);
   const { notes, invoices } = await expectSameCredit(system.pool, organisation);
   expect(notes).toMatchObject([

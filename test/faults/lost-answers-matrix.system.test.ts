@@ -13,8 +13,8 @@ import {
   bookedCredit,
   expectSameCredit,
   ourCredit,
-  raiseCredit,
-  raiseInvoice,
+  issueCredit,
+  issueInvoice,
 } from "../worker/activities/issue-credit.ts";
 import {
   allSettled,
@@ -137,8 +137,8 @@ async function expectCredited(fault: object, lateKind: string | null): Promise<v
   const { organisationId, tenantId } = own;
   await system.fault({ ...fault, tenantId });
   const subscriptionId = await addSubscription(system.pool, organisationId);
-  await raiseCredit(system.pool, organisationId, subscriptionId, "10");
-  await raiseInvoice(system.pool, organisationId, subscriptionId, "50");
+  await issueCredit(system.pool, organisationId, subscriptionId, "10");
+  await issueInvoice(system.pool, organisationId, subscriptionId, "50");
   await until("the note is used up", async () => {
     const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status = 'paid'";
     return (await system.pool.query(text, [organisationId])).rows.length > 0;
@@ -260,7 +260,7 @@ describe.concurrent("between a lost answer and its look-up", () => {
 
     const { organisationId } = credited;
     const subscriptionId = await addSubscription(system.pool, organisationId);
-    const raise = () => raiseCredit(system.pool, organisationId, subscriptionId, "10");
+    const raise = () => issueCredit(system.pool, organisationId, subscriptionId, "10");
     await whileLost(credited, noteLost, raise, () => archive(credited));
     expect(await ourCredit(system.pool, credited)).toMatchObject([
       { status: "NOT_IN_EXTERNAL", allocations: [] },

@@ -19,7 +19,7 @@ import { addMeter } from "../scenario/usage-builder.ts";
 import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, until } from "../support/system.ts";
-import { temporalForTest } from "../support/temporal.ts";
+import { testTemporal } from "../support/temporal.ts";
 import { type ApiProcess, type Post, post, startApiProcess } from "./processes.ts";
 
 /** How often the server is killed, and what each time has been answered before. */
@@ -67,7 +67,7 @@ beforeAll(async () => {
     ),
   );
   keys = added.map(({ value }) => value);
-  const parts = { databaseUrl: postgres.url, temporal: await temporalForTest() };
+  const parts = { databaseUrl: postgres.url, temporal: await testTemporal() };
   apis = await Promise.all([startApiProcess(parts), startApiProcess(parts)]);
 });
 

@@ -24,7 +24,7 @@ declare module "vitest" {
     templateDatabase: string;
     /** What the names of its copies begin with. */
     databasePrefix: string;
-    /** The Temporal server on which `temporalForTest` creates a namespace for each file. */
+    /** The Temporal server on which `testTemporal` creates a namespace for each file. */
     temporalAddress: string;
     /** The events of a history from which that server asks for a new run. */
     longHistory: number;

@@ -22,7 +22,7 @@ import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { type TestProcess, testProcess } from "./process.ts";
-import { temporalForTest } from "./temporal.ts";
+import { testTemporal } from "./temporal.ts";
 
 export type { Answered, RequestOptions } from "./answer.ts";
 export type { TestProcess } from "./process.ts";
@@ -93,7 +93,7 @@ const triesAgain = 2;
 /** Starts a new system. */
 export async function startSystem(settings: SystemSettings = {}): Promise<TestSystem> {
   const database = await freshDatabase();
-  const temporal = await temporalForTest();
+  const temporal = await testTemporal();
   const ledgerPort = await freePort();
   const { limits = {} } = settings;
   const startLedger = () =>

@@ -20,7 +20,7 @@ const retention = msToTs("1 day");
  * Creates an empty namespace with all search attributes, ready for workflows; any number of files
  * may do so at once.
  */
-export async function temporalForTest(): Promise<TestTemporal> {
+export async function testTemporal(): Promise<TestTemporal> {
   const address = inject("temporalAddress");
   const namespace = `test-${randomUUID()}`;
   const connection = await Connection.connect({ address });

@@ -14,7 +14,7 @@ import {
   eventsWorkflowId,
   type PublishingBatch,
 } from "../../workflows/contract.ts";
-import { temporalForTest } from "../support/temporal.ts";
+import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 import { started } from "./started.ts";
@@ -26,7 +26,7 @@ const inWords = (count: number) => count.toLocaleString("en");
 
 test("a billing and a relay of many batches keep their progress in a new run", async () => {
   quietRuntime();
-  const { address, namespace } = await temporalForTest();
+  const { address, namespace } = await testTemporal();
   const [connection, native] = await Promise.all([
     Connection.connect({ address }),
     NativeConnection.connect({ address }),

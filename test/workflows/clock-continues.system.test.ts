@@ -15,7 +15,7 @@ import {
   progressQuery,
 } from "../../workflows/contract.ts";
 import { until } from "../support/system.ts";
-import { temporalForTest } from "../support/temporal.ts";
+import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 import { started } from "./started.ts";
@@ -33,7 +33,7 @@ let stop: () => Promise<void>;
 
 beforeAll(async () => {
   quietRuntime();
-  const { address, namespace } = await temporalForTest();
+  const { address, namespace } = await testTemporal();
   [connection, native] = await Promise.all([
     Connection.connect({ address }),
     NativeConnection.connect({ address }),

@@ -6,7 +6,7 @@ import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
 import { createLedgerWork } from "../../src/worker/temporal/ledger-work.ts";
 import type { LedgerPostingInput, PostingBatch } from "../../workflows/contract.ts";
-import { temporalForTest } from "../support/temporal.ts";
+import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 
@@ -35,7 +35,7 @@ export const nothing: PostingBatch = {
 /** Starts the worker in a namespace of its own. */
 export async function startPostingFixture(): Promise<PostingFixture> {
   quietRuntime();
-  const { address, namespace } = await temporalForTest();
+  const { address, namespace } = await testTemporal();
   const [connection, native] = await Promise.all([
     Connection.connect({ address }),
     NativeConnection.connect({ address }),

@@ -16,7 +16,7 @@ import {
 } from "../../workflows/contract.ts";
 import { freePort } from "../support/ports.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { temporalForTest } from "../support/temporal.ts";
+import { testTemporal } from "../support/temporal.ts";
 
 const root = join(import.meta.dirname, "../..");
 let system: TestSystem;
@@ -123,7 +123,7 @@ test("a paused schedule is logged, counted and stays paused", async () => {
 });
 
 test("lookAtSchedules finds missing, paused, late and foreign schedules only", async () => {
-  const { address, namespace } = await temporalForTest();
+  const { address, namespace } = await testTemporal();
   const connection = await Connection.connect({ address });
   const own = new Client({ connection, namespace });
   try {

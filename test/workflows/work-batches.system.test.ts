@@ -16,7 +16,7 @@ import {
 } from "../../workflows/contract.ts";
 import { longestWaitMs } from "../../workflows/policies.ts";
 import { until } from "../support/system.ts";
-import { temporalForTest } from "../support/temporal.ts";
+import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 import { started } from "./started.ts";
@@ -60,7 +60,7 @@ async function round({ subscriptionId }: CreditAllocationInput): Promise<WorkBat
 
 beforeAll(async () => {
   quietRuntime();
-  const { address, namespace } = await temporalForTest();
+  const { address, namespace } = await testTemporal();
   [connection, native] = await Promise.all([
     Connection.connect({ address }),
     NativeConnection.connect({ address }),

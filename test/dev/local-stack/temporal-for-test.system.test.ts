@@ -1,10 +1,10 @@
 /** The namespaces that the other tests stand on. */
 import { Client, Connection } from "@temporalio/client";
 import { expect, test } from "vitest";
-import { temporalForTest } from "../../support/temporal.ts";
+import { testTemporal } from "../../support/temporal.ts";
 
 test("namespaces made at once are apart, and a workflow in one is found by its search attribute", async () => {
-  const made = await Promise.all(Array.from({ length: 4 }, () => temporalForTest()));
+  const made = await Promise.all(Array.from({ length: 4 }, () => testTemporal()));
   const [first, second] = made;
   if (!first || !second) throw new Error("none made");
   const connection = await Connection.connect({ address: first.address });

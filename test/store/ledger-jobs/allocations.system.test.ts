@@ -18,8 +18,8 @@ import { testPool } from "../../support/pool.ts";
 import {
   addSubscription,
   ourCredit,
-  raiseCredit,
-  raiseInvoice,
+  issueCredit,
+  issueInvoice,
 } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
@@ -122,7 +122,7 @@ describe.concurrent("a planned allocation", () => {
     const party = await newParty();
     await addNote(party, "10");
     const { organisationId, subscriptionId } = party;
-    const { id } = await raiseInvoice(pool, organisationId, subscriptionId, "4");
+    const { id } = await issueInvoice(pool, organisationId, subscriptionId, "4");
     await pool.query(
       `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id)
         VALUES ($1, $2, 'amend_invoice', 'ready', $3, $4)`,
@@ -148,8 +148,8 @@ describe.concurrent("a planned allocation", () => {
   test("is not missed if note and invoice are recorded at the same moment", async () => {
     const parties = await Promise.all(Array.from({ length: 8 }, newParty));
     for (const party of parties) {
-      await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
-      await raiseInvoice(pool, party.organisationId, party.subscriptionId, "4");
+      await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
+      await issueInvoice(pool, party.organisationId, party.subscriptionId, "4");
       const [notes, invoices] = [
         await takenNotes(party, "10"),
         await takenInvoices(party, "4", { status: "approved" }),

@@ -25,8 +25,8 @@ import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.t
 import {
   addSubscription,
   anId,
-  raiseCredit,
-  raiseInvoice,
+  issueCredit,
+  issueInvoice,
 } from "../../worker/activities/issue-credit.ts";
 
 /** A subscription in a separate organisation. */
@@ -74,7 +74,7 @@ export async function addInvoice(
   outcome: InvoiceTaken = { status: "approved" },
 ): Promise<readonly string[]> {
   const { pool, organisationId, subscriptionId } = party;
-  await raiseInvoice(pool, organisationId, subscriptionId, amount);
+  await issueInvoice(pool, organisationId, subscriptionId, amount);
   return recordOutcomes(pool, organisationId, await takenInvoices(party, amount, outcome));
 }
 
@@ -102,7 +102,7 @@ export async function takenInvoices(
 /** Posts an approved credit note over this amount. Returns the planned subscriptions. */
 export async function addNote(party: Party, amount: string): Promise<readonly string[]> {
   const { pool, organisationId, subscriptionId } = party;
-  await raiseCredit(pool, organisationId, subscriptionId, amount);
+  await issueCredit(pool, organisationId, subscriptionId, amount);
   return recordOutcomes(pool, organisationId, await takenNotes(party, amount));
 }
 

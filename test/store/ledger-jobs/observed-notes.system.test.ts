@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { anId, ourCredit, ourDue, raiseCredit } from "../../worker/activities/issue-credit.ts";
+import { anId, ourCredit, ourDue, issueCredit } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
   addNote,
@@ -121,7 +121,7 @@ describe.concurrent("an observed note", () => {
 describe.concurrent("a posted document", () => {
   test("has the ledger's total with tax, and all of its credit left", async () => {
     const party = await newParty();
-    await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
+    await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
     await recordOutcomes(pool, party.organisationId, await takenNotes(party, "11.5"));
     expect(await ourCredit(pool, party)).toMatchObject([
       { status: "AUTHORISED", total: "11.50", remaining: "11.50" },
@@ -130,7 +130,7 @@ describe.concurrent("a posted document", () => {
 
   test("with credit used meanwhile has only the rest planned", async () => {
     const party = await newParty();
-    await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
+    await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
     await addInvoice(party, "50");
     const used = [
       creditOn(await ledgerIdOf(party, "INV-0001"), "3.0000"),
@@ -155,7 +155,7 @@ describe.concurrent("a posted document", () => {
   test("used up meanwhile is recorded, even if the invoice cannot be", async () => {
     const party = await newParty();
     await addInvoice(party, "4");
-    await raiseCredit(pool, party.organisationId, party.subscriptionId, "10");
+    await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
     // More than the total of the invoice here.
     const used = creditOn(await ledgerIdOf(party, "INV-0001"), "10.0000");
     const outcomes = await takenNotes(party, "10", "paid", used);

@@ -8,7 +8,7 @@ import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
 import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { raiseInvoice } from "../../worker/activities/issue-credit.ts";
+import { issueInvoice } from "../../worker/activities/issue-credit.ts";
 import { another } from "../constraints/rows.ts";
 import { addAmendment, addLine, seedInvoice } from "./amendment-rows.ts";
 import { addParty } from "./credit-party.ts";
@@ -30,8 +30,8 @@ afterAll(async () => {
 test("jobs of unknown kinds are reported once, and all others are found", async () => {
   const parties = await Promise.all([addParty(pool), addParty(pool)]);
   for (const { organisationId, subscriptionId } of parties) {
-    await raiseInvoice(pool, organisationId, subscriptionId, "10");
-    await raiseInvoice(pool, organisationId, subscriptionId, "20");
+    await issueInvoice(pool, organisationId, subscriptionId, "10");
+    await issueInvoice(pool, organisationId, subscriptionId, "20");
   }
   await pool.query(
     `ALTER TABLE ledger_jobs DROP CONSTRAINT ledger_jobs_kind, DROP CONSTRAINT ledger_jobs_object;

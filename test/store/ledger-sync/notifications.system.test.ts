@@ -5,7 +5,7 @@ import { saveNotifications } from "../../../src/store/ledger-sync/pending-notifi
 import { recordNotifications } from "../../../src/store/ledger-sync/record-notifications.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { addSubscription, anId, raiseInvoice } from "../../worker/activities/issue-credit.ts";
+import { addSubscription, anId, issueInvoice } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
   addNote,
@@ -266,7 +266,7 @@ describe.concurrent("a change notification", () => {
     await take(party);
     await notify(party, id);
     const other = { ...party, subscriptionId: await addSubscription(pool, party.organisationId) };
-    await raiseInvoice(pool, party.organisationId, other.subscriptionId, "10");
+    await issueInvoice(pool, party.organisationId, other.subscriptionId, "10");
     await takenInvoices(other, "10", { status: "approved" });
     const unknown = anId();
     await notify(party, unknown);

@@ -48,7 +48,7 @@ export async function addSubscription(pool: pg.Pool, organisationId: string): Pr
 }
 
 /** Issues an invoice of one line over this amount. The ledger will add its tax. */
-export async function raiseInvoice(
+export async function issueInvoice(
   pool: pg.Pool,
   organisationId: string,
   subscriptionId: string,
@@ -76,20 +76,20 @@ export async function raiseInvoice(
     lines: [{ ...line, ...nothing, ...revenue, amount: subtotal }],
     subtotal,
   };
-  const raising = { createdAt: new Date(), awaitedUntil: null };
+  const issuing = { createdAt: new Date(), awaitedUntil: null };
   await inTransaction(pool, (client) =>
     issueInvoices(
       client,
       organisationId,
       [{ ...ids, subscriptionId, draft, deferredIds: [] }],
-      raising,
+      issuing,
     ),
   );
   return ids;
 }
 
 /** Issues a credit note of one line over this amount. The ledger will add its tax. */
-export async function raiseCredit(
+export async function issueCredit(
   pool: pg.Pool,
   organisationId: string,
   subscriptionId: string,
@@ -106,9 +106,9 @@ export async function raiseCredit(
     amount: subtotal,
   };
   const draft = { reference: "", currency: "NZD", issueDate: day, lines: [line], subtotal };
-  const raising = { createdAt: new Date(), awaitedUntil: null };
+  const issuing = { createdAt: new Date(), awaitedUntil: null };
   await inTransaction(pool, (client) =>
-    issueCreditNotes(client, organisationId, [{ ...ids, subscriptionId, draft }], raising),
+    issueCreditNotes(client, organisationId, [{ ...ids, subscriptionId, draft }], issuing),
   );
   return ids;
 }
