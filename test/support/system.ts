@@ -31,7 +31,7 @@ export { until } from "./until.ts";
 /** The service under test. */
 export interface TestSystem {
   readonly baseUrl: string;
-  /** The application's side. */
+  /** The base URL of the admin API. */
   readonly adminUrl: string;
   readonly demoUrl: string;
   readonly databaseUrl: string;

@@ -4,14 +4,14 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../support/system.ts";
-import { type CreditParty, type CreditFixture, startCreditFixture } from "./credit-fixture.ts";
+import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 import {
   bookedCredit,
   expectSameCredit,
+  issueCredit,
   ourCredit,
   ourDue,
   plannedCredit,
-  issueCredit,
   spendCredit,
 } from "./issue-credit.ts";
 
@@ -26,7 +26,8 @@ afterAll(() => fixture?.stop());
 const notes = "PUT /api.xro/2.0/CreditNotes";
 const allocations = "/Allocations";
 
-const issue = (party: CreditParty, ...amounts: readonly string[]) => fixture.issue(party, ...amounts);
+const issue = (party: CreditParty, ...amounts: readonly string[]) =>
+  fixture.issue(party, ...amounts);
 const jobsOf = (party: CreditParty) => plannedCredit(fixture.pool, party);
 
 describe.concurrent("held credit", () => {
@@ -145,7 +146,7 @@ describe.concurrent("a look-up after a lost answer", () => {
     const party = await fixture.party();
     await fixture.fault(party, { kind: "drop_after", match: notes });
     await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
-    // Batch by batch, so that none looks it up before it is voided.
+    // Batch by batch, so that none reads it before it is voided.
     await until("the note is voided", async () => {
       const text = "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1";
       if ((await fixture.pool.query(text, [party.tenantId])).rowCount === 1) return true;

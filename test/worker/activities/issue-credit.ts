@@ -133,7 +133,7 @@ export interface DueBook {
 const statusWords = `CASE t.status WHEN 'approved' THEN 'AUTHORISED' WHEN 'paid' THEN 'PAID'
   ELSE upper(t.status) END`;
 
-/** What our rows say of the organisation's credit notes. */
+/** Returns the organisation's credit notes here. */
 export async function ourCredit(
   pool: pg.Pool,
   { organisationId }: CreditOrganisation,
@@ -151,7 +151,7 @@ export async function ourCredit(
   return rows;
 }
 
-/** What the ledger's books say of them. */
+/** Returns the organisation's credit notes in the ledger. */
 export async function bookedCredit(
   pool: pg.Pool,
   { tenantId }: CreditOrganisation,
@@ -183,7 +183,7 @@ export async function ourDue(
   return rows;
 }
 
-/** What the ledger's books say is due. */
+/** Returns the organisation's invoices in the ledger, with what is due. */
 export async function bookedDue(
   pool: pg.Pool,
   { tenantId }: CreditOrganisation,

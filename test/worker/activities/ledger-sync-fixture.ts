@@ -9,7 +9,7 @@ import {
 } from "../../../src/worker/activities/sync/ledger-sync.ts";
 import { type Bookkeeper, bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
-import { type CreditParty, type CreditFixture, startCreditFixture } from "./credit-fixture.ts";
+import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 
 /** Organisations on the demo ledger, and what their sync reported. */
 export interface SyncFixture {

@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bearerOf } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
-import { type CreditParty, type CreditFixture, startCreditFixture } from "./credit-fixture.ts";
-import { bookedCredit, plannedCredit, issueCredit, issueInvoice } from "./issue-credit.ts";
+import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
+import { bookedCredit, issueCredit, issueInvoice, plannedCredit } from "./issue-credit.ts";
 
 let fixture: CreditFixture;
 

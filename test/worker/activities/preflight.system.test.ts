@@ -9,7 +9,7 @@ import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createDocumentStore } from "../../../src/store/admin/documents/documents.ts";
 import { invalidateReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import { syncInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
-import { type CreditParty, type CreditFixture, startCreditFixture } from "./credit-fixture.ts";
+import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 import { issueCredit, issueInvoice } from "./issue-credit.ts";
 
 let fixture: CreditFixture;
@@ -196,13 +196,13 @@ test("an operator's retry skips reference data, which is then read again", async
 
 /** Returns each kind, whether it is known, and in how many hours it is read again. */
 async function readings({ organisationId }: CreditParty): Promise<readonly string[]> {
-  const { rows } = await fixture.pool.query<{ told: string }>(
+  const { rows } = await fixture.pool.query<{ reading: string }>(
     `SELECT concat_ws(' ', kind, CASE WHEN fetched_at IS NULL THEN 'unknown' ELSE 'known' END,
-        round(extract(epoch FROM next_read_at - now()) / 3600)) AS told
+        round(extract(epoch FROM next_read_at - now()) / 3600)) AS reading
       FROM ledger_reference_data WHERE organisation_id = $1 ORDER BY kind`,
     [organisationId],
   );
-  return rows.map(({ told }) => told);
+  return rows.map(({ reading }) => reading);
 }
 
 test("a failed read is repeated in an hour, a forbidden one in six hours", async () => {
@@ -226,8 +226,8 @@ test("a failed read is repeated in an hour, a forbidden one in six hours", async
   });
   expect(await fixture.readReferenceData()).toBe(4);
   expect(await fixture.readReferenceData()).toBe(0);
-  const told = ["currencies known 6", "organisation known 6"];
-  expect(await readings(party)).toEqual(["accounts known 1", ...told, "tax_rates unknown 6"]);
+  const unchanged = ["currencies known 6", "organisation known 6"];
+  expect(await readings(party)).toEqual(["accounts known 1", ...unchanged, "tax_rates unknown 6"]);
   // Unknown data cannot be contradicted, so no call is spent on it.
   await invalidateReferenceData(
     fixture.pool,
@@ -235,7 +235,7 @@ test("a failed read is repeated in an hour, a forbidden one in six hours", async
     ["accounts", "tax_rates"],
     "contradicted",
   );
-  expect(await readings(party)).toEqual(["accounts known 0", ...told, "tax_rates unknown 6"]);
+  expect(await readings(party)).toEqual(["accounts known 0", ...unchanged, "tax_rates unknown 6"]);
   await invalidateReferenceData(fixture.pool, party.organisationId, ["tax_rates"], "mended");
   expect(await dueKinds(party)).toEqual(["tax_rates"]);
   expect(await fixture.readReferenceData()).toBe(1);
@@ -283,12 +283,12 @@ test("a document with another amount in the ledger drifts until it is removed", 
       ];
     });
   };
-  const { rows } = await fixture.pool.query<{ told: string }>(
-    `SELECT ledger_subtotal AS told FROM invoices WHERE organisation_id = $1 UNION ALL
+  const { rows } = await fixture.pool.query<{ subtotal: string }>(
+    `SELECT ledger_subtotal AS subtotal FROM invoices WHERE organisation_id = $1 UNION ALL
       SELECT ledger_subtotal FROM credit_notes WHERE organisation_id = $1`,
     [organisationId],
   );
-  expect(rows.map(({ told }) => told).sort()).toEqual(["10.0000", "20.0000", "5.0000"]);
+  expect(rows.map(({ subtotal }) => subtotal).sort()).toEqual(["10.0000", "20.0000", "5.0000"]);
   expect(await drifting()).toEqual([]);
   const seen = async (status: string, subtotal: string) => {
     const { rows: found } = await fixture.pool.query<{ id: string; at: string }>(

@@ -1,7 +1,7 @@
 /** Credit notes that the ledger refuses, or that are refused without a call (POSTING-5). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CreditFixture, startCreditFixture } from "./credit-fixture.ts";
-import { bookedCredit, plannedCredit, issueCredit } from "./issue-credit.ts";
+import { bookedCredit, issueCredit, plannedCredit } from "./issue-credit.ts";
 
 let fixture: CreditFixture;
 

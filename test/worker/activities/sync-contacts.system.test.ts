@@ -96,7 +96,7 @@ describe.concurrent("a customer", () => {
 
     await hand.changeContact("ACME", { ContactStatus: "ACTIVE" });
     await syncAll(party);
-    const into = await hand.addContact("ROUND", "Round and round");
+    const into = await hand.addContact("CYCLE", "Merged in a cycle");
     const lead = (from: string, to: string) =>
       credit.pool.query(
         `UPDATE demo_ledger.contacts

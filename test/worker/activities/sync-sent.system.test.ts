@@ -7,7 +7,7 @@ import {
 } from "../../../src/worker/activities/sync/ledger-sync.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
-import { type CreditParty, type CreditFixture, startCreditFixture } from "./credit-fixture.ts";
+import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 
 let fixture: CreditFixture;
 let sync: LedgerSyncActivities;

@@ -6,16 +6,16 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
-import { type CreditParty, type CreditFixture, startCreditFixture } from "./credit-fixture.ts";
+import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 import {
   bookedCredit,
   bookInvoice,
   expectSameCredit,
+  issueCredit,
+  issueInvoice,
   ourCredit,
   ourDue,
   plannedCredit,
-  issueCredit,
-  issueInvoice,
   spendCredit,
 } from "./issue-credit.ts";
 
