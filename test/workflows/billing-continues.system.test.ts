@@ -35,11 +35,11 @@ test("a billing and a relay of many batches keep their progress in a new run", a
   const taskQueue = "billing";
   let begun = 0;
   let counts = 0;
-  let published = 0;
+  let publishingBatches = 0;
   const activities = {
     publishBatch: async (): Promise<PublishingBatch> => {
-      published += 1;
-      return { published: 10, started: 20, isMore: published < batches };
+      publishingBatches += 1;
+      return { published: 10, started: 20, isMore: publishingBatches < batches };
     },
     countDue: async () => {
       counts += 1;
@@ -85,7 +85,7 @@ test("a billing and a relay of many batches keep their progress in a new run", a
     await publishing.result();
     const lastPublishing = await publishing.describe();
     expect(lastPublishing.runId).not.toBe(firstPublishing.runId);
-    expect(published).toBe(batches);
+    expect(publishingBatches).toBe(batches);
     const shown = await publishing.query<{ currentDetails: string }>(
       "__temporal_workflow_metadata",
     );

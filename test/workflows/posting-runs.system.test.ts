@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import {
-  untilPosted,
   createSynced,
   expectOneDocumentEach,
   subscriptionPost,
   synced,
+  untilPosted,
 } from "../faults/ledger-documents.ts";
 import { postUntilCreated } from "../faults/processes.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";

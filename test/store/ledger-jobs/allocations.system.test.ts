@@ -17,9 +17,9 @@ import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
 import {
   addSubscription,
-  ourCredit,
   issueCredit,
   issueInvoice,
+  ourCredit,
 } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,

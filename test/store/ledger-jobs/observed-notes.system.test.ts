@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";
 import { testPool } from "../../support/pool.ts";
-import { anId, ourCredit, ourDue, issueCredit } from "../../worker/activities/issue-credit.ts";
+import { anId, issueCredit, ourCredit, ourDue } from "../../worker/activities/issue-credit.ts";
 import {
   addInvoice,
   addNote,
