@@ -138,7 +138,7 @@ test("a line's own example is the one of the example answer", () => {
   expect(description?.examples).toEqual([lines[0]?.description]);
 });
 
-test("the example answer is dated by the day of its own time zone", () => {
+test("the example answer is dated by the day of its time zone", () => {
   const day: CivilDate = todayIn(String(response.timezone), new Date(String(response.created)));
   expect(response.start_date).toBe(day);
   expect(civilDate(String(invoice.issue_date))).toBe(day);

@@ -54,7 +54,7 @@ const adminFiles: readonly DescFile[] = [
   file_billing_admin_v1_audit,
 ];
 
-/** The methods of the application's side. */
+/** The methods of the admin API. */
 export const adminMethods: readonly DescMethod[] = adminFiles.flatMap(({ services }) =>
   services.flatMap((service) => service.methods),
 );

@@ -139,8 +139,8 @@ describe("the table of refusals", () => {
 
   test("shows no code of the admin API in the public document", () => {
     const own = administrative.flatMap(([, , codes]) => codes);
-    const told = JSON.stringify(document);
-    expect(own.filter((code) => told.includes(code))).toEqual([]);
+    const text = JSON.stringify(document);
+    expect(own.filter((code) => text.includes(code))).toEqual([]);
   });
 
   test("has every code that an operation of the admin API names", () => {

@@ -11,7 +11,7 @@ import { inTransaction } from "../../src/store/database/pool.ts";
 import { openLine } from "../scenario/cut-line.ts";
 import { type BillingRuns, billingRuns, countWaiting } from "../support/billing.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { allSettled, subscriptionPost } from "./ledger-documents.ts";
+import { subscriptionPost, untilPosted } from "./ledger-documents.ts";
 import { postUntilCreated } from "./processes.ts";
 
 let system: TestSystem;
@@ -45,7 +45,7 @@ async function missedMonths(): Promise<{
   for (const name of ["one", "two", "three"]) {
     await postUntilCreated(system.baseUrl, subscriptionPost(organisation, name));
   }
-  await allSettled(system, organisation.organisationId);
+  await untilPosted(system, organisation.organisationId);
   const text = "UPDATE organisations SET test_clock = '2026-07-10T12:00:00Z' WHERE id = $1";
   return {
     organisation,
@@ -57,11 +57,8 @@ async function missedMonths(): Promise<{
  * Every month of every subscription has one invoice, in order, which is in the ledger once, and
  * nothing is parked.
  */
-async function expectEachMonthOnce({
-  organisationId,
-  tenantId,
-}: CreatedOrganisation): Promise<void> {
-  await allSettled(system, organisationId);
+async function expectEachMonthOnce({ organisationId, tenantId }: MadeOrganisation): Promise<void> {
+  await untilPosted(system, organisationId);
   const { rows } = await system.pool.query(
     `SELECT s.parked_until, s.renewal_date, (SELECT array_agg(i.period_start::text ORDER BY i.seq)
       FROM invoices i
@@ -78,9 +75,9 @@ async function expectEachMonthOnce({
     "SELECT number FROM invoices WHERE organisation_id = $1 ORDER BY number",
     [organisationId],
   );
-  const books = await system.ledgerInvoices(tenantId);
-  expect(books).toEqual(ours.rows.map(({ number }) => ({ number, status: "DRAFT" })));
-  expect(books).toHaveLength(3 * (1 + monthsDue));
+  const inLedger = await system.ledgerInvoices(tenantId);
+  expect(inLedger).toEqual(ours.rows.map(({ number }) => ({ number, status: "DRAFT" })));
+  expect(inLedger).toHaveLength(3 * (1 + monthsDue));
 }
 
 describe("a billing worker killed at a step bills every period once:", () => {
@@ -128,7 +125,7 @@ test("a worker that gets SIGTERM takes no new work and records the ledger's answ
   expect(system.worker.output()).toMatch(/"msg":"stopped"/);
   await system.worker.start();
   await created;
-  await allSettled(system, organisationId);
+  await untilPosted(system, organisationId);
   expect(await system.ledgerInvoices(tenantId)).toHaveLength(1);
 });
 

@@ -138,8 +138,8 @@ test("the billing run bills nothing of an organisation whose clock advances", as
   expect(await isFound()).toBe(true);
   await builder.advance(own, { to: target });
   expect(await isFound()).toBe(false);
-  const beside = await billChunk(system.pool, organisationId);
-  expect(beside).toEqual({ taken: 0, performed: 0, issued: 0, parked: [] });
+  const concurrent = await billChunk(system.pool, organisationId);
+  expect(concurrent).toEqual({ taken: 0, performed: 0, issued: 0, parked: [] });
   const others = await billChunk(system.pool, organisationId, { now: new Date(target) });
   expect(others.taken).toBe(0);
   await system.worker.start();

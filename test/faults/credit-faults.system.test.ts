@@ -16,7 +16,7 @@ import {
   issueInvoice,
   spendCredit,
 } from "../worker/activities/issue-credit.ts";
-import { allSettled } from "./ledger-documents.ts";
+import { untilPosted } from "./ledger-documents.ts";
 
 let system: TestSystem;
 
@@ -35,7 +35,7 @@ function addOrganisation(): Promise<CreatedOrganisation> {
  * A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all
  * twice, waiting for the ledger.
  */
-async function raiseAll({ organisationId }: CreatedOrganisation): Promise<void> {
+async function issueAll({ organisationId }: MadeOrganisation): Promise<void> {
   const subscriptionId = await addSubscription(system.pool, organisationId);
   for (const amount of ["10", "30"])
     await issueCredit(system.pool, organisationId, subscriptionId, amount);
@@ -60,7 +60,7 @@ const applied: readonly Partial<CreditBook>[] = [
 
 async function expectApplied(organisation: CreatedOrganisation): Promise<void> {
   await until("both notes are used up", async () => {
-    await allSettled(system, organisation.organisationId);
+    await untilPosted(system, organisation.organisationId);
     const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status <> 'paid'";
     return (await system.pool.query(text, [organisation.organisationId])).rows.length === 0;
   });
@@ -100,21 +100,21 @@ async function pay({ tenantId }: CreatedOrganisation, amount: string): Promise<v
 test("killed workers create every note and allocation once, within the amount due", async () => {
   await system.worker.stop();
   const paid = await addOrganisation();
-  await raiseAll(paid);
+  await issueAll(paid);
   await dieAt("allocation_taken");
   await pay(paid, "100");
   const others: CreatedOrganisation[] = [];
   // Each worker dies of new work. Later workers also meet what it left undone.
   for (const point of [...postingCrashPoints, ...allocationCrashPoints]) {
     const organisation = await addOrganisation();
-    await raiseAll(organisation);
+    await issueAll(organisation);
     others.push(organisation);
     await dieAt(point);
   }
   await system.worker.start();
   for (const organisation of others) await expectApplied(organisation);
   await until("the invoice is paid", async () => {
-    await allSettled(system, paid.organisationId);
+    await untilPosted(system, paid.organisationId);
     const text = "SELECT 1 FROM invoices WHERE organisation_id = $1 AND status = 'paid'";
     return (await system.pool.query(text, [paid.organisationId])).rows.length > 0;
   });
@@ -153,7 +153,7 @@ describe.concurrent("a credit note with lost answers is created and applied once
   ])("%s", async (_, faults) => {
     const organisation = await addOrganisation();
     for (const fault of faults) await system.fault({ ...fault, tenantId: organisation.tenantId });
-    await raiseAll(organisation);
+    await issueAll(organisation);
     await expectApplied(organisation);
   });
 });
@@ -167,7 +167,7 @@ test("a note with a lost answer whose credit was used in the ledger is credited 
   const { organisationId, tenantId } = organisation;
   const subscriptionId = await addSubscription(system.pool, organisationId);
   await issueInvoice(system.pool, organisationId, subscriptionId, "50");
-  await allSettled(system, organisationId);
+  await untilPosted(system, organisationId);
   await system.fault({ kind: "drop_after", match: "PUT /api.xro/2.0/CreditNotes?", tenantId });
   await system.fault({
     kind: "drop_before",
@@ -183,7 +183,7 @@ test("a note with a lost answer whose credit was used in the ledger is credited 
   await spendCredit(system.pool, organisation, "4", "INV-0001");
   await system.clearFaults();
   await issueInvoice(system.pool, organisationId, subscriptionId, "50");
-  await allSettled(system, organisationId);
+  await untilPosted(system, organisationId);
   const { notes, invoices } = await expectSameCredit(system.pool, organisation);
   expect(notes).toMatchObject([
     {
@@ -202,7 +202,7 @@ test("a note with a lost answer whose credit was used in the ledger is credited 
 test("credit notes and allocations wait for a ledger that is down, then are posted", async () => {
   const organisation = await addOrganisation();
   await system.stopLedger();
-  await raiseAll(organisation);
+  await issueAll(organisation);
   await until("the notes were tried", async () => {
     const text = `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
       AND kind = 'create_credit_note'

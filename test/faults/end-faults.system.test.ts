@@ -67,13 +67,13 @@ describe.concurrent("an end removes each invoice once if", () => {
     ["it was done after we had given up", { kind: "slow_before", match: write, delayMs: 2_500 }],
     ["a gateway answered 503 in HTML", { kind: "status", match: write, status: 503 }],
     ["it answered 500", { kind: "status", match: write, status: 500, body: "{}" }],
-    ["the look before it failed", { kind: "drop_before", match: read, times: 2 }],
+    ["the read before it failed", { kind: "drop_before", match: read, times: 2 }],
     [
       "there was no such address for a while",
       { kind: "status", match: read, status: 404, body: "{}" },
     ],
     [
-      "the look was refused for a while",
+      "the read was refused for a while",
       { kind: "status", match: read, status: 405, body: "{}", times: 2 },
     ],
     [

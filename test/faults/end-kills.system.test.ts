@@ -3,7 +3,7 @@
  * again. END-4, IDEMPOTENCY-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endCrashPoints as checkpoints } from "../../src/crash-points.ts";
+import { endCrashPoints } from "../../src/crash-points.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   type Endable,
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 const ofWorker = ["removal_taken", "removal_answered", "removal_saved", "end_finished"] as const;
-const ofApi = checkpoints.filter((point) => !ofWorker.some((own) => own === point));
+const ofApi = endCrashPoints.filter((point) => !ofWorker.some((own) => own === point));
 /** Up to here nothing is written, and one end is like another. */
 const unwritten: readonly string[] = ["admitted", "key_begun", "end_loaded"];
 

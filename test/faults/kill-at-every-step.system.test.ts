@@ -3,8 +3,8 @@
  * request again. IDEMPOTENCY-7, POSTING-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { creationCrashPoints as checkpoints } from "../../src/crash-points.ts";
-import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { creationCrashPoints } from "../../src/crash-points.ts";
+import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   customerPost,
@@ -23,8 +23,8 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-const ofWorker = checkpoints.filter((point) => point.startsWith("posting_"));
-const ofApi = checkpoints.filter((point) => !ofWorker.includes(point));
+const ofWorker = creationCrashPoints.filter((point) => point.startsWith("posting_"));
+const ofApi = creationCrashPoints.filter((point) => !ofWorker.includes(point));
 
 /** The first 201 and two later ones: the same bytes, and the later ones marked as replays. */
 async function retried(what: Post): Promise<NonNullable<Awaited<ReturnType<typeof post>>>> {

@@ -15,17 +15,17 @@ export function subscriptionPost(
 }
 
 /** A creation of a customer whose contact is new to the ledger. */
-export function customerPost(organisation: CreatedOrganisation, idempotencyKey: string): Post {
-  const body = { code: "NEW-1", name: "New and Sons", email: "books@new.example" };
+export function customerPost(organisation: MadeOrganisation, idempotencyKey: string): Post {
+  const body = { code: "NEW-1", name: "New and Sons", email: "accounts@new.example" };
   return { path: "/v1/customers", key: organisation.apiKey, idempotencyKey, body };
 }
 
 /** Waits until nothing of the organisation waits for the ledger any more. */
-export async function allSettled({ pool }: TestSystem, organisationId: string): Promise<void> {
-  await until("all operations are settled", () => isSettled(pool, organisationId));
+export async function untilPosted({ pool }: TestSystem, organisationId: string): Promise<void> {
+  await until("all jobs are finished", () => isFinished(pool, organisationId));
 }
 
-async function isSettled(pool: TestSystem["pool"], organisationId: string): Promise<boolean> {
+async function isFinished(pool: TestSystem["pool"], organisationId: string): Promise<boolean> {
   const { rows } = await pool.query(
     `SELECT 1 FROM ledger_jobs WHERE organisation_id = $1
       AND state NOT IN ('done', 'refused', 'abandoned') LIMIT 1`,
@@ -45,9 +45,9 @@ export async function endPause({ pool }: TestSystem, organisationId: string): Pr
     `UPDATE ledger_jobs SET not_before = now() WHERE organisation_id = $1 AND state = 'ready'
       AND not_before > now()`,
   ];
-  await until("all is settled after the pause", async () => {
+  await until("all jobs are finished after the pause", async () => {
     for (const text of texts) await pool.query(text, [organisationId]);
-    return isSettled(pool, organisationId);
+    return isFinished(pool, organisationId);
   });
 }
 
@@ -60,7 +60,7 @@ export async function expectOneDocumentEach(
   { organisationId, tenantId }: CreatedOrganisation,
   subscriptions: number,
 ): Promise<void> {
-  await allSettled(system, organisationId);
+  await untilPosted(system, organisationId);
   const { rows } = await system.pool.query<{
     subscription_id: string;
     number: string;
@@ -78,8 +78,8 @@ export async function expectOneDocumentEach(
   expect(new Set(rows.map((row) => row.subscription_id)).size).toBe(subscriptions);
   expect(rows).toHaveLength(subscriptions);
   expect(rows.filter((row) => row.ledger_invoice_id === null)).toEqual([]);
-  const books = await system.ledgerInvoices(tenantId);
-  expect(books).toEqual(rows.map(({ number }) => ({ number, status: "DRAFT" })));
+  const inLedger = await system.ledgerInvoices(tenantId);
+  expect(inLedger).toEqual(rows.map(({ number }) => ({ number, status: "DRAFT" })));
 }
 
 /**

@@ -2,7 +2,7 @@
  * The cells of "writes to the ledger × faults" that no other file has: after each the ledger has
  * exactly the right documents, and ours are true. Writes: contact, invoice, credit note,
  * allocation. The other cells: ledger-faults, units-ledger-faults, end-faults, end-removals,
- * between-look-and-write, and allocate-credit under activities. LEDGER-2, POSTING-2.
+ * between-read-and-write, and allocate-credit under activities. LEDGER-2, POSTING-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
@@ -17,12 +17,12 @@ import {
   ourCredit,
 } from "../worker/activities/issue-credit.ts";
 import {
-  allSettled,
   customerPost,
   expectOneDocumentEach,
   shownInvoice,
   subscriptionPost,
   synced,
+  untilPosted,
 } from "./ledger-documents.ts";
 import { postUntilCreated, postUntilDecided } from "./processes.ts";
 
@@ -50,7 +50,7 @@ const tooLate = [
   { kind: "slow_before", delayMs: 2_500 },
 ] as const;
 const muchTooLate = [
-  "it was done after we had looked for it",
+  "it was done after our look-up",
   { kind: "slow_before", delayMs: 6_000 },
 ] as const;
 const internal = [
@@ -80,7 +80,7 @@ async function whileLost<T>(
     return (await system.pool.query(text, [organisationId])).rows.length > 0;
   }).then(work);
   const [sent] = await Promise.all([send(), meanwhile]);
-  await allSettled(system, organisationId);
+  await untilPosted(system, organisationId);
   return sent;
 }
 
@@ -92,7 +92,7 @@ async function lateOneDone(
   { organisationId, tenantId }: CreatedOrganisation,
   kind: string,
 ): Promise<void> {
-  await allSettled(system, organisationId);
+  await untilPosted(system, organisationId);
   await until("the ledger has answered", async () => {
     const text = `SELECT 1 FROM demo_ledger.idempotency k
       JOIN demo_ledger.tenants t USING (client_id)
@@ -144,7 +144,7 @@ async function expectCredited(fault: object, lateKind: string | null): Promise<v
     return (await system.pool.query(text, [organisationId])).rows.length > 0;
   });
   if (lateKind !== null) await lateOneDone(own, lateKind);
-  await allSettled(system, organisationId);
+  await untilPosted(system, organisationId);
   const { notes, invoices } = await expectSameCredit(system.pool, own);
   const allocations = [{ invoice: "INV-0001", amount: "12.00" }];
   expect(notes).toEqual([
@@ -260,8 +260,8 @@ describe.concurrent("between a lost answer and its look-up", () => {
 
     const { organisationId } = credited;
     const subscriptionId = await addSubscription(system.pool, organisationId);
-    const raise = () => issueCredit(system.pool, organisationId, subscriptionId, "10");
-    await whileLost(credited, noteLost, raise, () => archive(credited));
+    const issue = () => issueCredit(system.pool, organisationId, subscriptionId, "10");
+    await whileLost(credited, noteLost, issue, () => archive(credited));
     expect(await ourCredit(system.pool, credited)).toMatchObject([
       { status: "NOT_IN_EXTERNAL", allocations: [] },
     ]);

@@ -7,7 +7,7 @@ import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-d
 import { type CutLine, openLine } from "../scenario/cut-line.ts";
 import { addMeter, usageEvent } from "../scenario/usage-builder.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
-import { allSettled, customerPost, subscriptionPost } from "./ledger-documents.ts";
+import { customerPost, subscriptionPost, untilPosted } from "./ledger-documents.ts";
 import {
   type ApiProcess,
   type Post,
@@ -52,7 +52,7 @@ async function countOf(table: string, { organisationId }: CreatedOrganisation): 
 /** A subscription whose invoice is in the ledger. */
 async function subscribed(own: CreatedOrganisation) {
   const { json } = await postUntilDecided(api.baseUrl, subscriptionPost(own, "first"));
-  await allSettled(system, own.organisationId);
+  await untilPosted(system, own.organisationId);
   return {
     key: own.apiKey,
     path: `/v1/subscriptions/${json.id}`,

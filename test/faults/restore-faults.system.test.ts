@@ -4,7 +4,7 @@
  * the ledger has the same documents. RESTORE-3, IDEMPOTENCY-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { restoreCrashPoints as checkpoints } from "../../src/crash-points.ts";
+import { restoreCrashPoints } from "../../src/crash-points.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import type { LifeBuilder } from "../scenario/life-builder.ts";
 import { freePort } from "../support/ports.ts";
@@ -81,8 +81,8 @@ async function retried(endable: Endable): Promise<void> {
   expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([restored.text, "true"]);
 }
 
-const ofWorker = checkpoints.filter((point) => point.startsWith("posting_"));
-const ofApi = checkpoints.filter((point) => !ofWorker.includes(point));
+const ofWorker = restoreCrashPoints.filter((point) => point.startsWith("posting_"));
+const ofApi = restoreCrashPoints.filter((point) => !ofWorker.includes(point));
 
 describe.concurrent("an API killed in a restoration leaves a usable key and restores once:", () => {
   test.each(ofApi)("%s", async (point) => {

@@ -82,10 +82,10 @@ test("one invoice that always fails does not delay the others of its batch", asy
     all.length,
   );
   for (const organisation of denied) {
-    await until("all are settled", async () => (await statuses(organisation)).draft === size);
+    await until("all are posted", async () => (await statuses(organisation)).draft === size);
     expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(size);
   }
-  await until("the others are settled", async () => (await statuses(failing)).draft === size - 1);
+  await until("the others are posted", async () => (await statuses(failing)).draft === size - 1);
   expect(await statuses(failing)).toEqual({ draft: size - 1, scheduled: 1 });
   expect(await system.ledgerInvoices(failing.tenantId)).toHaveLength(size - 1);
   await system.clearFaults();

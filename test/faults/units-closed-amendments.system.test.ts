@@ -54,8 +54,8 @@ async function prepared(
 }
 
 /** Changes an invoice in the ledger, as a person would. */
-async function alterBooks(
-  { tenantId }: CreatedOrganisation,
+async function alterLedgerInvoice(
+  { tenantId }: MadeOrganisation,
   { number }: Json,
   set: string,
 ): Promise<void> {
@@ -75,7 +75,7 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
     ["turned to amounts with tax", "line_amount_types = 'Inclusive'", "approved"],
   ])("%s is billed whole and once on a separate invoice", async (_, set, status) => {
     const { own, id, invoice: renewal } = await prepared();
-    await alterBooks(own, renewal, set);
+    await alterLedgerInvoice(own, renewal, set);
     const { change, ...after } = await builder.changed(own, id, { units: 13, ...half, ...amend });
     expect(after).toMatchObject({ units: 13, renewal_value: "130.0000" });
     expect(change).toMatchObject({
@@ -121,7 +121,7 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
 
   test("paid is the measure of the next changes, which amend nothing more", async () => {
     const { own, id, invoice: renewal } = await prepared();
-    await alterBooks(own, renewal, paid);
+    await alterLedgerInvoice(own, renewal, paid);
     await builder.changed(own, id, { units: 13, ...half, ...amend });
     const again = await builder.change(own, id, { units: 9, ...amend });
     expect(refusalOf(again)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
@@ -136,7 +136,7 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
 
   test("paid on a plan with a cheaper band leaves the credit of both periods", async () => {
     const { own, id, invoice: renewal } = await prepared({ plan_code: "bands" });
-    await alterBooks(own, renewal, paid);
+    await alterLedgerInvoice(own, renewal, paid);
     const { change } = await builder.changed(own, id, { units: 11, ...half, ...amend });
     expect(change).toMatchObject({ invoice: null, renewal_invoice: null });
     await builder.posted(own);
@@ -148,7 +148,7 @@ describe.concurrent("an increase by amend of a renewal invoice that was meanwhil
 
 test("a decrease by amend of a paid renewal invoice is refused and bills nothing", async () => {
   const { own, id, invoice: renewal } = await prepared();
-  await alterBooks(own, renewal, paid);
+  await alterLedgerInvoice(own, renewal, paid);
   const { change, ...after } = await builder.changed(own, id, { units: 6, ...amend });
   expect(after).toMatchObject({ units: 6, renewal_value: "60.0000" });
   expect(change).toMatchObject({ invoice: null, renewal_invoice: null, credit_note: null });
@@ -187,7 +187,7 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
 
   test("bills an increase on a separate invoice dated the first day", async () => {
     const { own, id, invoice: first } = await prepared(pending);
-    await alterBooks(own, first, paid);
+    await alterLedgerInvoice(own, first, paid);
     const { change } = await builder.changed(own, id, { units: 13 });
     expect(change.invoice).toMatchObject({
       ...synced,
@@ -203,7 +203,7 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
 
   test("bills nothing for a decrease, and keeps the first period's billed units", async () => {
     const { own, id, invoice: first } = await prepared(pending);
-    await alterBooks(own, first, paid);
+    await alterLedgerInvoice(own, first, paid);
     expect((await builder.changed(own, id, { units: 6 })).change).toMatchObject({
       units: 6,
       invoice: null,
@@ -220,14 +220,14 @@ describe.concurrent("a change while pending, after the first invoice was paid,",
 });
 
 describe.concurrent("an invoice whose plan line in the ledger is unknown", () => {
-  const forget = (invoice: Json) =>
+  const clearLine = (invoice: Json) =>
     system.pool.query("UPDATE invoice_lines SET ledger_line_id = NULL WHERE invoice_id = $1", [
       invoice.id,
     ]);
 
   test("is not amended, and the change succeeds if billed separately", async () => {
     const { own, id, invoice } = await prepared();
-    await forget(invoice);
+    await clearLine(invoice);
     const answer = await builder.change(own, id, { units: 13, ...amend });
     expect(refusalOf(answer)).toEqual(refused(422, "renewal_invoice_not_amendable", "document"));
     const why = `it is not known which line of invoice ${invoice.number} is the plan's`;
@@ -236,7 +236,7 @@ describe.concurrent("an invoice whose plan line in the ledger is unknown", () =>
     await builder.expectEqualDocuments(own);
 
     const pending = await prepared({ start_date: "2026-05-10" });
-    await forget(pending.invoice);
+    await clearLine(pending.invoice);
     const first = await builder.change(pending.own, pending.id, { units: 13 });
     expect(refusalOf(first)).toEqual(refused(422, "first_invoice_not_amendable"));
     expect(first.json.error.message).toContain("is the plan's");
@@ -247,7 +247,7 @@ describe.concurrent("an invoice whose plan line in the ledger is unknown", () =>
       {},
       { invoice_create_days: 0, first_invoice_status: "draft" },
     );
-    await forget(invoice);
+    await clearLine(invoice);
     const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({ ...synced, id: invoice.id, subtotal: "115.0000" });
     await builder.expectEqualDocuments(own);

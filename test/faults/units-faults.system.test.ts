@@ -98,11 +98,11 @@ async function retried(what: Post): Promise<Answered> {
 }
 
 /**
- * Asserts that the change was made once: one row, its documents, and nothing else, here and in the
- * ledger.
+ * Asserts that the change was applied once: one row, its documents, and nothing else, here and in
+ * the ledger.
  */
-async function expectMadeOnce(
-  own: CreatedOrganisation,
+async function expectChangedOnce(
+  own: MadeOrganisation,
   id: string,
   expected: Case,
   { json }: Answered,
@@ -122,8 +122,8 @@ async function expectMadeOnce(
   expect(credit_note).toBe(notes[0]?.id ?? null);
   const booked =
     "SELECT sub_total::text AS subtotal FROM demo_ledger.credit_notes WHERE tenant_id = $1";
-  const inBooks = await system.pool.query<{ subtotal: string }>(booked, [own.tenantId]);
-  expect(inBooks.rows.map(({ subtotal }) => `${subtotal}00`)).toEqual(expected.notes);
+  const inLedger = await system.pool.query<{ subtotal: string }>(booked, [own.tenantId]);
+  expect(inLedger.rows.map(({ subtotal }) => `${subtotal}00`)).toEqual(expected.notes);
   for (const document of [...invoices, ...notes])
     expect(document.ledger).toMatchObject({ sync_status: "synced" });
 }
@@ -137,7 +137,7 @@ describe.concurrent("an API killed in a change leaves a usable key and one chang
   test.each(each)("%s, %s", async (point, name) => {
     const { own, id, what } = await prepared(cases[name]);
     await dieOf(system, point, what);
-    await expectMadeOnce(own, id, cases[name], await retried(what));
+    await expectChangedOnce(own, id, cases[name], await retried(what));
   });
 });
 
@@ -172,7 +172,7 @@ test("workers killed at each step of posting changes leave each document posted 
   for (const [trial, { changes }] of batches.entries()) {
     const created = (await answers[trial]) ?? [];
     for (const [index, { name, own, id }] of changes.entries()) {
-      await expectMadeOnce(own, id, cases[name], created[index] as Answered);
+      await expectChangedOnce(own, id, cases[name], created[index] as Answered);
     }
   }
 });

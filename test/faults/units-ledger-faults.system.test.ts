@@ -139,7 +139,11 @@ describe("with the ledger down", () => {
 });
 
 /** Changes an invoice in the ledger, as a person would. */
-async function alterBooks(own: CreatedOrganisation, number: string, set: string): Promise<void> {
+async function alterLedgerInvoice(
+  own: MadeOrganisation,
+  number: string,
+  set: string,
+): Promise<void> {
   const text = `UPDATE demo_ledger.invoices SET ${set} WHERE tenant_id = $1 AND number = $2`;
   expect((await system.pool.query(text, [own.tenantId, number])).rowCount).toBe(1);
 }
@@ -152,7 +156,7 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
   ])("to %s is not joined by a charge, which gets a separate invoice", async (status) => {
     const { own, id } = await prepared();
     const [first] = await builder.invoices(own, id);
-    await alterBooks(own, first.number, `status = '${status}'`);
+    await alterLedgerInvoice(own, first.number, `status = '${status}'`);
     const { change } = await builder.changed(own, id, { units: 13, ...half });
     expect(change.invoice).toMatchObject({
       ...synced,
@@ -185,7 +189,7 @@ describe.concurrent("an invoice that someone changed in the ledger", () => {
       lineAmount: "7.00",
     };
     const added = JSON.stringify([hand]);
-    await alterBooks(
+    await alterLedgerInvoice(
       own,
       first.number,
       `lines = lines || '${added}', sub_total = 107, total = 127`,

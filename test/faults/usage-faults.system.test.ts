@@ -115,9 +115,9 @@ async function dueOnEachKind() {
   const own = await metered({ invoice_create_days: 5 });
   const late = (await builder.subscribe(own, { start_date: "2026-03-15" })).id;
   const joining = (await builder.subscribe(own, { start_date: "2026-04-01" })).id;
-  const ending = (await builder.subscribe(own, { start_date: "2026-04-01" })).id;
+  const ended = (await builder.subscribe(own, { start_date: "2026-04-01" })).id;
   await usage.stored(own, [storage(late, "2026-03-20T00:00:00Z", "10")]);
-  await builder.ended(own, ending, { when: "period_end" });
+  await builder.ended(own, ended, { when: "period_end" });
   for (const day of ["2026-04-15", "2026-04-27"]) {
     await builder.setClock(own, day);
     await runs.untilDone(own.organisationId);
@@ -125,10 +125,10 @@ async function dueOnEachKind() {
   await builder.posted(own);
   await usage.stored(own, [
     ...[calls(joining, "2026-04-20T00:00:00Z", "4"), calls(joining, "2026-04-02T00:00:00Z", "3")],
-    ...[calls(ending, "2026-04-26T00:00:00Z", "9"), storage(late, "2026-04-20T00:00:00Z", "3")],
+    ...[calls(ended, "2026-04-26T00:00:00Z", "9"), storage(late, "2026-04-20T00:00:00Z", "3")],
     storage(late, "2026-03-31T00:00:00Z", "1"),
   ]);
-  return { own, late, joining, ending };
+  return { own, late, joining, ended };
 }
 
 /** Asserts that all of it is billed, each event once, here and in the ledger. */
@@ -136,7 +136,7 @@ async function expectBilled({
   own,
   late,
   joining,
-  ending,
+  ended,
 }: Awaited<ReturnType<typeof dueOnEachKind>>): Promise<void> {
   await builder.expectEqualDocuments(own);
   await expectUsageBilledOnce(system, own);
@@ -151,7 +151,7 @@ async function expectBilled({
     ["renewal", plan, "usage 3.5000"],
     ["first", plan],
   ]);
-  expect((await builder.invoices(own, ending)).map(shown)).toEqual([
+  expect((await builder.invoices(own, ended)).map(shown)).toEqual([
     ["usage", "usage 4.5000"],
     ["first", plan],
   ]);

@@ -38,7 +38,7 @@ export async function countWaiting(
 /** Between two starts: most runs are over by then. */
 const startGapMs = 1_000;
 
-const lookMs = 50;
+const pollMs = 50;
 
 /** Runs of a system's billing. */
 export async function billingRuns(system: TestSystem): Promise<BillingRuns> {
@@ -63,7 +63,7 @@ export async function billingRuns(system: TestSystem): Promise<BillingRuns> {
         await start();
         const end = performance.now() + startGapMs;
         while (performance.now() < end) {
-          await wait(lookMs);
+          await wait(pollMs);
           if ((await countWaiting(system, organisationId)) === 0) return true;
         }
         return false;

@@ -33,8 +33,8 @@ function getBlock(path: string): Buffer {
 }
 
 /**
- * Bare connections that each send `GET path` and its reset `times` over: at once, or after the first
- * bytes of the server where `greeted` is set. `ended` resolves once the server has closed all.
+ * Opens bare connections that each send `GET path` and its reset `times` over: at once, or after
+ * the server's first bytes if `greeted` is set. `ended` resolves once the server has closed all.
  */
 export function floodOfResets(
   port: number,
@@ -92,8 +92,8 @@ interface FloodReport {
 }
 
 /**
- * A process of its own with connections on each of which `open` calls of a gRPC method are open, each
- * with this body: an empty message if left out. A call that has ended is followed by another one.
+ * Starts a process that keeps `open` calls of a gRPC method open on each of its connections. Each
+ * call has this body, by default an empty message. Another call replaces one that has ended.
  */
 export function floodOfCalls(
   baseUrl: string,

@@ -21,7 +21,7 @@ export interface TestProcess {
 /** Characters that are shown of the output of a process that ended by itself. */
 const lastWords = 4_000;
 
-/** A process of `src/` that is not started yet. `isReady` reads its output or asks it. */
+/** A process of `src/` that is not started yet. `isReady` reads its output or calls it. */
 export function testProcess(
   script: string,
   base: NodeJS.ProcessEnv,
@@ -31,16 +31,16 @@ export function testProcess(
   let child: ChildProcess | null = null;
   let gone: Promise<void> = Promise.resolve();
   let output = "";
-  let isAsked = false;
+  let isStopped = false;
   const end = async (signal: NodeJS.Signals) => {
-    isAsked = true;
+    isStopped = true;
     child?.kill(signal);
     await gone;
   };
   return {
     start: async (env = {}) => {
       output = "";
-      isAsked = false;
+      isStopped = false;
       const own = spawn(process.execPath, [path], {
         env: { ...base, ...env },
         stdio: ["ignore", "pipe", "pipe"],
@@ -50,7 +50,7 @@ export function testProcess(
         stream.on("data", (chunk) => (output += String(chunk)));
       // Otherwise a later wait would fail without the reason.
       own.once("exit", (code) => {
-        if (code !== null && child === own && !isAsked)
+        if (code !== null && child === own && !isStopped)
           console.error(`${script} ended with ${code}: ${output.slice(-lastWords)}`);
       });
       // Not its exit: its last output may come after that.
@@ -66,7 +66,7 @@ export function testProcess(
     stop: () => end("SIGTERM"),
     exited: () => gone,
     isRunning: () =>
-      child !== null && !isAsked && child.exitCode === null && child.signalCode === null,
+      child !== null && !isStopped && child.exitCode === null && child.signalCode === null,
     output: () => output,
   };
 }

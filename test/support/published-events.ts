@@ -54,7 +54,7 @@ export async function publishAll(
 /** The work's result; if another process publishes, it is repeated, as an activity is. */
 export async function untilSolePublisher<T>(work: () => Promise<T>): Promise<T> {
   let result: T | undefined;
-  await wait("nobody else tells", async () => {
+  await wait("no other process publishes", async () => {
     try {
       result = await work();
       return true;

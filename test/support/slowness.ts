@@ -4,8 +4,8 @@
  */
 
 /**
- * How many times longer than alone on a quiet machine a step may take: beside other test files on
- * two cores about five times. TEST_SLOWNESS sets another factor.
+ * How many times longer than alone on a quiet machine a step may take: about five times with other
+ * test files on two cores. TEST_SLOWNESS sets another factor.
  */
 export const slowness = Number(process.env.TEST_SLOWNESS ?? 5);
 

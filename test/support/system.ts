@@ -23,7 +23,6 @@ import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
 import { type TestProcess, testProcess } from "./process.ts";
-import { processHere } from "./process-here.ts";
 import { testTemporal } from "./temporal.ts";
 
 export type { Answered, RequestOptions } from "./answer.ts";
@@ -33,7 +32,7 @@ export { until } from "./until.ts";
 /** The service under test. */
 export interface TestSystem {
   readonly baseUrl: string;
-  /** The application's side. */
+  /** The base URL of the admin API. */
   readonly adminUrl: string;
   readonly demoUrl: string;
   readonly databaseUrl: string;

@@ -18,12 +18,12 @@ const [soonMs, laterMs, rarelyMs] = [25, 100, 250];
  */
 export async function until<T>(
   what: string | (() => string),
-  look: () => Promise<T | false | null | undefined>,
+  check: () => Promise<T | false | null | undefined>,
   everyMs?: number,
 ): Promise<T> {
   const began = performance.now();
   for (;;) {
-    const found = await look();
+    const found = await check();
     if (found) return found;
     const passedMs = performance.now() - began;
     if (passedMs > patienceMs)

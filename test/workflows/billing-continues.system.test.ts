@@ -20,7 +20,7 @@ import { bundle } from "./bundle.ts";
 import { started } from "./started.ts";
 
 /** More than the server lets into one history: six events each. */
-const rounds = Math.ceil(inject("longHistory") / 6) + 10;
+const batches = Math.ceil(inject("longHistory") / 6) + 10;
 
 const inWords = (count: number) => count.toLocaleString("en");
 
@@ -35,19 +35,19 @@ test("a billing and a relay of many batches keep their progress in a new run", a
   const taskQueue = "billing";
   let begun = 0;
   let counts = 0;
-  let tellings = 0;
+  let publishingBatches = 0;
   const activities = {
     publishBatch: async (): Promise<PublishingBatch> => {
-      tellings += 1;
-      return { published: 10, started: 20, isMore: tellings < rounds };
+      publishingBatches += 1;
+      return { published: 10, started: 20, isMore: publishingBatches < batches };
     },
     countDue: async () => {
       counts += 1;
-      return rounds * 200;
+      return batches * 200;
     },
     billBatch: async (): Promise<BillingBatch> => {
       begun += 1;
-      return { done: 200, parked: begun === 1 ? 1 : 0, isMore: begun < rounds };
+      return { done: 200, parked: begun === 1 ? 1 : 0, isMore: begun < batches };
     },
   };
   const parts = { connection: native, namespace, activities };
@@ -64,33 +64,35 @@ test("a billing and a relay of many batches keep their progress in a new run", a
       work.startBilling(organisationId),
     );
     const first = await handle.describe();
-    const telling = await started(client, eventsWorkflowId(organisationId), () =>
+    const publishing = await started(client, eventsWorkflowId(organisationId), () =>
       work.startEvents(order),
     );
-    const firstTelling = await telling.describe();
+    const firstPublishing = await publishing.describe();
     await handle.result();
     const last = await handle.describe();
     expect(last.runId).not.toBe(first.runId);
-    expect([begun, counts]).toEqual([rounds, 1]);
+    expect([begun, counts]).toEqual([batches, 1]);
     const { currentDetails } = await handle.query<{ currentDetails: string }>(
       "__temporal_workflow_metadata",
     );
     expect(currentDetails).toBe(
-      `${inWords(rounds * 200 - 1)} of about ${inWords(rounds * 200)} renewed, 1 parked`,
+      `${inWords(batches * 200 - 1)} of about ${inWords(batches * 200)} renewed, 1 parked`,
     );
     expect(last.searchAttributes).toMatchObject({
       OrganisationId: [organisationId],
       Outcome: ["parked"],
     });
-    await telling.result();
-    const lastTelling = await telling.describe();
-    expect(lastTelling.runId).not.toBe(firstTelling.runId);
-    expect(tellings).toBe(rounds);
-    const told = await telling.query<{ currentDetails: string }>("__temporal_workflow_metadata");
-    expect(told.currentDetails).toBe(
-      `published ${inWords(rounds * 10)} events, started deliveries to 20 endpoints`,
+    await publishing.result();
+    const lastPublishing = await publishing.describe();
+    expect(lastPublishing.runId).not.toBe(firstPublishing.runId);
+    expect(publishingBatches).toBe(batches);
+    const shown = await publishing.query<{ currentDetails: string }>(
+      "__temporal_workflow_metadata",
     );
-    expect(lastTelling.searchAttributes).toMatchObject({
+    expect(shown.currentDetails).toBe(
+      `published ${inWords(batches * 10)} events, started deliveries to 20 endpoints`,
+    );
+    expect(lastPublishing.searchAttributes).toMatchObject({
       OrganisationId: [organisationId],
       Outcome: ["done"],
     });

@@ -78,12 +78,12 @@ describe("the billing schedule", () => {
   });
 
   test("is repaired by a worker's start, and keeps an operator's pause", async () => {
-    await handle().pause("looking into something");
+    await handle().pause("an incident is open");
     await handle().update((before) => ({ ...before, spec: { intervals: [{ every: "1 day" }] } }));
     await Promise.all([1, 2, 3].map(() => ensureSchedules(runs.client, "billing")));
     const { spec, state } = await handle().describe();
     expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
-    expect(state).toMatchObject({ paused: true, note: "looking into something" });
+    expect(state).toMatchObject({ paused: true, note: "an incident is open" });
     await handle().unpause();
   });
 
@@ -102,8 +102,8 @@ describe("the billing schedule", () => {
       warn: (_: unknown, line?: string) => void warnings.push(line ?? ""),
     };
     const scheduling = await startScheduling(failing as never, "billing", log);
-    await until("it is told", async () => warnings.length > 0);
-    expect(warnings).toEqual([expect.stringMatching(/could not be made$/)]);
+    await until("it is logged", async () => warnings.length > 0);
+    expect(warnings).toEqual([expect.stringMatching(/could not be created$/)]);
     scheduling.stop();
   });
 });

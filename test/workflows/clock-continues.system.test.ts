@@ -21,7 +21,7 @@ import { bundle } from "./bundle.ts";
 import { started } from "./started.ts";
 
 /** More than the server lets into one history: six events each. */
-const rounds = Math.ceil(inject("longHistory") / 6) + 10;
+const batches = Math.ceil(inject("longHistory") / 6) + 10;
 
 const taskQueue = "billing";
 const advances = new Map<string, TestClockActivities["advanceBatch"]>();
@@ -42,9 +42,9 @@ beforeAll(async () => {
   work = createStartWork(client, taskQueue, () => undefined);
   const activities: TestClockActivities = {
     advanceBatch: async (order) => {
-      const round = advances.get(order.organisationId);
-      if (round === undefined) throw new Error("nobody's clock");
-      return round(order);
+      const advanceBatch = advances.get(order.organisationId);
+      if (advanceBatch === undefined) throw new Error("an unknown clock");
+      return advanceBatch(order);
     },
   };
   const parts = { connection: native, namespace, activities };
@@ -79,7 +79,7 @@ test("an advance of many batches keeps its progress in a new run", async () => {
   advances.set(organisationId, async () => {
     begun += 1;
     // The last one finds the clock there and reports nothing.
-    return begun < rounds
+    return begun < batches
       ? { isThere: false, progress: progressOf(begun) }
       : { isThere: true, progress: null };
   });
@@ -90,8 +90,8 @@ test("an advance of many batches keeps its progress in a new run", async () => {
   await handle.result();
   const last = await handle.describe();
   expect(last.runId).not.toBe(first.runId);
-  expect(begun).toBe(rounds);
-  expect(await handle.query(progressQuery)).toEqual(progressOf(rounds - 1));
+  expect(begun).toBe(batches);
+  expect(await handle.query(progressQuery)).toEqual(progressOf(batches - 1));
   expect(last.searchAttributes).toMatchObject({
     OrganisationId: [organisationId],
     Outcome: ["done"],

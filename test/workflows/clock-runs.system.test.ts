@@ -69,7 +69,7 @@ describe.concurrent("an advance", () => {
     const zones = ["Europe/Paris", "Asia/Kolkata", "Pacific/Auckland"];
     await addMany(system, id, 29, { days: [3, 28], zones });
     const handle = client.workflow.getHandle(clockWorkflowId(organisationId));
-    const seen = await inTransaction(system.pool, async (held) => {
+    const observed = await inTransaction(system.pool, async (held) => {
       await held.query("SET LOCAL idle_in_transaction_session_timeout = 0");
       // The clock passes no work that another process holds. So it is read before it is there,
       // however fast the worker is.
@@ -87,15 +87,15 @@ describe.concurrent("an advance", () => {
         return isOnItsWay && details.includes("on the way") && { progress, details };
       });
     });
-    expect(seen.details).toMatch(
+    expect(observed.details).toMatch(
       new RegExp(
         String.raw`^\S+ on the way from 2026-04-01T12:00:00.000Z to 2026-07-01T12:00:00.000Z: ` +
           String.raw`[\d,]+ performed, [\d,]+ invoices issued, 0 parked$`,
       ),
     );
     const { advance, now } = await builder.clock(own);
-    expect(now >= seen.progress.now).toBe(true);
-    expect(advance.performed).toBeGreaterThanOrEqual(seen.progress.performed);
+    expect(now >= observed.progress.now).toBe(true);
+    expect(advance.performed).toBeGreaterThanOrEqual(observed.progress.performed);
     await builder.arrived(own);
   });
 

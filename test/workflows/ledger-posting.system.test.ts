@@ -1,4 +1,7 @@
-/** The ledger workflow's own promises on a real Temporal server: no wake-up lost, pauses kept, histories of bounded length. */
+/**
+ * The guarantees of the ledger workflow on a real Temporal server: no wake-up is lost, pauses are
+ * respected, and histories have a bounded length.
+ */
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -27,7 +30,7 @@ async function statusOf(organisationId: string): Promise<string> {
 
 describe.concurrent("the ledger workflow", () => {
   test("loses no wake-up that meets it as it completes", async () => {
-    // Close together around the end, and some far from it for a machine on which the end comes late.
+    // Dense around the end, and some far from it for a machine on which the end comes late.
     const dense = Array.from({ length: 40 }, (_, index) => index * 15 - 200);
     const offsets = [-6_000, -2_000, -1_000, -500, ...dense, 500, 750, 1_000, 2_000, 4_000, 8_000];
     const isNewRun = await Promise.all(
@@ -37,27 +40,27 @@ describe.concurrent("the ledger workflow", () => {
         await fixture.add(organisationId);
         await until("it is posted", async () => fixture.waiting(organisationId) === 0);
         const { runId } = await handle.describe();
-        const [begun = 0] = fixture.rounds(organisationId);
+        const [begun = 0] = fixture.batches(organisationId);
         await wait(begun + lingerMs + offset - performance.now());
         await fixture.add(organisationId);
         await until("what came last is posted", async () => fixture.waiting(organisationId) === 0);
         return (await handle.describe()).runId !== runId;
       }),
     );
-    // Some were heard by the first run, some needed a new one: the moment of completion lies between.
+    // The first run received some, and others needed a new one: its completion lies between them.
     expect(new Set(isNewRun)).toEqual(new Set([false, true]));
   });
 
-  test("ends after ten seconds without work, having asked once", async () => {
+  test("ends after ten seconds without work and one batch", async () => {
     const organisationId = randomUUID();
     const asked = await fixture.add(organisationId);
     await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
-    const begun = fixture.rounds(organisationId);
+    const begun = fixture.batches(organisationId);
     expect(begun.length).toBeLessThanOrEqual(asked);
     expect(performance.now() - (begun.at(-1) ?? 0)).toBeGreaterThan(lingerMs - 100);
   });
 
-  test("waits as long as a round says, and a wake-up meanwhile only asks again", async () => {
+  test("waits as long as a batch says, and a wake-up meanwhile runs one more batch", async () => {
     const organisationId = randomUUID();
     const pauseMs = 4_000;
     const began = Promise.withResolvers<number>();
@@ -74,11 +77,12 @@ describe.concurrent("the ledger workflow", () => {
     await began.promise;
     const asked = first + (await fixture.add(organisationId));
     expect((await ended.promise) - (await began.promise)).toBeGreaterThan(pauseMs - 50);
-    // The first, the one that was asked for, and the one after the pause, which a timer a little early asks for twice.
-    expect(fixture.rounds(organisationId).length).toBeLessThanOrEqual(2 + asked);
+    // The first, the one of the wake-up, and the one after the pause. A timer that fires early
+    // causes a second one after it.
+    expect(fixture.batches(organisationId).length).toBeLessThanOrEqual(2 + asked);
   });
 
-  test("goes on in as many rounds beside each other as a slow ledger needs, until few wait", async () => {
+  test("runs concurrent batches while a slow ledger has many documents waiting", async () => {
     const organisationId = randomUUID();
     let waiting = 1_000;
     let running = 0;
@@ -89,7 +93,7 @@ describe.concurrent("the ledger workflow", () => {
       running += 1;
       most = Math.max(most, running);
       if (running === 3) three.resolve();
-      // The first tells how many there are; of those after it none ends before three are under way.
+      // The first returns how many wait. None of the later ones ends before three are running.
       if (!isFirst) await three.promise;
       await wait(50);
       running -= 1;
@@ -100,10 +104,10 @@ describe.concurrent("the ledger workflow", () => {
     const asked = await fixture.add(organisationId);
     await until("nothing waits", async () => waiting === 0);
     expect(most).toBe(3);
-    expect(fixture.rounds(organisationId).length).toBeLessThanOrEqual(20 + 2 + asked);
+    expect(fixture.batches(organisationId).length).toBeLessThanOrEqual(20 + 2 + asked);
   });
 
-  test("ends at a pause that is longer than it waits: the dispatcher starts it when it is over", async () => {
+  test("ends at a pause longer than its wait, and the dispatcher starts it later", async () => {
     const organisationId = randomUUID();
     fixture.decide(organisationId, async () => ({
       ...nothing,
@@ -112,10 +116,10 @@ describe.concurrent("the ledger workflow", () => {
     }));
     const asked = await fixture.add(organisationId);
     await until("it is over", async () => (await statusOf(organisationId)) === "COMPLETED");
-    expect(fixture.rounds(organisationId).length).toBeLessThanOrEqual(asked);
+    expect(fixture.batches(organisationId).length).toBeLessThanOrEqual(asked);
   });
 
-  test("goes on once the database is back", async () => {
+  test("continues once the database is back", async () => {
     const organisationId = randomUUID();
     let failures = 3;
     fixture.decide(organisationId, async () => {
@@ -124,11 +128,11 @@ describe.concurrent("the ledger workflow", () => {
       return { ...nothing, posted: 1 };
     });
     await fixture.add(organisationId);
-    await until("the fourth try", async () => fixture.rounds(organisationId).length === 4);
+    await until("the fourth try", async () => fixture.batches(organisationId).length === 4);
   });
 });
 
-test("the ledger workflow goes on in a new run when its history has become long", async () => {
+test("the ledger workflow continues in a new run once its history is long", async () => {
   const organisationId = randomUUID();
   const held = Promise.withResolvers<void>();
   fixture.decide(organisationId, async () => {
@@ -142,16 +146,19 @@ test("the ledger workflow goes on in a new run when its history has become long"
     await Promise.all(Array.from({ length: 250 }, () => handle.signal(wakeSignal)));
   }
   held.resolve();
-  await until("a new run goes on", async () => {
+  await until("a new run continues", async () => {
     const { runId, status } = await handle.describe();
     return (
       runId !== first.runId &&
       status.name === "RUNNING" &&
-      fixture.rounds(organisationId).length > 1
+      fixture.batches(organisationId).length > 1
     );
   });
-  // A wake-up of the new run is heard like any other.
-  const before = fixture.rounds(organisationId).length;
+  // A wake-up of the new run is received like any other.
+  const before = fixture.batches(organisationId).length;
   await fixture.add(organisationId);
-  await until("it is heard", async () => fixture.rounds(organisationId).length > before);
+  await until(
+    "the wake-up starts a batch",
+    async () => fixture.batches(organisationId).length > before,
+  );
 });

@@ -56,10 +56,10 @@ const found: Record<string, Found> = {};
 /** Half of April is left. */
 const half = { prorate: true, effective_date: "2026-04-16" };
 
-async function operationOf({ organisationId }: CreatedOrganisation, kind: string): Promise<string> {
+async function jobOf({ organisationId }: MadeOrganisation, kind: string): Promise<string> {
   const text =
     "SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
-  return until("the operation is there", async () => {
+  return until("the job exists", async () => {
     return (await system.pool.query<{ id: string }>(text, [organisationId, kind])).rows[0]?.id;
   });
 }
@@ -68,15 +68,15 @@ async function amend(): Promise<void> {
   const own = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z" });
   const { id, invoice } = await builder.subscribe(own, { start_date: "2026-04-01" });
   await builder.changed(own, id, { units: 13, ...half });
-  const jobId = await operationOf(own, "amend_invoice");
-  const told = {
+  const jobId = await jobOf(own, "amend_invoice");
+  const run = {
     workflowId: amendmentWorkflowId(jobId),
     details: /^INV-0001 done$/,
     outcome: "done",
   };
-  found['SubscriptionId = "…"'] = { id, ...told };
-  found['InvoiceId = "…"'] = { id: invoice.id, ...told };
-  found['JobId = "…"'] = { id: jobId, ...told };
+  found['SubscriptionId = "…"'] = { id, ...run };
+  found['InvoiceId = "…"'] = { id: invoice.id, ...run };
+  found['JobId = "…"'] = { id: jobId, ...run };
   found['OrganisationId = "…" AND JobKind = "post_documents"'] = {
     id: own.organisationId,
     workflowId: ledgerWorkflowId(own.organisationId),
@@ -94,7 +94,7 @@ async function amendClosed(): Promise<void> {
   );
   await builder.changed(own, id, { units: 13, ...half });
   found['JobKind = "amend_invoice" AND Outcome = "moved"'] = {
-    workflowId: amendmentWorkflowId(await operationOf(own, "amend_invoice")),
+    workflowId: amendmentWorkflowId(await jobOf(own, "amend_invoice")),
     details: /^INV-0001 moved$/,
     outcome: "moved",
   };
@@ -115,7 +115,7 @@ async function refuseEnd(): Promise<void> {
     409,
   );
   found['JobKind = "end_subscription" AND Outcome = "refused"'] = {
-    workflowId: terminationWorkflowId(await operationOf(own, "end_subscription")),
+    workflowId: terminationWorkflowId(await jobOf(own, "end_subscription")),
     details: /^refused at INV-0001, 2 of 3 removed: period_locked$/,
     outcome: "refused",
   };
@@ -151,7 +151,7 @@ async function advanceClock(): Promise<void> {
   };
 }
 
-async function followLedger(): Promise<void> {
+async function syncLedger(): Promise<void> {
   const { organisationId } = await system.organisation();
   const asked = { key: await system.operator("admin"), body: { organisation: organisationId } };
   // A slow machine may need longer than an operator waits.
@@ -161,10 +161,10 @@ async function followLedger(): Promise<void> {
   found['OrganisationId = "…" AND JobKind = "sync_ledger"'] = {
     id: organisationId,
     workflowId: ledgerSyncWorkflowId(organisationId),
-    details: /^looked at \d+ in the ledger, 0 changed here$/,
+    details: /^read \d+ objects in the ledger, 0 changed here$/,
     outcome: "done",
   };
-  await until("its schedule is made", async () => {
+  await until("its schedule exists", async () => {
     return client.schedule
       .getHandle(ledgerSyncScheduleId)
       .trigger()
@@ -175,12 +175,12 @@ async function followLedger(): Promise<void> {
   });
   found['JobKind = "ledger_sync_starts"'] = {
     workflowId: `${ledgerSyncScheduleId}-`,
-    details: /^the ledgers of \d+ organisations are to be looked at, \d+ mirrors are started$/,
+    details: /^\d+ organisations have something to read, the ledger sync of \d+ is started$/,
     outcome: "done",
   };
 }
 
-async function tellChanges(): Promise<void> {
+async function publishChanges(): Promise<void> {
   const receiver = createServer((request, response) =>
     request.on("end", () => response.end()).resume(),
   );
@@ -200,7 +200,7 @@ async function tellChanges(): Promise<void> {
   await client.schedule.getHandle(outboxScheduleId).trigger();
   found['JobKind = "outbox_relay"'] = {
     workflowId: `${outboxScheduleId}-`,
-    details: /^\d+ organisations have something to be told, telling of \d+ is started$/,
+    details: /^\d+ organisations have outbox entries, publishing of \d+ is started$/,
     outcome: "done",
   };
   found['OrganisationId = "…" AND JobKind = "publish_changes"'] = {
@@ -229,7 +229,7 @@ async function reschedule(): Promise<void> {
   const body = { customer_code: "ACME", plan_code: "team", units: 1 };
   await system.ask("POST", "/v1/subscriptions", {
     key: own.apiKey,
-    idempotencyKey: "put-off",
+    idempotencyKey: "rescheduled",
     body,
   });
   found['Outcome = "rescheduled"'] = {
@@ -270,8 +270,8 @@ beforeAll(async () => {
     refuseEnd,
     bill,
     advanceClock,
-    followLedger,
-    tellChanges,
+    syncLedger,
+    publishChanges,
     reschedule,
     holdCredit,
   ];
@@ -291,7 +291,7 @@ async function detailsOf({ workflowId, runId }: WorkflowExecutionInfo): Promise<
 }
 
 /** The first run that the query finds of the workflow, once it says what it should. */
-async function seen(
+async function findRun(
   query: string,
   { workflowId, details, outcome }: Found,
 ): Promise<WorkflowExecutionInfo> {
@@ -306,7 +306,7 @@ async function seen(
 }
 
 test("the queries of docs/operations.md are those that are tested here", () => {
-  // Nothing times out here: of that one it is only held that Temporal understands it.
+  // Nothing times out here, so of that query only its syntax is checked.
   expect(queries).toEqual(expect.arrayContaining([...Object.keys(found), stuck]));
   expect(queries).toHaveLength(Object.keys(found).length + 1);
 });
@@ -322,7 +322,7 @@ test.each(
 )("%s finds its work, described in words", async (query) => {
   const expected = found[query];
   if (expected === undefined) throw new Error("nothing was done for this query");
-  const run = await seen(query.replace("…", expected.id ?? ""), expected);
+  const run = await findRun(query.replace("…", expected.id ?? ""), expected);
   const handle = client.workflow.getHandle(run.workflowId, run.runId);
   expect(await (await handle.describe()).staticSummary()).toMatch(/^[a-z][a-z' ]+$/);
   expect(run.searchAttributes.JobKind).toHaveLength(1);

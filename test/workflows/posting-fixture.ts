@@ -1,6 +1,7 @@
 /**
- * The ledger workflow on the real Temporal server with a double in place of its activity: what waits is a number that tests
- * raise, and every round is written down. So a test decides what a round finds and how long it takes.
+ * The ledger workflow on the real Temporal server. A double replaces its activity: tests increase
+ * the number of waiting documents, and every batch is recorded. So a test decides what a batch
+ * finds and how long it takes.
  */
 import { Client, Connection } from "@temporalio/client";
 import { NativeConnection, Worker } from "@temporalio/worker";
@@ -10,20 +11,23 @@ import { testTemporal } from "../support/temporal.ts";
 import { quietRuntime } from "../support/temporal-runtime.ts";
 import { bundle } from "./bundle.ts";
 
-/** A worker in this process, and what its workflows are asked and told. */
+/** A worker in this process, and the results of its workflows' batches. */
 export interface PostingFixture {
   readonly client: Client;
-  /** Adds one to what waits of the organisation, and wakes its workflow; how often it had to be asked for that. */
+  /**
+   * Adds one waiting document of the organisation and wakes its workflow. Returns how many wake-ups
+   * were sent.
+   */
   add(organisationId: string): Promise<number>;
   waiting(organisationId: string): number;
-  /** When each round of the organisation began, by `performance.now()`. */
-  rounds(organisationId: string): readonly number[];
-  /** What the organisation's rounds do, instead of settling all that waits at once. */
-  decide(organisationId: string, round: () => Promise<PostingBatch>): void;
+  /** When each batch of the organisation began, by `performance.now()`. */
+  batches(organisationId: string): readonly number[];
+  /** Replaces the organisation's batches, which otherwise post all that waits at once. */
+  decide(organisationId: string, batch: () => Promise<PostingBatch>): void;
   stop(): Promise<void>;
 }
 
-/** A round that found nothing, as a base for others. */
+/** The result of a batch that found nothing, as a base for others. */
 export const nothing: PostingBatch = {
   posted: 0,
   refused: 0,
@@ -32,7 +36,7 @@ export const nothing: PostingBatch = {
   paused: null,
 };
 
-/** Starts the worker in a namespace of its own. */
+/** Starts the worker in a separate namespace. */
 export async function startPostingFixture(): Promise<PostingFixture> {
   quietRuntime();
   const { address, namespace } = await testTemporal();
@@ -66,12 +70,12 @@ export async function startPostingFixture(): Promise<PostingFixture> {
     client,
     add: async (organisationId) => {
       waiting.set(organisationId, (waiting.get(organisationId) ?? 0) + 1);
-      // A server too busy to answer in time is asked again, as the dispatcher does.
+      // If the server is too busy to answer in time, the wake-up is repeated, as by the dispatcher.
       for (let asked = 1; ; asked += 1) if (await work.wake(organisationId)) return asked;
     },
     waiting: (organisationId) => waiting.get(organisationId) ?? 0,
-    rounds: (organisationId) => begun.get(organisationId) ?? [],
-    decide: (organisationId, round) => void decisions.set(organisationId, round),
+    batches: (organisationId) => begun.get(organisationId) ?? [],
+    decide: (organisationId, batch) => void decisions.set(organisationId, batch),
     stop: async () => {
       worker.shutdown();
       await running;

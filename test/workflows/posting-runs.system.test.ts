@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import {
-  allSettled,
   createSynced,
   expectOneDocumentEach,
   subscriptionPost,
   synced,
+  untilPosted,
 } from "../faults/ledger-documents.ts";
 import { postUntilCreated } from "../faults/processes.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
@@ -100,7 +100,7 @@ describe.concurrent("the organisation's posting workflow", () => {
     };
     await system.fault({ ...slow, tenantId: organisation.tenantId });
     await addReadyDocuments(system.pool, organisation, 400);
-    await allSettled(system, organisation.organisationId);
+    await untilPosted(system, organisation.organisationId);
     await expectReplayable(client, ledgerWorkflowId(organisation.organisationId), "high-volume");
     expect(await system.ledgerInvoices(organisation.tenantId)).toHaveLength(400);
   });

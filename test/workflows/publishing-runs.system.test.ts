@@ -76,13 +76,13 @@ async function scan(): Promise<void> {
   });
 }
 
-/** The time for what a scan started before the next one. */
+/** The time between two scans. What a scan started ends in it. */
 const againMs = 1_000;
 
 /** Publishes every outbox entry. */
-async function tell(): Promise<void> {
+async function publishOutbox(): Promise<void> {
   let scannedAt = -againMs;
-  await until("everything is told", async () => {
+  await until("the outbox is empty", async () => {
     const { rowCount } = await system.pool.query("SELECT 1 FROM outbox LIMIT 1");
     if (rowCount === 0) return true;
     if (performance.now() - scannedAt >= againMs) {
@@ -107,14 +107,14 @@ async function listening(changes: Record<string, unknown>): Promise<CreatedOrgan
 }
 
 const names = new Map<string, string>();
-const seen = new Map<string, number>();
+const eventCounts = new Map<string, number>();
 
 /** Ends the window; its events as `type object`, with the members that were otherwise before. */
-async function told({ organisationId }: CreatedOrganisation): Promise<readonly string[]> {
-  await tell();
+async function newEvents({ organisationId }: MadeOrganisation): Promise<readonly string[]> {
+  await publishOutbox();
   const events = await eventsOf(system.pool, organisationId);
-  const fresh = events.slice(seen.get(organisationId) ?? 0);
-  seen.set(organisationId, events.length);
+  const fresh = events.slice(eventCounts.get(organisationId) ?? 0);
+  eventCounts.set(organisationId, events.length);
   return fresh
     .map(({ type, data: { object, previous_attributes: previous } }) => {
       const name = names.get(object.id) ?? object.number ?? object.code;
@@ -125,7 +125,7 @@ async function told({ organisationId }: CreatedOrganisation): Promise<readonly s
 
 test("each operation on a subscription is published as the contract's table says", async () => {
   const own = await listening({});
-  expect(await told(own)).toEqual(
+  expect(await newEvents(own)).toEqual(
     ["ACME", "GLOBEX", "INITECH"].map((code) => `customer.created ${code}`),
   );
   const subscribe = async (name: string) => {
@@ -136,7 +136,7 @@ test("each operation on a subscription is published as the contract's table says
   const long = await subscribe("long");
   const short = await subscribe("short");
   await builder.ended(own, short, { when: "now", delete_unsent_invoices: true });
-  expect(await told(own)).toEqual([
+  expect(await newEvents(own)).toEqual([
     "invoice.created INV-0001",
     "invoice.created INV-0002",
     "invoice.deleted INV-0002",
@@ -146,7 +146,7 @@ test("each operation on a subscription is published as the contract's table says
   ]);
   for (const units of [12, 14]) await builder.changed(own, long, { units });
   await builder.restored(own, short);
-  expect(await told(own)).toEqual([
+  expect(await newEvents(own)).toEqual([
     "invoice.created INV-0003",
     "subscription.updated long units,renewal_value",
     "subscription.updated short status,end_date,renewal_value",
@@ -154,24 +154,24 @@ test("each operation on a subscription is published as the contract's table says
   await builder.ended(own, long, { when: "period_end" });
   await builder.ended(own, short, { when: "now" });
   await builder.restored(own, short);
-  expect(await told(own)).toEqual([
+  expect(await newEvents(own)).toEqual([
     "subscription.updated long end_date,cancel_at_period_end,renewal_value",
     "subscription.updated short ",
   ]);
   await builder.restored(own, long);
   await builder.ended(own, short, { when: "now" });
-  expect(await told(own)).toEqual([
+  expect(await newEvents(own)).toEqual([
     "subscription.ended short status,end_date,renewal_value",
     "subscription.updated long end_date,cancel_at_period_end,renewal_value",
   ]);
   await builder.restored(own, short);
   await builder.ended(own, short, { when: "period_end" });
-  expect(await told(own)).toEqual([
+  expect(await newEvents(own)).toEqual([
     "subscription.updated short status,end_date,cancel_at_period_end",
   ]);
   await builder.advanced(own, { to: "2026-05-01T12:00:00Z" });
   await builder.posted(own);
-  expect(await told(own)).toEqual([
+  expect(await newEvents(own)).toEqual([
     "invoice.created INV-0004",
     "subscription.ended short status",
     "subscription.updated long renewal_date",
@@ -186,7 +186,7 @@ test("each change in the ledger is published for documents and customers", async
   });
   await addBands(system, own);
   const hand = bookkeeper(system.pool, system.demoUrl, own.tenantId);
-  const look = () =>
+  const sync = () =>
     until("the ledger is read again", async () => {
       const order = { organisation: own.organisationId };
       return (await builder.operator.done("LedgerSyncService/SyncLedger", order)).finished === true;
@@ -195,7 +195,7 @@ test("each change in the ledger is published for documents and customers", async
     await builder.subscribe(own, { start_date: "2026-04-01" });
   const { id } = await builder.subscribe(own, { start_date: "2026-04-01", plan_code: "bands" });
   names.set(id, "banded");
-  await told(own);
+  await newEvents(own);
   const customer = { name: "New", email: "n@new.example", code: "NEW" };
   const made = await system.ask("POST", "/v1/customers", { key: own.apiKey, body: customer });
   expect(made.status, made.text).toBe(201);
@@ -204,9 +204,9 @@ test("each change in the ledger is published for documents and customers", async
   await hand.pay("INV-0001");
   await hand.pay("INV-0002", "10");
   await hand.setStatus("INV-0003", "VOIDED");
-  await hand.changeContact("ACME", { Name: "Acme anew" });
-  await look();
-  expect(await told(own)).toEqual([
+  await hand.changeContact("ACME", { Name: "Acme renamed" });
+  await sync();
+  expect(await newEvents(own)).toEqual([
     "credit_note.created CN-0001",
     "customer.created NEW",
     "customer.updated ACME name",
@@ -216,15 +216,15 @@ test("each change in the ledger is published for documents and customers", async
     "subscription.updated banded units,renewal_value",
   ]);
   await hand.allocate("CN-0001", "INV-0002", "2");
-  await look();
-  expect(await told(own)).toEqual([
+  await sync();
+  expect(await newEvents(own)).toEqual([
     "credit_note.updated CN-0001 remaining_credit,allocation_status,allocations",
     "invoice.updated INV-0002 amount_due",
   ]);
   await hand.takeBack("CN-0001");
   await hand.setStatus("CN-0001", "VOIDED");
-  await look();
-  expect(await told(own)).toEqual([
+  await sync();
+  expect(await newEvents(own)).toEqual([
     "credit_note.voided CN-0001 status,remaining_credit,allocation_status,allocations",
     "invoice.updated INV-0002 amount_due",
   ]);
@@ -266,13 +266,13 @@ test("a change reaches its endpoint; runs show progress, are found, and replay",
   const own = await builder.sandbox();
   const { organisationId } = own;
   const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-  await tell();
+  await publishOutbox();
   await builder.operator.done("WebhookService/CreateWebhookEndpoint", {
     organisation: organisationId,
     url,
   });
   const { id } = await builder.subscribe(own, { plan_code: "site", units: undefined });
-  await tell();
+  await publishOutbox();
   const events = await eventsOf(system.pool, organisationId);
   expect(events.map(({ type }) => type)).toEqual(["subscription.created", "invoice.created"]);
   expect(events[0]?.data.object.id).toBe(id);
@@ -288,17 +288,17 @@ test("a change reaches its endpoint; runs show progress, are found, and replay",
   );
   expect(events.map((event) => received.get(event.id))).toEqual(events);
 
-  const told = await run(
+  const publishing = await run(
     `WorkflowId = '${eventsWorkflowId(organisationId)}'`,
     /^published 2 events, started deliveries to \d endpoints$/,
   );
-  expect(told.attributes).toMatchObject({
+  expect(publishing.attributes).toMatchObject({
     OrganisationId: [organisationId],
     JobKind: ["publish_changes"],
     Outcome: ["done"],
   });
-  await expectReplayable(client, told.workflowId, "publishing", told.runId);
-  const details = /^(\d+) organisations have something to be told, telling of \1 is started$/;
+  await expectReplayable(client, publishing.workflowId, "publishing", publishing.runId);
+  const details = /^(\d+) organisations have outbox entries, publishing of \1 is started$/;
   await schedule().trigger();
   const found = await run(
     `WorkflowType = '${outboxRelayType}' AND JobKind = 'outbox_relay'`,

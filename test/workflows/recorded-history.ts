@@ -27,7 +27,7 @@ export async function expectReplayable(
   );
   const history = JSON.parse(historyToJSON(await handle.fetchHistory()));
   if (process.env.RECORD_HISTORIES) {
-    // The identity of the poller and the name of its own queue belong to a machine.
+    // The poller's identity and the name of its sticky queue belong to a machine.
     const text = JSON.stringify(history, null, 1).replaceAll(/"\d+@[^"]*"/g, '"recorded"');
     writeFileSync(new URL(`../histories/${name}.json`, import.meta.url), `${text}\n`);
   }

@@ -1,7 +1,9 @@
 /**
  * Histories of earlier runs replay with today's workflows, so that a run in a production cluster
  * continues after a deployment.
- * `RECORD_HISTORIES=1 npx vitest run test/workflows/{posting,amendment,end,billing,clock,ledger-sync,publishing,webhook}-runs` records new ones.
+ * `RECORD_HISTORIES=1 npx vitest run` with the paths of
+ * `test/workflows/{posting,amendment,end,billing,clock,ledger-sync,publishing,webhook}-runs`
+ * records new ones.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -49,7 +51,7 @@ test("every workflow type has a recorded history", () => {
   expect([...new Set(names.map(typeOf))].sort()).toEqual(types.sort());
 });
 
-test("each workflow has a recorded plain run, and those that post documents a refusal or a pause", () => {
+test("each workflow has a recorded plain run, and posting also a refusal and a pause", () => {
   const recorded = [
     "posting.json",
     "refusal.json",

@@ -49,7 +49,7 @@ const metrics = async (): Promise<string> =>
   (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
 
 test("a worker of healthy schedules starts without a warning", async () => {
-  await until("its first look is done", async () =>
+  await until("its first check is done", async () =>
     (await metrics()).includes("billing_schedule_trouble{"),
   );
   const levels = system.worker
@@ -109,13 +109,15 @@ test("schedules:move moves the schedules and terminates runs of the former queue
 
 test("a paused schedule is logged, counted and stays paused", async () => {
   await system.worker.stop();
-  await client.schedule.getHandle(ledgerSyncScheduleId).pause("while we look");
+  await client.schedule.getHandle(ledgerSyncScheduleId).pause("an incident is open");
   await system.worker.start({ TASK_QUEUE: "eco2" });
   const sample = (reason: string, value: number) =>
     `billing_schedule_trouble{schedule="${ledgerSyncScheduleId}",reason="${reason}"} ${value}`;
   await until("it is shown", async () => (await metrics()).includes(sample("paused", 1)));
   expect(await metrics()).toContain(sample("missing", 0));
-  expect(system.worker.output()).toContain("the schedule ledger-sync is paused (while we look)");
+  expect(system.worker.output()).toContain(
+    "the schedule ledger-sync is paused (an incident is open)",
+  );
   expect((await client.schedule.getHandle(ledgerSyncScheduleId).describe()).state.paused).toBe(
     true,
   );
@@ -141,8 +143,8 @@ test("lookAtSchedules finds missing, paused, late and foreign schedules only", a
       (before) => ({ ...before, action: { ...before.action, taskQueue: "theirs" } }) as never,
     );
     const found = await until("the deletion is seen", async () => {
-      const look = await lookAtSchedules(own, "mine");
-      return look.length === 3 && look;
+      const troubles = await lookAtSchedules(own, "mine");
+      return troubles.length === 3 && troubles;
     });
     const reasons = Object.fromEntries(found.map(({ schedule, reason }) => [schedule, reason]));
     expect(reasons).toEqual({

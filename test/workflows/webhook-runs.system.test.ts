@@ -89,7 +89,7 @@ async function rowOf({
   return (await system.pool.query(text, [delivery.deliveryId])).rows[0];
 }
 
-const settled = (one: Made, state: string) =>
+const untilState = (one: Made, state: string) =>
   until(`the delivery to ${one.path} is ${state}`, async () => (await rowOf(one)).state === state);
 
 test("a worker killed at any step leaves each delivery done, with the same event", async () => {
@@ -106,7 +106,7 @@ test("a worker killed at any step leaves each delivery done, with the same event
   refused = await made("/refusing");
   // Claims of the killed ones are over after a minute.
   for (const one of killed) {
-    await settled(one, "delivered");
+    await untilState(one, "delivered");
     const came = receiver.received(one.path);
     expect(came.length).toBeGreaterThan(0);
     for (const { body, headers } of came) {
@@ -144,7 +144,7 @@ test("deliveries to two dead endpoints of ten do not delay the others", async ()
   };
   const [dead, living] = [endpoints.slice(0, 2), endpoints.slice(2)];
   for (const endpoint of living) {
-    await until("it has all of its own", async () =>
+    await until("it has all its events", async () =>
       (await statesOf(endpoint)).every((state) => state === "delivered"),
     );
   }
@@ -166,7 +166,7 @@ test("deliveries to two dead endpoints of ten do not delay the others", async ()
 });
 
 test("an endpoint that refuses is retried with growing pauses until it is exhausted", async () => {
-  await settled(refused, "exhausted");
+  await untilState(refused, "exhausted");
   await expectReplayable(client, deliveriesWorkflowId(refused.endpoint.id), "deliveries-exhausted");
   const { rows: attempts } = await system.pool.query<{ at: Date }>(
     "SELECT at FROM webhook_attempts WHERE delivery_id = $1 ORDER BY number",
@@ -207,7 +207,7 @@ test("a delivery whose run was lost is started again by the next relay", async (
     lost.delivery.deliveryId,
   ]);
   await client.schedule.getHandle(outboxScheduleId).trigger();
-  await settled(lost, "delivered");
+  await untilState(lost, "delivered");
 });
 
 test("a run that waits for its next attempt is woken by new due deliveries", async () => {
@@ -224,7 +224,7 @@ test("a run that waits for its next attempt is woken by new due deliveries", asy
     waits.delivery.deliveryId,
   ]);
   await start(waits.endpoint);
-  await settled(waits, "delivered");
+  await untilState(waits, "delivered");
   expect((await runOf(waits.endpoint).describe()).runId).toBe(runId);
 });
 

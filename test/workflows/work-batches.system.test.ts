@@ -37,7 +37,7 @@ const held = new Map<string, Promise<void>>();
 /** When each of its batches began. */
 const begun = new Map<string, number[]>();
 
-const settled: WorkBatch = {
+const done: WorkBatch = {
   state: "done",
   outcome: "done",
   detail: "INV-0001 done",
@@ -50,12 +50,12 @@ const waiting = (nextInMs: number): WorkBatch => ({
   nextInMs,
 });
 
-async function round({ subscriptionId }: CreditAllocationInput): Promise<WorkBatch> {
+async function runBatch({ subscriptionId }: CreditAllocationInput): Promise<WorkBatch> {
   const times = [...(begun.get(subscriptionId) ?? []), performance.now()];
   begun.set(subscriptionId, times);
   await held.get(subscriptionId);
-  const rounds = decided.get(subscriptionId) ?? [];
-  return rounds[times.length - 1] ?? rounds.at(-1) ?? settled;
+  const results = decided.get(subscriptionId) ?? [];
+  return results[times.length - 1] ?? results.at(-1) ?? done;
 }
 
 beforeAll(async () => {
@@ -66,7 +66,7 @@ beforeAll(async () => {
     NativeConnection.connect({ address }),
   ]);
   client = new Client({ connection, namespace });
-  const activities = { amendBatch: round, allocateBatch: round };
+  const activities = { amendBatch: runBatch, allocateBatch: runBatch };
   const taskQueue = "billing";
   worker = await Worker.create({
     connection: native,
@@ -86,10 +86,10 @@ afterAll(async () => {
   await connection?.close();
 });
 
-function newInput(...rounds: readonly WorkBatch[]): InvoiceAmendmentInput {
+function newInput(...results: readonly WorkBatch[]): InvoiceAmendmentInput {
   const [organisationId, subscriptionId, invoiceId, jobId] = [0, 1, 2, 3].map(() => randomUUID());
   if (!organisationId || !subscriptionId || !invoiceId || !jobId) throw new Error("four ids");
-  decided.set(subscriptionId, rounds);
+  decided.set(subscriptionId, results);
   return { organisationId, subscriptionId, invoiceId, jobId };
 }
 
@@ -110,7 +110,7 @@ const ended = (workflowId: string) =>
 
 describe.concurrent("work in batches", () => {
   test("ends when everything is decided, with its outcome", async () => {
-    const input = newInput({ ...settled, outcome: "moved" });
+    const input = newInput({ ...done, outcome: "moved" });
     await startAmendment(input);
     const { searchAttributes } = await ended(amendmentWorkflowId(input.jobId));
     expect(searchAttributes).toMatchObject({ Outcome: ["moved"], JobKind: ["amend_invoice"] });
@@ -118,14 +118,14 @@ describe.concurrent("work in batches", () => {
   });
 
   test("ends as refused if a part of it was, whatever the rest became", async () => {
-    const input = newInput({ ...waiting(0), outcome: "refused" }, waiting(0), settled);
+    const input = newInput({ ...waiting(0), outcome: "refused" }, waiting(0), done);
     await startAllocation(input);
     const { searchAttributes } = await ended(creditWorkflowId(input.subscriptionId));
     expect(searchAttributes).toMatchObject({ Outcome: ["refused"] });
   });
 
   test("waits as long as a batch says, and never polls in a busy loop", async () => {
-    const input = newInput(waiting(2_000), waiting(0), settled);
+    const input = newInput(waiting(2_000), waiting(0), done);
     await startAllocation(input);
     await ended(creditWorkflowId(input.subscriptionId));
     const [first = 0, second = 0, third = 0, ...others] = begun.get(input.subscriptionId) ?? [];
@@ -135,7 +135,7 @@ describe.concurrent("work in batches", () => {
   });
 
   test("ends at a pause longer than its wait, and the dispatcher starts it later", async () => {
-    const input = newInput(waiting(longestWaitMs + 1), settled);
+    const input = newInput(waiting(longestWaitMs + 1), done);
     const workflowId = amendmentWorkflowId(input.jobId);
     await startAmendment(input);
     const first = await ended(workflowId);
@@ -147,7 +147,7 @@ describe.concurrent("work in batches", () => {
   });
 
   test("is one run however often it is started, and continues at once if it waits", async () => {
-    const input = newInput(waiting(30_000), settled);
+    const input = newInput(waiting(30_000), done);
     const handle = await startAllocation(input);
     await until("it waits", async () => begun.get(input.subscriptionId)?.length === 1);
     const { runId } = await handle.describe();
@@ -159,11 +159,11 @@ describe.concurrent("work in batches", () => {
   });
 
   test("runs one more batch if it is started during its last", async () => {
-    const input = newInput(settled);
+    const input = newInput(done);
     const answer = Promise.withResolvers<void>();
     held.set(input.subscriptionId, answer.promise);
     await startAllocation(input);
-    await until("its round has begun", async () => begun.get(input.subscriptionId)?.length === 1);
+    await until("its batch has begun", async () => begun.get(input.subscriptionId)?.length === 1);
     await again(() => work.startAllocation(input));
     answer.resolve();
     await ended(creditWorkflowId(input.subscriptionId));

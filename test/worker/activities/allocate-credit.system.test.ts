@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../support/system.ts";
-import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
+import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 import {
   bookedCredit,
   expectSameCredit,
@@ -15,28 +15,29 @@ import {
   spendCredit,
 } from "./issue-credit.ts";
 
-let world: CreditWorld;
+let fixture: CreditFixture;
 
 beforeAll(async () => {
-  world = await startCreditWorld();
+  fixture = await startCreditFixture();
 });
 
-afterAll(() => world?.stop());
+afterAll(() => fixture?.stop());
 
 const notes = "PUT /api.xro/2.0/CreditNotes";
 const allocations = "/Allocations";
 
-const raise = (party: CreditParty, ...amounts: readonly string[]) => world.raise(party, ...amounts);
-const jobsOf = (party: CreditParty) => plannedCredit(world.pool, party);
+const issue = (party: CreditParty, ...amounts: readonly string[]) =>
+  fixture.issue(party, ...amounts);
+const jobsOf = (party: CreditParty) => plannedCredit(fixture.pool, party);
 
 describe.concurrent("held credit", () => {
   test("goes to later invoices, oldest note and invoice first, until nothing is left", async () => {
-    const party = await world.party();
-    await raise(party, "5", "-10", "-20", "8", "15", "30");
-    expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "done" });
-    const books = await expectSameCredit(world.pool, party);
+    const party = await fixture.party();
+    await issue(party, "5", "-10", "-20", "8", "15", "30");
+    expect(await fixture.allocate(party)).toMatchObject({ state: "done", outcome: "done" });
+    const credit = await expectSameCredit(fixture.pool, party);
     // With 20 % tax: credit of 12 and 24, invoices of 6 (before both), 9.60, 18 and 36.
-    expect(books.notes).toEqual([
+    expect(credit.notes).toEqual([
       {
         number: "CN-0001",
         status: "PAID",
@@ -58,7 +59,7 @@ describe.concurrent("held credit", () => {
         ],
       },
     ]);
-    expect(books.invoices).toEqual([
+    expect(credit.invoices).toEqual([
       { number: "INV-0001", status: "AUTHORISED", due: "6.00" },
       { number: "INV-0002", status: "PAID", due: "0.00" },
       { number: "INV-0003", status: "PAID", due: "0.00" },
@@ -73,12 +74,12 @@ describe.concurrent("held credit", () => {
   });
 
   test("is planned when the later document is approved, and its workflow starts", async () => {
-    const party = await world.party();
-    await raise(party, "-10");
+    const party = await fixture.party();
+    await issue(party, "-10");
     expect(await jobsOf(party)).toEqual([]);
-    await raise(party, "4");
+    await issue(party, "4");
     expect(await jobsOf(party)).toMatchObject([{ state: "ready", amount: "4.80" }]);
-    const own = world.started.filter(
+    const own = fixture.started.filter(
       ({ subscriptionId }) => subscriptionId === party.subscriptionId,
     );
     expect(own).toEqual([
@@ -87,16 +88,16 @@ describe.concurrent("held credit", () => {
   });
 
   test("is dated by the organisation's clock in the subscription's zone", async () => {
-    const party = await world.party();
+    const party = await fixture.party();
     // Noon of 31 May in UTC is 1 June in Auckland.
     const values = [party.organisationId];
-    await world.pool.query(
+    await fixture.pool.query(
       "UPDATE organisations SET livemode = false, test_clock = '2026-05-31T12:00Z' WHERE id = $1",
       values,
     );
-    await raise(party, "-10", "10");
-    await world.allocate(party);
-    const { rows } = await world.pool.query(
+    await issue(party, "-10", "10");
+    await fixture.allocate(party);
+    const { rows } = await fixture.pool.query(
       `SELECT a.date, a.status, a.sync_status, b.allocated_on, b.amount = a.amount AS is_same
         FROM allocations a
         JOIN demo_ledger.credit_allocations b ON b.allocation_id::text = a.ledger_allocation_id
@@ -115,11 +116,11 @@ describe.concurrent("held credit", () => {
   });
 
   test("stays held while no invoice accepts it", async () => {
-    const party = await world.party();
-    await raise(party, "7", "-10");
-    expect(await world.round(party)).toMatchObject({ state: "done", outcome: "done" });
+    const party = await fixture.party();
+    await issue(party, "7", "-10");
+    expect(await fixture.allocateOnce(party)).toMatchObject({ state: "done", outcome: "done" });
     expect(await jobsOf(party)).toEqual([]);
-    const { notes: held } = await expectSameCredit(world.pool, party);
+    const { notes: held } = await expectSameCredit(fixture.pool, party);
     expect(held).toMatchObject([{ status: "AUTHORISED", remaining: "12.00", allocations: [] }]);
   });
 });
@@ -131,49 +132,49 @@ describe.concurrent("a credit note whose answer was lost is in the ledger once:"
     ["the answer came too late", { kind: "slow_after", delayMs: 2_000 }],
     ["a gateway answered 503 in HTML", { kind: "status", status: 503 }],
   ])("%s", async (_, fault) => {
-    const party = await world.party();
-    await world.fault(party, { ...fault, match: notes });
-    await raise(party, "-10", "10");
-    await world.allocate(party);
-    const books = await expectSameCredit(world.pool, party);
-    expect(books.notes).toMatchObject([{ status: "PAID", allocations: [{ amount: "12.00" }] }]);
+    const party = await fixture.party();
+    await fixture.fault(party, { ...fault, match: notes });
+    await issue(party, "-10", "10");
+    await fixture.allocate(party);
+    const credit = await expectSameCredit(fixture.pool, party);
+    expect(credit.notes).toMatchObject([{ status: "PAID", allocations: [{ amount: "12.00" }] }]);
   });
 });
 
 describe.concurrent("a look-up after a lost answer", () => {
   test("adopts our note even if a person voided it, and holds none of its credit", async () => {
-    const party = await world.party();
-    await world.fault(party, { kind: "drop_after", match: notes });
-    await issueCredit(world.pool, party.organisationId, party.subscriptionId, "10");
-    // Batch by batch, so that none looks it up before it is voided.
+    const party = await fixture.party();
+    await fixture.fault(party, { kind: "drop_after", match: notes });
+    await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
+    // Batch by batch, so that none reads it before it is voided.
     await until("the note is voided", async () => {
       const text = "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1";
-      if ((await world.pool.query(text, [party.tenantId])).rowCount === 1) return true;
-      await world.postBatch(party);
+      if ((await fixture.pool.query(text, [party.tenantId])).rowCount === 1) return true;
+      await fixture.postBatch(party);
       return false;
     });
-    await world.settle(party);
-    expect(await ourCredit(world.pool, party)).toMatchObject([
+    await fixture.postAll(party);
+    expect(await ourCredit(fixture.pool, party)).toMatchObject([
       { status: "VOIDED", total: "12.00" },
     ]);
-    await raise(party, "9");
+    await issue(party, "9");
     expect(await jobsOf(party)).toEqual([]);
   });
 
   test("adopts no foreign note that has our number", async () => {
-    const party = await world.party();
-    await raise(party, "-10");
-    await world.pool.query(
+    const party = await fixture.party();
+    await issue(party, "-10");
+    await fixture.pool.query(
       "UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1",
       [party.tenantId],
     );
-    await world.fault(party, { kind: "drop_before", match: notes });
-    await raise(party, "-11");
-    expect((await ourCredit(world.pool, party))[1]).toMatchObject({
+    await fixture.fault(party, { kind: "drop_before", match: notes });
+    await issue(party, "-11");
+    expect((await ourCredit(fixture.pool, party))[1]).toMatchObject({
       number: "CN-0002",
       status: "NOT_IN_EXTERNAL",
     });
-    expect(await bookedCredit(world.pool, party)).toHaveLength(1);
+    expect(await bookedCredit(fixture.pool, party)).toHaveLength(1);
   });
 });
 
@@ -200,29 +201,29 @@ describe.concurrent("credit whose answer was lost is on its invoice once:", () =
       { kind: "rate_limit", match: allocations, retryAfterSeconds: 1, times: 2 },
     ],
   ])("%s", async (_, fault) => {
-    const party = await world.party();
+    const party = await fixture.party();
     // The invoice accepts twice the credit, so only this service prevents a second allocation.
-    await raise(party, "-10", "-30", "60");
-    await world.fault(party, fault);
-    expect(await world.allocate(party)).toMatchObject({ outcome: "done" });
-    const books = await expectSameCredit(world.pool, party);
-    expect(books.notes).toMatchObject([
+    await issue(party, "-10", "-30", "60");
+    await fixture.fault(party, fault);
+    expect(await fixture.allocate(party)).toMatchObject({ outcome: "done" });
+    const credit = await expectSameCredit(fixture.pool, party);
+    expect(credit.notes).toMatchObject([
       { status: "PAID", allocations: [{ amount: "12.00" }] },
       { status: "PAID", allocations: [{ amount: "36.00" }] },
     ]);
-    expect(books.invoices).toEqual([{ number: "INV-0001", status: "AUTHORISED", due: "24.00" }]);
+    expect(credit.invoices).toEqual([{ number: "INV-0001", status: "AUTHORISED", due: "24.00" }]);
     expect((await jobsOf(party)).map(({ state }) => state)).toEqual(["done", "done"]);
   });
 });
 
 describe.concurrent("a payment that arrives between plan and allocation", () => {
   test("leaves less to be credited, and the rest goes to the next invoice", async () => {
-    const party = await world.party();
-    await raise(party, "-10", "10", "20");
-    await world.pay(party, "INV-0001", "8.50");
-    await world.allocate(party);
-    const books = await expectSameCredit(world.pool, party);
-    expect(books.notes).toMatchObject([
+    const party = await fixture.party();
+    await issue(party, "-10", "10", "20");
+    await fixture.pay(party, "INV-0001", "8.50");
+    await fixture.allocate(party);
+    const credit = await expectSameCredit(fixture.pool, party);
+    expect(credit.notes).toMatchObject([
       {
         status: "PAID",
         allocations: [
@@ -238,15 +239,15 @@ describe.concurrent("a payment that arrives between plan and allocation", () => 
   });
 
   test("in full is reported as a refusal, and the next invoice gets the credit", async () => {
-    const party = await world.party();
-    await raise(party, "-10", "10", "20");
-    await world.pay(party, "INV-0001", "12");
-    expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
-    const books = await expectSameCredit(world.pool, party);
-    expect(books.notes).toMatchObject([
+    const party = await fixture.party();
+    await issue(party, "-10", "10", "20");
+    await fixture.pay(party, "INV-0001", "12");
+    expect(await fixture.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
+    const credit = await expectSameCredit(fixture.pool, party);
+    expect(credit.notes).toMatchObject([
       { status: "PAID", allocations: [{ invoice: "INV-0002", amount: "12.00" }] },
     ]);
-    expect(books.invoices[0]).toEqual({ number: "INV-0001", status: "PAID", due: "0.00" });
+    expect(credit.invoices[0]).toEqual({ number: "INV-0001", status: "PAID", due: "0.00" });
     expect(await jobsOf(party)).toMatchObject([
       { state: "refused", invoice: "INV-0001", reason: "amount_exceeds" },
       { state: "done", invoice: "INV-0002" },
@@ -254,27 +255,27 @@ describe.concurrent("a payment that arrives between plan and allocation", () => 
   });
 
   test("after a lost answer causes no second allocation", async () => {
-    const party = await world.party();
-    await raise(party, "-10", "20");
-    await world.fault(party, { kind: "drop_after", match: allocations });
-    expect(await world.round(party)).toMatchObject({ state: "waiting" });
-    await world.pay(party, "INV-0001", "12");
-    await world.allocate(party);
-    const books = await expectSameCredit(world.pool, party);
-    expect(books.notes).toMatchObject([{ status: "PAID", allocations: [{ amount: "12.00" }] }]);
-    expect(books.invoices).toEqual([{ number: "INV-0001", status: "PAID", due: "0.00" }]);
+    const party = await fixture.party();
+    await issue(party, "-10", "20");
+    await fixture.fault(party, { kind: "drop_after", match: allocations });
+    expect(await fixture.allocateOnce(party)).toMatchObject({ state: "waiting" });
+    await fixture.pay(party, "INV-0001", "12");
+    await fixture.allocate(party);
+    const credit = await expectSameCredit(fixture.pool, party);
+    expect(credit.notes).toMatchObject([{ status: "PAID", allocations: [{ amount: "12.00" }] }]);
+    expect(credit.invoices).toEqual([{ number: "INV-0001", status: "PAID", due: "0.00" }]);
   });
 });
 
 describe.concurrent("credit that a person used in the ledger", () => {
   test("stays as it is there, and only the rest is allocated", async () => {
-    const party = await world.party();
-    await raise(party, "5", "-10", "20");
+    const party = await fixture.party();
+    await issue(party, "5", "-10", "20");
     // On the invoice before it.
-    await spendCredit(world.pool, party, "4", "INV-0001");
-    await world.allocate(party);
-    const books = await expectSameCredit(world.pool, party);
-    expect(books.notes).toMatchObject([
+    await spendCredit(fixture.pool, party, "4", "INV-0001");
+    await fixture.allocate(party);
+    const credit = await expectSameCredit(fixture.pool, party);
+    expect(credit.notes).toMatchObject([
       {
         status: "PAID",
         allocations: [
@@ -286,40 +287,40 @@ describe.concurrent("credit that a person used in the ledger", () => {
   });
 
   test("is no longer held if the note was voided", async () => {
-    const party = await world.party();
-    await raise(party, "-10", "20");
-    await world.pool.query(
+    const party = await fixture.party();
+    await issue(party, "-10", "20");
+    await fixture.pool.query(
       "UPDATE demo_ledger.credit_notes SET status = 'VOIDED' WHERE tenant_id = $1",
       [party.tenantId],
     );
-    expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
-    const { rows } = await world.pool.query(
+    expect(await fixture.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
+    const { rows } = await fixture.pool.query(
       "SELECT status FROM credit_notes WHERE organisation_id = $1",
       [party.organisationId],
     );
     expect(rows).toEqual([{ status: "voided" }]);
-    expect((await ourDue(world.pool, party))[0]?.due).toBe("24.00");
-    await raise(party, "9");
+    expect((await ourDue(fixture.pool, party))[0]?.due).toBe("24.00");
+    await issue(party, "9");
     expect(await jobsOf(party)).toMatchObject([{ state: "refused" }]);
   });
 });
 
 test("a refused allocation shows the message and is retried with another amount", async () => {
-  const party = await world.party();
-  await raise(party, "-10", "20");
-  await world.fault(party, { kind: "refuse", match: allocations, messages: ["Not today."] });
-  expect(await world.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
+  const party = await fixture.party();
+  await issue(party, "-10", "20");
+  await fixture.fault(party, { kind: "refuse", match: allocations, messages: ["Not today."] });
+  expect(await fixture.allocate(party)).toMatchObject({ state: "done", outcome: "refused" });
   // Nothing is planned again for the same pair.
   for (let time = 0; time < 3; time += 1)
-    expect(await world.round(party)).toMatchObject({ state: "done" });
+    expect(await fixture.allocateOnce(party)).toMatchObject({ state: "done" });
   expect(await jobsOf(party)).toMatchObject([
     { state: "refused", amount: "12.00", message: "Not today." },
   ]);
   // A later invoice gets some of it, and less is left for the first.
-  await raise(party, "5");
-  await world.allocate(party);
-  const books = await expectSameCredit(world.pool, party);
-  expect(books.notes).toMatchObject([
+  await issue(party, "5");
+  await fixture.allocate(party);
+  const credit = await expectSameCredit(fixture.pool, party);
+  expect(credit.notes).toMatchObject([
     {
       status: "PAID",
       allocations: [
@@ -331,18 +332,18 @@ test("a refused allocation shows the message and is retried with another amount"
 });
 
 test("every ordered fault has happened", async () => {
-  expect(await world.faultsLeft()).toBe(0);
+  expect(await fixture.faultsLeft()).toBe(0);
 });
 
 test("two concurrent batches allocate the credit once", async () => {
-  const party = await world.party();
-  await raise(party, "-10", "-10", "-10", "60");
-  const batches = await Promise.all(Array.from({ length: 4 }, () => world.round(party)));
+  const party = await fixture.party();
+  await issue(party, "-10", "-10", "-10", "60");
+  const batches = await Promise.all(Array.from({ length: 4 }, () => fixture.allocateOnce(party)));
   // On a slow machine neither ends within the deadline of its calls.
   for (const { state } of batches) expect(state).toMatch(/^(done|waiting)$/);
-  await world.allocate(party);
-  const books = await expectSameCredit(world.pool, party);
-  expect(books.notes.map(({ allocations: own }) => own)).toEqual(
+  await fixture.allocate(party);
+  const credit = await expectSameCredit(fixture.pool, party);
+  expect(credit.notes.map(({ allocations: own }) => own)).toEqual(
     Array.from({ length: 3 }, () => [{ invoice: "INV-0001", amount: "12.00" }]),
   );
   expect(await jobsOf(party)).toHaveLength(3);

@@ -37,7 +37,7 @@ import {
 export interface CreditParty extends CreditOrganisation, CreditAllocationInput {}
 
 /** The fixture. */
-export interface CreditWorld {
+export interface CreditFixture {
   readonly pool: pg.Pool;
   readonly demoUrl: string;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
@@ -50,13 +50,13 @@ export interface CreditWorld {
    * Issues documents, each posted before the next: `-12` is a credit of 12 before tax, `10` an
    * invoice.
    */
-  raise(party: CreditParty, ...amounts: readonly string[]): Promise<void>;
+  issue(party: CreditParty, ...amounts: readonly string[]): Promise<void>;
   /** Posts the organisation's documents until none waits. */
-  settle(party: CreditParty): Promise<void>;
+  postAll(party: CreditParty): Promise<void>;
   /** Runs one batch of the organisation's posting workflow. */
   postBatch(party: CreditParty): Promise<unknown>;
   /** Runs one batch of the subscription's credit workflow. */
-  round(party: CreditParty): Promise<WorkBatch>;
+  allocateOnce(party: CreditParty): Promise<WorkBatch>;
   /** Runs batches until none is left. Returns the last one, refused if one of them was. */
   allocate(party: CreditParty): Promise<WorkBatch>;
   /** Reads due reference data. Returns how many lists were claimed. */
@@ -80,10 +80,10 @@ const callDeadlineMs = 1_500;
 const listDeadlineMs = 20_000;
 
 /** Starts it. `demoOptions` go to the demo ledger. Documents link to `publicUrl`. */
-export async function startCreditWorld(
+export async function startCreditFixture(
   demoOptions: Partial<DemoLedgerOptions> = {},
   publicUrl: string | null = null,
-): Promise<CreditWorld> {
+): Promise<CreditFixture> {
   const database = await freshDatabase();
   const demo = await startDemoLedger({
     databaseUrl: database.url,
@@ -107,7 +107,7 @@ export async function startCreditWorld(
     startAllocation: async (input) => started.push(input),
   };
   const unreadable: string[] = [];
-  const offers: ReferenceDataDependencies = {
+  const referenceData: ReferenceDataDependencies = {
     store: createReferenceDataReading(pool, encryption),
     openLedger: parts.openLedger,
     callDeadlineMs: listDeadlineMs,
@@ -128,9 +128,9 @@ export async function startCreditWorld(
     if (!answer.ok) throw new Error(`demo ledger: ${answer.status} ${await answer.text()}`);
     return answer.json();
   };
-  const round = ({ organisationId, subscriptionId }: CreditParty) =>
+  const allocateOnce = ({ organisationId, subscriptionId }: CreditParty) =>
     allocateBatch({ organisationId, subscriptionId });
-  const settle = ({ organisationId }: CreditParty) =>
+  const postAll = ({ organisationId }: CreditParty) =>
     until("every document is posted", async () => {
       const { nextInMs } = await postBatch({ organisationId });
       if (nextInMs !== null) await wait(nextInMs);
@@ -159,26 +159,26 @@ export async function startCreditWorld(
         subscriptionId: await addSubscription(pool, organisationId),
       };
     },
-    raise: async (party, ...amounts) => {
+    issue: async (party, ...amounts) => {
       for (const amount of amounts) {
         const one = amount.startsWith("-") ? issueCredit : issueInvoice;
         await one(pool, party.organisationId, party.subscriptionId, amount.replace("-", ""));
-        await settle(party);
+        await postAll(party);
       }
     },
-    settle: async (party) => void (await settle(party)),
+    postAll: async (party) => void (await postAll(party)),
     postBatch,
-    round,
+    allocateOnce,
     allocate: (party) => {
       let isRefused = false;
       return until("the credit is applied", async () => {
-        const done = await round(party);
+        const done = await allocateOnce(party);
         isRefused ||= done.outcome === "refused";
         if (done.nextInMs !== null) await wait(done.nextInMs);
         return done.state === "done" && { ...done, outcome: isRefused ? "refused" : done.outcome };
       });
     },
-    readReferenceData: () => readDueReferenceData(offers, 20),
+    readReferenceData: () => readDueReferenceData(referenceData, 20),
     unreadable,
     calls: async ({ tenantId }) => ((await admin(`tenants/${tenantId}/calls`)) as CallCounts).taken,
     fault: async ({ tenantId }, fault) => void (await admin("faults", { ...fault, tenantId })),

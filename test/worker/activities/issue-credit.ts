@@ -76,13 +76,13 @@ export async function issueInvoice(
     lines: [{ ...line, ...nothing, ...revenue, amount: subtotal }],
     subtotal,
   };
-  const raising = { createdAt: new Date(), awaitedUntil: null };
+  const issuing = { createdAt: new Date(), awaitedUntil: null };
   await inTransaction(pool, (client) =>
     issueInvoices(
       client,
       organisationId,
       [{ ...ids, subscriptionId, draft, deferredIds: [] }],
-      raising,
+      issuing,
     ),
   );
   return ids;
@@ -106,9 +106,9 @@ export async function issueCredit(
     amount: subtotal,
   };
   const draft = { reference: "", currency: "NZD", issueDate: day, lines: [line], subtotal };
-  const raising = { createdAt: new Date(), awaitedUntil: null };
+  const issuing = { createdAt: new Date(), awaitedUntil: null };
   await inTransaction(pool, (client) =>
-    issueCreditNotes(client, organisationId, [{ ...ids, subscriptionId, draft }], raising),
+    issueCreditNotes(client, organisationId, [{ ...ids, subscriptionId, draft }], issuing),
   );
   return ids;
 }
@@ -133,7 +133,7 @@ export interface DueBook {
 const statusWords = `CASE t.status WHEN 'approved' THEN 'AUTHORISED' WHEN 'paid' THEN 'PAID'
   ELSE upper(t.status) END`;
 
-/** What our rows say of the organisation's credit notes. */
+/** Returns the organisation's credit notes here. */
 export async function ourCredit(
   pool: pg.Pool,
   { organisationId }: CreditOrganisation,
@@ -151,7 +151,7 @@ export async function ourCredit(
   return rows;
 }
 
-/** What the ledger's books say of them. */
+/** Returns the organisation's credit notes in the ledger. */
 export async function bookedCredit(
   pool: pg.Pool,
   { tenantId }: CreditOrganisation,
@@ -183,7 +183,7 @@ export async function ourDue(
   return rows;
 }
 
-/** What the ledger's books say is due. */
+/** Returns the organisation's invoices in the ledger, with what is due. */
 export async function bookedDue(
   pool: pg.Pool,
   { tenantId }: CreditOrganisation,

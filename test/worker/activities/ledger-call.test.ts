@@ -36,7 +36,7 @@ describe("a failure of a whole call", () => {
       true,
       { kind: "again", delayMs: 7, countsAsAttempt: false },
     ],
-    ["a closed door uses up no attempt", out, true, { kind: "again", countsAsAttempt: false }],
+    ["a lost connection uses up no attempt", out, true, { kind: "again", countsAsAttempt: false }],
     [
       "a refusal is final for one alone",
       refused("validation"),
@@ -71,7 +71,7 @@ describe("a failure of a whole call", () => {
 
 test("every pause is a whole number of milliseconds, grows, and ends at five minutes", () => {
   const delays = Array.from({ length: 40 }, (_, index) => missingOutcome(operation(index + 1))).map(
-    (settlement) => (settlement.kind === "again" ? settlement.delayMs : Number.NaN),
+    (outcome) => (outcome.kind === "again" ? outcome.delayMs : Number.NaN),
   );
   for (const [index, delayMs] of delays.entries()) {
     expect(Number.isInteger(delayMs)).toBe(true);

@@ -9,11 +9,11 @@ import {
 } from "../../../src/worker/activities/sync/ledger-sync.ts";
 import { type Bookkeeper, bookkeeper } from "../../support/bookkeeper.ts";
 import { until } from "../../support/system.ts";
-import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
+import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 
 /** Organisations on the demo ledger, and what their sync reported. */
 export interface SyncFixture {
-  readonly world: CreditWorld;
+  readonly credit: CreditFixture;
   readonly activities: LedgerSyncActivities;
   /** The organisations whose workflows were started. */
   readonly woken: readonly string[];
@@ -28,7 +28,7 @@ export interface SyncFixture {
   /** Makes an incremental sync due and runs batches until it is over. */
   syncAll(party: CreditParty): Promise<void>;
   /** Makes an incremental sync due. */
-  makeDue(party: CreditParty): Promise<void>;
+  setDue(party: CreditParty): Promise<void>;
   /**
    * Stores a notification of an hour ago and makes all due. One that fails is not due again within
    * the test.
@@ -51,14 +51,14 @@ export const syncIntervalMs = 3_600_000;
 
 /** Starts the demo ledger and the activities of the sync. */
 export async function startSyncFixture(): Promise<SyncFixture> {
-  const world = await startCreditWorld();
-  const { pool } = world;
+  const credit = await startCreditFixture();
+  const { pool } = credit;
   const woken: string[] = [];
   const skipped: object[] = [];
   const credited: string[] = [];
   const activities = createLedgerSyncActivities({
-    ledgerSync: createLedgerSync(pool, world.encryption, syncIntervalMs),
-    openLedger: world.openLedger,
+    ledgerSync: createLedgerSync(pool, credit.encryption, syncIntervalMs),
+    openLedger: credit.openLedger,
     // No fault here is a lost answer, so no call waits for its deadline.
     callDeadlineMs: 20_000,
     onSkipped: (organisationId, what) => skipped.push({ organisationId, ...what }),
@@ -67,7 +67,7 @@ export async function startSyncFixture(): Promise<SyncFixture> {
   });
   const texts = async (sql: string, values: readonly unknown[]): Promise<readonly string[]> =>
     (await pool.query<{ text: string }>(sql, [...values])).rows.map(({ text }) => text);
-  const makeDue = async ({ organisationId, tenantId }: CreditParty) => {
+  const setDue = async ({ organisationId, tenantId }: CreditParty) => {
     await pool.query(
       `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)
         VALUES ($1, $2, now())
@@ -83,23 +83,23 @@ export async function startSyncFixture(): Promise<SyncFixture> {
     });
   };
   const syncAll = async (party: CreditParty) => {
-    await makeDue(party);
+    await setDue(party);
     await rest(party);
   };
   return {
-    world,
+    credit,
     activities,
     woken,
     skipped,
     credited,
-    makeDue,
+    setDue,
     rest,
     syncAll,
     partyWith: async (...amounts) => {
-      const party = await world.party();
-      await world.raise(party, ...amounts);
+      const party = await credit.party();
+      await credit.issue(party, ...amounts);
       await syncAll(party);
-      return { party, hand: bookkeeper(pool, world.demoUrl, party.tenantId) };
+      return { party, hand: bookkeeper(pool, credit.demoUrl, party.tenantId) };
     },
     notify: async ({ organisationId, tenantId }, kind, ledgerId) => {
       if (ledgerId !== undefined)

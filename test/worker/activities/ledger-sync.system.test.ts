@@ -13,10 +13,10 @@ import { bookedCredit, ourCredit } from "./issue-credit.ts";
 import { startSyncFixture, syncIntervalMs } from "./ledger-sync-fixture.ts";
 
 const fixture = await startSyncFixture();
-const { world, partyWith, syncAll, makeDue, notify, pending, ledgerIdOf, rest, invoices } = fixture;
+const { credit, partyWith, syncAll, setDue, notify, pending, ledgerIdOf, rest, invoices } = fixture;
 const sync = fixture.activities;
 
-afterAll(() => world.stop());
+afterAll(() => credit.stop());
 
 describe.concurrent("a change in the ledger", () => {
   test("is synced: payments, voids, and credit added and removed", async () => {
@@ -35,7 +35,7 @@ describe.concurrent("a change in the ledger", () => {
       "INV-0002 voided 0.00",
       "INV-0003 approved 20.00",
     ]);
-    expect(await ourCredit(world.pool, party)).toEqual(await bookedCredit(world.pool, party));
+    expect(await ourCredit(credit.pool, party)).toEqual(await bookedCredit(credit.pool, party));
     await hand.takeBack("CN-0001");
     await hand.unpay("INV-0001");
     await syncAll(party);
@@ -43,11 +43,11 @@ describe.concurrent("a change in the ledger", () => {
     expect(await invoices(party)).toContain("INV-0003 approved 36.00");
     await hand.setStatus("CN-0001", "VOIDED");
     await syncAll(party);
-    expect(await ourCredit(world.pool, party)).toMatchObject([
+    expect(await ourCredit(credit.pool, party)).toMatchObject([
       { number: "CN-0001", remaining: "0.00", allocations: [] },
     ]);
     // Unchanged objects are read again for a while and change nothing.
-    const { rows } = await world.pool.query(
+    const { rows } = await credit.pool.query(
       `SELECT invoices_changed + credit_notes_changed AS changed FROM ledger_sync_cursors
         WHERE organisation_id = $1`,
       [party.organisationId],
@@ -56,30 +56,30 @@ describe.concurrent("a change in the ledger", () => {
   });
 
   test("is synced: a draft approved (gets held credit), deleted, or lost", async () => {
-    const party = await world.party();
-    await world.raise(party, "-40");
-    await world.pool.query(
+    const party = await credit.party();
+    await credit.issue(party, "-40");
+    await credit.pool.query(
       "UPDATE organisations SET first_invoice_status = 'draft' WHERE id = $1",
       [party.organisationId],
     );
-    await world.raise(party, "10", "20", "30");
+    await credit.issue(party, "10", "20", "30");
     await syncAll(party);
-    const hand = bookkeeper(world.pool, world.demoUrl, party.tenantId);
+    const hand = bookkeeper(credit.pool, credit.demoUrl, party.tenantId);
     await hand.setStatus("INV-0001", "AUTHORISED");
     await hand.setStatus("INV-0002", "DELETED");
     await syncAll(party);
     expect(fixture.credited).toContain(party.subscriptionId);
-    await world.allocate(party);
+    await credit.allocate(party);
     expect(await invoices(party)).toEqual([
       "INV-0001 paid 0.00",
       "INV-0002 deleted 0.00",
       "INV-0003 draft 36.00",
     ]);
-    expect(await ourCredit(world.pool, party)).toEqual(await bookedCredit(world.pool, party));
+    expect(await ourCredit(credit.pool, party)).toEqual(await bookedCredit(credit.pool, party));
 
     const text = `DELETE FROM demo_ledger.invoices WHERE tenant_id = $1 AND number = 'INV-0003'
         RETURNING invoice_id AS id`;
-    const { rows } = await world.pool.query<{ id: string }>(text, [party.tenantId]);
+    const { rows } = await credit.pool.query<{ id: string }>(text, [party.tenantId]);
     const notification = {
       tenantId: party.tenantId,
       kind: "invoices",
@@ -91,15 +91,15 @@ describe.concurrent("a change in the ledger", () => {
       { ...notification, tenantId: crypto.randomUUID() },
       { ...notification, ledgerId: crypto.randomUUID() },
     ];
-    expect(await recordNotifications(world.pool, "xero", others)).toEqual([]);
-    expect(await recordNotifications(world.pool, "xero", [...others, notification])).toEqual([
+    expect(await recordNotifications(credit.pool, others)).toEqual([]);
+    expect(await recordNotifications(credit.pool, [...others, notification])).toEqual([
       party.organisationId,
     ]);
     await rest(party);
     expect(await invoices(party)).toContain("INV-0003 not_in_external 36.00");
     // A document is not lost while its number is on another document.
     const other = await ledgerIdOf(party, "INV-0001");
-    await world.pool.query(
+    await credit.pool.query(
       `UPDATE invoices SET ledger_invoice_id = $2 WHERE organisation_id = $1
         AND number = 'INV-0001'`,
       [party.organisationId, crypto.randomUUID()],
@@ -110,7 +110,7 @@ describe.concurrent("a change in the ledger", () => {
     });
     expect(await invoices(party)).toContain("INV-0001 paid 0.00");
     expect(await pending(party)).toEqual(["0 another document in the ledger has its number"]);
-    await world.pool.query(
+    await credit.pool.query(
       `UPDATE invoices SET ledger_invoice_id = $2 WHERE organisation_id = $1
         AND number = 'INV-0001'`,
       [party.organisationId, other],
@@ -131,14 +131,14 @@ describe.concurrent("a change in the ledger", () => {
         { Status: "UNHEARD" },
       ],
     });
-    await world.fault(party, {
+    await credit.fault(party, {
       match: "GET /api.xro/2.0/Invoices",
       kind: "status",
       status: 200,
       body,
       times: 2,
     });
-    await makeDue(party);
+    await setDue(party);
     const { organisationId } = party;
     await until("all readable objects are read", async () =>
       /cannot be synced/.test((await sync.syncBatch(party)).detail),
@@ -146,7 +146,7 @@ describe.concurrent("a change in the ledger", () => {
     const reason = "the ledger's answer about it cannot be parsed";
     expect(await pending(party)).toEqual([`0 ${reason}`]);
     expect(fixture.skipped).toContainEqual({ organisationId, kind: "invoices", ids: [id], reason });
-    const views = createLedgerSyncAdminStore(world.pool, createChanges(world.pool));
+    const views = createLedgerSyncAdminStore(credit.pool, createChanges(credit.pool));
     expect(await views.get(organisationId)).toMatchObject({
       notifications: 1,
       notificationsProblem: `1 cannot be read: ${reason}`,
@@ -170,14 +170,14 @@ describe.concurrent("a change in the ledger", () => {
 
     // Failing notifications do not stop an incremental sync.
     await hand.unpay("INV-0001");
-    await world.fault(party, {
+    await credit.fault(party, {
       match: "GET /api.xro/2.0/Invoices?IDs",
       kind: "status",
       status: 500,
       times: 1,
     });
     await notify(party, "invoices", id);
-    await makeDue(party);
+    await setDue(party);
     await until("the incremental sync is over", async () => {
       await sync.syncBatch(party);
       return (await invoices(party)).includes("INV-0001 approved 12.00");
@@ -185,13 +185,13 @@ describe.concurrent("a change in the ledger", () => {
     expect(await pending(party)).toEqual(["1 the ledger answered 500"]);
 
     // A failing notification that is requested alone delays nothing else.
-    await world.fault(party, {
+    await credit.fault(party, {
       match: "GET /api.xro/2.0/Invoices?IDs",
       kind: "status",
       status: 500,
       times: 1,
     });
-    await world.pool.query(
+    await credit.pool.query(
       "UPDATE ledger_notifications SET failures = 2 WHERE organisation_id = $1",
       [organisationId],
     );
@@ -201,7 +201,7 @@ describe.concurrent("a change in the ledger", () => {
     });
     expect(await pending(party)).toEqual(["3 the ledger answered 500"]);
     expect(
-      await createLedgerSync(world.pool, world.encryption, syncIntervalMs)
+      await createLedgerSync(credit.pool, credit.encryption, syncIntervalMs)
         .open(organisationId)
         .state(),
     ).toMatchObject({
@@ -222,14 +222,14 @@ test("a failed call is repeated later, and a rate limit pauses the sync", async 
   const { party, hand } = await partyWith("10");
   const { organisationId } = party;
   await hand.pay("INV-0001");
-  await makeDue(party);
-  await world.fault(party, { match: "GET /api.xro/2.0/Contacts", kind: "status", status: 503 });
+  await setDue(party);
+  await credit.fault(party, { match: "GET /api.xro/2.0/Contacts", kind: "status", status: 503 });
   expect(await sync.syncBatch({ organisationId })).toMatchObject({
     state: "waiting",
     detail: "waits: the ledger answered 503",
     nextInMs: 1_000,
   });
-  await world.pool.query(
+  await credit.pool.query(
     `UPDATE ledger_sync_cursors SET not_before = not_before + interval '1 hour'
       WHERE organisation_id = $1`,
     [organisationId],
@@ -238,7 +238,7 @@ test("a failed call is repeated later, and a rate limit pauses the sync", async 
     detail: "waits: the ledger answered 503",
   });
   // Notifications are read before the failed page.
-  await world.pool.query(
+  await credit.pool.query(
     `UPDATE ledger_sync_cursors SET not_before = now(), next_sync_at = now() + interval '1 hour'
       WHERE organisation_id = $1`,
     [organisationId],
@@ -247,14 +247,14 @@ test("a failed call is repeated later, and a rate limit pauses the sync", async 
   await sync.syncBatch({ organisationId });
   expect(await invoices(party)).toEqual(["INV-0001 paid 0.00"]);
   expect(
-    await createLedgerSyncAdminStore(world.pool, createChanges(world.pool)).get(organisationId),
+    await createLedgerSyncAdminStore(credit.pool, createChanges(credit.pool)).get(organisationId),
   ).toMatchObject({
     isWaiting: true,
     problem: "the ledger answered 503",
     notifications: 0,
   });
-  await makeDue(party);
-  await world.fault(party, {
+  await setDue(party);
+  await credit.fault(party, {
     match: "GET /api.xro/2.0/Contacts",
     kind: "rate_limit",
     problem: "day",
@@ -266,7 +266,7 @@ test("a failed call is repeated later, and a rate limit pauses the sync", async 
   });
   expect(await sync.startDueSyncs({ after: null })).toMatchObject({ next: null });
   expect(fixture.woken).not.toContain(organisationId);
-  await world.pool.query(
+  await credit.pool.query(
     "UPDATE ledger_connections SET paused_until = NULL WHERE organisation_id = $1",
     [organisationId],
   );

@@ -9,14 +9,14 @@ import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createDocumentStore } from "../../../src/store/admin/documents/documents.ts";
 import { invalidateReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import { syncInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
-import { type CreditParty, type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
+import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 import { issueCredit, issueInvoice } from "./issue-credit.ts";
 
-let world: CreditWorld;
+let fixture: CreditFixture;
 beforeAll(async () => {
-  world = await startCreditWorld();
+  fixture = await startCreditFixture();
 });
-afterAll(() => world?.stop());
+afterAll(() => fixture?.stop());
 
 const actor = {
   operatorId: null,
@@ -28,10 +28,10 @@ const actor = {
 
 /** Adds an organisation whose connection is five minutes old. */
 async function oldParty(): Promise<CreditParty> {
-  const party = await world.party();
+  const party = await fixture.party();
   const text = `UPDATE ledger_connections SET created_at = now() - interval '5 minutes'
       WHERE organisation_id = $1`;
-  await world.pool.query(text, [party.organisationId]);
+  await fixture.pool.query(text, [party.organisationId]);
   return party;
 }
 
@@ -42,7 +42,7 @@ async function know(
   data: object,
   age = "0",
 ): Promise<void> {
-  const { rowCount } = await world.pool.query(
+  const { rowCount } = await fixture.pool.query(
     `UPDATE ledger_reference_data
       SET data = data || $3, fetched_at = now() - $4::interval, invalidated_at = NULL
       WHERE organisation_id = $1 AND kind = $2`,
@@ -52,23 +52,23 @@ async function know(
 }
 
 /** Posts an invoice over 10 with changed columns. Returns status, reason and message. */
-async function settled(
+async function posted(
   party: CreditParty,
   changes: Record<string, string | null> = {},
 ): Promise<readonly unknown[]> {
   const { organisationId, subscriptionId } = party;
-  const { id, jobId } = await issueInvoice(world.pool, organisationId, subscriptionId, "10");
+  const { id, jobId } = await issueInvoice(fixture.pool, organisationId, subscriptionId, "10");
   for (const [path, value] of Object.entries(changes)) {
     const [table, column] = path.split(".");
     const where = table === "invoices" ? "id = $1" : "invoice_id = $1";
-    await world.pool.query(`UPDATE ${table} SET ${column} = $2 WHERE ${where}`, [id, value]);
+    await fixture.pool.query(`UPDATE ${table} SET ${column} = $2 WHERE ${where}`, [id, value]);
   }
-  await world.settle(party);
+  await fixture.postAll(party);
   return stateOf(id, jobId);
 }
 
 async function stateOf(id: string, jobId: string): Promise<readonly unknown[]> {
-  const { rows } = await world.pool.query<{
+  const { rows } = await fixture.pool.query<{
     status: string;
     reason: string | null;
     sync_error: string | null;
@@ -82,7 +82,7 @@ async function stateOf(id: string, jobId: string): Promise<readonly unknown[]> {
 
 /** Returns the kinds of reference data that are due. */
 async function dueKinds({ organisationId }: CreditParty): Promise<readonly string[]> {
-  const { rows } = await world.pool.query<{ kind: string }>(
+  const { rows } = await fixture.pool.query<{ kind: string }>(
     `SELECT kind FROM ledger_reference_data WHERE organisation_id = $1 AND next_read_at <= now()
       ORDER BY kind`,
     [organisationId],
@@ -92,14 +92,14 @@ async function dueKinds({ organisationId }: CreditParty): Promise<readonly strin
 
 test("a document that the ledger would refuse is refused without a call", async () => {
   // The lists of a new connection are read by the operator who created it.
-  await world.party();
+  await fixture.party();
   const party = await oldParty();
-  expect(await world.readReferenceData()).toBe(4);
-  expect(await settled(party)).toEqual(["approved", null, null]);
-  const before = await world.calls(party);
+  expect(await fixture.readReferenceData()).toBe(4);
+  expect(await posted(party)).toEqual(["approved", null, null]);
+  const before = await fixture.calls(party);
   const refusedBy = async (reason: string, changes: Record<string, string | null>) => {
-    const [status, told, message] = await settled(party, changes);
-    expect([status, told]).toEqual(["not_in_external", reason]);
+    const [status, code, message] = await posted(party, changes);
+    expect([status, code]).toEqual(["not_in_external", reason]);
     return message;
   };
   expect(await refusedBy("account_invalid", { "invoice_lines.revenue_account": null })).toMatch(
@@ -121,18 +121,18 @@ test("a document that the ledger would refuse is refused without a call", async 
   expect(await refusedBy("period_locked", {})).toMatch(
     /dated 2026-04-10, before the ledger's lock date 2026-04-11/,
   );
-  const note = await issueCredit(world.pool, party.organisationId, party.subscriptionId, "5");
-  await world.settle(party);
+  const note = await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "5");
+  await fixture.postAll(party);
   await know(party, "organisation", { periodLockDate: null });
-  const sweep = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at,
+  const dueSync = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at,
     swept_at) VALUES ($1, $2, now(), now())
     ON CONFLICT (organisation_id) DO UPDATE SET swept_at = now()`;
-  await world.pool.query(sweep, [party.organisationId, party.tenantId]);
+  await fixture.pool.query(dueSync, [party.organisationId, party.tenantId]);
   const status = "UPDATE customers SET status = $2 WHERE organisation_id = $1 AND code = 'ACME'";
-  await world.pool.query(status, [party.organisationId, "inactive"]);
+  await fixture.pool.query(status, [party.organisationId, "inactive"]);
   expect(await refusedBy("contact_inactive", {})).toMatch(/contact is archived/);
-  expect(await world.calls(party)).toBe(before);
-  const { rows } = await world.pool.query("SELECT status FROM credit_notes WHERE id = $1", [
+  expect(await fixture.calls(party)).toBe(before);
+  const { rows } = await fixture.pool.query("SELECT status FROM credit_notes WHERE id = $1", [
     note.id,
   ]);
   expect(rows).toEqual([{ status: "not_in_external" }]);
@@ -142,126 +142,126 @@ test("a document that the ledger would refuse is refused without a call", async 
 
 test("old, invalidated or another tenant's reference data refuses nothing", async () => {
   const party = await oldParty();
-  await world.readReferenceData();
+  await fixture.readReferenceData();
   await know(party, "accounts", { "200": false }, "31 minutes");
-  expect(await settled(party)).toEqual(["approved", null, null]);
+  expect(await posted(party)).toEqual(["approved", null, null]);
   await know(party, "accounts", { "200": false }, "16 minutes");
-  expect(await settled(party)).toMatchObject(["not_in_external", "account_invalid", /./]);
+  expect(await posted(party)).toMatchObject(["not_in_external", "account_invalid", /./]);
   expect(await dueKinds(party)).toEqual(["accounts"]);
-  await world.pool.query(
+  await fixture.pool.query(
     "UPDATE ledger_reference_data SET tenant_id = 'other' WHERE organisation_id = $1",
     [party.organisationId],
   );
-  expect(await settled(party)).toEqual(["approved", null, null]);
-  expect(await world.readReferenceData()).toBe(1);
-  expect(await settled(party)).toEqual(["approved", null, null]);
+  expect(await posted(party)).toEqual(["approved", null, null]);
+  expect(await fixture.readReferenceData()).toBe(1);
+  expect(await posted(party)).toEqual(["approved", null, null]);
   await know(party, "accounts", { "205": true }, "16 minutes");
-  expect(await settled(party, { "invoice_lines.revenue_account": "205" })).toMatchObject([
+  expect(await posted(party, { "invoice_lines.revenue_account": "205" })).toMatchObject([
     "not_in_external",
     "account_invalid",
     expect.stringContaining("archived or has been deleted"),
   ]);
   expect(await dueKinds(party)).toEqual(["accounts"]);
   await know(party, "accounts", { "200": false }, "1 hour");
-  await world.pool.query(
+  await fixture.pool.query(
     "UPDATE ledger_reference_data SET invalidated_at = now() WHERE organisation_id = $1",
     [party.organisationId],
   );
-  expect(await settled(party)).toEqual(["approved", null, null]);
+  expect(await posted(party)).toEqual(["approved", null, null]);
 });
 
 test("an operator's retry skips reference data, which is then read again", async () => {
   const party = await oldParty();
-  await world.readReferenceData();
+  await fixture.readReferenceData();
   await know(party, "accounts", { "200": false });
   const { organisationId, subscriptionId } = party;
-  const { id } = await issueInvoice(world.pool, organisationId, subscriptionId, "10");
-  await world.settle(party);
-  const documents = createDocumentStore(world.pool, createChanges(world.pool));
+  const { id } = await issueInvoice(fixture.pool, organisationId, subscriptionId, "10");
+  await fixture.postAll(party);
+  const documents = createDocumentStore(fixture.pool, createChanges(fixture.pool));
   expect(await documents.get(organisationId, id)).toMatchObject({
     state: "failed",
     reason: "account_invalid",
   });
   expect(await documents.retry(actor, organisationId, id)).toMatchObject({ kind: "retried" });
-  await world.settle(party);
+  await fixture.postAll(party);
   expect(await documents.get(organisationId, id)).toMatchObject({
     state: "synced",
     status: "approved",
   });
-  const before = await world.calls(party);
-  expect(await world.readReferenceData()).toBe(1);
-  expect(await world.calls(party)).toBe(before + 1);
-  expect(await settled(party)).toEqual(["approved", null, null]);
+  const before = await fixture.calls(party);
+  expect(await fixture.readReferenceData()).toBe(1);
+  expect(await fixture.calls(party)).toBe(before + 1);
+  expect(await posted(party)).toEqual(["approved", null, null]);
 });
 
 /** Returns each kind, whether it is known, and in how many hours it is read again. */
 async function readings({ organisationId }: CreditParty): Promise<readonly string[]> {
-  const { rows } = await world.pool.query<{ told: string }>(
+  const { rows } = await fixture.pool.query<{ reading: string }>(
     `SELECT concat_ws(' ', kind, CASE WHEN fetched_at IS NULL THEN 'unknown' ELSE 'known' END,
-        round(extract(epoch FROM next_read_at - now()) / 3600)) AS told
+        round(extract(epoch FROM next_read_at - now()) / 3600)) AS reading
       FROM ledger_reference_data WHERE organisation_id = $1 ORDER BY kind`,
     [organisationId],
   );
-  return rows.map(({ told }) => told);
+  return rows.map(({ reading }) => reading);
 }
 
 test("a failed read is repeated in an hour, a forbidden one in six hours", async () => {
   const party = await oldParty();
-  expect(await world.readReferenceData()).toBe(4);
+  expect(await fixture.readReferenceData()).toBe(4);
   const due = "UPDATE ledger_reference_data SET next_read_at = now() WHERE organisation_id = $1";
-  await world.pool.query(due, [party.organisationId]);
-  await world.fault(party, {
+  await fixture.pool.query(due, [party.organisationId]);
+  await fixture.fault(party, {
     match: "GET /api.xro/2.0/Accounts",
     kind: "status",
     status: 500,
     times: 9,
   });
   const body = JSON.stringify({ Detail: "User does not have permission to access this resource" });
-  await world.fault(party, {
+  await fixture.fault(party, {
     match: "GET /api.xro/2.0/TaxRates",
     kind: "status",
     status: 403,
     body,
     times: 9,
   });
-  expect(await world.readReferenceData()).toBe(4);
-  expect(await world.readReferenceData()).toBe(0);
-  const told = ["currencies known 6", "organisation known 6"];
-  expect(await readings(party)).toEqual(["accounts known 1", ...told, "tax_rates unknown 6"]);
+  expect(await fixture.readReferenceData()).toBe(4);
+  expect(await fixture.readReferenceData()).toBe(0);
+  const unchanged = ["currencies known 6", "organisation known 6"];
+  expect(await readings(party)).toEqual(["accounts known 1", ...unchanged, "tax_rates unknown 6"]);
   // Unknown data cannot be contradicted, so no call is spent on it.
   await invalidateReferenceData(
-    world.pool,
+    fixture.pool,
     party.organisationId,
     ["accounts", "tax_rates"],
     "contradicted",
   );
-  expect(await readings(party)).toEqual(["accounts known 0", ...told, "tax_rates unknown 6"]);
-  await invalidateReferenceData(world.pool, party.organisationId, ["tax_rates"], "mended");
+  expect(await readings(party)).toEqual(["accounts known 0", ...unchanged, "tax_rates unknown 6"]);
+  await invalidateReferenceData(fixture.pool, party.organisationId, ["tax_rates"], "mended");
   expect(await dueKinds(party)).toEqual(["tax_rates"]);
-  expect(await world.readReferenceData()).toBe(1);
+  expect(await fixture.readReferenceData()).toBe(1);
   expect(await dueKinds(party)).toEqual([]);
 });
 
 test("a paused ledger is not read, and one bad secret does not stop the others", async () => {
   const [party, broken] = [await oldParty(), await oldParty()];
-  await world.pool.query(
+  await fixture.pool.query(
     "UPDATE ledger_connections SET encrypted_secret = $2 WHERE organisation_id = $1",
     [broken.organisationId, Buffer.alloc(40)],
   );
   const pause =
     "UPDATE ledger_connections SET paused_until = now() + $2::interval WHERE organisation_id = $1";
-  await world.pool.query(pause, [party.organisationId, "1 hour"]);
-  expect(await world.readReferenceData()).toBe(4);
-  expect(world.unreadable).toEqual([broken.organisationId]);
+  await fixture.pool.query(pause, [party.organisationId, "1 hour"]);
+  expect(await fixture.readReferenceData()).toBe(4);
+  expect(fixture.unreadable).toEqual([broken.organisationId]);
   const unknown = (hours: number) =>
     [...referenceDataKinds].sort().map((kind) => `${kind} unknown ${hours}`);
   expect(await readings(broken)).toEqual(unknown(1));
-  await world.pool.query(
+  await fixture.pool.query(
     "UPDATE ledger_reference_data SET next_read_at = now() WHERE organisation_id = $1",
     [broken.organisationId],
   );
-  await world.pool.query(pause, [party.organisationId, "0"]);
-  expect(await world.readReferenceData()).toBe(8);
+  await fixture.pool.query(pause, [party.organisationId, "0"]);
+  expect(await fixture.readReferenceData()).toBe(8);
   expect((await readings(party)).every((one) => one.endsWith(" known 6"))).toBe(true);
   expect(await readings(party)).toHaveLength(4);
 });
@@ -269,8 +269,8 @@ test("a paused ledger is not read, and one bad secret does not stop the others",
 test("a document with another amount in the ledger drifts until it is removed", async () => {
   const party = await oldParty();
   const { organisationId } = party;
-  await world.raise(party, "10", "20", "-5");
-  const documents = createDocumentStore(world.pool, createChanges(world.pool));
+  await fixture.issue(party, "10", "20", "-5");
+  const documents = createDocumentStore(fixture.pool, createChanges(fixture.pool));
   const page = { limit: 10, startingAfter: null };
   const drifting = async () => {
     const { data } = await documents.list(organisationId, "drift", page);
@@ -283,15 +283,15 @@ test("a document with another amount in the ledger drifts until it is removed", 
       ];
     });
   };
-  const { rows } = await world.pool.query<{ told: string }>(
-    `SELECT ledger_subtotal AS told FROM invoices WHERE organisation_id = $1 UNION ALL
+  const { rows } = await fixture.pool.query<{ subtotal: string }>(
+    `SELECT ledger_subtotal AS subtotal FROM invoices WHERE organisation_id = $1 UNION ALL
       SELECT ledger_subtotal FROM credit_notes WHERE organisation_id = $1`,
     [organisationId],
   );
-  expect(rows.map(({ told }) => told).sort()).toEqual(["10.0000", "20.0000", "5.0000"]);
+  expect(rows.map(({ subtotal }) => subtotal).sort()).toEqual(["10.0000", "20.0000", "5.0000"]);
   expect(await drifting()).toEqual([]);
   const seen = async (status: string, subtotal: string) => {
-    const { rows: found } = await world.pool.query<{ id: string; at: string }>(
+    const { rows: found } = await fixture.pool.query<{ id: string; at: string }>(
       `SELECT ledger_invoice_id AS id, now()::text AS at FROM invoices WHERE organisation_id = $1
         AND number = 'INV-0002'`,
       [organisationId],
@@ -300,13 +300,13 @@ test("a document with another amount in the ledger drifts until it is removed", 
     const updatedAt = new Date(Date.now() + 1_000).toISOString();
     const amounts = { total: "25.2000", amountDue: "25.2000", subtotal };
     return syncInvoices(
-      world.pool,
+      fixture.pool,
       organisationId,
       [{ id, status, sent: false, updatedAt, ...amounts }],
       at,
     );
   };
-  const before = await world.calls(party);
+  const before = await fixture.calls(party);
   await seen("approved", "21.0000");
   expect(await drifting()).toEqual([["INV-0002", "20.0000", "21.0000", "drift"]]);
   expect((await documents.list(organisationId, null, page)).data).toEqual([]);
@@ -314,7 +314,7 @@ test("a document with another amount in the ledger drifts until it is removed", 
   expect(await documents.retry(actor, organisationId, drifted?.id ?? "")).toEqual({
     kind: "nothing_to_retry",
   });
-  expect(await world.calls(party)).toBe(before);
+  expect(await fixture.calls(party)).toBe(before);
   await seen("voided", "21.0000");
   expect(await drifting()).toEqual([]);
 });

@@ -1,26 +1,26 @@
 /** Credit notes that the ledger refuses, or that are refused without a call (POSTING-5). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CreditWorld, startCreditWorld } from "./credit-fixture.ts";
+import { type CreditFixture, startCreditFixture } from "./credit-fixture.ts";
 import { bookedCredit, issueCredit, plannedCredit } from "./issue-credit.ts";
 
-let world: CreditWorld;
+let fixture: CreditFixture;
 
 beforeAll(async () => {
-  world = await startCreditWorld();
+  fixture = await startCreditFixture();
 });
 
-afterAll(() => world?.stop());
+afterAll(() => fixture?.stop());
 
 describe.concurrent("a credit note that the ledger refuses", () => {
   test("shows the ledger's message, and holds no credit", async () => {
-    const party = await world.party();
-    await world.fault(party, {
+    const party = await fixture.party();
+    await fixture.fault(party, {
       kind: "refuse",
       match: "PUT /api.xro/2.0/CreditNotes",
       messages: ["The lock date has passed."],
     });
-    await world.raise(party, "-10", "10");
-    const { rows } = await world.pool.query(
+    await fixture.issue(party, "-10", "10");
+    const { rows } = await fixture.pool.query(
       `SELECT status, sync_error, ledger_credit_note_id FROM credit_notes
         WHERE organisation_id = $1`,
       [party.organisationId],
@@ -32,20 +32,20 @@ describe.concurrent("a credit note that the ledger refuses", () => {
         ledger_credit_note_id: null,
       },
     ]);
-    expect(await plannedCredit(world.pool, party)).toEqual([]);
-    expect(await bookedCredit(world.pool, party)).toEqual([]);
+    expect(await plannedCredit(fixture.pool, party)).toEqual([]);
+    expect(await bookedCredit(fixture.pool, party)).toEqual([]);
   });
 
   test("is refused if its number is on a foreign note, however alike", async () => {
-    const party = await world.party();
-    await world.raise(party, "-10");
+    const party = await fixture.party();
+    await fixture.issue(party, "-10");
     // As if a person had created the same note under the next number.
-    await world.pool.query(
+    await fixture.pool.query(
       "UPDATE demo_ledger.credit_notes SET number = 'CN-0002' WHERE tenant_id = $1",
       [party.tenantId],
     );
-    await world.raise(party, "-10");
-    const { rows } = await world.pool.query(
+    await fixture.issue(party, "-10");
+    const { rows } = await fixture.pool.query(
       `SELECT status, sync_error FROM credit_notes WHERE organisation_id = $1
         AND number = 'CN-0002'`,
       [party.organisationId],
@@ -55,14 +55,14 @@ describe.concurrent("a credit note that the ledger refuses", () => {
   });
 
   test("is refused without a call if it has no account", async () => {
-    const party = await world.party();
-    await issueCredit(world.pool, party.organisationId, party.subscriptionId, "10");
-    await world.pool.query(
+    const party = await fixture.party();
+    await issueCredit(fixture.pool, party.organisationId, party.subscriptionId, "10");
+    await fixture.pool.query(
       "UPDATE credit_note_lines SET revenue_account = NULL WHERE organisation_id = $1",
       [party.organisationId],
     );
-    await world.settle(party);
-    const { rows } = await world.pool.query(
+    await fixture.postAll(party);
+    const { rows } = await fixture.pool.query(
       `SELECT reason, message FROM ledger_jobs WHERE organisation_id = $1
         AND kind = 'create_credit_note'`,
       [party.organisationId],

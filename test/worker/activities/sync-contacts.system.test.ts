@@ -5,9 +5,9 @@ import { createCustomerStore } from "../../../src/store/admin/customers.ts";
 import { startSyncFixture } from "./ledger-sync-fixture.ts";
 
 const fixture = await startSyncFixture();
-const { world, partyWith, syncAll, notify, pending, ledgerIdOf, rest, acme } = fixture;
+const { credit, partyWith, syncAll, notify, pending, ledgerIdOf, rest, acme } = fixture;
 
-afterAll(() => world.stop());
+afterAll(() => credit.stop());
 
 describe.concurrent("a customer", () => {
   test("follows a rename, an archive, a restore and a merge", async () => {
@@ -40,7 +40,7 @@ describe.concurrent("a customer", () => {
       status: "active",
       contact,
     });
-    const { rows } = await world.pool.query("SELECT 1 FROM customers WHERE organisation_id = $1", [
+    const { rows } = await credit.pool.query("SELECT 1 FROM customers WHERE organisation_id = $1", [
       party.organisationId,
     ]);
     expect(rows).toHaveLength(3);
@@ -59,13 +59,13 @@ describe.concurrent("a customer", () => {
       status: 200,
       body: '{"Contacts":[]}',
     };
-    await world.fault(party, unlisted);
-    const before = await world.calls(party);
+    await credit.fault(party, unlisted);
+    const before = await credit.calls(party);
     await readAgain();
-    expect(await world.calls(party)).toBe(before + 2);
+    expect(await credit.calls(party)).toBe(before + 2);
     expect(await acme(party)).toMatchObject({ status: "active" });
-    await world.fault(party, unlisted);
-    await world.fault(party, {
+    await credit.fault(party, unlisted);
+    await credit.fault(party, {
       ...unlisted,
       match: `GET /api.xro/2.0/Contacts/${contactId}`,
       status: 404,
@@ -79,7 +79,7 @@ describe.concurrent("a customer", () => {
     // An operator activates it, and the contact archives it again.
     await hand.changeContact("ACME", { ContactStatus: "ARCHIVED" });
     await syncAll(party);
-    const customers = createCustomerStore(world.pool, createChanges(world.pool));
+    const customers = createCustomerStore(credit.pool, createChanges(credit.pool));
     const found = await customers.findByContacts(party.organisationId, [contactId]);
     const customerId = found.get(contactId)?.id ?? "";
     const actor = {
@@ -96,9 +96,9 @@ describe.concurrent("a customer", () => {
 
     await hand.changeContact("ACME", { ContactStatus: "ACTIVE" });
     await syncAll(party);
-    const into = await hand.addContact("ROUND", "Round and round");
+    const into = await hand.addContact("CYCLE", "Merged in a cycle");
     const lead = (from: string, to: string) =>
-      world.pool.query(
+      credit.pool.query(
         `UPDATE demo_ledger.contacts
           SET status = 'ARCHIVED', merged_to = $2, updated_at = date_trunc('milliseconds',
           clock_timestamp())

@@ -15,7 +15,7 @@ test("the cleanup deletes batches until one is not full, again at every interval
     asked.push(atMost);
     return sizes.shift() ?? 0;
   };
-  const housekeeping = startCleanup(deleteExpired, {
+  const cleanup = startCleanup(deleteExpired, {
     everyMs: 1_000,
     batch: 10,
     onError: unexpected,
@@ -26,7 +26,7 @@ test("the cleanup deletes batches until one is not full, again at every interval
   expect(asked).toHaveLength(4);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(asked).toHaveLength(6);
-  await housekeeping.stop();
+  await cleanup.stop();
   await vi.advanceTimersByTimeAsync(10_000);
   expect(asked).toHaveLength(6);
 });
@@ -39,7 +39,7 @@ test("the cleanup logs a database that is down, and repeats at the next interval
     if (calls === 1) throw new Error("gone");
     return 0;
   };
-  const housekeeping = startCleanup(deleteExpired, {
+  const cleanup = startCleanup(deleteExpired, {
     everyMs: 1_000,
     onError: (error) => troubles.push(error),
   });
@@ -47,7 +47,7 @@ test("the cleanup logs a database that is down, and repeats at the next interval
   expect([calls, troubles.length]).toEqual([1, 1]);
   await vi.advanceTimersByTimeAsync(1);
   expect(calls).toBe(2);
-  await housekeeping.stop();
+  await cleanup.stop();
 });
 
 test("the cleanup's stop waits for the running batch and begins no other", async () => {
@@ -57,9 +57,9 @@ test("the cleanup's stop waits for the running batch and begins no other", async
     calls += 1;
     return batch.promise;
   };
-  const housekeeping = startCleanup(deleteExpired, { batch: 5, onError: unexpected });
+  const cleanup = startCleanup(deleteExpired, { batch: 5, onError: unexpected });
   let isStopped = false;
-  const stopped = housekeeping.stop().then(() => (isStopped = true));
+  const stopped = cleanup.stop().then(() => (isStopped = true));
   await vi.advanceTimersByTimeAsync(0);
   expect(isStopped).toBe(false);
   batch.resolve(5);

@@ -102,8 +102,8 @@ test("requests are answered while every delivery permit is taken and hundreds wa
   const units = { units: 14, prorate: true, effective_date: "2026-04-16" };
   const { change } = await ends.builder.changed(own, id, units);
   expect(change.invoice.ledger.sync_status).toBe("synced");
-  const { path, body } = endPost(endable, "beside");
-  const ended = await system.ask("POST", path, { key: own.apiKey, idempotencyKey: "beside", body });
+  const { path, body } = endPost(endable, "during");
+  const ended = await system.ask("POST", path, { key: own.apiKey, idempotencyKey: "during", body });
   expect(ended.status, ended.text).toBe(200);
   const text = `SELECT count(*)::int AS waiting FROM webhook_deliveries WHERE state = 'pending'
       AND attempts = 0`;
