@@ -32,7 +32,7 @@ import { UsageEventSchema, UsageService } from "../../../../src/gen/proto/billin
 import { textFormats } from "../../../../src/services/text-formats.ts";
 import {
   patternOf,
-  sayPattern,
+  describePattern,
 } from "../../../../src/transport/rpc/validation/describe-pattern.ts";
 import { createValidate } from "../../../../src/transport/rpc/validation/validate.ts";
 
@@ -117,7 +117,7 @@ describe("validation", () => {
     [
       UsageEventSchema,
       create(UsageEventSchema, { ...usage, meterCode: "c" }),
-      "meter_code must not be given beside meter",
+      "meter_code must not be given together with meter",
     ],
     [
       UsageEventSchema,
@@ -162,8 +162,8 @@ describe("validation", () => {
       .filter(([, pattern]) => pattern !== "");
     expect(patterns.length).toBeGreaterThan(5);
     for (const [field, pattern] of patterns) {
-      expect(sayPattern(field)).not.toContain(pattern);
-      expect(sayPattern(field)).not.toMatch(/[\\^$]/);
+      expect(describePattern(field)).not.toContain(pattern);
+      expect(describePattern(field)).not.toMatch(/[\\^$]/);
     }
   });
 
