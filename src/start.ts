@@ -77,7 +77,7 @@ async function reportStack(stack: Stack): Promise<void> {
   log(`Admin URL     ${adminUrl}`);
   if (temporalUiUrl !== undefined) log(`Temporal UI   ${temporalUiUrl}`);
   log(`OpenAPI       ${baseUrl}/v1/openapi.json`);
-  if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its documents, in a browser)`);
+  if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its page, in a browser)`);
   log(`Logs          ${stack.logFolder}`);
   if (demoLedgerUrl !== undefined) {
     log(

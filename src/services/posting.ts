@@ -59,7 +59,10 @@ export function createPosting(
       try {
         const isStarted = await start();
         crashPoint("ledger_woken");
-        return await watch.awaitOutcomes(organisationId, isStarted ? deadline.getTime() : Date.now());
+        return await watch.awaitOutcomes(
+          organisationId,
+          isStarted ? deadline.getTime() : Date.now(),
+        );
       } finally {
         watch.stop();
       }

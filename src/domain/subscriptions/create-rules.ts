@@ -105,11 +105,7 @@ export function checkOverrides(
   charges: readonly RequestedCharge[],
 ): void {
   if (planPrice !== null && !plan.allowsPriceOverride) {
-    throw new Refusal(
-      "price_override_not_allowed",
-      "The plan allows no other price.",
-      "price",
-    );
+    throw new Refusal("price_override_not_allowed", "The plan allows no other price.", "price");
   }
   for (const [index, { charge, price }] of charges.entries()) {
     if (price !== null && !charge.allowsPriceOverride) {

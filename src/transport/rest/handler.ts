@@ -57,7 +57,8 @@ export function restHandler(
         exchange.requestId,
       );
       exchange.code = report.code;
-      if (report.retryAfterSeconds !== null) setHeader("Retry-After", String(report.retryAfterSeconds));
+      if (report.retryAfterSeconds !== null)
+        setHeader("Retry-After", String(report.retryAfterSeconds));
       respond(request, response, report.status, headers, errorEnvelope(report));
     }
   };

@@ -21,7 +21,9 @@ export type Validate = (schema: DescMessage, message: Message) => void;
  * is as fast as later ones. A rule that cannot be compiled stops the start.
  */
 export function createValidate(schemas: readonly DescMessage[], formats: TextFormats): Validate {
-  const stringRules = new Map(schemas.map((schema) => [schema, compileStringRules(schema, formats)]));
+  const stringRules = new Map(
+    schemas.map((schema) => [schema, compileStringRules(schema, formats)]),
+  );
   for (const schema of schemas) {
     const result = validator.validate(schema, create(schema));
     if (result.kind === "error") throw result.error;
