@@ -76,7 +76,10 @@ function faultOf(needed: readonly string[], applied: readonly string[]): string 
   const missing = needed.findLast((name) => !there.has(name));
   if (missing === undefined) return null;
   const newest = applied.at(-1) ?? "none";
-  return `This process needs migration ${missing}; the newest in the database is ${newest}`;
+  return (
+    `This process needs migration ${missing}; ` +
+    `the newest one found in the database is ${newest}`
+  );
 }
 
 function migrationsOf(folder: string): readonly string[] {
