@@ -1,4 +1,7 @@
-/** Where Prisma's own command line finds schema, migrations and database: `npx prisma migrate status --config prisma/config.ts`. */
+/**
+ * Where Prisma's own command line finds schema, migrations and database:
+ * `npx prisma migrate status --config prisma/config.ts`.
+ */
 import { defineConfig } from "prisma/config";
 
 export default defineConfig({

@@ -69,7 +69,7 @@ async function reportStack(stack: Stack): Promise<void> {
     const firstData = await createFirstData({ databaseUrl, demoLedgerUrl, secretKey });
     if (firstData !== null) {
       log(describeFirstData(firstData, { baseUrl, adminUrl, temporalUiUrl: temporalUiUrl ?? "" }));
-      log(`What it issued, the demo ledger's books in a browser: ${demoLedgerUrl}`);
+      log(`What it issued, in the demo ledger's page: ${demoLedgerUrl}`);
       return;
     }
   }
@@ -77,11 +77,12 @@ async function reportStack(stack: Stack): Promise<void> {
   log(`Admin URL     ${adminUrl}`);
   if (temporalUiUrl !== undefined) log(`Temporal UI   ${temporalUiUrl}`);
   log(`OpenAPI       ${baseUrl}/v1/openapi.json`);
-  if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its books, in a browser)`);
+  if (demoLedgerUrl !== undefined) log(`Demo ledger   ${demoLedgerUrl} (its page, in a browser)`);
   log(`Logs          ${stack.logFolder}`);
   if (demoLedgerUrl !== undefined) {
     log(
-      "The first data and its API keys were made and shown by an earlier start; an empty data folder makes new ones.",
+      "The first data and its API keys were created and shown by an earlier start; an empty " +
+        "data folder creates new ones.",
     );
   }
 }

@@ -2,9 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ledgerNameFaults } from "../tools/tidy/ledger-names.ts";
-import { roomFaults } from "../tools/tidy/rooms.ts";
-import { scopeFaults, tenantTables, type UnscopedStatement } from "../tools/tidy/scope.ts";
+import { layerFaults } from "../tools/tidy/layers.ts";
 import {
   constructFaults,
   exportFaults,
@@ -12,12 +10,17 @@ import {
   sizeFaults,
 } from "../tools/tidy/shape.ts";
 import { type Fault, readSource, type Source } from "../tools/tidy/source.ts";
+import {
+  type ExcusedStatement,
+  tenantFaults,
+  tenantTables,
+} from "../tools/tidy/tenant-statements.ts";
 import { fileNameFaults, wordFaults } from "../tools/tidy/words.ts";
 
 const root = join(import.meta.dirname, "..");
 
 /** Statements that read or write over all organisations, each with its reason. */
-const unscoped: readonly UnscopedStatement[] = [];
+const excused: readonly ExcusedStatement[] = [];
 
 const folders = ["proto", "src", "workflows", "test", "tools", "bench", "prisma"];
 // Generated code is others' work, recorded histories are data.
@@ -70,8 +73,8 @@ describe("every file", () => {
     expect(faultsOf(constructFaults)).toEqual([]);
   });
 
-  test("imports only from rooms that its own may know", () => {
-    expect(faultsOf(roomFaults)).toEqual([]);
+  test("imports only from layers that its own layer may import", () => {
+    expect(faultsOf(layerFaults)).toEqual([]);
   });
 
   test("names a kind of ledger only in its folder and in the registry", () => {
@@ -89,17 +92,17 @@ describe("every file", () => {
 
 describe("every statement on an organisation's tables", () => {
   const tables = tenantTables(schema);
-  const inRooms = sources.filter(
+  const inLayers = sources.filter(
     ({ path }) => path.startsWith("src/") && !path.startsWith("src/dev/"),
   );
 
   test("names the organisation, or stands in the list of those that need not", () => {
     expect(tables).toContain("subscriptions");
-    expect(faultsOf((source) => scopeFaults(source, tables, unscoped), inRooms)).toEqual([]);
+    expect(faultsOf((source) => tenantFaults(source, tables, excused), inLayers)).toEqual([]);
   });
 
   test("stands in that list only while it exists", () => {
-    const gone = unscoped.filter(
+    const gone = excused.filter(
       ({ path, contains }) =>
         !sources.some((source) => source.path === path && source.text.includes(contains)),
     );
@@ -146,23 +149,27 @@ describe("the rules themselves", () => {
   });
 
   test("find an import that leaves its room, and allow types where only types may cross", () => {
-    expect(roomFaults(at("src/domain/a.ts", 'import { b } from "../store/b.ts";'))).toHaveLength(1);
-    expect(roomFaults(at("src/domain/a.ts", 'import { b } from "./pricing/b.ts";'))).toEqual([]);
-    expect(roomFaults(at("src/domain/a.ts", 'import fs from "node:fs";'))).toHaveLength(1);
+    expect(layerFaults(at("src/domain/a.ts", 'import { b } from "../store/b.ts";'))).toHaveLength(
+      1,
+    );
+    expect(layerFaults(at("src/domain/a.ts", 'import { b } from "./pricing/b.ts";'))).toEqual([]);
+    expect(layerFaults(at("src/domain/a.ts", 'import fs from "node:fs";'))).toHaveLength(1);
     expect(
-      roomFaults(at("src/transport/rest/a.ts", 'import { b } from "../rpc/b.ts";')),
+      layerFaults(at("src/transport/rest/a.ts", 'import { b } from "../rpc/b.ts";')),
     ).toHaveLength(1);
     expect(
-      roomFaults(at("src/transport/rest/a.ts", 'import type { B } from "../rpc/b.ts";')),
+      layerFaults(at("src/transport/rest/a.ts", 'import type { B } from "../rpc/b.ts";')),
     ).toEqual([]);
-    expect(roomFaults(at("src/services/a/b.ts", 'import pg from "pg";'))).toHaveLength(1);
+    expect(layerFaults(at("src/services/a/b.ts", 'import pg from "pg";'))).toHaveLength(1);
     expect(
-      roomFaults(at("src/services/a/b.ts", 'const x = await import("../../ledger/xero/x.ts");')),
+      layerFaults(at("src/services/a/b.ts", 'const x = await import("../../ledger/xero/x.ts");')),
     ).toHaveLength(1);
     expect(
-      roomFaults(at("workflows/a.ts", 'import { proxyActivities } from "@temporalio/workflow";')),
+      layerFaults(at("workflows/a.ts", 'import { proxyActivities } from "@temporalio/workflow";')),
     ).toEqual([]);
-    expect(roomFaults(at("workflows/a.ts", 'import { readFile } from "node:fs";'))).toHaveLength(1);
+    expect(layerFaults(at("workflows/a.ts", 'import { readFile } from "node:fs";'))).toHaveLength(
+      1,
+    );
   });
 
   test("find words that have another in this house, in names and comments but not in strings", () => {
@@ -188,14 +195,14 @@ describe("the rules themselves", () => {
   test("find a statement without its organisation, and excuse what the list names", () => {
     const tables = ["plans"];
     const source = at("src/store/a.ts", "const text = `SELECT * FROM plans WHERE id = $1`;");
-    expect(scopeFaults(source, tables, [])).toHaveLength(1);
+    expect(tenantFaults(source, tables, [])).toHaveLength(1);
     const excuse = {
       path: "src/store/a.ts",
       contains: "FROM plans WHERE id",
       reason: "an example",
     };
-    expect(scopeFaults(source, tables, [excuse])).toEqual([]);
+    expect(tenantFaults(source, tables, [excuse])).toEqual([]);
     const scoped = "const text = `SELECT * FROM plans WHERE organisation_id = $1`;";
-    expect(scopeFaults(at("src/store/a.ts", scoped), tables, [])).toEqual([]);
+    expect(tenantFaults(at("src/store/a.ts", scoped), tables, [])).toEqual([]);
   });
 });

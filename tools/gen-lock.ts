@@ -10,7 +10,7 @@ import { setTimeout as pause } from "node:timers/promises";
  * The pause between two tries of a waiting generator, in milliseconds: short compared with the
  * seconds of a step.
  */
-const lookAgainMs = 50;
+const retryMs = 50;
 
 /**
  * Runs `work` while holding the lock at `path`. Waits as long as another living process holds it.
@@ -24,7 +24,7 @@ export async function withLock<T>(path: string, work: () => Promise<T>): Promise
       const owner = readOwner(path);
       if (owner !== null && !isAlive(owner) && readOwner(path) === owner)
         rmSync(path, { force: true });
-      else await pause(lookAgainMs);
+      else await pause(retryMs);
     }
     try {
       return await work();

@@ -66,7 +66,7 @@ export const steps: readonly Step[] = [
     outputs: ["src/gen/prisma"],
     needs: ["prisma/schema.prisma", "node_modules/prisma/package.json"],
     async run(root) {
-      // `generate` never runs the schema engine, but looks for it and would download it. Any
+      // `generate` never runs the schema engine, but searches for it and would download it. Any
       // program satisfies this check.
       await awaitProgram(root, "prisma", ["generate", "--schema", "prisma/schema.prisma"], {
         PRISMA_SCHEMA_ENGINE_BINARY: "/bin/true",

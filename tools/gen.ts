@@ -24,9 +24,9 @@ const stamps = join(root, "src/gen/.stamps");
 /** Standard output belongs to the program that runs after this one. */
 const lines = countingOn(process.stderr);
 
-if (steps.some(isDue)) await withLock(join(root, "src/gen/.lock"), makeAll);
+if (steps.some(isDue)) await withLock(join(root, "src/gen/.lock"), generateAll);
 
-async function makeAll(): Promise<void> {
+async function generateAll(): Promise<void> {
   mkdirSync(stamps, { recursive: true });
   for (const step of steps) {
     const missing = (step.needs ?? []).filter((path) => !existsSync(join(root, path)));

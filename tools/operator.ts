@@ -15,7 +15,7 @@ if (verb !== "create-first" || rest.length > 0 || name.trim() === "" || name.len
 }
 
 const token = generateOperatorToken();
-const made = await withDatabaseUrl(
+const isCreated = await withDatabaseUrl(
   process.env,
   (line) => console.error(line),
   async (databaseUrl) => {
@@ -28,13 +28,13 @@ const made = await withDatabaseUrl(
   },
 ).catch((error: unknown) => {
   const cause = error instanceof Error ? error.message : String(error);
-  console.error(`${cause}\nNothing was made. Are the migrations applied (npm run db:migrate)?`);
+  console.error(`${cause}\nNothing was created. Are the migrations applied (npm run db:migrate)?`);
   process.exit(1);
 });
-if (made) {
+if (isCreated) {
   console.error("The first operator's token, shown this once:");
   console.log(token.value);
 } else {
-  console.error("There are operators already: an owner makes further ones and their tokens.");
+  console.error("There are operators already: an owner creates further ones and their tokens.");
   process.exitCode = 1;
 }

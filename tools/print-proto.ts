@@ -64,7 +64,8 @@ function printEnum(descriptor: DescEnum): string {
 function printField(field: AnyField): string {
   const label =
     field.kind === "field" && field.oneof !== undefined ? "" : `${labels[field.proto.label]} `;
-  return `${label}${printType(field)} ${field.proto.name} = ${field.proto.number}${printOptions(field)};`;
+  const { name, number } = field.proto;
+  return `${label}${printType(field)} ${name} = ${number}${printOptions(field)};`;
 }
 
 const labels: Readonly<Record<FieldDescriptorProto_Label, string>> = {
@@ -86,7 +87,8 @@ function printType(field: AnyField): string {
 function printOptions(field: AnyField): string {
   const rules = getOption(field, predefined).cel.map(
     ({ id, message, expression }) =>
-      `(predefined).cel = { id: ${JSON.stringify(id)} message: ${JSON.stringify(message)} expression: ${JSON.stringify(expression)} }`,
+      `(predefined).cel = { id: ${JSON.stringify(id)} message: ${JSON.stringify(message)} ` +
+      `expression: ${JSON.stringify(expression)} }`,
   );
   return rules.length === 0 ? "" : ` [${rules.join(", ")}]`;
 }

@@ -42,7 +42,8 @@ export async function billingRun(): Promise<void> {
     found += page.found;
     started += page.started;
     setCurrentDetails(
-      `${counted(found)} organisations have something due, billing of ${counted(started)} is started`,
+      `${counted(found)} organisations have something due, ` +
+        `billing of ${counted(started)} is started`,
     );
     if (page.next === null) return endAs("done");
     input = { after: page.next };
@@ -96,7 +97,8 @@ export async function organisationBilling({
  * meanwhile.
  */
 function describe({ done, parked, total }: BillingProgress): string {
-  return `${counted(done - parked)} of about ${counted(Math.max(total, done))} renewed, ${counted(parked)} parked`;
+  const most = counted(Math.max(total, done));
+  return `${counted(done - parked)} of about ${most} renewed, ${counted(parked)} parked`;
 }
 
 function counted(count: number): string {

@@ -39,7 +39,8 @@ export async function outboxRelay(): Promise<void> {
     found += page.found;
     started += page.started;
     setCurrentDetails(
-      `${counted(found)} organisations have outbox entries, publishing of ${counted(started)} is started`,
+      `${counted(found)} organisations have outbox entries, ` +
+        `publishing of ${counted(started)} is started`,
     );
     if (page.next === null) break;
     input = { after: page.next };

@@ -13,8 +13,8 @@ const longRunMs = 30 * 60_000;
 /**
  * Sets the search attribute `Outcome`; nothing comes after it. In addition to the outcomes of work
  * batches: `done`; `refused` if the ledger refused a document; `parked` if a subscription is
- * parked; `rescheduled` if the rest starts again in more than a minute, or an endpoint's next attempt
- * in more than five.
+ * parked; `rescheduled` if the rest starts again in more than a minute, or an endpoint's next
+ * attempt in more than five.
  */
 export function endAs(outcome: string | null): void {
   upsertSearchAttributes([{ key: outcomeKey, value: outcome }]);

@@ -54,12 +54,17 @@ export async function testClock({ progress: known, ...order }: TestClockInput): 
 }
 
 /**
- * `2027-03-31T11:00:00.000Z on the way from … to …: 1,200 performed, 1,200 invoices issued, 0 set
- * aside`.
+ * `2027-03-31T11:00:00.000Z on the way from … to …: 1,200 performed, 1,200 invoices issued,
+ * 0 parked`.
  */
 function describe({ from, target, now, performed, issued, parked }: ClockProgressReport): string {
   const counted = (count: number) => count.toLocaleString("en");
   const place =
     now === target ? `${now}, from ${from}` : `${now} on the way from ${from} to ${target}`;
-  return `${place}: ${counted(performed)} performed, ${counted(issued)} invoices issued, ${counted(parked)} parked`;
+  const counts = [
+    `${counted(performed)} performed`,
+    `${counted(issued)} invoices issued`,
+    `${counted(parked)} parked`,
+  ];
+  return `${place}: ${counts.join(", ")}`;
 }

@@ -59,14 +59,17 @@ export function createPosting(
       try {
         const isStarted = await start();
         crashPoint("ledger_woken");
-        return await watch.settled(organisationId, isStarted ? deadline.getTime() : Date.now());
+        return await watch.awaitOutcomes(
+          organisationId,
+          isStarted ? deadline.getTime() : Date.now(),
+        );
       } finally {
         watch.stop();
       }
     },
     awaitEarlier: async (jobIds) => {
       if (jobIds.length === 0) return;
-      const known = await outcomes.watch(jobIds).settled(organisationId, Date.now());
+      const known = await outcomes.watch(jobIds).awaitOutcomes(organisationId, Date.now());
       if (known.some(({ state }) => state === "waiting")) await posting.await(jobIds);
     },
   };

@@ -149,7 +149,7 @@ test("an end without a key is not advised to repeat with it after a 502", async 
   await system.startLedger();
   expect(refusalOf(answer)).toEqual(unavailable);
   expect(answer.json.error.message).toMatch(
-    /The end goes on by itself: look the subscription up\.$/,
+    /The end goes on by itself: read the subscription\.$/,
   );
   expect(await decided(endable)).toBe("done");
   await ends.expectEnded(endable);

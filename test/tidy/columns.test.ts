@@ -12,6 +12,27 @@ test.each([
   expect(columnFaults({ path, text })).toEqual([`${path}:2 has 101 columns: 100 is the limit`]);
 });
 
+const long = "x".repeat(100);
+
+test.each([
+  `  rpc Get${long}(GetRequest) returns (GetResponse) {`,
+  `  rpc Watch(stream ${long}) returns (stream Answer);`,
+  `  string id = 1 [(billing.options.v1.field) = {example: "\\"${long}\\""}];`,
+  `  optional string price = 7 [(buf.validate.field).string.pattern = "^${long}$"];`,
+])("a long line of a proto that the formatter joins is no fault: %s", (line) => {
+  expect(columnFaults({ path: "proto/a.proto", text: line })).toEqual([]);
+  expect(columnFaults({ path: "src/a.ts", text: line })).toHaveLength(1);
+});
+
+test.each([
+  `  // rpc ${long}`,
+  `  rpc Get(GetRequest) returns (GetResponse) { // ${long}`,
+  `  string id = 1 [(a) = 2, (b) = "${long}"];`,
+  `      pattern: "${long}"`,
+])("another long line of a proto is a fault: %s", (line) => {
+  expect(columnFaults({ path: "proto/a.proto", text: line })).toHaveLength(1);
+});
+
 test("a long line inside a template is a fault", () => {
   const text = `const text = \`SELECT 1\n  ${"a, ".repeat(40)}\`;\n`;
   expect(columnFaults({ path: "src/a.ts", text })).toHaveLength(1);

@@ -14,8 +14,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { createConnect, type Lookup, lookupOf, peerFault } from "../../src/webhooks/connect.ts";
 import { createPoster, type PosterOptions, type PostOutcome } from "../../src/webhooks/post.ts";
 import { certificate } from "../transport/http/tls-fixture.ts";
-import { startNameServer, type TestNameServer } from "./name-server-for-test.ts";
-import { listen, startReceiver, stopped, type TestReceiver } from "./receiver-for-test.ts";
+import { startNameServer, type TestNameServer } from "./name-server-fixture.ts";
+import { listen, startReceiver, stopped, type TestReceiver } from "./receiver-fixture.ts";
 
 let receiver: TestReceiver;
 let secured: TestReceiver;

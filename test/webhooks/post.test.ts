@@ -6,7 +6,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createServer as createTcpServer, type Server as TcpServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPoster, type Post, type Poster, type PostOutcome } from "../../src/webhooks/post.ts";
-import { type Answering, listen, startReceiver, type TestReceiver } from "./receiver-for-test.ts";
+import { type Answering, listen, startReceiver, type TestReceiver } from "./receiver-fixture.ts";
 
 const body = '{"id":"1","name":"Žluťoučký 🐎"}';
 const headers = { "Billing-Signature": "t=1,v1=0" };
@@ -216,8 +216,8 @@ describe("an answer", () => {
     ["soon", null],
     ["9999999999999", null],
     ["2027-01-01", null],
-  ])("delays the next attempt by Retry-After: %s", async (given, retryAfterMs) => {
-    expect(await to(`/?retry-after=${encodeURIComponent(given)}`)).toMatchObject({
+  ])("delays the next attempt by Retry-After: %s", async (header, retryAfterMs) => {
+    expect(await to(`/?retry-after=${encodeURIComponent(header)}`)).toMatchObject({
       status: 429,
       retryAfterMs,
     });
@@ -282,12 +282,12 @@ describe("a request ends", () => {
   });
 
   test("when the poster ends", async () => {
-    const ending = createPoster({ mode: "development" });
+    const closing = createPoster({ mode: "development" });
     const arrived = Promise.withResolvers<void>();
     const waiting = await startReceiver(() => arrived.resolve());
-    const outcome = ending.post({ url: `http://127.0.0.1:${waiting.port}/`, body, headers });
+    const outcome = closing.post({ url: `http://127.0.0.1:${waiting.port}/`, body, headers });
     await arrived.promise;
-    await ending.close();
+    await closing.close();
     expect(await outcome).toMatchObject({ kind: "failed" });
     await waiting.stop();
   });

@@ -193,8 +193,8 @@ describe("of 100,000 altered requests", () => {
   test("none is accepted, and each was before it was altered", () => {
     const believed: unknown[] = [];
     let refusedUnaltered = 0;
-    for (let round = 0; round < 10_000; round += 1) {
-      const text = `{"id":"${round}","sequence":${next(1_000_000)}}`;
+    for (let count = 0; count < 10_000; count += 1) {
+      const text = `{"id":"${count}","sequence":${next(1_000_000)}}`;
       const right = signatureHeader([secret], text, now);
       if (!verifyWebhook({ header: right, body: text, secret, now }).ok) refusedUnaltered += 1;
       for (const alter of alterations) {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client, Connection, ScheduleNotFoundError } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { lookAtSchedules } from "../../src/worker/temporal/schedule-watch.ts";
+import { checkSchedules } from "../../src/worker/temporal/schedule-watch.ts";
 import { ensureSchedules, OtherQueue, scheduleIds } from "../../src/worker/temporal/schedules.ts";
 import {
   billingScheduleId,
@@ -124,15 +124,15 @@ test("a paused schedule is logged, counted and stays paused", async () => {
   expect((await fetch(`http://127.0.0.1:${metricsPort}/other`)).status).toBe(404);
 });
 
-test("lookAtSchedules finds missing, paused, late and foreign schedules only", async () => {
-  const { address, namespace } = await testTemporal();
+test("checkSchedules finds missing, paused, late and foreign schedules only", async () => {
+  const { address, namespace } = await temporalForTest();
   const connection = await Connection.connect({ address });
   const own = new Client({ connection, namespace });
   try {
     await ensureSchedules(own, "mine");
-    expect(await lookAtSchedules(own, "mine")).toEqual([]);
+    expect(await checkSchedules(own, "mine")).toEqual([]);
     const inFiveMinutes = new Date(Date.now() + 5 * 60_000);
-    const late = await lookAtSchedules(own, "mine", inFiveMinutes);
+    const late = await checkSchedules(own, "mine", inFiveMinutes);
     expect(late.map(({ schedule, reason }) => [schedule, reason])).toEqual(
       scheduleIds.map((id) => [id, "late"]),
     );
@@ -143,8 +143,8 @@ test("lookAtSchedules finds missing, paused, late and foreign schedules only", a
       (before) => ({ ...before, action: { ...before.action, taskQueue: "theirs" } }) as never,
     );
     const found = await until("the deletion is seen", async () => {
-      const troubles = await lookAtSchedules(own, "mine");
-      return troubles.length === 3 && troubles;
+      const look = await checkSchedules(own, "mine");
+      return look.length === 3 && look;
     });
     const reasons = Object.fromEntries(found.map(({ schedule, reason }) => [schedule, reason]));
     expect(reasons).toEqual({

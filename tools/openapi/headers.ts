@@ -11,7 +11,9 @@ export const headerComponents = {
   },
   "RateLimit-Limit": {
     description:
-      "How many requests a minute the key may make. Absent, with the two beside it, where the request was refused before it was counted: a bad key, an unknown endpoint, a `temporarily_unavailable` while keys cannot be looked up.",
+      "How many requests a minute the key may make. Absent, with the next two, if the request " +
+      "was refused before it was counted: a bad key, an unknown endpoint, a " +
+      "`temporarily_unavailable` while keys cannot be read.",
     schema: { type: "integer", minimum: 1 },
     example: 120,
   },
@@ -27,7 +29,8 @@ export const headerComponents = {
   },
   "Retry-After": {
     description:
-      "The seconds after which to retry. On `rate_limited`, `request_in_progress` and `temporarily_unavailable`.",
+      "The seconds after which to retry. On `rate_limited`, `request_in_progress` and " +
+      "`temporarily_unavailable`.",
     schema: { type: "integer", minimum: 1 },
     example: 2,
   },
@@ -38,7 +41,8 @@ export const headerComponents = {
   },
   "Idempotent-Replayed": {
     description:
-      "`true` where this is the stored response of an earlier request with the same key; absent otherwise.",
+      "`true` where this is the stored response of an earlier request with the same key; " +
+      "absent otherwise.",
     schema: { type: "string", const: "true" },
   },
 } as const satisfies Record<string, JsonObject>;
@@ -69,7 +73,9 @@ export function idempotencyKeyParameter(required: boolean): JsonObject {
     in: "header",
     required,
     description:
-      "Makes a retry safe: a repeat with the same key and request within 24 hours returns the first response and does nothing twice. 1 to 255 printable ASCII characters, no spaces; each API key has its own.",
+      "Makes a retry safe: a repeat with the same key and request within 24 hours returns the " +
+      "first response and does nothing twice. 1 to 255 printable ASCII characters, no spaces; " +
+      "each API key has its own.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
     example: "order-1881-attempt",
   };

@@ -100,8 +100,8 @@ export function responseExample(message: DescMessage): JsonObject {
  */
 export function requestExample(fields: readonly DescField[]): JsonObject {
   const entries = fields.flatMap((field): [string, JsonValue][] => {
-    const given = example(field);
-    if (given !== undefined) return [[jsonName(field), given]];
+    const value = example(field);
+    if (value !== undefined) return [[jsonName(field), value]];
     if (field.fieldKind !== "list" || field.listKind !== "message") return [];
     return [[jsonName(field), [requestExample(field.message.fields)]]];
   });
@@ -109,8 +109,8 @@ export function requestExample(fields: readonly DescField[]): JsonObject {
 }
 
 function shown(field: DescField): JsonValue {
-  const given = constant(field) ?? example(field);
-  if (given !== undefined) return given;
+  const value = constant(field) ?? example(field);
+  if (value !== undefined) return value;
   switch (field.fieldKind) {
     case "message":
       return responseExample(field.message);

@@ -9,7 +9,8 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   insufficient_scope:
     "The key lacks the scope, or the organisation or the kind of key does not allow the operation.",
   invalid_operator_token:
-    "The operator's token is missing, malformed, revoked or expired, or the operator is not active.",
+    "The operator's token is missing, malformed, revoked or expired, or the operator is not " +
+    "active.",
   insufficient_role: "The operator's role does not allow the operation.",
   unknown_endpoint: "There is no such endpoint.",
   subscription_not_found: "There is no subscription with this id.",
@@ -28,7 +29,8 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   webhook_delivery_not_found: "There is no webhook delivery with this id.",
   idempotency_conflict: "The idempotency key was used before with a different request.",
   request_in_progress:
-    "The first request with this idempotency key is still running; retry after `Retry-After` seconds.",
+    "The first request with this idempotency key is still running; retry after `Retry-After` " +
+    "seconds.",
   customer_code_taken: "Another customer has this code.",
   ledger_contact_name_taken: "The ledger has another contact with this name.",
   plan_code_taken: "Another plan has this code.",
@@ -46,13 +48,14 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   setup_mode_on: "The organisation is in Setup Mode.",
   subscription_not_changeable: "The subscription has ended or completed.",
   plan_has_no_units:
-    "The plan is a flat fee: it has no units, and no minimum of them; `param` names the one that was sent.",
+    "The plan is a flat fee: it has no units, and no minimum of them; `param` names the one " +
+    "that was sent.",
   units_below_minimum: "`units` is below the minimum.",
   units_above_maximum: "`units` is above the last tier's bound.",
   units_unchanged: "`units` equals the current total.",
   effective_date_required: "`prorate: true` needs an `effective_date`.",
   effective_date_out_of_period: "`effective_date` lies outside the current billing period.",
-  proration_required: "The change raises a credit on a volume plan: send `prorate: true`.",
+  proration_required: "The change issues a credit on a volume plan: send `prorate: true`.",
   proration_unavailable:
     "After an increase without proration, increases are not prorated until the next renewal.",
   proration_not_applicable:
@@ -74,7 +77,8 @@ export const refusalTexts: Readonly<Record<RefusalCode, string>> = {
   rate_limited: "More than 120 requests in a minute; retry after `Retry-After` seconds.",
   internal_error: "A fault of the server; retry, and quote `request_id` when you report it.",
   ledger_unavailable:
-    "The ledger did not answer in time and, as far as is known, nothing was decided; retry with the same `Idempotency-Key`.",
+    "The ledger did not answer in time and, as far as is known, nothing was decided; retry " +
+    "with the same `Idempotency-Key`.",
   temporarily_unavailable:
     "The service could not decide now and nothing was changed; retry after `Retry-After` seconds.",
 };

@@ -16,7 +16,8 @@ import { responseExample, responseSchema } from "./message-schema.ts";
 export const webhookTag = {
   name: "webhooks",
   description:
-    "What is sent to the endpoints that were registered in the application, when something has changed.",
+    "What is sent to the endpoints that were registered in the application, when something has " +
+    "changed.",
 };
 
 const messages: Readonly<Record<ObjectKind, string>> = {
@@ -34,19 +35,22 @@ const occasions: Readonly<Record<EventType, string>> = {
     "Can be asked for and is never sent: customers become inactive, which is an update.",
   "subscription.created": "A subscription was created.",
   "subscription.updated":
-    "A subscription changed: its units; it began, renewed, is to end with its period, or was restored.",
+    "A subscription changed: its units; it began, renewed, is to end with its period, or was " +
+    "restored.",
   "subscription.ended": "A subscription ended, or completed.",
   "subscription.restored": "Can be asked for and is never sent: a restoration is an update.",
   "subscription.deleted": "Can be asked for and is never sent: subscriptions end.",
   "invoice.created": "An invoice was issued.",
   "invoice.updated":
-    "Something of an invoice changed: lines, approval, a part of it paid or credited, whether the ledger has it.",
+    "Something of an invoice changed: lines, approval, a part of it paid or credited, whether " +
+    "the ledger has it.",
   "invoice.paid": "An invoice was paid in the ledger.",
   "invoice.voided": "An invoice was voided, by an operation here or in the ledger.",
   "invoice.deleted": "An invoice was deleted, by an operation here or in the ledger.",
   "credit_note.created": "A credit note was issued.",
   "credit_note.updated":
-    "Something of a credit note changed: credit was applied or taken back, or whether the ledger has it.",
+    "Something of a credit note changed: credit was applied or taken back, or whether the " +
+    "ledger has it.",
   "credit_note.voided": "A credit note was voided in the ledger.",
   "credit_note.deleted": "A credit note was deleted in the ledger.",
 };
@@ -56,7 +60,8 @@ const signature: JsonObject = {
   in: "header",
   required: true,
   description:
-    "`t=<unix seconds>,v1=<hex>`, made anew for each attempt; two `v1` for 24 hours after a rotation of the signing secret.",
+    "`t=<unix seconds>,v1=<hex>`, created again for each attempt; two `v1` for 24 hours after " +
+    "a rotation of the signing secret.",
   schema: { type: "string", pattern: "^t=[0-9]+(,v1=[0-9a-f]{64}){1,2}$" },
   example: `t=1772366400,v1=${"5f".repeat(32)}`,
 };

@@ -14,13 +14,13 @@ export const codeFolders = ["src", "workflows", "proto", "prisma", "tools", "ben
 /** Generated code and recorded histories follow other rules. */
 const excluded = /(?:^|\/)(?:node_modules|src\/gen|test\/histories)(?:\/|$)/;
 
-const endings = /\.(?:ts|js|sql|proto|prisma|html|css|sh|toml|yaml|md)$/;
+const extensions = /\.(?:ts|js|sql|proto|prisma|html|css|sh|toml|yaml|md)$/;
 
 /** Returns the text files below these folders or files of the repository at `root`. */
 export function readFiles(root: string, entries: readonly string[]): readonly TextFile[] {
   return entries
     .flatMap((entry) => pathsBelow(root, entry))
-    .filter((path) => endings.test(path))
+    .filter((path) => extensions.test(path))
     .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 }
 

@@ -99,7 +99,7 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
   {
     pattern: /\brounds?\b|\bround(?=[A-Z])/gi,
     reason: "the rounding of amounts",
-    paths: /^(?:src|test)\/domain\/|^test\/properties\/|^docs\/rules\/|^proto\//,
+    paths: /^(?:src|test)\/domain\/|^test\/properties\/|^docs\/(?:rules\/|adr\/0005-)|^proto\//,
   },
   { pattern: /\bround(?=\()/g, reason: "SQL's and the domain's rounding of amounts" },
   { pattern: /\bround(?:ed)?[- ](?:half|trips?|up|down)\b|\broundTrips?\b/gi, reason: "rounding" },
@@ -111,8 +111,11 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
   {
     pattern: /\bhint\b/g,
     reason: "the visible end of a key or token, a field of the contract",
-    paths: /^(?:proto|prisma)\/|\/(?:admin|access|constraints)\//,
+    paths: /^(?:proto|prisma)\/|\/(?:admin|access|constraints)\/|rpc\/gate\/api-key\./,
   },
+  { pattern: /\bhint: error\.hint\b/g, reason: "PostgreSQL" },
+  { pattern: /\bCHECKPOINT_DISABLE\b/g, reason: "Prisma" },
+  { pattern: /\bmakeGrpcRetryInterceptor\b/g, reason: "Temporal" },
   { pattern: /Early ?Hints|after the hints/g, reason: "HTTP" },
   { pattern: /\bwall[- ]?clock/gi, reason: "the field's word" },
   { pattern: /\bmake_(?:date|interval|timestamptz?)\b/g, reason: "PostgreSQL" },

@@ -8,7 +8,7 @@ import { type Fault, matches, type Source } from "./source.ts";
 export const maxLines = { source: 300, test: 400 } as const;
 
 /** The start of the head comment in each kind of file. */
-const headComments: readonly (readonly [ending: string, start: string])[] = [
+const headComments: readonly (readonly [extension: string, start: string])[] = [
   [".ts", "/**"],
   [".proto", "//"],
   [".prisma", "//"],
@@ -17,7 +17,7 @@ const headComments: readonly (readonly [ending: string, start: string])[] = [
 
 /** Returns a fault for a file that does not begin with a comment on what it owns. */
 export function headCommentFaults({ path, text }: Pick<Source, "path" | "text">): Fault[] {
-  const start = headComments.find(([ending]) => path.endsWith(ending))?.[1];
+  const start = headComments.find(([extension]) => path.endsWith(extension))?.[1];
   const isThere = start === undefined || text.replace(/^#!.*\n/, "").startsWith(start);
   return isThere ? [] : [`${path}:1 begin with a comment (${start}) that says what the file owns`];
 }
@@ -83,7 +83,7 @@ const constructs: readonly Construct[] = [
   },
   {
     pattern: /\b(?:describe|test|it)\.(?:skip|only|todo|fails)\b/g,
-    advice: "no test is skipped, singled out or put off",
+    advice: "no test is skipped, singled out or postponed",
   },
   {
     pattern: /^\s*(?:export\s+)?(?:declare\s+)?(?:const\s+)?enum\s/gm,

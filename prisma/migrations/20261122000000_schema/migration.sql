@@ -2001,7 +2001,7 @@ CREATE CONSTRAINT TRIGGER credit_notes_subscription AFTER UPDATE OF subscription
 CREATE FUNCTION ledger_minute() RETURNS interval IMMUTABLE
   LANGUAGE sql RETURN interval '60.1 seconds';
 
--- Returns a budget as of now. A flight whose lease has expired is a call that ended with it, and
+-- Returns a budget at `instant`. A flight whose lease has expired is a call that ended with it, and
 -- calls that no longer count are removed. If the clock was set back since the row was written, all
 -- stored times move with it, so that nothing is lost and nothing waits for the clock to catch up.
 CREATE FUNCTION ledger_budget_at(budget ledger_budgets, instant timestamptz,
@@ -2034,7 +2034,7 @@ END $$;
 -- and why. The limits are those of the kind of ledger: calls a minute, a day and at once. If the
 -- calls of a day are null, only the ledger's answers say what is left of its day.
 -- Background work leaves a part of each to callers who wait. Past half of the minute's calls the
--- rest is spaced evenly, as fast as used calls become free again. Work that gathers meanwhile goes
+-- rest is spaced evenly, as fast as used calls become free again. Work that arrives meanwhile goes
 -- in one call, and no caller meets an empty minute. Above 1,000 a minute nothing is counted.
 CREATE FUNCTION take_ledger_call(the_organisation uuid, the_call uuid, is_background boolean,
   lease interval, a_minute integer, a_day integer, at_once integer)

@@ -63,15 +63,15 @@ export function checkCatalogue(facts: CreationFacts, request: CreationRequest): 
   if (!customer)
     throw new Refusal("customer_not_found", "No customer has this customer_code.", "customer_code");
   if (!plan) throw new Refusal("plan_not_found", "No plan has this plan_code.", "plan_code");
-  const charges = request.charges.map((asked, index): RequestedCharge => {
-    const charge = facts.charges.get(asked.chargeCode);
+  const charges = request.charges.map((wanted, index): RequestedCharge => {
+    const charge = facts.charges.get(wanted.chargeCode);
     if (!charge)
       throw new Refusal(
         "charge_not_found",
         "No charge has this charge_code.",
         chargeCodeParam(index),
       );
-    return { ...asked, charge };
+    return { ...wanted, charge };
   });
   if (customer.status !== "active") {
     throw new Refusal("customer_not_active", "The customer is not active.", "customer_code");
@@ -105,15 +105,11 @@ export function checkOverrides(
   charges: readonly RequestedCharge[],
 ): void {
   if (planPrice !== null && !plan.allowsPriceOverride) {
-    throw new Refusal(
-      "price_override_not_allowed",
-      "The plan allows no price of its own to be given.",
-      "price",
-    );
+    throw new Refusal("price_override_not_allowed", "The plan allows no other price.", "price");
   }
   for (const [index, { charge, price }] of charges.entries()) {
     if (price !== null && !charge.allowsPriceOverride) {
-      const message = "The charge allows no price of its own to be given.";
+      const message = "The charge allows no other price.";
       throw new Refusal("price_override_not_allowed", message, `charges.${index}.price`);
     }
   }

@@ -138,8 +138,8 @@ function checkRestorable({ state, customerStatus, removed }: RestorationFacts): 
   }
   if (lacksRenewal(state)) {
     throw refuse(
-      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be " +
-        "issued.",
+      "The organisation is in Setup Mode: the renewal invoice of the next period would have to " +
+        "be issued.",
     );
   }
 }

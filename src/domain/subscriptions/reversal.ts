@@ -98,11 +98,11 @@ interface OpenPart {
  */
 function openParts(lines: readonly NextPeriodLine[], isCredited: boolean): readonly OpenPart[] {
   const isOfSum = ({ amount }: NextPeriodLine) => isNegative(amount) === isCredited;
-  let madeUp = size(sumOf(lines.filter((line) => !isOfSum(line))));
+  let compensated = size(sumOf(lines.filter((line) => !isOfSum(line))));
   return lines.filter(isOfSum).flatMap((line) => {
     const whole = size(line.amount);
-    const taken = compare(madeUp, whole) < 0 ? madeUp : whole;
-    madeUp = subtract(madeUp, taken);
+    const taken = compare(compensated, whole) < 0 ? compensated : whole;
+    compensated = subtract(compensated, taken);
     const open = subtract(whole, taken);
     return isZero(open) ? [] : [{ line, open }];
   });

@@ -106,21 +106,21 @@ async function requireAccepted(
   if (outcome?.state === "refused") throw refusalOf(outcome);
   // Undecided: the job is abandoned if nothing was sent. Otherwise it continues, and a retry with
   // the key finds it.
-  const isGivenUp = await tenant.customers.abandon(jobId);
-  if (!isGivenUp && (await tenant.customers.get(id)) !== null) return;
+  const isAbandoned = await tenant.customers.abandon(jobId);
+  if (!isAbandoned && (await tenant.customers.get(id)) !== null) return;
   throw new Refusal(
     "ledger_unavailable",
-    `The ledger did not answer in time: ${adviceOf(isGivenUp, hasKey)}`,
+    `The ledger did not answer in time: ${adviceOf(isAbandoned, hasKey)}`,
   );
 }
 
 /** A request without a key cannot be repeated: it would create another customer. */
-function adviceOf(isGivenUp: boolean, hasKey: boolean): string {
-  if (isGivenUp) return "nothing was made; try again.";
+function adviceOf(isAbandoned: boolean, hasKey: boolean): string {
+  if (isAbandoned) return "nothing was created; try again.";
   return hasKey
-    ? "the customer may still be made; retry with the same Idempotency-Key, or look it up by its " +
+    ? "the customer may still be created; retry with the same Idempotency-Key, or search for its " +
         "code."
-    : "the customer may still be made; look it up before you create it again.";
+    : "the customer may still be created; search for it before you create it again.";
 }
 
 function refusalOf({ reason, message }: JobOutcome): Refusal {

@@ -48,7 +48,7 @@ export function createSubscription(deps: Deps): Method {
       hashRequest(CreateSubscriptionRequestSchema, request),
     );
     const { requestId: id } = identity;
-    const asked = read(request);
+    const wanted = read(request);
     const first: InvoiceIds = { invoiceId: newId(), jobId: newId() };
 
     /** Returns the ids of the first invoice, an earlier try's too. Null in Setup Mode. */
@@ -56,16 +56,16 @@ export function createSubscription(deps: Deps): Method {
       for (let attempt = 0; attempt < tries; attempt += 1) {
         const loaded = await tenant.subscriptions.loadCreation({
           subscriptionId: id,
-          customerCode: asked.customerCode,
-          planCode: asked.planCode,
-          chargeCodes: asked.charges.map(({ chargeCode }) => chargeCode),
+          customerCode: wanted.customerCode,
+          planCode: wanted.planCode,
+          chargeCodes: wanted.charges.map(({ chargeCode }) => chargeCode),
         });
         crashPoint("creation_loaded");
         if (loaded.requestHash !== null) {
           requireSameRequest(loaded.requestHash, identity, conflict);
           return tenant.invoices.findFirst(id);
         }
-        const decision = decideCreation({ ...loaded.facts, now: call.caller.now }, asked);
+        const decision = decideCreation({ ...loaded.facts, now: call.caller.now }, wanted);
         const saved = await tenant.subscriptions.saveCreation({
           subscriptionId: id,
           requestHash: identity.requestHash,

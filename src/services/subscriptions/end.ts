@@ -53,12 +53,12 @@ export function endSubscription(deps: Deps): Method {
   return async (request, call) => {
     const tenant = deps.tenant(call);
     const posting = deps.posting(call);
-    const asked = read(request);
+    const wanted = read(request);
     // The same ids in each try, so that a try after a lost answer finds its own end.
     const termination: TerminationToSave = {
       ...identify("termination", call, hashRequest(EndSubscriptionRequestSchema, request)),
       id: newId(),
-      when: asked.when,
+      when: wanted.when,
       awaitedUntil: posting.deadline,
     };
     return untilKnown(posting.deadline, async () => {
@@ -70,17 +70,17 @@ export function endSubscription(deps: Deps): Method {
           if (found !== null) return found;
           const facts = await tx.terminations.loadFacts(state);
           crashPoint("end_loaded");
-          const decision = decideEnd(facts, asked);
+          const decision = decideEnd(facts, wanted);
           if (decision.kind === "unchanged") return { kind: "ended", hasDocuments: false };
           if (decision.removals.length > 0) {
             await tx.terminations.saveRemovals(state, decision, termination);
             return removing(state);
           }
-          const ended = decideEnded(state, asked.when, facts.next);
+          const ended = decideEnded(state, wanted.when, facts.next);
           const hasDocuments = await tx.terminations.saveEnded(state, ended, termination);
           return { kind: "ended", hasDocuments };
         },
-        { closing: asked.when === "now" },
+        { closing: wanted.when === "now" },
       );
       if (outcome.kind === "refused") throw await report(tenant, outcome);
       crashPoint("end_saved");
@@ -141,8 +141,8 @@ async function report(
 /** A request without a key cannot be repeated: it would be another end. */
 function notInTime(hasKey: boolean): Refusal {
   const advice = hasKey
-    ? "ask again with the same Idempotency-Key, or look the subscription up"
-    : "look the subscription up";
+    ? "ask again with the same Idempotency-Key, or read the subscription"
+    : "read the subscription";
   const message = "The ledger has not removed the subscription's invoices in time.";
   return new Refusal("ledger_unavailable", `${message} The end goes on by itself: ${advice}.`);
 }

@@ -54,5 +54,6 @@ function format(bytes: Uint8Array, version: number): string {
   own.writeUInt8((own.readUInt8(6) & 0x0f) | version, 6);
   own.writeUInt8((own.readUInt8(8) & 0x3f) | 0x80, 8);
   const hex = own.toString("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const from = [0, 8, 12, 16, 20];
+  return from.map((start, index) => hex.slice(start, from[index + 1])).join("-");
 }

@@ -58,10 +58,12 @@ export async function listPage<Row extends pg.QueryResultRow, T>(
     values.push(page.startingAfter);
     const shown = listing.shown === undefined ? "" : ` AND ${listing.shown.replaceAll("t.", "c.")}`;
     conditions.push(
-      `t.seq < (SELECT c.seq FROM ${listing.table} c WHERE c.organisation_id = $1 AND c.id = $${values.length}${shown})`,
+      `t.seq < (SELECT c.seq FROM ${listing.table} c ` +
+        `WHERE c.organisation_id = $1 AND c.id = $${values.length}${shown})`,
     );
   }
-  const text = `SELECT ${listing.columns} FROM ${listing.from} WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC LIMIT $2`;
+  const text = `SELECT ${listing.columns} FROM ${listing.from}
+    WHERE ${conditions.join(" AND ")} ORDER BY t.seq DESC LIMIT $2`;
   const { rows } = await pool.query<Row>({ name: statementName(text), text, values });
   if (rows.length === 0 && page.startingAfter !== null)
     await requirePosition(pool, organisationId, listing, page);
@@ -79,7 +81,8 @@ export async function getOne<Row extends pg.QueryResultRow, T>(
   id: string,
 ): Promise<T | null> {
   const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
-  const text = `SELECT ${listing.columns} FROM ${listing.from} WHERE t.organisation_id = $1 AND t.id = $2${shown}`;
+  const text = `SELECT ${listing.columns} FROM ${listing.from}
+    WHERE t.organisation_id = $1 AND t.id = $2${shown}`;
   const { rows } = await client.query<Row>({
     name: statementName(text),
     text,
@@ -100,7 +103,8 @@ export async function getThese<Row extends pg.QueryResultRow, T>(
 ): Promise<readonly T[]> {
   if (ids.length === 0) return [];
   const shown = listing.shown === undefined ? "" : ` AND ${listing.shown}`;
-  const text = `SELECT ${listing.columns} FROM ${listing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`;
+  const text = `SELECT ${listing.columns} FROM ${listing.from}
+    WHERE t.organisation_id = $1 AND t.id = ANY ($2)${shown}`;
   const { rows } = await client.query<Row>({
     name: statementName(text),
     text,

@@ -96,7 +96,7 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
 }
 
 /**
- * Creates a connection of its own for LISTEN, which is not yet connected. `name` is shown in
+ * Creates a separate connection for LISTEN, which is not yet connected. `name` is shown in
  * `pg_stat_activity`.
  */
 export function createListener(databaseUrl: string, name: string): pg.Client {

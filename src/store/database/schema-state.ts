@@ -75,7 +75,11 @@ function faultOf(needed: readonly string[], applied: readonly string[]): string 
   const there = new Set(applied);
   const missing = needed.findLast((name) => !there.has(name));
   if (missing === undefined) return null;
-  return `This process needs migration ${missing}; the newest one found in the database is ${applied.at(-1) ?? "none"}`;
+  const newest = applied.at(-1) ?? "none";
+  return (
+    `This process needs migration ${missing}; ` +
+    `the newest one found in the database is ${newest}`
+  );
 }
 
 function migrationsOf(folder: string): readonly string[] {

@@ -89,8 +89,8 @@ interface Connecting {
 }
 
 /**
- * Limits the queries of a connection. A query may have a limit of its own. The connection of a query
- * that is over its limit is not used again: the pool and `guard` close it.
+ * Limits the queries of a connection. A query may have its own limit. The connection of a
+ * query that is over its limit is not used again: the pool and `guard` close it.
  */
 export function limitQueries(client: pg.PoolClient, limitMs: number): void {
   const send = client.query.bind(client) as (...args: unknown[]) => unknown;

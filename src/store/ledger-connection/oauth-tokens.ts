@@ -115,7 +115,7 @@ export function createLedgerTokens(
     },
     save: async (leaseId, { accessToken, refreshToken, used, freshMs }) => {
       const access = encryption.encrypt(accessToken, accessPlace);
-      const sealRefresh = (token: string) =>
+      const encryptRefresh = (token: string) =>
         new Uint8Array(encryption.encrypt(token, refreshPlace).bytes);
       const { count } = await authorisations.updateMany({
         where: { organisationId, leaseId },
@@ -123,8 +123,8 @@ export function createLedgerTokens(
           ...noLease,
           generation: { increment: 1 },
           encryptedAccess: new Uint8Array(access.bytes),
-          encryptedRefresh: sealRefresh(refreshToken),
-          encryptedPrevious: sealRefresh(used),
+          encryptedRefresh: encryptRefresh(refreshToken),
+          encryptedPrevious: encryptRefresh(used),
           encryptionKeyId: access.keyId,
           freshUntil: new Date(Date.now() + freshMs),
           refreshedAt: new Date(),

@@ -20,7 +20,7 @@ import { type ConnectionState, pauseConnection, readConnection } from "./connect
  * The max age of reference data. A refresh is four calls a quarter of a day, and the smallest daily
  * limit is a thousand calls.
  */
-const freshFor = "interval '6 hours'";
+const maxAge = "interval '6 hours'";
 
 /**
  * The max age at which reference data may reject a document. A rejection is final until an operator
@@ -81,7 +81,7 @@ async function saveReferenceData<Kind extends ReferenceDataKind>(
     name: "save_reference_data",
     text: `INSERT INTO ledger_reference_data AS o (organisation_id, kind, tenant_id, data,
         fetched_at, next_read_at)
-      VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${freshFor})
+      VALUES ($1, $2, $3, $4, now() - $5 * interval '1 millisecond', now() + ${maxAge})
       ON CONFLICT (organisation_id, kind) DO UPDATE SET tenant_id = excluded.tenant_id,
         data = excluded.data, fetched_at = excluded.fetched_at,
         next_read_at = CASE WHEN o.invalidated_at >= excluded.fetched_at THEN o.next_read_at

@@ -10,8 +10,8 @@ import type { Transaction } from "../database/pool.ts";
 
 /**
  * After this many refusals of a pair an operator must request a retry. A ledger that refuses every
- * amount has a reason that a person must check. A lower number would leave no room for payments
- * that arrive in between.
+ * amount has a reason that a person must check. A lower number would not allow for payments that
+ * arrive in between.
  */
 const mostRefusals = 5;
 

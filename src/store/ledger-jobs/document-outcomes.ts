@@ -40,8 +40,8 @@ export type UndoneOutcome = Held & {
         readonly reason: string;
       }
     /**
-     * The answer was lost. Look it up after `delayMs`, when the first request can no longer take
-     * effect.
+     * The answer was lost. Search for the document after `delayMs`, when the first request can no
+     * longer take effect.
      */
     | {
         readonly kind: "uncertain";

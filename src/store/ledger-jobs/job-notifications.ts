@@ -22,7 +22,7 @@ export interface JobOutcome {
 export interface Outcomes {
   /**
    * Watches jobs. It also knows the last notifications, so that an outcome that came between the
-   * commit of its job and this call is not missed. `settled`
+   * commit of its job and this call is not missed. `awaitOutcomes`
    * resolves at `untilMs` (epoch) at the latest. It resolves earlier if all jobs are decided or
    * rescheduled past `untilMs`. It returns what is known then.
    */
@@ -30,9 +30,9 @@ export interface Outcomes {
   close(): Promise<void>;
 }
 
-/** Watched jobs. `settled` or `stop` ends the watch. */
+/** Watched jobs. `awaitOutcomes` or `stop` ends the watch. */
 export interface Watch {
-  settled(organisationId: string, untilMs: number): Promise<readonly JobOutcome[]>;
+  awaitOutcomes(organisationId: string, untilMs: number): Promise<readonly JobOutcome[]>;
   stop(): void;
 }
 
@@ -43,8 +43,8 @@ export interface Watch {
 export const outcomesChannel = "job_outcomes";
 
 /**
- * Marks a job as done, so that its caller need not read it. Most jobs are, and each read is a round
- * trip.
+ * Marks a job as done, so that its caller need not read it. Most jobs are, and each read is a
+ * round trip.
  */
 export const doneMark = "+";
 
@@ -170,7 +170,7 @@ function startWatch(
       };
       if (woken) resume();
     });
-  const settled: Watch["settled"] = async (organisationId, untilMs) => {
+  const awaitOutcomes: Watch["awaitOutcomes"] = async (organisationId, untilMs) => {
     try {
       for (;;) {
         await sleep(Math.max(0, Math.min(readAgainMs, untilMs - Date.now())));
@@ -184,7 +184,7 @@ function startWatch(
       stop();
     }
   };
-  return { settled, stop };
+  return { awaitOutcomes, stop };
 }
 
 interface OutcomeRow {
@@ -192,10 +192,11 @@ interface OutcomeRow {
   state: string;
   reason: string | null;
   message: string | null;
-  put_off: boolean;
+  rescheduled: boolean;
 }
 
-const readText = `SELECT id, state, reason, message, (state = 'ready' AND not_before > $3) AS put_off
+const readText = `
+  SELECT id, state, reason, message, (state = 'ready' AND not_before > $3) AS rescheduled
   FROM ledger_jobs WHERE organisation_id = $1 AND id = ANY ($2::uuid[])`;
 
 /** `decided`: no job can change before `untilMs`. */
@@ -219,7 +220,7 @@ async function readOutcomes(
     }),
   );
   const open = rows.filter(
-    ({ put_off }, index) => outcomes[index]?.state === "waiting" && !put_off,
+    ({ rescheduled }, index) => outcomes[index]?.state === "waiting" && !rescheduled,
   );
   return { outcomes, decided: open.length === 0 };
 }

@@ -89,7 +89,7 @@ DELETE FROM ledger_notifications h USING needless
 WHERE h.organisation_id = $1 AND h.kind = $2 AND h.ledger_id = needless.ledger_id`;
 
 // Claims known objects and reschedules the others, later each time. An object that is being posted
-// has its outcome within seconds, or its own job looks it up.
+// has its outcome within seconds, or its own job finds it.
 const takeText = `
 WITH due AS (
   SELECT h.ledger_id, h.received_at, h.try_at, CASE $2

@@ -14,8 +14,8 @@ export type TakeConnection = (socket: Socket) => void;
 
 /**
  * Waits for the first bytes of the socket, puts them back and hands the socket to the server of its
- * protocol. A connection that ends early, sends nothing for `firstByteMs` or begins with more resets
- * than a session has streams is destroyed.
+ * protocol. A connection that ends early, sends nothing for `firstByteMs` or begins with more
+ * resets than a session has streams is destroyed.
  */
 export function peekProtocol(
   socket: Socket,

@@ -82,7 +82,7 @@ export function createReadiness(settings: ReadinessSettings): Readiness {
     onChange?.(last);
     for (const listener of listeners) listener();
   };
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const results = await Promise.all(
       checks.map(async ({ name, required, run }) => ({ name, required, ...(await run()) })),
     );
@@ -96,9 +96,9 @@ export function createReadiness(settings: ReadinessSettings): Readiness {
     });
     first.resolve();
   };
-  const looking = (async () => {
+  const repeated = (async () => {
     while (!closing.signal.aborted) {
-      await look();
+      await check();
       await wait(everyMs, undefined, { ref: false, signal: closing.signal }).catch(() => undefined);
     }
   })();
@@ -122,7 +122,7 @@ export function createReadiness(settings: ReadinessSettings): Readiness {
     },
     close: () => {
       closing.abort();
-      return looking;
+      return repeated;
     },
   };
 }

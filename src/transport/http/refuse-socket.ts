@@ -100,7 +100,8 @@ function writeRefusal(socket: Socket, status: keyof typeof answers): void {
     requestId,
   });
   socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nRequest-Id: ${requestId}\r\nContent-Type: application/json\r\n` +
+    `HTTP/1.1 ${status} ${reason}\r\nRequest-Id: ${requestId}\r\n` +
+      `Content-Type: application/json\r\n` +
       `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );

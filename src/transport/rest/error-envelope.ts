@@ -1,9 +1,12 @@
 /** The body of every failed request (REQUEST-15). */
 
-import type { Told } from "../rpc/refusals.ts";
+import type { ErrorReport } from "../rpc/refusals.ts";
 
 /** The members of the body. Status and `Retry-After` are sent outside it. */
-export type EnvelopeMembers = Pick<Told, "type" | "code" | "message" | "param" | "requestId">;
+export type EnvelopeMembers = Pick<
+  ErrorReport,
+  "type" | "code" | "message" | "param" | "requestId"
+>;
 
 /** Returns the JSON text `{"error":{type, code, message, param?, request_id}}`. */
 export function errorEnvelope(error: EnvelopeMembers): string {

@@ -7,7 +7,7 @@ import type { Message } from "@bufbuild/protobuf";
 import type { CallOperation } from "../rpc/call.ts";
 import type { Gate, SetHeader } from "../rpc/gate/gate.ts";
 import type { Operation } from "../rpc/operation.ts";
-import type { Tell } from "../rpc/refusals.ts";
+import type { ReportError } from "../rpc/refusals.ts";
 import { errorEnvelope } from "./error-envelope.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "./exchange.ts";
 import { assertAnnouncedSize, assertJsonBody, hasBody, readBody } from "./read-body.ts";
@@ -22,7 +22,7 @@ export interface GatewayParts {
   readonly pass: Gate["pass"];
   /** Validation, idempotency and the operation itself. */
   readonly call: CallOperation;
-  readonly tell: Tell;
+  readonly tell: ReportError;
   /** Turns a fault of the transport into a refusal that the error report understands. */
   readonly refusalOf: (fault: RequestFault) => Error;
 }
@@ -52,13 +52,14 @@ export function restHandler(
       if (answer.replayed) headers.push("Idempotent-Replayed", "true");
       respond(request, response, statusOf(operation, answer.message), headers, text);
     } catch (error) {
-      const told = parts.tell(
+      const report = parts.tell(
         error instanceof RequestFault ? parts.refusalOf(error) : error,
         exchange.requestId,
       );
-      exchange.code = told.code;
-      if (told.retryAfterSeconds !== null) setHeader("Retry-After", String(told.retryAfterSeconds));
-      respond(request, response, told.status, headers, errorEnvelope(told));
+      exchange.code = report.code;
+      if (report.retryAfterSeconds !== null)
+        setHeader("Retry-After", String(report.retryAfterSeconds));
+      respond(request, response, report.status, headers, errorEnvelope(report));
     }
   };
 }

@@ -1,7 +1,7 @@
 /**
- * Reads from the descriptors how messages look in JSON over REST: names, nullability, decimals,
- * enum words, and the HTTP side of a method. Both the codec and the OpenAPI document use it, so
- * that the document always matches the server.
+ * Reads from the descriptors the form of messages in JSON over REST: names, nullability,
+ * decimals, enum words, and the HTTP side of a method. Both the codec and the OpenAPI document use
+ * it, so that the document always matches the server.
  */
 import assert from "node:assert/strict";
 import type { JsonValue } from "@bufbuild/protobuf";

@@ -17,7 +17,7 @@ import { ErrorDetailSchema } from "../../gen/proto/billing/v1/common_pb.ts";
  * The public form of an error: the members of the REST envelope and of the Connect detail, and the
  * header.
  */
-export interface Told {
+export interface ErrorReport {
   readonly status: number;
   readonly type: RefusalType;
   readonly code: RefusalCode;
@@ -30,7 +30,7 @@ export interface Told {
 }
 
 /** Turns any error into its public form, and logs errors that are not refusals. Never throws. */
-export type Tell = (error: unknown, requestId: string) => Told;
+export type ReportError = (error: unknown, requestId: string) => ErrorReport;
 
 /** Receives what a client must not see: an unexpected error, or the cause behind a refusal. */
 export type LogFailure = (error: unknown, requestId: string) => void;
@@ -46,14 +46,14 @@ const internalMessage =
  * Creates the error report over a log. A refusal with a `cause` (another system could not be
  * reached) is logged as well.
  */
-export function createReportError(log: LogFailure): Tell {
+export function createReportError(log: LogFailure): ReportError {
   return (error, requestId) => {
     if (error instanceof Refusal) {
       if (error.cause !== undefined) log(error.cause, requestId);
-      return publishedOf(error, requestId);
+      return reportOf(error, requestId);
     }
     log(error, requestId);
-    return publishedOf(new Refusal("internal_error", internalMessage), requestId);
+    return reportOf(new Refusal("internal_error", internalMessage), requestId);
   };
 }
 
@@ -72,7 +72,7 @@ export function temporarilyUnavailable(cause: unknown): Refusal {
   return refusal;
 }
 
-function publishedOf(refusal: Refusal, requestId: string): Told {
+function reportOf(refusal: Refusal, requestId: string): ErrorReport {
   const { status, type } = refusals[refusal.code];
   const { code, message, param, retryAfterSeconds } = refusal;
   return { status, type, code, message, param, requestId, retryAfterSeconds };
@@ -95,8 +95,8 @@ const connectCodes = {
  * Returns the same error for Connect and gRPC: the code of the table, a `billing.v1.ErrorDetail`,
  * and `Retry-After` if there is one.
  */
-export function connectErrorOf(told: Told): ConnectError {
-  const { type, code, message, requestId, param, retryAfterSeconds } = told;
+export function connectErrorOf(report: ErrorReport): ConnectError {
+  const { type, code, message, requestId, param, retryAfterSeconds } = report;
   const detail = { type, code, message, requestId, ...(param === null ? {} : { param }) };
   return new ConnectError(
     message,

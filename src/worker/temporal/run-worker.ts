@@ -158,7 +158,7 @@ export async function runWorker(
     .then(() => undefined);
   const watch = watchSchedules(temporal.client, settings.taskQueue, {
     log: settings.log,
-    onLook: settings.onSchedules,
+    onCheck: settings.onSchedules,
   });
   return {
     done,
@@ -177,9 +177,8 @@ async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
     try {
       return await NativeConnection.connect(connectionOptions);
     } catch (error) {
-      log.warn(
-        `Temporal cannot be reached, trying again: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      const why = error instanceof Error ? error.message : String(error);
+      log.warn(`Temporal cannot be reached, trying again: ${why}`);
       await new Promise((resolve) => setTimeout(resolve, connectRetryMs));
     }
   }

@@ -24,7 +24,7 @@ const everyMs = 60_000;
 const lateMs = 3 * 60_000;
 
 /** Returns the faults of the schedules at `now`. Rejects if the server has no schedules at all. */
-export async function lookAtSchedules(
+export async function checkSchedules(
   { schedule }: Pick<Client, "schedule">,
   taskQueue: string,
   now = new Date(),
@@ -74,25 +74,25 @@ function troubleOf(
     : { reason: "late", words: `has started no run for ${minutes} minutes` };
 }
 
-/** `onLook` gets the faults of each check. */
+/** `onCheck` gets the faults of each check. */
 export interface ScheduleWatchSettings {
   readonly log: WorkerLog;
-  readonly onLook: (troubles: readonly ScheduleTrouble[]) => void;
+  readonly onCheck: (troubles: readonly ScheduleTrouble[]) => void;
 }
 
 /** Checks at once and each minute until stopped, and logs a warning for each fault each time. */
 export function watchSchedules(
   client: Pick<Client, "schedule">,
   taskQueue: string,
-  { log, onLook }: ScheduleWatchSettings,
+  { log, onCheck }: ScheduleWatchSettings,
 ): { stop(): void } {
   let wasLate = new Set<string>();
   let stopped = false;
   let timer: NodeJS.Timeout | undefined;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     let found: ScheduleTrouble[];
     try {
-      found = await lookAtSchedules(client, taskQueue);
+      found = await checkSchedules(client, taskQueue);
     } catch {
       // The start of the worker has logged it already.
       return;
@@ -107,10 +107,10 @@ export function watchSchedules(
     );
     for (const { schedule, reason, words } of troubles)
       log.warn({ schedule, reason }, `the schedule ${schedule} ${words}`);
-    onLook(troubles);
-    timer = setTimeout(look, everyMs);
+    onCheck(troubles);
+    timer = setTimeout(check, everyMs);
   };
-  void look();
+  void check();
   return {
     stop: () => {
       stopped = true;

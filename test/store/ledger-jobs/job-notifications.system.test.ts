@@ -35,7 +35,7 @@ const notifyDone = (id: string) =>
 
 /** The table has no such job, so only a notification can say that it is done. */
 const outcomeOf = async (id: string): Promise<readonly JobOutcome[]> =>
-  outcomes.watch([id]).settled(organisationId, Date.now() + 60_000);
+  outcomes.watch([id]).awaitOutcomes(organisationId, Date.now() + 60_000);
 
 /** Returns once every notification so far has arrived. Notifications arrive in their order. */
 async function arrived(): Promise<void> {

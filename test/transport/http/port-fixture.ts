@@ -1,6 +1,6 @@
 /**
- * A port with the real routes of the contract and small functions in the place of gate and call: what the gateway does is
- * seen from outside, over real connections.
+ * A port with the real routes of the contract, and small functions in the place of gate and call.
+ * Tests observe the gateway's behaviour from outside, over real connections.
  */
 import { BlockList } from "node:net";
 import { create, type DescService, type Message } from "@bufbuild/protobuf";
@@ -35,8 +35,8 @@ export const services: readonly DescService[] = [
 /** Every operation. */
 export const operations: readonly Operation[] = jobsOf(services);
 
-/** How an error is told, by the domain's own table. */
-export const tell = createReportError(() => {});
+/** Reports an error by the domain's own table. */
+export const reportError = createReportError(() => {});
 
 /** What a test's operation does: answers the message, or throws its refusal. */
 export type Answer = (
@@ -56,8 +56,8 @@ const caller = {
 };
 
 /**
- * The parts of a gateway whose gate admits `Bearer sk_test_1` and whose operations answer what `answer` says; the key
- * `again` stands for one that was answered before.
+ * The parts of a gateway whose gate admits `Bearer sk_test_1` and whose operations answer with
+ * `answer`. The key `again` stands for one that was answered before.
  */
 export function gatewayParts(answer: Answer): GatewayParts {
   return {
@@ -77,12 +77,12 @@ export function gatewayParts(answer: Answer): GatewayParts {
       const message = create(pass.operation.method.output, answered);
       return { message, replayed: pass.idempotencyKey === "again" };
     },
-    tell,
+    tell: reportError,
     refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
   };
 }
 
-/** A running port, what its log was told, and what its operations were called with. */
+/** A running port, the lines of its log, and the calls of its operations. */
 export interface TestPort extends HttpPort {
   readonly base: string;
   readonly lines: RequestLine[];

@@ -1,5 +1,5 @@
 /**
- * Readiness is true: of the database's schema, of Temporal, and of a process that was told to end.
+ * Readiness is true: of the database's schema, of Temporal, and of a process that is ending.
  */
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { get } from "node:http";
@@ -28,7 +28,7 @@ afterAll(() => system?.stop());
 
 const urls = () => [system.baseUrl, system.adminUrl];
 
-/** Over a connection of its own, as a balancer may ask: the status, and the report. */
+/** The status and the report over a new connection, as a balancer may request them. */
 function readyz(baseUrl: string): Promise<[number | undefined, unknown]> {
   return new Promise((resolve, reject) => {
     get(`${baseUrl}/readyz`, { agent: false }, (response) => {
@@ -91,7 +91,8 @@ describe("the check of the schema", () => {
     expect(await stateOf(database.url)).toBeNull();
     await rows(
       database.url,
-      `INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, applied_steps_count)
+      `INSERT INTO _prisma_migrations
+         (id, checksum, migration_name, finished_at, applied_steps_count)
        VALUES ('1', '', '29990101000000_newer', now(), 1)`,
     );
     expect(await stateOf(database.url)).toBeNull();
@@ -107,7 +108,7 @@ describe("the check of the schema", () => {
     await database.drop();
   });
 
-  test("says where its role may not look, and rejects without a database", async () => {
+  test("names what its role may not read, and rejects without a database", async () => {
     const database = await freshDatabase();
     const role = `reader_${Date.now()}`;
     await rows(database.url, `CREATE ROLE ${role} LOGIN PASSWORD 'reader'`);
@@ -122,15 +123,15 @@ describe("the check of the schema", () => {
   });
 });
 
-test("a process on a database without the schema is not ready on either port until it is migrated", async () => {
+test("a process is not ready on either port until its database is migrated", async () => {
   const database = await emptyDatabase();
   await system.api.stop();
   const started = system.api.start({ DATABASE_URL: database.url });
-  // Where a step below fails, that is told, and not that it did not start.
+  // If a step below fails, the test shows that step, not the start.
   started.catch(() => undefined);
   const both = () => Promise.all(urls().map((url) => readyz(url).catch(() => [null, null])));
-  // The first look of a process that is still loading may be too late for an answer.
-  const notReady = await until("both ports have looked", async () => {
+  // The first check of a process that is still loading may be too late for an answer.
+  const notReady = await until("both ports have checked", async () => {
     const answers = await both();
     return (
       answers.every(([, report]) => /"temporal":"ok".*"reasons"/.test(JSON.stringify(report))) &&
@@ -140,14 +141,14 @@ test("a process on a database without the schema is not ready on either port unt
   const reason = expect.stringMatching(
     /^This process needs migration \d+_\w+; the newest .* is none$/,
   );
-  const told = {
+  const expected = {
     status: "not_ready",
     checks: { database: "failed", temporal: "ok" },
     reasons: { database: reason },
   };
   expect(notReady).toEqual([
-    [503, told],
-    [503, told],
+    [503, expected],
+    [503, expected],
   ]);
   for (const url of urls()) expect((await health(url).check({})).status).toBe(Status.NOT_SERVING);
   await migrate(database.url);
@@ -161,7 +162,7 @@ test("a process on a database without the schema is not ready on either port unt
   await system.api.start();
 });
 
-test("Temporal is told apart, and its absence leaves a process ready", async () => {
+test("a process without Temporal is ready and reports Temporal separately", async () => {
   await system.api.stop();
   await system.api.start({ TEMPORAL_ADDRESS: `127.0.0.1:${await freePort()}` });
   for (const url of urls()) {
@@ -173,14 +174,15 @@ test("Temporal is told apart, and its absence leaves a process ready", async () 
   await system.api.start();
 });
 
-test("the check has one connection of its own, whoever asks", async () => {
+test("the check has one separate connection for all callers", async () => {
   await Promise.all(Array.from({ length: 50 }, (_, index) => readyz(urls()[index % 2] ?? "")));
   const text =
-    "SELECT count(*)::int FROM pg_stat_activity WHERE application_name = 'readiness' AND datname = current_database()";
+    "SELECT count(*)::int FROM pg_stat_activity " +
+    "WHERE application_name = 'readiness' AND datname = current_database()";
   expect(await rows(system.databaseUrl, text)).toEqual([{ count: 1 }]);
 });
 
-describe("a process that was told to end", () => {
+describe("a process that is ending", () => {
   test("says so at once, and answers until DRAIN_SECONDS are over", async () => {
     await system.api.stop();
     await system.api.start({ DRAIN_SECONDS: "300" });

@@ -70,7 +70,7 @@ describe("a report", () => {
   });
 });
 
-test("a check that does not answer counts as failed, and is not run again while it is under way", async () => {
+test("a check that does not answer counts as failed and is not started twice", async () => {
   let [hanging, others] = [0, 0];
   const hang = () => {
     hanging += 1;

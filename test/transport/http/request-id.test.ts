@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { newRequestId } from "../../../src/transport/http/request-id.ts";
 
-test("ids are of version 7, unique also beyond one fill of the pool, and begin with the time", () => {
+test("ids are of version 7, begin with the time, and are unique across pool fills", () => {
   const before = Date.now();
   const ids = Array.from({ length: 5_000 }, newRequestId);
   const after = Date.now();

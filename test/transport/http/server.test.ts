@@ -1,4 +1,7 @@
-/** One port answers REST, Connect, gRPC-Web and gRPC, over HTTP/1.1 and HTTP/2, in cleartext and TLS, and drains before it closes. */
+/**
+ * One port answers REST, Connect, gRPC-Web and gRPC, over HTTP/1.1 and HTTP/2, in cleartext and
+ * TLS. It drains before it closes.
+ */
 import { connect as connectHttp2, constants } from "node:http2";
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp } from "node:net";
@@ -119,7 +122,7 @@ describe("in cleartext", () => {
       .toMatchObject([{ requestId, protocol: "connect", answered: true }]);
   });
 
-  test("the handler of procedures can know the exchange of a request, and no other path reaches it", async () => {
+  test("the handler of procedures knows the exchange, and no other path reaches it", async () => {
     const { base } = await open({ connect: connectHandler });
     const unknown = await fetch(`${base}/billing.v1.NoService/Get`);
     expect(unknown.headers.get("x-request")).toBe(unknown.headers.get("request-id"));
@@ -134,7 +137,7 @@ describe("in cleartext", () => {
     }
   });
 
-  test("a procedure that nobody has adds no series to the metrics, whatever strangers call it", async () => {
+  test("an unknown procedure adds no series to the metrics", async () => {
     const metrics = createMetrics();
     const lines: RequestLine[] = [];
     const observe = createRequestObserver({
@@ -157,7 +160,7 @@ describe("in cleartext", () => {
     expect(await series()).toEqual([expect.stringMatching(/operation="unknown",.*\} 3$/)]);
   });
 
-  test("a procedure asked for without a host is an error of one request, not of the process", async () => {
+  test("a procedure without a host is an error of one request, not of the process", async () => {
     const { port, base } = await open({ connect: connectHandler });
     const socket = connectTcp({ port, host: "127.0.0.1" });
     let received = "";
@@ -223,20 +226,20 @@ describe("the port's own paths", () => {
     expect((await fetch(`${base}/v1/openapi.json`, { method: "POST" })).status).toBe(404);
   });
 
-  test("readiness is 503 where it is not ready, with the report as it is, and liveness is not touched", async () => {
-    const told = {
+  test("readiness is 503 with the report if not ready, and liveness is 200", async () => {
+    const notReadyReport = {
       status: "not_ready",
       checks: { database: "failed" },
       reasons: { database: "it is old" },
     } as const;
-    const broken = await open({ readiness: { report: async () => told } });
+    const broken = await open({ readiness: { report: async () => notReadyReport } });
     const notReady = await fetch(`${broken.base}/readyz`);
-    expect([notReady.status, await notReady.json()]).toEqual([503, told]);
+    expect([notReady.status, await notReady.json()]).toEqual([503, notReadyReport]);
     expect((await fetch(`${broken.base}/healthz`)).status).toBe(200);
     expect(broken.lines).toEqual([]);
   });
 
-  test("metrics are served in their own type, and are an unknown path on a port that has none", async () => {
+  test("metrics have their own type, and are an unknown path on a port without them", async () => {
     const { base } = await open();
     const response = await fetch(`${base}/metrics`);
     expect([response.headers.get("content-type"), await response.text()]).toEqual([
@@ -272,7 +275,7 @@ describe("stopping", () => {
     return { port, entered: entered.promise, release: release.resolve };
   }
 
-  test("open requests of both versions finish, idle connections do not hold it up, new ones are not taken", async () => {
+  test("open requests finish, idle connections do not delay it, new ones are refused", async () => {
     const { port, entered, release } = await slowPort();
     await fetch(`${port.base}/healthz`).then((response) => response.text());
     const silent = connectTcp({ port: port.port, host: "127.0.0.1" });
@@ -289,7 +292,7 @@ describe("stopping", () => {
     await stopped;
   });
 
-  test("what does not finish in time is ended", async () => {
+  test("a request that does not finish in time is ended", async () => {
     const { port, entered } = await slowPort();
     const request = fetch(`${port.base}/v1/organisation`, { headers: { authorization } });
     const ended = expect(request).rejects.toThrow();
@@ -298,7 +301,7 @@ describe("stopping", () => {
     await ended;
   });
 
-  test("a session is told to go", async () => {
+  test("a session gets GOAWAY", async () => {
     const { port, entered, release } = await slowPort();
     const session = connectHttp2(port.base);
     const goaway = new Promise((resolve) => session.once("goaway", resolve));

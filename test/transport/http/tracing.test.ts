@@ -1,23 +1,26 @@
-/** What a trace shows of a call: its operation, whose it was and how it ended, and nothing that a client sent. */
+/**
+ * The span of a call shows its operation, its caller and its outcome, and nothing that a client
+ * sent.
+ */
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { tracing } from "@opentelemetry/sdk-node";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { apiKeyId, organisationId } from "../rpc/gate/admission-fixture.ts";
-import { key, startDoors, type TestDoors } from "./transports-fixture.ts";
+import { key, startTransports, type TestTransports } from "./transports-fixture.ts";
 
 const exporter = new tracing.InMemorySpanExporter();
 const provider = new tracing.BasicTracerProvider({
   spanProcessors: [new tracing.SimpleSpanProcessor(exporter)],
 });
 
-let doors: TestDoors;
+let transports: TestTransports;
 let answer: () => object;
 beforeAll(async () => {
   trace.setGlobalTracerProvider(provider);
-  doors = await startDoors(() => answer());
+  transports = await startTransports(() => answer());
 });
 afterAll(async () => {
-  await doors.stop({ graceMs: 1_000 });
+  await transports.stop({ graceMs: 1_000 });
   trace.disable();
   await provider.shutdown();
 });
@@ -42,18 +45,18 @@ async function ask(path: string, changes: object = {}, verb = "POST"): Promise<s
     "content-type": "application/json",
   };
   const sent = verb === "GET" ? {} : { body: JSON.stringify({ ...body, ...changes }) };
-  const response = await fetch(doors.base + path, { method: verb, headers, ...sent });
+  const response = await fetch(transports.base + path, { method: verb, headers, ...sent });
   await response.text();
   return response.headers.get("request-id");
 }
 
-/** All that a span holds beside its times and ids, as a collector would be sent it. */
+/** All that a collector gets of a span, except its times and ids. */
 const spans = () =>
   exporter.getFinishedSpans().map(({ name, kind, attributes, status, events, links }) => {
     return { name, kind, attributes, status, events, links };
   });
 
-test("each call is one span of the server by its operation's name, whatever the protocol", async () => {
+test("each call is one span by its operation's name over every protocol", async () => {
   const requestIds = [await ask(`/${procedure}`), await ask("/v1/invoices", {}, "GET")];
   expect(spans()).toMatchObject([
     {
@@ -104,6 +107,6 @@ test("no span holds a key or anything that a client sent", async () => {
 });
 
 test("a request that does not pass the gate makes no span", async () => {
-  await fetch(`${doors.base}/v1/organisation`).then((response) => response.text());
+  await fetch(`${transports.base}/v1/organisation`).then((response) => response.text());
   expect(spans()).toEqual([]);
 });

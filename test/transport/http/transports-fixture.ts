@@ -1,4 +1,7 @@
-/** The port with both of its real doors, the real gate and the real call; only keys and services are the test's own. */
+/**
+ * The port with both real transports, the real gate and the real call. Only keys and services are
+ * the test's own.
+ */
 import { connect as connectTcp } from "node:net";
 import type { DescService, Message } from "@bufbuild/protobuf";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
@@ -17,7 +20,7 @@ import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { accessOf, admitted } from "../rpc/gate/admission-fixture.ts";
 import { gatewayParts, services, startPort, type TestPort } from "./port-fixture.ts";
 
-/** A key that the doors know; every other is unknown. */
+/** The only key that the gate knows. */
 export const key = generateApiKey(true).value;
 
 const scopes = services.flatMap(({ methods }) =>
@@ -25,15 +28,15 @@ const scopes = services.flatMap(({ methods }) =>
 );
 
 /** A running port and the requests that reached a service. */
-export interface TestDoors extends TestPort {
+export interface TestTransports extends TestPort {
   readonly requests: Message[];
 }
 
 /** Starts it; `answer` is what every service says, `open` are routes without a key. */
-export async function startDoors(
+export async function startTransports(
   answer: () => object = () => ({}),
   open: readonly OpenRoutes[] = [],
-): Promise<TestDoors> {
+): Promise<TestTransports> {
   const requests: Message[] = [];
   const bindings = services.map((service) => bindAll(service, requests, answer));
   const { findRoute, tell, refusalOf } = gatewayParts(() => ({}));

@@ -1,21 +1,21 @@
-/** REST and Connect are two doors to one gate: what a request's head says is judged alike at both. decisions §1, steps 1 to 5. */
+/** REST and Connect share one gate: both validate the head of a request alike (REQUEST-1). */
 import { connect as connectHttp2 } from "node:http2";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { key, sendBytes, startDoors, type TestDoors } from "./transports-fixture.ts";
+import { key, sendBytes, startTransports, type TestTransports } from "./transports-fixture.ts";
 
 const organisation = { id: "o", object: "organisation", name: "Northwind" };
 
 /** Lets this client send what no client should. */
 const withRepeats: object = { strictSingleValueFields: false };
 
-let doors: TestDoors;
+let transports: TestTransports;
 beforeAll(async () => {
-  doors = await startDoors(() => ({ organisation }));
+  transports = await startTransports(() => ({ organisation }));
 });
-afterAll(() => doors.stop({ graceMs: 1_000 }));
+afterAll(() => transports.stop({ graceMs: 1_000 }));
 beforeEach(() => {
-  doors.lines.length = 0;
-  doors.requests.length = 0;
+  transports.lines.length = 0;
+  transports.requests.length = 0;
 });
 
 const rest = "POST /v1/subscriptions";
@@ -24,7 +24,7 @@ const connect = "POST /billing.v1.SubscriptionService/CreateSubscription";
 describe.each([rest, connect])("%s", (line) => {
   const ask = (headers: readonly string[]) =>
     sendBytes(
-      doors.port,
+      transports.port,
       [
         `${line} HTTP/1.1`,
         "Host: x",
@@ -63,7 +63,7 @@ test.each([
   "/v1/subscriptions",
   "/billing.v1.SubscriptionService/CreateSubscription",
 ])("over HTTP/2 %s refuses repeats as well", async (path) => {
-  const session = connectHttp2(doors.base, withRepeats);
+  const session = connectHttp2(transports.base, withRepeats);
   const ask = async (repeated: readonly string[]) => {
     const pairs = [
       ":method",
@@ -100,7 +100,7 @@ test.each([
 describe("a request target in absolute form (RFC 9112, 3.2.2)", () => {
   const ask = (method: string, target: string) =>
     sendBytes(
-      doors.port,
+      transports.port,
       [
         `${method} ${target} HTTP/1.1`,
         "Host: x",
@@ -135,6 +135,6 @@ describe("a request target in absolute form (RFC 9112, 3.2.2)", () => {
 
   test("is logged by its path", async () => {
     await ask("GET", "http://billing.example/v1/organisation?x=secret");
-    await expect.poll(() => doors.lines).toMatchObject([{ path: "/v1/organisation" }]);
+    await expect.poll(() => transports.lines).toMatchObject([{ path: "/v1/organisation" }]);
   });
 });

@@ -1,4 +1,7 @@
-/** REST requests are judged in the order of decisions §1, and answered with the status, header fields and body of the contract. */
+/**
+ * REST requests are checked in order and answered with the contract's status, headers and body
+ * (REQUEST-1).
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import type { Answer } from "../http/port-fixture.ts";
@@ -26,7 +29,7 @@ beforeEach(() => {
   answer = () => ({ subscription });
 });
 
-interface Told {
+interface ErrorBody {
   readonly type?: string;
   readonly code?: string;
   readonly param?: string;
@@ -46,7 +49,7 @@ async function send(path: string, { method = "GET", headers = {}, body }: Sent =
     ...(body === undefined ? {} : { body }),
   });
   const text = await response.text();
-  const json: { error?: Told } = text === "" ? {} : JSON.parse(text);
+  const json: { error?: ErrorBody } = text === "" ? {} : JSON.parse(text);
   return { status: response.status, headers: response.headers, json, error: json.error ?? {} };
 }
 
@@ -57,7 +60,7 @@ const post = (
 ) =>
   send(path, { method: "POST", body, headers: { "content-type": "application/json", ...headers } });
 
-test("a success has its operation's status, the header fields of the gate and a body of the contract", async () => {
+test("a success has its operation's status, the gate's headers and a valid body", async () => {
   const { status, headers, json } = await post(
     "/v1/subscriptions",
     '{"customer_code":"A","plan_code":"p"}',
@@ -86,7 +89,7 @@ test("path, query and body arrive in one message; /api is the same path", async 
   expect(port.calls.map(({ request }) => request)).toMatchObject([{ id, units: 12 }, { limit: 5 }]);
 });
 
-test("where a part was rejected the status is the operation's for that", async () => {
+test("a partial success has the operation's status for it", async () => {
   const results = [{ eventId: "a", status: 1 }];
   answer = () => ({ object: "usage_event_batch", created: 1, results });
   expect((await post("/v1/usage_events", '{"events":[]}')).status).toBe(200);
@@ -94,7 +97,7 @@ test("where a part was rejected the status is the operation's for that", async (
   expect((await post("/v1/usage_events", '{"events":[]}')).status).toBe(207);
 });
 
-test("a refusal of the operation is told with its status, its parts and Retry-After", async () => {
+test("a refusal of the operation has its status, its members and Retry-After", async () => {
   answer = () => {
     throw new Refusal("request_in_progress", "Still running", null, 2);
   };
@@ -109,7 +112,7 @@ test("a refusal of the operation is told with its status, its parts and Retry-Af
   });
 });
 
-test("an unexpected error, and an answer that breaks the contract, are internal_error without their details", async () => {
+test("an unexpected error or an invalid answer is internal_error without details", async () => {
   answer = () => {
     throw new Error("password is hunter2");
   };
@@ -123,7 +126,7 @@ test("an unexpected error, and an answer that breaks the contract, are internal_
   }
 });
 
-describe("the first failure in the order of the decisions answers", () => {
+describe("the first failure in the order of checks answers", () => {
   const noKey = { authorization: "" };
   test("an unknown path needs no key and is not counted", async () => {
     for (const path of [
@@ -147,7 +150,7 @@ describe("the first failure in the order of the decisions answers", () => {
     );
   });
 
-  test("the key is judged before body and query", async () => {
+  test("the key is checked before body and query", async () => {
     const sent = await post("/v1/subscriptions?x=1", "not json", {
       ...noKey,
       "content-type": "text/plain",
@@ -155,7 +158,7 @@ describe("the first failure in the order of the decisions answers", () => {
     expect([sent.status, sent.error.code]).toEqual([401, "invalid_api_key"]);
   });
 
-  test("a body over 1 MiB is refused before its type is judged, one of exactly 1 MiB is read", async () => {
+  test("a body over 1 MiB is refused before its type; one of exactly 1 MiB is read", async () => {
     const body = (length: number) => `{"label":"${"x".repeat(length - 12)}"}`;
     const over = await post("/v1/subscriptions", body(1_048_577), { "content-type": "text/plain" });
     expect([over.status, over.error.type, over.error.code]).toEqual([
@@ -236,7 +239,7 @@ describe("the content of a body", () => {
   });
 });
 
-test("the log is told each request once, with no query and no key", async () => {
+test("the log gets each request once, with no query and no key", async () => {
   port.lines.length = 0;
   const { headers } = await send("/v1/subscriptions?customer_code=SECRET");
   await expect.poll(() => port.lines.length).toBe(1);
@@ -254,7 +257,7 @@ test("the log is told each request once, with no query and no key", async () => 
   expect(JSON.stringify(port.lines)).not.toMatch(/SECRET|sk_test/);
 });
 
-test("a client that goes away aborts the signal of its call, and the accepted work goes on", async () => {
+test("a client that disconnects aborts its signal, and accepted work continues", async () => {
   port.lines.length = 0;
   const client = new AbortController();
   const work = Promise.withResolvers<string>();

@@ -1,4 +1,7 @@
-/** A request body is read strictly: nothing converted, ignored or guessed, and every fault names its path. decisions §1, step 6. */
+/**
+ * A request body is read strictly: nothing is converted, ignored or guessed, and every fault names
+ * its path (REQUEST-7).
+ */
 import { create, type Message } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -37,7 +40,8 @@ function faultOf(
 }
 
 test("a whole body becomes its message, with lists, nested objects and every escape", () => {
-  const body = ` {"customer_code" : "A\\u00e9\\n\\"\\\\\\/😀\\ud83d\\ude00", "plan_code":"team",\t"units":10,
+  const body = ` {"customer_code" : "A\\u00e9\\n\\"\\\\\\/😀\\ud83d\\ude00", \
+"plan_code":"team",\t"units":10,
     "charges":[{"charge_code":"c","quantity":2},{"charge_code":"d","price":"1.5"}] }\r\n`;
   expect(readSubscription(bytes(body))).toEqual(
     create(CreateSubscriptionRequestSchema, {
@@ -216,7 +220,7 @@ describe("a member that does not fit is refused by its path", () => {
     ]);
   });
 
-  test("an endless name is not told back", () => {
+  test("an endless name is not repeated in the refusal", () => {
     const [, param] = faultOf(readSubscription, `{"${"x".repeat(100_000)}":1}`);
     expect(param?.length).toBeLessThan(150);
   });
@@ -254,7 +258,7 @@ test("whatever is sent is read or refused as invalid_parameter, never anything e
   );
 });
 
-test("what JSON.parse refuses is refused, and what it reads differently from one reader to the next as well", () => {
+test("a text is refused if JSON.parse refuses it or if readers disagree on it", () => {
   fc.assert(
     fc.property(fc.json({ maxDepth: 4 }), (text) => {
       const [code] = faultOf(readCustomer, text);

@@ -1,4 +1,4 @@
-/** Exact paths lead to their operation, and nothing else does. decisions §1. */
+/** Exact paths lead to their operation, and nothing else does (REQUEST-2). */
 import { describe, expect, test } from "vitest";
 import { compileRoutes } from "../../../src/transport/rest/routes.ts";
 import { operations } from "../http/port-fixture.ts";

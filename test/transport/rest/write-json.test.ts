@@ -1,4 +1,4 @@
-/** A response is written exactly as the contract shows it, and what is written reads back as the same message. */
+/** A response is written exactly as the contract shows it, and reads back as the same message. */
 import {
   create,
   type DescField,
@@ -106,7 +106,7 @@ test("what would break the contract is an error of ours, never an answer", () =>
   expect(() => written(CreateSubscriptionResponseSchema, {})).toThrow(/subscription/);
 });
 
-/** Any message of a schema that keeps the contract: enums have a word, required messages are set. */
+/** Any valid message of a schema: enums have a word, required messages are set. */
 function anyMessage(schema: DescMessage): fc.Arbitrary<Message> {
   const fields = Object.fromEntries(
     schema.fields.map((field) => [field.localName, anyField(field)]),
@@ -153,7 +153,7 @@ test.each([
   CreateSubscriptionRequestSchema,
   CreateCustomerRequestSchema,
   ReportUsageRequestSchema,
-] as const)("%s: what is written is JSON, and reads back as the same message", (schema: DescMessage) => {
+] as const)("a written %s is JSON, and reads back as the same message", (schema: DescMessage) => {
   const write = compileWriter(schema);
   const read = compileReader(schema);
   fc.assert(

@@ -1,4 +1,4 @@
-/** The order inside a call, and what a call does with errors. decisions §1, steps 6 to 8. */
+/** The order inside a call, and what a call does with errors (REQUEST-1). */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
@@ -71,14 +71,14 @@ describe("a call", () => {
     expect(answer.replayed).toBe(false);
     expect(answer.message.$typeName).toBe("billing.v1.CreateSubscriptionResponse");
     const { operation, caller } = pass;
-    const told = {
+    const context = {
       caller,
       operation: operation.name,
       requestId: "request-1",
       idempotencyKey: "order-1",
       signal,
     };
-    expect(calls).toEqual([told]);
+    expect(calls).toEqual([context]);
   });
 
   test("refuses an invalid request before its key is touched", async () => {

@@ -1,4 +1,4 @@
-/** What makes two requests the same. decisions §1, step 7. */
+/** What makes two requests the same (IDEMPOTENCY-3). */
 import { create, fromBinary, fromJson, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import {
@@ -43,7 +43,7 @@ describe("the fingerprint of a request", () => {
     expect(new Set(prints).size).toBe(prints.length);
   });
 
-  test("tells a member that was sent as zero from one that was not sent", () => {
+  test("distinguishes a member sent as zero from one that was not sent", () => {
     expect(print(create(schema, { customerCode: "acme", planCode: "pro", units: 0 }))).not.toBe(
       print(create(schema, { customerCode: "acme", planCode: "pro" })),
     );

@@ -1,4 +1,7 @@
-/** Keyed calls over real PostgreSQL: done once, answered alike, and never lost with the process. Spec: Idempotency. */
+/**
+ * Keyed calls over real PostgreSQL run once, answer alike, and survive the process (IDEMPOTENCY-2,
+ * IDEMPOTENCY-7).
+ */
 import { create, type Message, toBinary } from "@bufbuild/protobuf";
 import type pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -51,7 +54,7 @@ const output = (label: string) =>
 const bytes = (answer: Answer) =>
   Buffer.from(toBinary(CreateSubscriptionResponseSchema, answer.message as never));
 
-/** Each run answers something of its own, so that a replay cannot pass for a second run. */
+/** Each run has a different answer, so that a replay cannot pass for a second run. */
 const execute = async (): Promise<Message> => output(`run ${++runs}`);
 
 function run(request: Message = input(), work: () => Promise<Message> = execute): Promise<Answer> {
@@ -67,7 +70,7 @@ function run(request: Message = input(), work: () => Promise<Message> = execute)
 
 test.each([
   2, 10, 100,
-])("%i equal requests at once run once; the others replay or are told to come back", async (parallel) => {
+])("%i equal requests at once run once; the others replay or retry later", async (parallel) => {
   const results = await Promise.allSettled(Array.from({ length: parallel }, () => run()));
   const answers = results.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   const refusals = results.flatMap((one) =>
@@ -88,7 +91,7 @@ test("a replay is the first response byte for byte, and says that it is one", as
   expect(bytes(again)).toEqual(bytes(first));
 });
 
-test("another request with the key is a conflict, judged before whether the first still runs", async () => {
+test("another request with the key is a conflict, even while the first runs", async () => {
   const started = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();
   const first = run(input(), async () => {

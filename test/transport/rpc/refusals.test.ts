@@ -1,4 +1,4 @@
-/** What is told of errors: every code of the table, and nothing of what is none. Spec: Errors. */
+/** Error reports: every code of the table, and no detail of an unexpected error (REQUEST-15). */
 import { describe, expect, test } from "vitest";
 import { Refusal, type RefusalCode, refusals } from "../../../src/domain/refusal.ts";
 import { ErrorDetailSchema } from "../../../src/gen/proto/billing/v1/common_pb.ts";
@@ -9,15 +9,15 @@ import {
 } from "../../../src/transport/rpc/refusals.ts";
 
 const logged: unknown[] = [];
-const tell = createReportError((error) => logged.push(error));
+const reportError = createReportError((error) => logged.push(error));
 
-describe("what is told", () => {
+describe("an error report", () => {
   test.each(
     Object.keys(refusals) as RefusalCode[],
   )("%s has the status and type of its row, and the same in its detail", (code) => {
-    const told = tell(new Refusal(code, "the message", "units", 7), "request-1");
+    const report = reportError(new Refusal(code, "the message", "units", 7), "request-1");
     const { status, type } = refusals[code];
-    expect(told).toEqual({
+    expect(report).toEqual({
       status,
       type,
       code,
@@ -26,7 +26,7 @@ describe("what is told", () => {
       requestId: "request-1",
       retryAfterSeconds: 7,
     });
-    const [detail] = connectErrorOf(told).findDetails(ErrorDetailSchema);
+    const [detail] = connectErrorOf(report).findDetails(ErrorDetailSchema);
     expect(detail).toMatchObject({
       type,
       code,
@@ -38,7 +38,7 @@ describe("what is told", () => {
 
   test("has no param where the whole request is at fault", () => {
     const [detail] = connectErrorOf(
-      tell(new Refusal("setup_mode_on", "No"), "request-1"),
+      reportError(new Refusal("setup_mode_on", "No"), "request-1"),
     ).findDetails(ErrorDetailSchema);
     expect(detail?.param).toBeUndefined();
   });
@@ -51,22 +51,22 @@ describe("what is told", () => {
     { secret: true },
   ])("of %j is nothing but internal_error, and it is logged", (error) => {
     logged.length = 0;
-    const told = tell(error, "request-1");
-    expect(told).toMatchObject({ status: 500, code: "internal_error" });
-    expect(JSON.stringify(told)).not.toContain("secret");
+    const report = reportError(error, "request-1");
+    expect(report).toMatchObject({ status: 500, code: "internal_error" });
+    expect(JSON.stringify(report)).not.toContain("secret");
     expect(logged).toEqual([error]);
   });
 
-  test("of a system that could not be reached is temporarily_unavailable, with its cause in the log alone", () => {
+  test("of an unreachable system is temporarily_unavailable, with its cause logged", () => {
     logged.length = 0;
     const cause = new Error("connect ECONNREFUSED 10.0.0.7:5432");
-    const told = tell(temporarilyUnavailable(cause), "request-1");
-    expect(told).toMatchObject({
+    const report = reportError(temporarilyUnavailable(cause), "request-1");
+    expect(report).toMatchObject({
       status: 502,
       code: "temporarily_unavailable",
       retryAfterSeconds: 1,
     });
-    expect(told.message).not.toContain("10.0.0.7");
+    expect(report.message).not.toContain("10.0.0.7");
     expect(logged).toEqual([cause]);
   });
 });

@@ -158,7 +158,7 @@ function conditions({ endpointId, state, eventType, since }: DeliveryFilters): r
 }
 
 /**
- * Returns the state as an SQL literal, because the planner does not look into a parameter. Nearly
+ * Returns the state as an SQL literal, because the planner does not read a parameter. Nearly
  * all deliveries are delivered, and an index has the others.
  */
 function stateText(state: DeliveryState): string {

@@ -60,7 +60,7 @@ interface Group {
   readonly entries: Set<Entry>;
   bytes: number;
   /** Removes the group once it is empty. */
-  readonly forget: () => void;
+  readonly remove: () => void;
 }
 
 /** Creates the slots, all of them free. */
@@ -87,8 +87,8 @@ export function createSlots({ perConnection, perAddress, total }: SlotLimits): S
   };
 }
 
-function newGroup(limit: SlotLimit, forget: () => void): Group {
-  return { limit, entries: new Set(), bytes: 0, forget };
+function newGroup(limit: SlotLimit, remove: () => void): Group {
+  return { limit, entries: new Set(), bytes: 0, remove };
 }
 
 function groupOf(groups: Map<unknown, Group>, key: unknown, limit: SlotLimit): Group {
@@ -144,6 +144,6 @@ function remove(entry: Entry): void {
   for (const group of entry.groups) {
     if (!group.entries.delete(entry)) continue;
     group.bytes -= entry.bytes;
-    if (group.entries.size === 0) group.forget();
+    if (group.entries.size === 0) group.remove();
   }
 }

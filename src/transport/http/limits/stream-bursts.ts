@@ -30,7 +30,7 @@ export function limitStreamBursts({
   };
 }
 
-/** The length of a frame's head, and the type of a frame that resets a stream. RFC 9113, 4.1, 6.4. */
+/** The length of a frame's head, and the type of a frame that resets it (RFC 9113, 4.1, 6.4). */
 const headBytes = 9;
 const resetType = 3;
 

@@ -8,9 +8,9 @@ export const defaultTrustedProxies = "127.0.0.0/8,::1/128";
  * Returns the setting, or its default. Throws an Error that names the setting and the entry that is
  * neither an address nor a network.
  */
-export function trustedProxiesOf({ TRUSTED_PROXIES: given }: NodeJS.ProcessEnv): BlockList {
+export function trustedProxiesOf({ TRUSTED_PROXIES: setting }: NodeJS.ProcessEnv): BlockList {
   const list = new BlockList();
-  for (const entry of (given || defaultTrustedProxies).split(",")) addEntry(list, entry.trim());
+  for (const entry of (setting || defaultTrustedProxies).split(",")) addEntry(list, entry.trim());
   return list;
 }
 
@@ -20,7 +20,8 @@ function addEntry(list: BlockList, entry: string): void {
   const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
   if (isIP(address) === 0 || !isPrefix || more.length > 0) {
     throw new Error(
-      `TRUSTED_PROXIES: ${entry} must be an address such as 10.0.0.7 or a network such as 10.0.0.0/8.`,
+      `TRUSTED_PROXIES: ${entry} must be an address such as 10.0.0.7 ` +
+        "or a network such as 10.0.0.0/8.",
     );
   }
   list.addSubnet(address, Number(prefix ?? bits), bits === 128 ? "ipv6" : "ipv4");

@@ -5,7 +5,7 @@
  */
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { Refusal } from "../../../domain/refusal.ts";
-import { connectErrorOf, type Told } from "../refusals.ts";
+import { connectErrorOf, type ErrorReport } from "../refusals.ts";
 
 /**
  * Rewrites the library's own error of this call, if there is one. In each of its protocols the
@@ -16,7 +16,7 @@ import { connectErrorOf, type Told } from "../refusals.ts";
 export function reportLibraryErrors(
   context: HandlerContext,
   readable: () => boolean,
-  tell: (error: unknown) => Told,
+  reportError: (error: unknown) => ErrorReport,
 ): void {
   context.signal.addEventListener("abort", () => {
     const error: unknown = context.signal.reason;
@@ -24,7 +24,7 @@ export function reportLibraryErrors(
     // deadline is no fault of the request.
     if (!(error instanceof ConnectError) || error.details.length > 0 || isOver(error)) return;
     const { code, message, rawMessage, details, metadata } = connectErrorOf(
-      tell(readable() ? error : refusalOf(error)),
+      reportError(readable() ? error : refusalOf(error)),
     );
     Object.assign(error, { code, message, rawMessage, details, metadata });
   });

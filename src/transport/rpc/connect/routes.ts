@@ -24,7 +24,7 @@ import { type Caller, credentialIdOf, organisationIdOf, type Principal } from ".
 import type { Gate, GateHeaders, Pass, SetHeader } from "../gate/gate.ts";
 import type { ServiceBinding } from "../implementation.ts";
 import { type Operation, operationOf } from "../operation.ts";
-import { connectErrorOf, type Tell, type Told } from "../refusals.ts";
+import { connectErrorOf, type ErrorReport, type ReportError } from "../refusals.ts";
 import { reportLibraryErrors } from "./library-faults.ts";
 import { checkJsonBodies } from "./strict-json.ts";
 import { refuseUnsupportedRequests } from "./unsupported-requests.ts";
@@ -51,7 +51,7 @@ export type OpenRoutes = (router: ConnectRouter) => void;
 export interface ConnectParts<C extends Principal = Caller> {
   readonly gate: Gate<C>;
   readonly call: CallOperation<C>;
-  readonly tell: Tell;
+  readonly tell: ReportError;
   /**
    * Compiles the strict check of a message's JSON, which throws a refusal. It is REST's check with
    * protobuf's names.
@@ -101,10 +101,10 @@ export function connectRoutes<C extends Principal = Caller>(
   for (const { service } of bindings) {
     for (const method of service.methods) operations.set(method, operationOf(method));
   }
-  const tell = (state: CallState, error: unknown): Told => {
-    const told = parts.tell(error, state.record.requestId);
-    state.record.code = told.code;
-    return told;
+  const reportError = (state: CallState, error: unknown): ErrorReport => {
+    const report = parts.tell(error, state.record.requestId);
+    state.record.code = report.code;
+    return report;
   };
 
   return {
@@ -123,21 +123,21 @@ export function connectRoutes<C extends Principal = Caller>(
         context,
         () => state.read,
         (error) => {
-          const told = tell(state, error);
-          if (told.code === "request_too_large" && state.oneRequestAtATime)
+          const report = reportError(state, error);
+          if (report.code === "request_too_large" && state.oneRequestAtATime)
             context.responseHeader.set("Connection", "close");
-          return told;
+          return report;
         },
       );
       try {
         await admit(parts, operation, state, context.responseHeader);
       } catch (error) {
-        throw connectErrorOf(tell(state, error));
+        throw connectErrorOf(reportError(state, error));
       }
     },
     routes: (router) => {
       for (const binding of bindings)
-        router.service(binding.service, implementationOf(binding, parts, tell));
+        router.service(binding.service, implementationOf(binding, parts, reportError));
       const own = router.handlers.length;
       for (const open of parts.open ?? []) open(router);
       refuseUnsupportedRequests(router.handlers, own, {
@@ -145,11 +145,11 @@ export function connectRoutes<C extends Principal = Caller>(
           const operation = operations.get(method);
           if (operation !== undefined) await admit(parts, operation, stateOf(values), response);
         },
-        tell: (values, error) => tell(stateOf(values), error),
+        reportError: (values, error) => reportError(stateOf(values), error),
       });
       checkJsonBodies(router.handlers, own, {
         check: ({ input }) => parts.checkJson(input),
-        tell: (values, error) => connectErrorOf(tell(stateOf(values), error)),
+        reportError: (values, error) => connectErrorOf(reportError(stateOf(values), error)),
         compressions,
         readMaxBytes,
       });
@@ -202,7 +202,7 @@ type UnaryImplementation = (request: Message, context: HandlerContext) => Promis
 function implementationOf<C extends Principal>(
   { service }: ServiceBinding<C>,
   { call }: Pick<ConnectParts<C>, "call">,
-  tell: (state: CallState, error: unknown) => Told,
+  reportError: (state: CallState, error: unknown) => ErrorReport,
 ): Partial<ServiceImpl<DescService>> {
   const answer: UnaryImplementation = async (request, context) => {
     const state = stateOf(context.values);
@@ -216,7 +216,7 @@ function implementationOf<C extends Principal>(
       if (replayed) context.responseHeader.set("Idempotent-Replayed", "true");
       return message;
     } catch (error) {
-      throw connectErrorOf(tell(state, error));
+      throw connectErrorOf(reportError(state, error));
     }
   };
   return Object.fromEntries(service.methods.map(({ localName }) => [localName, answer])) as never;

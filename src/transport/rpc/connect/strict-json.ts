@@ -21,7 +21,7 @@ export interface StrictJsonParts {
   /** Returns the check of a method's request. The check throws a refusal at a fault. */
   readonly check: (method: DescMethod) => (body: Uint8Array) => void;
   /** Returns an error of the check in the form that the library reports. */
-  readonly tell: (values: ContextValues | undefined, error: unknown) => Error;
+  readonly reportError: (values: ContextValues | undefined, error: unknown) => Error;
   /** The supported compressions. The library refuses any other. */
   readonly compressions: readonly Compression[];
   /** The limit of a body in bytes, unpacked. */
@@ -109,7 +109,7 @@ async function* queryMessage(query: URLSearchParams): AsyncIterable<Uint8Array> 
 async function* checkedBody(
   { body, header, contextValues }: UniversalServerRequest,
   check: Check,
-  { tell, compressions, readMaxBytes }: StrictJsonParts,
+  { reportError, compressions, readMaxBytes }: StrictJsonParts,
 ): AsyncIterable<Uint8Array> {
   const bytes = await readAllBytes(
     body as AsyncIterable<Uint8Array>,
@@ -123,7 +123,7 @@ async function* checkedBody(
   try {
     check(plain);
   } catch (error) {
-    throw tell(contextValues, error);
+    throw reportError(contextValues, error);
   }
   yield bytes;
 }
@@ -135,7 +135,7 @@ async function* checkedBody(
 async function* checkedMessages(
   { body, header, contextValues }: UniversalServerRequest,
   check: Check,
-  { tell, compressions, readMaxBytes }: StrictJsonParts,
+  { reportError, compressions, readMaxBytes }: StrictJsonParts,
   endFlag: number | null,
 ): AsyncIterable<Uint8Array> {
   const compression = compressions.find(({ name }) => name === header.get("Grpc-Encoding")) ?? null;
@@ -147,7 +147,7 @@ async function* checkedMessages(
       try {
         check(plain.data);
       } catch (error) {
-        throw tell(contextValues, error);
+        throw reportError(contextValues, error);
       }
     }
     yield encodeEnvelope(flags, data);

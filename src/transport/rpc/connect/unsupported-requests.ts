@@ -12,7 +12,7 @@ import type {
 } from "@connectrpc/connect/protocol";
 import { errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
 import { Refusal } from "../../../domain/refusal.ts";
-import { connectErrorOf, type Told } from "../refusals.ts";
+import { connectErrorOf, type ErrorReport } from "../refusals.ts";
 
 /** The gate and the error form for such requests. */
 export interface UnsupportedRequestDependencies {
@@ -22,7 +22,7 @@ export interface UnsupportedRequestDependencies {
     values: ContextValues | undefined,
     response: Headers,
   ) => Promise<void>;
-  readonly tell: (values: ContextValues | undefined, error: unknown) => Told;
+  readonly reportError: (values: ContextValues | undefined, error: unknown) => ErrorReport;
 }
 
 /**
@@ -73,13 +73,13 @@ function refuse(
   header: Headers,
   error: unknown,
 ): UniversalServerResponse {
-  const told = parts.tell(request.contextValues, error);
-  const connectError = connectErrorOf(told);
+  const report = parts.reportError(request.contextValues, error);
+  const connectError = connectErrorOf(report);
   header.set("Content-Type", "application/json");
   for (const [name, value] of connectError.metadata) header.set(name, value);
   const body = errorToJsonBytes(connectError, undefined);
   header.set("Content-Length", String(body.byteLength));
-  return { status: status ?? told.status, header, body: once(body) };
+  return { status: status ?? report.status, header, body: once(body) };
 }
 
 async function* once(body: Uint8Array): AsyncIterable<Uint8Array> {

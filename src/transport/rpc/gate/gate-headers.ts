@@ -44,6 +44,7 @@ export function readIdempotencyKey(
   }
   if (typeof header === "string" && idempotencyKeyForm.test(header)) return header;
   const message =
-    "The header Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters and no space";
+    "The header Idempotency-Key must be sent once, with 1 to 255 printable ASCII characters " +
+    "and no space";
   throw new Refusal("invalid_parameter", message, "Idempotency-Key");
 }

@@ -44,8 +44,9 @@ export interface Pass<C extends Principal = Caller> {
 export interface Gate<C extends Principal = Caller> {
   /**
    * Admits a request or throws the first of: `invalid_api_key`, `temporarily_unavailable` (the
-   * database cannot be reached), `rate_limited`, `insufficient_scope`, `idempotency_key_required`, `invalid_parameter`. From the rate check on,
-   * the response has the `RateLimit-*` headers (ACCESS-6).
+   * database cannot be reached), `rate_limited`, `insufficient_scope`,
+   * `idempotency_key_required`, `invalid_parameter`. From the rate check on, the response has the
+   * `RateLimit-*` headers (ACCESS-6).
    */
   readonly pass: (
     operation: Operation,

@@ -74,7 +74,7 @@ export function healthRoutes({
           limits.watchMs * (1 - spread * Math.random()),
         );
         try {
-          let told: Status | null = null;
+          let sent: Status | null = null;
           while (!signal.aborted) {
             if (changes.isOver())
               throw new ConnectError(
@@ -83,8 +83,8 @@ export function healthRoutes({
               );
             const next = changes.next();
             const now = names.has(service) ? await status() : Status.SERVICE_UNKNOWN;
-            if (now !== told) yield { status: now };
-            told = now;
+            if (now !== sent) yield { status: now };
+            sent = now;
             await next;
           }
         } finally {

@@ -3,7 +3,7 @@
  * shows services and their proto files without a key, which is no more than the public OpenAPI
  * document. A setting turns it off.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextEvents } from "node:timers/promises";
 import { type DescFile, type DescService, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
@@ -72,10 +72,10 @@ export function reflectionRoutes(
     const leave = places.enter(connectionOf(values));
     if (leave === null) throw tooMany("streams of reflection are open; try again later");
     try {
-      let asked = 0;
+      let received = 0;
       for await (const question of questions) {
-        asked += 1;
-        if (asked > limits.questions)
+        received += 1;
+        if (received > limits.questions)
           throw tooMany("questions in one stream of reflection; open another");
         yield {
           validHost: question.host,
@@ -84,7 +84,7 @@ export function reflectionRoutes(
         };
         // Questions that arrived together are answered one at a time, so that other requests run in
         // between.
-        await nextTurn();
+        await nextEvents();
       }
     } finally {
       leave();
@@ -110,18 +110,18 @@ function createAnswerer(services: readonly DescService[]): (question: Question) 
   );
   const fileAnswer = createFileAnswer();
 
-  return ({ messageRequest: asked }) => {
-    switch (asked.case) {
+  return ({ messageRequest: question }) => {
+    switch (question.case) {
       case "listServices": {
         const service = services.map(({ typeName }) => ({ name: typeName }));
         return { case: "listServicesResponse", value: { service } };
       }
       case "fileByFilename":
-        return fileAnswer(files.get(asked.value), asked.value);
+        return fileAnswer(files.get(question.value), question.value);
       case "fileContainingSymbol":
-        return fileAnswer(symbols.get(asked.value), asked.value);
+        return fileAnswer(symbols.get(question.value), question.value);
       case "fileContainingExtension": {
-        const { containingType, extensionNumber } = asked.value;
+        const { containingType, extensionNumber } = question.value;
         const found = extensions.find(
           ({ extension }) =>
             extension.extendee.typeName === containingType && extension.number === extensionNumber,
@@ -130,10 +130,10 @@ function createAnswerer(services: readonly DescService[]): (question: Question) 
       }
       case "allExtensionNumbersOfType": {
         const numbers = extensions
-          .filter(({ extension }) => extension.extendee.typeName === asked.value)
+          .filter(({ extension }) => extension.extendee.typeName === question.value)
           .map(({ extension }) => extension.number);
-        if (!symbols.has(asked.value)) return notFound(asked.value);
-        const value = { baseTypeName: asked.value, extensionNumber: numbers };
+        if (!symbols.has(question.value)) return notFound(question.value);
+        const value = { baseTypeName: question.value, extensionNumber: numbers };
         return { case: "allExtensionNumbersResponse", value };
       }
       default:
@@ -185,12 +185,12 @@ function createFileAnswer(): (file: DescFile | undefined, name: string) => Messa
     const needed = new Map<string, DescFile>();
     collect(file, needed);
     const fileDescriptorProto = [...needed.values()].reverse().map(encode);
-    const made: MessageResponse = {
+    const created: MessageResponse = {
       case: "fileDescriptorResponse",
       value: { fileDescriptorProto },
     };
-    answers.set(file, made);
-    return made;
+    answers.set(file, created);
+    return created;
   };
 }
 

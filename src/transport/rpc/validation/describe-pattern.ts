@@ -28,12 +28,13 @@ export function patternOf(field: DescField): string {
 /**
  * Returns what the field must be, without its name: by its option `decimal`, else by its example.
  */
-export function sayPattern(field: DescField): string {
+export function describePattern(field: DescField): string {
   const { decimal, example } = getOption(field, fieldOption);
   if (decimal) {
     const pattern = patternOf(field);
     const above = new RegExp(pattern, "u").test("0") ? "" : " above zero";
-    return `must be a decimal${above} such as 12.50, without a sign, with at most four places${sayEnd(pattern)}`;
+    const form = `a decimal${above} such as 12.50, without a sign, with at most four places`;
+    return `must be ${form}${describeEnd(pattern)}`;
   }
   return example === ""
     ? "does not have the form it must have"
@@ -44,7 +45,7 @@ export function sayPattern(field: DescField): string {
  * Only the expression has the range of a decimal. The greatest bound that it accepts is the end of
  * the range.
  */
-function sayEnd(pattern: string): string {
+function describeEnd(pattern: string): string {
   const expression = new RegExp(pattern, "u");
   const last = ends.findLast((end) => expression.test(end));
   if (last === undefined || last === ends.at(-1)) return "";

@@ -52,7 +52,7 @@ function refuse(above: Place | null, name: string | number, said: string): never
  * Compiles the check of one message. It refuses `invalid_parameter` with the path of the field,
  * such as `charges.0.charge_code`.
  */
-export function compileTextRules(
+export function compileStringRules(
   message: DescMessage,
   formats: TextFormats,
 ): (value: object) => void {
@@ -122,9 +122,9 @@ function checkInsteadOf(
   if (other === undefined)
     throw new Error(`${message}: ${name} stands for ${insteadOf}, which it does not have`);
   return (value, at) => {
-    const isGiven = value[localName] !== undefined;
-    if (isGiven !== (value[other.localName] !== undefined)) return;
-    if (isGiven) refuse(at, name, `must not be given beside ${insteadOf}`);
+    const isSent = value[localName] !== undefined;
+    if (isSent !== (value[other.localName] !== undefined)) return;
+    if (isSent) refuse(at, name, `must not be given together with ${insteadOf}`);
     refuse(at, insteadOf, `or ${name} must be given`);
   };
 }

@@ -6,9 +6,9 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import type { Path } from "@bufbuild/protobuf/reflect";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { Refusal } from "../../../domain/refusal.ts";
-import { sayPattern } from "./describe-pattern.ts";
+import { describePattern } from "./describe-pattern.ts";
 import { enumWords } from "./enum-words.ts";
-import { compileTextRules, type TextFormats } from "./string-rules.ts";
+import { compileStringRules, type TextFormats } from "./string-rules.ts";
 
 /**
  * Throws `invalid_parameter` at the first fault, with the field's path as `param`:
@@ -21,13 +21,15 @@ export type Validate = (schema: DescMessage, message: Message) => void;
  * is as fast as later ones. A rule that cannot be compiled stops the start.
  */
 export function createValidate(schemas: readonly DescMessage[], formats: TextFormats): Validate {
-  const textRules = new Map(schemas.map((schema) => [schema, compileTextRules(schema, formats)]));
+  const stringRules = new Map(
+    schemas.map((schema) => [schema, compileStringRules(schema, formats)]),
+  );
   for (const schema of schemas) {
     const result = validator.validate(schema, create(schema));
     if (result.kind === "error") throw result.error;
   }
   return (schema, message) => {
-    textRules.get(schema)?.(message);
+    stringRules.get(schema)?.(message);
     const result = validator.validate(schema, message);
     if (result.kind === "valid") return;
     if (result.kind === "error") throw result.error;
@@ -49,7 +51,7 @@ function messageOf(violation: Violation | undefined): string {
   const at = violation?.field.findLast(({ kind }) => kind === "field");
   const isEnum = violation?.ruleId.startsWith("enum.") === true && at?.kind === "field";
   if (isEnum) return `must be one of ${enumWords(at).join(", ")}`;
-  if (violation?.ruleId === "string.pattern" && at?.kind === "field") return sayPattern(at);
+  if (violation?.ruleId === "string.pattern" && at?.kind === "field") return describePattern(at);
   return violation?.message ?? "is invalid";
 }
 

@@ -198,7 +198,7 @@ export function numberTakenOutcome(
     return { ...answered, kind: "uncertain", delayMs: lagMs, reason };
   const message =
     `The ledger says: ${words} It shows no document with the number ${job.number}: ` +
-    "look for it there before this is tried again under another number.";
+    "search for it there before this is tried again under another number.";
   return { ...answered, kind: "refused", reason: "duplicate_number", message };
 }
 

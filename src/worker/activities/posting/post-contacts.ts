@@ -143,7 +143,7 @@ async function lookUpAll(
 }
 
 /**
- * Looks contacts up by their codes. A contact comes from our own lost request if it has our code
+ * Finds contacts by their codes. A contact comes from our own lost request if it has our code
  * and name, is no customer yet and may have been sent before. `missing` returns the outcome of a
  * contact that is not there.
  */

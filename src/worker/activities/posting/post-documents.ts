@@ -216,7 +216,7 @@ async function lookUpAll<Document extends DocumentToSend, Draft, Found extends F
 }
 
 /**
- * Looks documents up by the numbers that we reserved. One that links to ours is adopted, whatever
+ * Finds documents by the numbers that we reserved. One that links to ours is adopted, whatever
  * its number. Otherwise one is ours by its number and content. A number of any other document is a
  * refusal, and nothing is sent again. `taken` has the ledger's words for the numbers that it
  * refused. If numbers are not unique, only the link decides, and other documents do not matter.

@@ -124,7 +124,7 @@ export function faultOf(
 }
 
 /**
- * Returns the lines to change or add, and existing lines that look like an added one. These are
+ * Returns the lines to change or add, and existing lines that equal an added one. These are
  * sent with their ids, so that they are not taken for it.
  */
 function changedLines(
@@ -175,7 +175,7 @@ async function checkInvoice(
 }
 
 /**
- * Looks an invoice up by its number after its address was not found. Only if the number is not
+ * Finds an invoice by its number after its address was not found. Only if the number is not
  * found either, the ledger has lost it.
  */
 async function findLostInvoice(

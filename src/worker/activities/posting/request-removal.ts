@@ -85,7 +85,7 @@ async function checkRefused(
 }
 
 /**
- * Looks an invoice up by its number after its address was not found. Only if the number is not
+ * Finds an invoice by its number after its address was not found. Only if the number is not
  * found either, the ledger has lost it.
  */
 async function findLostInvoice(
@@ -113,7 +113,7 @@ function reported({ status, total, amountDue, sent, updatedAt }: LedgerInvoice):
 function again(failure: LedgerFailure): RemovalAnswer {
   switch (failure.kind) {
     case "refused":
-      return { kind: "again", reason: `looking was refused: ${failure.reason}`, failure };
+      return { kind: "again", reason: `the read was refused: ${failure.reason}`, failure };
     case "rate_limited":
       return { kind: "again", reason: `rate limit of the ledger: ${failure.scope}`, failure };
     case "unauthorised":

@@ -237,7 +237,7 @@ async function loseContacts(
 }
 
 /**
- * Looks documents up by their numbers after their addresses were not found. Only if a number is not
+ * Finds documents by their numbers after their addresses were not found. Only if a number is not
  * found either, the ledger has lost the document.
  */
 async function findDocuments(

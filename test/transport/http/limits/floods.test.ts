@@ -1,6 +1,6 @@
 /**
- * Floods of clients without a key are bounded, and a client with a key keeps its answers beside
- * each of them.
+ * Floods of clients without a key are bounded, and a client with a key keeps its
+ * answers during each of them.
  */
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import {
@@ -100,8 +100,8 @@ async function keyed(port: TestPort, count = 20): Promise<Set<number>> {
 const calm = constants.NGHTTP2_ENHANCE_YOUR_CALM;
 const refused = constants.NGHTTP2_REFUSED_STREAM;
 
-describe("answers that nobody reads", () => {
-  test("20 sessions of 100 streams hold 64 MiB of documents together, and a key keeps its answers", async () => {
+describe("answers that no client reads", () => {
+  test("20 sessions of 100 streams hold 64 MiB of documents; a key keeps its answers", async () => {
     const port = await open({ trustedProxies: trustedProxiesOf({}) });
     const floods: Flood[] = [];
     for (let index = 0; index < 20; index += 1) floods.push(await flood(port, 100));
@@ -123,7 +123,7 @@ describe("answers that nobody reads", () => {
     expect(await keyed(port)).toEqual(new Set([200]));
   });
 
-  test("an address has 256 open requests without a key, whatever its sessions; another address has its own", async () => {
+  test("an address has 256 open requests without a key, in any number of sessions", async () => {
     const port = await open();
     const floods: Flood[] = [];
     for (let index = 0; index < 12; index += 1)
@@ -166,7 +166,7 @@ describe("answers that nobody reads", () => {
     expect(await keyed(port)).toEqual(new Set([200]));
   });
 
-  test("the connection that holds the most is ended if all together are too large, whoever asked", async () => {
+  test("the connection that holds the most is ended if all together are too large", async () => {
     const limits = { unreadBytes: 100_000, checkEveryMs: 25 };
     const large = { ...organisation, name: "x".repeat(20_000) };
     const port = await open({ limits }, ({ idempotencyKey }) => ({
@@ -181,11 +181,11 @@ describe("answers that nobody reads", () => {
   });
 });
 
-describe("keys that nobody knows", () => {
+describe("unknown keys", () => {
   const unknown = { authorization: "Bearer sk_test_2" };
   const two = { count: 2, bytes: 1e9 };
 
-  test("their open requests are refused over the bound, unprocessed, and a key that was good before goes on", async () => {
+  test("open requests over the bound are refused; a known good key continues", async () => {
     const release = Promise.withResolvers<void>();
     const limits = { unprovenCredentials: { perConnection: two, perAddress: two, total: two } };
     const port = await open({
@@ -215,7 +215,7 @@ describe("keys that nobody knows", () => {
     expect((await fetch(`${port.base}/v1/organisation`, { headers: unknown })).status).toBe(401);
   });
 
-  test("their refusals that nobody reads give way to keys that come for the first time", async () => {
+  test("refusals that no client reads give way to new keys", async () => {
     const limits = { unprovenCredentials: { perConnection: two, perAddress: two, total: two } };
     const port = await open({ limits });
     const one = await flood(port, 10, { headers: { ...unknown, ":path": "/v1/organisation" } });
@@ -250,10 +250,14 @@ describe("connections", () => {
   test.each([
     ["cleartext", null],
     ["TLS", certificate],
-  ])("over %s an address holds as many as it may; others and trusted proxies are not held to that", async (_, tls) => {
-    const told: string[] = [];
+  ])("over %s an address has a limit, unlike a trusted proxy", async (_, tls) => {
+    const reported: string[] = [];
     const limits = { connectionsPerAddress: 3 };
-    const port = await open({ limits, tls, onConnectionLimit: (address) => told.push(address) });
+    const port = await open({
+      limits,
+      tls,
+      onConnectionLimit: (address) => reported.push(address),
+    });
     const connected = async (at: TestPort, count: number) => {
       const held = Array.from({ length: count }, () => connectFrom(at, "127.0.0.2"));
       await Promise.all(
@@ -263,7 +267,7 @@ describe("connections", () => {
     };
     const [first] = await connected(port, 3);
     expect(await statusFrom(port, "127.0.0.2")).toBe(null);
-    expect(told).toEqual(["127.0.0.2"]);
+    expect(reported).toEqual(["127.0.0.2"]);
     expect(await statusFrom(port, "127.0.0.3")).toBe(200);
     first?.destroy();
     // The place is free once the server has seen the end.
@@ -278,7 +282,7 @@ describe("connections", () => {
   });
 });
 
-/** What a request on a connection of its own is answered; null if that connection is refused. */
+/** The status of a request on a new connection; null if that connection is refused. */
 function statusFrom({ base, port }: TestPort, localAddress: string): Promise<number | null> {
   const options = {
     host: "127.0.0.1",
@@ -300,7 +304,7 @@ describe("requests that are reset as soon as they are sent", () => {
   test.each([
     ["in the first bytes of a connection", false, 0],
     ["later", true, 201],
-  ])("%s end their session before most are handled, and a key keeps its answers", async (_, greeted, most) => {
+  ])("%s end their session before most are handled", async (_, greeted, most) => {
     const port = await open();
     await floodOfResets(port.port, "/nowhere", 1, 900, { greeted }).ended;
     expect(port.lines.filter(({ path }) => path === "/nowhere").length).toBeLessThanOrEqual(most);
@@ -308,7 +312,7 @@ describe("requests that are reset as soon as they are sent", () => {
   });
 });
 
-test("header blocks that unfold to megabytes end their session, and a key keeps its answers", async () => {
+test("header blocks that unfold to megabytes end their session", async () => {
   const port = await open();
   const socket = connectFrom(port, "127.0.0.1");
   let received = Buffer.alloc(0);

@@ -55,7 +55,7 @@ function flood<F extends { readonly end: () => void }>(started: F): F {
 test.each([
   "public",
   "admin",
-])("requests for /readyz on the %s port that are reset at once leave a key its answers", async (which) => {
+])("a key keeps its answers during reset requests for /readyz on the %s port", async (which) => {
   const { port } = new URL(which === "public" ? system.baseUrl : system.adminUrl);
   for (let times = 0; times < 3; times += 1) flood(floodOfResets(Number(port), "/readyz", 10, 900));
   expect(await keyedStatuses(20)).toEqual({ 200: 20 });
@@ -92,7 +92,7 @@ test.each([
   await until("the flood goes on", async () => sum(statuses()) > before);
 });
 
-test("10,000 health watches leave a key its answers, and the process holds few of them", async () => {
+test("a key keeps its answers during 10,000 health watches, of which few are held", async () => {
   const connections = 5;
   const flow = { connections, open: 100 };
   const watches = flood(floodOfCalls(system.baseUrl, "/grpc.health.v1.Health/Watch", flow));

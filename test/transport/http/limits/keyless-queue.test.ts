@@ -1,7 +1,7 @@
 /**
- * Calls without a key are started one in each turn of the event loop, and connections take turns.
+ * Calls without a key are started one at a time by the event loop, and connections alternate.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextEvents } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createKeylessQueue } from "../../../../src/transport/http/limits/keyless-queue.ts";
 
@@ -14,24 +14,24 @@ test("of many calls of one connection and one of another, the other is second", 
   expect(started).toEqual([]);
   const after: number[] = [];
   while (started.length < 4) {
-    await nextTurn();
+    await nextEvents();
     after.push(started.length);
   }
   expect(started).toEqual(["a", "probe", "b", "c"]);
-  // Never two in one turn.
+  // Never two in one run of the event loop.
   expect(after.every((count, index) => count - (after[index - 1] ?? 0) <= 1)).toBe(true);
 });
 
-test("the queue begins anew after it was empty, and a call may enter another", async () => {
+test("the queue starts again after it was empty, and a call may enter another", async () => {
   const { enter } = createKeylessQueue();
   const connection = {};
   const started: number[] = [];
-  for (const round of [1, 2]) {
+  for (const pass of [1, 2]) {
     enter(connection, () => {
-      started.push(round);
-      enter(connection, () => started.push(round * 10));
+      started.push(pass);
+      enter(connection, () => started.push(pass * 10));
     });
-    await expect.poll(() => started).toContain(round * 10);
+    await expect.poll(() => started).toContain(pass * 10);
   }
   expect(started).toEqual([1, 10, 2, 20]);
 });

@@ -1,8 +1,11 @@
-/** A refusal reaches a client that is still sending, at each door and by each protocol of HTTP/1.1. RFC 9112, 9.6. */
+/**
+ * A refusal reaches a client that is still sending, on each transport and by each protocol of
+ * HTTP/1.1 (RFC 9112, 9.6).
+ */
 import { connect as connectTcp, type Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextEvents } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { key, startDoors, type TestDoors } from "../transports-fixture.ts";
+import { key, startTransports, type TestTransports } from "../transports-fixture.ts";
 
 const piece = 65_536;
 /** Over the limit of 1 MiB. */
@@ -10,11 +13,11 @@ const size = 20 * piece;
 /** What is sent once the answer has begun. */
 const more = 4 * piece;
 
-let doors: TestDoors;
+let transports: TestTransports;
 beforeAll(async () => {
-  doors = await startDoors();
+  transports = await startTransports();
 });
-afterAll(() => doors.stop({ graceMs: 0 }));
+afterAll(() => transports.stop({ graceMs: 0 }));
 
 const rest = "/v1/subscriptions";
 const connect = "/billing.v1.SubscriptionService/CreateSubscription";
@@ -32,7 +35,7 @@ interface Client {
 /** A connection and what came over it. */
 function open(): Client {
   const socket = connectTcp({
-    port: doors.port,
+    port: transports.port,
     host: "127.0.0.1",
     noDelay: true,
     allowHalfOpen: true,
@@ -64,7 +67,7 @@ async function sendPieces({ socket }: Client, bytes: Buffer, chunked: boolean): 
     const part = bytes.subarray(at, at + piece);
     const framed = chunked ? [`${part.length.toString(16)}\r\n`, part, "\r\n"] : [part];
     for (const one of framed) await new Promise((resolve) => socket.write(one, resolve));
-    await nextTurn();
+    await nextEvents();
   }
 }
 
@@ -93,7 +96,7 @@ describe.each([
   test.each([
     "Transfer-Encoding: chunked",
     `Content-Length: ${body.length + more}`,
-  ])("a body that is too large, with %s, is refused while it is sent, and the answer is whole", async (framing) => {
+  ])("a too large body with %s is refused whole while it is sent", async (framing) => {
     const client = open();
     await sendOn(client, headOf(path, type, framing), body, framing.startsWith("T"));
     await expect.poll(client.received).toMatch(whole);

@@ -1,4 +1,4 @@
-/** Slow, oversized and broken clients are bounded, before and after the gate. facts-performance §5.3. */
+/** Slow, oversized and broken clients are bounded, before and after the gate. */
 import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTcp, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -150,7 +150,7 @@ describe("an oversized request is refused", () => {
     expect(answer).toContain("Connection: close");
   });
 
-  test("by what it sends without announcing, and the answer arrives while it still sends", async () => {
+  test("by what it sends without announcing, with an answer while it still sends", async () => {
     const { socket, received, closed } = open(patient);
     socket.write(head(key, "Transfer-Encoding: chunked"));
     const chunk = `10000\r\n${" ".repeat(65_536)}\r\n`;
@@ -201,7 +201,7 @@ describe("an oversized request is refused", () => {
         stream.once("response", () => resolve(true));
       });
     };
-    // The limit holds once the client has acknowledged the settings, which it has with its first answer.
+    // The limit holds once the client has acknowledged the settings: with its first answer.
     expect(await answered(1)).toBe(true);
     expect(await answered(17_000)).toBe(false);
     session.destroy();
@@ -267,7 +267,8 @@ describe("a body is read only after the gate", () => {
 test.each([
   "GARBAGE\r\n\r\n",
   "GET /v1/organisation HTTP/1.1\r\n\r\n",
-  "GET /v1/organisation HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+  "GET /v1/organisation HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n" +
+    "Transfer-Encoding: chunked\r\n\r\n",
   "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n",
 ])("what is no HTTP is answered with 400 and a Request-Id: %j", async (text) => {
   const { socket, received } = open(patient);

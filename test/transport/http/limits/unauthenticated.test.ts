@@ -1,22 +1,25 @@
-/** Every operation of the contract needs a key, at both doors; nothing of a request without one is read. Spec: Authentication. */
+/**
+ * Every operation of the contract needs a key over both transports. No body without a key is read
+ * (ACCESS-1).
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { httpRoute } from "../../../../src/transport/rest/json-shape.ts";
 import { generateApiKey } from "../../../../src/transport/rpc/gate/api-key.ts";
 import { operations } from "../port-fixture.ts";
-import { startDoors, type TestDoors } from "../transports-fixture.ts";
+import { startTransports, type TestTransports } from "../transports-fixture.ts";
 
-let doors: TestDoors;
+let transports: TestTransports;
 beforeAll(async () => {
-  doors = await startDoors();
+  transports = await startTransports();
 });
-afterAll(() => doors.stop({ graceMs: 1_000 }));
+afterAll(() => transports.stop({ graceMs: 1_000 }));
 beforeEach(() => {
-  doors.requests.length = 0;
+  transports.requests.length = 0;
 });
 
 const id = "6f1ed002-ab59-5d6e-9e0f-1c7a3f0d9b11";
 
-/** Whatever is wrong with a key, or with how it is sent, is told alike. */
+/** Every fault of a key, or of how it is sent, gets the same answer. */
 const credentials: Record<string, Record<string, string>> = {
   "no key": {},
   "an empty header": { authorization: "" },
@@ -41,7 +44,7 @@ describe.each(Object.entries(credentials))("with %s", (_, headers) => {
       verb === "POST"
         ? { body: "{", headers: { ...headers, "content-type": "application/json" } }
         : {};
-    const response = await fetch(doors.base + path, { method: verb, headers, ...body });
+    const response = await fetch(transports.base + path, { method: verb, headers, ...body });
     expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
     expect(response.headers.has("ratelimit-limit")).toBe(false);
     const requestId = response.headers.get("request-id");
@@ -53,14 +56,14 @@ describe.each(Object.entries(credentials))("with %s", (_, headers) => {
         request_id: requestId,
       },
     });
-    expect(doors.requests).toEqual([]);
+    expect(transports.requests).toEqual([]);
   });
 
   test.each(
     operations.map(({ name }) => name),
   )("%s is unauthenticated over Connect", async (name) => {
     const all = { ...headers, "content-type": "application/json" };
-    const response = await fetch(`${doors.base}/${name}`, {
+    const response = await fetch(`${transports.base}/${name}`, {
       method: "POST",
       headers: all,
       body: "{",
@@ -72,6 +75,6 @@ describe.each(Object.entries(credentials))("with %s", (_, headers) => {
         { debug: { code: "invalid_api_key", requestId: response.headers.get("request-id") } },
       ],
     });
-    expect(doors.requests).toEqual([]);
+    expect(transports.requests).toEqual([]);
   });
 });

@@ -1,4 +1,7 @@
-/** A server of the Connect routes alone, on a free port, over HTTP/1.1 or HTTP/2, with implementations of the test's own. */
+/**
+ * A server of the Connect routes alone, on a free port, over HTTP/1.1 or HTTP/2. Its
+ * implementations are the test's.
+ */
 import { createServer } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -37,7 +40,7 @@ export interface ServerSettings {
   readonly idempotency?: Idempotency;
   readonly create?: SubscriptionMethods["createSubscription"];
   readonly list?: SubscriptionMethods["listSubscriptions"];
-  /** What health is told by; a process that always serves if left out. */
+  /** The readiness behind health. Without it the process always serves. */
   readonly readiness?: Pick<Readiness, "isServing" | "subscribe">;
   readonly watches?: WatchLimits;
   readonly reflection?: ReflectionLimits;
@@ -52,14 +55,14 @@ export interface TestServer {
   readonly stop: () => Promise<void>;
 }
 
-/** Runs every request anew: idempotency has tests of its own. */
+/** Runs every request: idempotency has separate tests. */
 const withoutKeys: Idempotency = {
   run: async (_, execute) => ({ message: await execute(), replayed: false }),
 };
 
 const alwaysReady = { isServing: async () => true, subscribe: () => () => undefined };
 
-/** Starts it with health and reflection beside. */
+/** Starts it with health and reflection. */
 export async function startServer(settings: ServerSettings): Promise<TestServer> {
   const failures: unknown[] = [];
   const records: RequestRecord[] = [];

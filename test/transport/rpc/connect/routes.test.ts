@@ -1,4 +1,7 @@
-/** Connect, gRPC and gRPC-Web on the wire: our refusals, and the library's own told like ours. decisions §1. */
+/**
+ * Connect, gRPC and gRPC-Web on the wire: our refusals, and the library's own in the same form
+ * (REQUEST-13).
+ */
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
@@ -149,7 +152,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect((await call(protocol)).error?.metadata.get("Retry-After")).toBe("2");
   });
 
-  test("an unexpected error is told without its details, which are logged", async () => {
+  test("an unexpected error is reported without its details, which are logged", async () => {
     const bug = new Error("the password is hunter2");
     create = () => Promise.reject(bug);
     const { error, detail } = await call(protocol);
@@ -180,7 +183,7 @@ async function post(
   return { status: response.status, response, code: json.code, detail: json.details?.[0]?.debug };
 }
 
-test("an answer that cannot be written is an internal error, not the caller's, and is logged", async () => {
+test("an answer that cannot be written is a logged internal error", async () => {
   create = async () => ({ subscription: { units: "three" } });
   expect((await call("connect")).detail).toMatchObject({ code: "internal_error" });
   expect(server.failures).toHaveLength(1);
@@ -222,7 +225,7 @@ describe("a body that cannot be read", () => {
     expect(await response.text()).toMatch(/grpc-status: 3\r\n/);
   });
 
-  test("is judged after the key: without one it is 401", async () => {
+  test("is checked after the key: without one it is 401", async () => {
     const { status, detail } = await post("{", { Authorization: "" });
     expect([status, detail?.code]).toEqual([401, "invalid_api_key"]);
   });
@@ -234,7 +237,7 @@ describe("a request that no protocol takes", () => {
     expect([status, code, detail?.code]).toEqual([404, "unimplemented", "unknown_endpoint"]);
   });
 
-  test("another content type is judged by the gate first, then invalid_parameter", async () => {
+  test("another content type passes the gate first, then is invalid_parameter", async () => {
     const unknown = await post("{}", { "Content-Type": "text/plain", Authorization: "" });
     expect([unknown.status, unknown.detail?.code]).toEqual([401, "invalid_api_key"]);
     const known = await post("{}", { "Content-Type": "text/plain" });

@@ -1,6 +1,6 @@
 /**
  * JSON over Connect, gRPC and gRPC-Web is held to what REST is: nothing converted, ignored or
- * guessed, and faults told by their path. decisions §1, step 6.
+ * guessed, and faults reported by their path (REQUEST-7, REQUEST-13).
  */
 import assert from "node:assert/strict";
 import { connect as connectHttp2 } from "node:http2";
@@ -107,7 +107,7 @@ describe("a body is refused with the path of its fault where", () => {
 
 type Call = (body: Uint8Array, given?: Record<string, string>) => Promise<ConnectError | undefined>;
 
-/** A call by gRPC with these bytes as its body: the error that the trailers tell. */
+/** A call by gRPC with these bytes as its body: the error in the trailers. */
 const byGrpc: Call = async (body, given = {}) => {
   const session = connectHttp2(server.http2Url);
   const stream = session.request({
@@ -273,7 +273,7 @@ describe("a packed body", () => {
   });
 });
 
-test("a body over 1 MiB is too large, and judged after the key", async () => {
+test("a body over 1 MiB is too large, and checked after the key", async () => {
   const body = `{${rest},"label":"${"x".repeat(1024 * 1024)}"}`;
   expect((await post(body)).detail?.code).toBe("request_too_large");
   expect((await post(body, { Authorization: "" })).detail?.code).toBe("invalid_api_key");

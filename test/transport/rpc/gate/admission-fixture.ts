@@ -1,4 +1,4 @@
-/** What tests of the gate and of calls stand on: callers, admissions and passes without a database. */
+/** Callers, admissions and passes without a database, for tests of the gate and of calls. */
 import type { DescMethodUnary } from "@bufbuild/protobuf";
 import { SubscriptionService } from "../../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import type { Access, Admission } from "../../../../src/store/access/api-keys.ts";

@@ -18,7 +18,7 @@ describe("API keys", () => {
     expect(new Set(keys.map(({ value }) => value)).size).toBe(200);
   });
 
-  test("are kept as their SHA-256, with a hint that does not give them away", () => {
+  test("are stored as their SHA-256, with a hint that does not reveal them", () => {
     const { value, hash, hint } = generateApiKey(true);
     expect(hash).toEqual(hashApiKey(value));
     expect(hash).toHaveLength(32);

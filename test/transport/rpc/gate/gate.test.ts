@@ -1,4 +1,4 @@
-/** The order in which a request is judged before its body is read. decisions §1, steps 1 to 5. */
+/** The order in which a request is checked before its body is read (REQUEST-1). */
 import { describe, expect, test } from "vitest";
 import { Refusal } from "../../../../src/domain/refusal.ts";
 import { SubscriptionService } from "../../../../src/gen/proto/billing/v1/subscriptions_pb.ts";
@@ -31,13 +31,13 @@ interface Case {
   readonly headers?: GateHeaders;
 }
 
-interface Judged {
+interface Checked {
   readonly pass: Pass | null;
   readonly refusal: Refusal | null;
   readonly response: Record<string, string>;
 }
 
-async function judge(given: Case): Promise<Judged> {
+async function check(given: Case): Promise<Checked> {
   const access = given.access ?? accessOf(given.admission ?? admitted(scopes));
   const gate = createGate({ access, permits: () => given.forbidden ?? null });
   const response: Record<string, string> = {};
@@ -59,7 +59,7 @@ async function judge(given: Case): Promise<Judged> {
 
 const rateNames = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"];
 
-/** Each fault alone, in the order in which they are judged. */
+/** Each fault alone, in the order in which they are checked. */
 const faults: readonly [code: string, fault: Case][] = [
   ["invalid_api_key", { admission: { kind: "unknown" } }],
   ["rate_limited", { admission: admitted(scopes, "limited") }],
@@ -70,7 +70,7 @@ const faults: readonly [code: string, fault: Case][] = [
 
 describe("the gate", () => {
   test("lets a good request pass with its caller, key and rate headers", async () => {
-    const { pass, response } = await judge({});
+    const { pass, response } = await check({});
     expect(pass).toMatchObject({
       requestId: "request-1",
       idempotencyKey: "order-1",
@@ -89,20 +89,20 @@ describe("the gate", () => {
       faults.slice(index + 1).map(([later, other]) => ({ code, fault, later, other })),
     ),
   )("answers $code before $later", async ({ code, fault, other }) => {
-    const { refusal } = await judge({ ...other, ...fault });
+    const { refusal } = await check({ ...other, ...fault });
     expect(refusal?.code).toBe(code);
   });
 
   test.each(
     faults.map(([code, fault], index) => ({ code, fault, counted: index >= 1 })),
   )("shows the rate headers with $code from the rate on", async ({ code, fault, counted }) => {
-    const { refusal, response } = await judge(fault);
+    const { refusal, response } = await check(fault);
     expect(refusal?.code).toBe(code);
     expect(rateNames.every((name) => name in response)).toBe(counted);
   });
 
   test("says with a 429 when to come back", async () => {
-    const { refusal, response } = await judge({ admission: admitted(scopes, "limited") });
+    const { refusal, response } = await check({ admission: admitted(scopes, "limited") });
     expect(refusal?.retryAfterSeconds).toBe(42);
     expect(response["RateLimit-Remaining"]).toBe("0");
   });
@@ -120,7 +120,7 @@ describe("the gate", () => {
     [`Bearer ${key}`, `Bearer ${key}`],
   ])("refuses the authorization %j without asking the database", async (authorization) => {
     const access = accessOf(admitted(scopes));
-    const { refusal, response } = await judge({ access, headers: { ...good, authorization } });
+    const { refusal, response } = await check({ access, headers: { ...good, authorization } });
     expect(refusal?.code).toBe("invalid_api_key");
     expect(access.asked).toHaveLength(0);
     expect(response["WWW-Authenticate"]).toBe("Bearer");
@@ -132,7 +132,7 @@ describe("the gate", () => {
     "BEARER",
   ])("reads the scheme %s, and asks for the SHA-256 of the key", async (scheme) => {
     const access = accessOf(admitted(scopes));
-    await judge({ access, headers: { ...good, authorization: `${scheme} ${key}` } });
+    await check({ access, headers: { ...good, authorization: `${scheme} ${key}` } });
     expect(access.asked).toEqual([hashApiKey(key)]);
   });
 
@@ -147,7 +147,7 @@ describe("the gate", () => {
     ["a", "b"],
     ["a"],
   ])("refuses the idempotency key %j as malformed", async (idempotencyKey) => {
-    const { refusal } = await judge({ headers: { ...good, idempotencyKey } });
+    const { refusal } = await check({ headers: { ...good, idempotencyKey } });
     expect(refusal).toMatchObject({ code: "invalid_parameter", param: "Idempotency-Key" });
   });
 
@@ -157,13 +157,13 @@ describe("the gate", () => {
     "a,b",
     "x".repeat(255),
   ])("takes the idempotency key %j", async (idempotencyKey) => {
-    expect((await judge({ headers: { ...good, idempotencyKey } })).pass?.idempotencyKey).toBe(
+    expect((await check({ headers: { ...good, idempotencyKey } })).pass?.idempotencyKey).toBe(
       idempotencyKey,
     );
   });
 
   test("ignores the idempotency key of a read, whatever it is", async () => {
-    const { pass } = await judge({
+    const { pass } = await check({
       operation: listSubscriptions,
       headers: { ...good, idempotencyKey: "a b" },
     });
@@ -174,22 +174,22 @@ describe("the gate", () => {
     const operation = operationWith(SubscriptionService.method.createSubscription, {
       idempotencyKey: "optional",
     });
-    const { pass } = await judge({ operation, headers: { authorization: good.authorization } });
+    const { pass } = await check({ operation, headers: { authorization: good.authorization } });
     expect(pass?.idempotencyKey).toBeNull();
   });
 
   test("asks for no scope where any valid key will do", async () => {
     const operation = operationWith(SubscriptionService.method.listSubscriptions, { scope: null });
-    expect((await judge({ operation, admission: admitted([]) })).pass).not.toBeNull();
+    expect((await check({ operation, admission: admitted([]) })).pass).not.toBeNull();
   });
 
-  test("answers temporarily_unavailable where the database cannot be reached, and throws other errors as they are", async () => {
+  test("is temporarily_unavailable without the database, and rethrows other errors", async () => {
     const failing = (error: Error): Access => ({ admit: () => Promise.reject(error) });
     const lost = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-    expect((await judge({ access: failing(lost) })).refusal).toMatchObject({
+    expect((await check({ access: failing(lost) })).refusal).toMatchObject({
       code: "temporarily_unavailable",
       cause: lost,
     });
-    await expect(judge({ access: failing(new Error("a bug")) })).rejects.toThrow("a bug");
+    await expect(check({ access: failing(new Error("a bug")) })).rejects.toThrow("a bug");
   });
 });

@@ -1,4 +1,4 @@
-/** The order in which an operator's request is judged before its body is read. decisions §1 and §8. */
+/** The order in which an operator's request is checked before its body is read (REQUEST-1). */
 import { describe, expect, test } from "vitest";
 import { Refusal } from "../../../../src/domain/refusal.ts";
 import { PlanService } from "../../../../src/gen/proto/billing/admin/v1/catalogue_pb.ts";
@@ -22,7 +22,7 @@ interface Case {
   readonly headers?: GateHeaders;
 }
 
-async function judge({ operation = createPlan, role = "admin", headers = good }: Case) {
+async function check({ operation = createPlan, role = "admin", headers = good }: Case) {
   const asked: Uint8Array[] = [];
   const gate = createOperatorGate({
     admit: async (hash) => {
@@ -44,7 +44,7 @@ async function judge({ operation = createPlan, role = "admin", headers = good }:
   }
 }
 
-/** Each fault alone, in the order in which they are judged. */
+/** Each fault alone, in the order in which they are checked. */
 const faults: readonly [code: string, fault: Case][] = [
   ["invalid_operator_token", { role: null }],
   ["insufficient_role", { role: "read-only" }],
@@ -53,7 +53,7 @@ const faults: readonly [code: string, fault: Case][] = [
 
 describe("the gate of operators", () => {
   test("lets a good request pass with its operator, its key, and no rate", async () => {
-    const { pass, response, asked } = await judge({});
+    const { pass, response, asked } = await check({});
     expect(pass).toMatchObject({
       requestId: "request-1",
       idempotencyKey: "order-1",
@@ -74,7 +74,7 @@ describe("the gate of operators", () => {
       faults.slice(index + 1).map(([later, other]) => ({ code, fault, later, other })),
     ),
   )("answers $code before $later", async ({ code, fault, other }) => {
-    expect((await judge({ ...other, ...fault })).refusal?.code).toBe(code);
+    expect((await check({ ...other, ...fault })).refusal?.code).toBe(code);
   });
 
   test.each([
@@ -87,7 +87,7 @@ describe("the gate of operators", () => {
     `Bearer ${generateApiKey(true).value}`,
     [`Bearer ${token}`],
   ])("refuses the authorization %j without asking the database", async (authorization) => {
-    const { refusal, response, asked } = await judge({ headers: { ...good, authorization } });
+    const { refusal, response, asked } = await check({ headers: { ...good, authorization } });
     expect(refusal?.code).toBe("invalid_operator_token");
     expect(asked).toHaveLength(0);
     expect(response["WWW-Authenticate"]).toBe("Bearer");
@@ -99,7 +99,7 @@ describe("the gate of operators", () => {
     ["owner", ["read-only", "admin", "owner"]],
   ] as const)("lets %s do what its role and those below may", async (role, allowed) => {
     for (const scope of ["read-only", "admin", "owner"] as const) {
-      const { pass } = await judge({ role, operation: { ...createPlan, scope } });
+      const { pass } = await check({ role, operation: { ...createPlan, scope } });
       expect([scope, pass !== null]).toEqual([
         scope,
         (allowed as readonly string[]).includes(scope),
@@ -111,8 +111,8 @@ describe("the gate of operators", () => {
     null,
     "subscriptions:write",
     "root",
-  ])("lets nobody do what needs %j", async (scope) => {
-    const { refusal } = await judge({ role: "owner", operation: { ...createPlan, scope } });
+  ])("lets no operator do what needs %j", async (scope) => {
+    const { refusal } = await check({ role: "owner", operation: { ...createPlan, scope } });
     expect(refusal?.code).toBe("insufficient_role");
   });
 });

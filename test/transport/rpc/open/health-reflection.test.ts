@@ -48,7 +48,7 @@ afterAll(() => server.stop());
 const transport = () => createGrpcTransport({ baseUrl: server.http2Url });
 
 describe("health", () => {
-  test("is told for the process and each service, and not for a stranger", async () => {
+  test("is reported for the process and each service, and not for an unknown one", async () => {
     const client = createClient(Health, transport());
     serving = true;
     expect((await client.check({})).status).toBe(Status.SERVING);
@@ -69,7 +69,7 @@ describe("health", () => {
       for await (const status of statuses) {
         heard.push(status);
         if (heard.length === 3) stop();
-        // Told twice, and the same the second time.
+        // Notified twice, with the same state the second time.
         serve(!serving);
         serve(serving);
       }
@@ -79,7 +79,7 @@ describe("health", () => {
     await expect.poll(() => listeners.size).toBe(0);
   });
 
-  test("watches beyond those of a connection, or of all, are refused in the way after which clients do without", async () => {
+  test("watches over the limit of a connection or of all are unimplemented", async () => {
     serve(true);
     const [first, second] = [transport(), transport()];
     const open = await Promise.all([
@@ -170,7 +170,7 @@ describe.each([
     });
   });
 
-  test("gives a service's file with all that it imports, so that a client can build it", async () => {
+  test("returns a service's file with all its imports", async () => {
     const answer = await ask({
       case: "fileContainingSymbol",
       value: "billing.v1.SubscriptionService.CreateSubscription",
@@ -201,7 +201,7 @@ describe.each([
     expect(extensions.value).toMatchObject({ extensionNumber: expect.arrayContaining([50101]) });
   });
 
-  test("ends a stream that asks too often, and streams beyond those of a connection or of all", async () => {
+  test("ends a stream with too many questions, and streams over the limits", async () => {
     const question = { messageRequest: { case: "listServices" as const, value: "" } };
     const client = createClient(service, transport());
     const many = async function* () {

@@ -31,8 +31,8 @@ import {
 import { UsageEventSchema, UsageService } from "../../../../src/gen/proto/billing/v1/usage_pb.ts";
 import { textFormats } from "../../../../src/services/text-formats.ts";
 import {
+  describePattern,
   patternOf,
-  sayPattern,
 } from "../../../../src/transport/rpc/validation/describe-pattern.ts";
 import { createValidate } from "../../../../src/transport/rpc/validation/validate.ts";
 
@@ -92,12 +92,14 @@ describe("validation", () => {
     [
       schema,
       request({ discountPercent: "100.5" }),
-      "discount_percent: must be a decimal such as 12.50, without a sign, with at most four places, and at most 100",
+      "discount_percent: must be a decimal such as 12.50, without a sign, with at most " +
+        "four places, and at most 100",
     ],
     [
       schema,
       request({ price: "-1" }),
-      "price: must be a decimal such as 12.50, without a sign, with at most four places, and below 1000000000",
+      "price: must be a decimal such as 12.50, without a sign, with at most four " +
+        "places, and below 1000000000",
     ],
     [
       schema,
@@ -107,17 +109,19 @@ describe("validation", () => {
     [
       UsageEventSchema,
       create(UsageEventSchema, { ...usage, quantity: "1e3" }),
-      "quantity: must be a decimal above zero such as 12.50, without a sign, with at most four places",
+      "quantity: must be a decimal above zero such as 12.50, without a sign, with at " +
+        "most four places",
     ],
     [
       UsageEventSchema,
       create(UsageEventSchema, { ...usage, timestamp: "2026-02-29T10:15:00Z" }),
-      "timestamp must be a time of the calendar with seconds and offset, such as 2026-03-05T10:15:00Z",
+      "timestamp must be a time of the calendar with seconds and offset, such as " +
+        "2026-03-05T10:15:00Z",
     ],
     [
       UsageEventSchema,
       create(UsageEventSchema, { ...usage, meterCode: "c" }),
-      "meter_code must not be given beside meter",
+      "meter_code must not be given together with meter",
     ],
     [
       UsageEventSchema,
@@ -151,7 +155,7 @@ describe("validation", () => {
     );
   });
 
-  test("tells no expression of any field of the contract", () => {
+  test("shows no expression of any field of the contract", () => {
     const messages = [InvoiceService, SubscriptionService, CustomerService, UsageService].flatMap(
       ({ methods }) => methods.map(({ input }) => input),
     );
@@ -162,8 +166,8 @@ describe("validation", () => {
       .filter(([, pattern]) => pattern !== "");
     expect(patterns.length).toBeGreaterThan(5);
     for (const [field, pattern] of patterns) {
-      expect(sayPattern(field)).not.toContain(pattern);
-      expect(sayPattern(field)).not.toMatch(/[\\^$]/);
+      expect(describePattern(field)).not.toContain(pattern);
+      expect(describePattern(field)).not.toMatch(/[\\^$]/);
     }
   });
 

@@ -7,7 +7,7 @@
 import type { Fault, Source } from "./source.ts";
 
 /** A statement that correctly names no organisation. */
-export interface UnscopedStatement {
+export interface ExcusedStatement {
   readonly path: string;
   /** A part of the statement that distinguishes it from the others of its file. */
   readonly contains: string;
@@ -28,10 +28,10 @@ export function tenantTables(schema: string): string[] {
  * Returns a fault for each statement on a tenant's table without its organisation, except the
  * excused ones.
  */
-export function scopeFaults(
+export function tenantFaults(
   { path, strings }: Source,
   tables: readonly string[],
-  excused: readonly UnscopedStatement[],
+  excused: readonly ExcusedStatement[],
 ): Fault[] {
   const touches = new RegExp(
     `\\b(?:from|join|into|update)\\s+(?:only\\s+)?"?(${tables.join("|")})\\b`,
