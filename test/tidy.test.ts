@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { layerFaults } from "../tools/tidy/layers.ts";
+import { ledgerNameFaults } from "../tools/tidy/ledger-names.ts";
 import {
   constructFaults,
   exportFaults,

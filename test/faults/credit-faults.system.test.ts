@@ -35,7 +35,7 @@ function addOrganisation(): Promise<CreatedOrganisation> {
  * A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all
  * twice, waiting for the ledger.
  */
-async function issueAll({ organisationId }: MadeOrganisation): Promise<void> {
+async function issueAll({ organisationId }: CreatedOrganisation): Promise<void> {
   const subscriptionId = await addSubscription(system.pool, organisationId);
   for (const amount of ["10", "30"])
     await issueCredit(system.pool, organisationId, subscriptionId, amount);

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { creationCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   customerPost,

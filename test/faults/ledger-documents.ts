@@ -15,7 +15,7 @@ export function subscriptionPost(
 }
 
 /** A creation of a customer whose contact is new to the ledger. */
-export function customerPost(organisation: MadeOrganisation, idempotencyKey: string): Post {
+export function customerPost(organisation: CreatedOrganisation, idempotencyKey: string): Post {
   const body = { code: "NEW-1", name: "New and Sons", email: "accounts@new.example" };
   return { path: "/v1/customers", key: organisation.apiKey, idempotencyKey, body };
 }

@@ -55,7 +55,7 @@ async function prepared(
 
 /** Changes an invoice in the ledger, as a person would. */
 async function alterLedgerInvoice(
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
   { number }: Json,
   set: string,
 ): Promise<void> {

@@ -102,7 +102,7 @@ async function retried(what: Post): Promise<Answered> {
  * the ledger.
  */
 async function expectChangedOnce(
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   id: string,
   expected: Case,
   { json }: Answered,

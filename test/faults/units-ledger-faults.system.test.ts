@@ -140,7 +140,7 @@ describe("with the ledger down", () => {
 
 /** Changes an invoice in the ledger, as a person would. */
 async function alterLedgerInvoice(
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   number: string,
   set: string,
 ): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf } from "./checked-ask.ts";

@@ -22,6 +22,7 @@ import { type Answered, ask, askUntilPosted, type RequestOptions } from "./answe
 import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
+import { processHere } from "./process-here.ts";
 import { type TestProcess, testProcess } from "./process.ts";
 import { testTemporal } from "./temporal.ts";
 

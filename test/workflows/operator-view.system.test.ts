@@ -56,7 +56,7 @@ const found: Record<string, Found> = {};
 /** Half of April is left. */
 const half = { prorate: true, effective_date: "2026-04-16" };
 
-async function jobOf({ organisationId }: MadeOrganisation, kind: string): Promise<string> {
+async function jobOf({ organisationId }: CreatedOrganisation, kind: string): Promise<string> {
   const text =
     "SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
   return until("the job exists", async () => {

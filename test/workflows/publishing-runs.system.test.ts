@@ -110,7 +110,7 @@ const names = new Map<string, string>();
 const eventCounts = new Map<string, number>();
 
 /** Ends the window; its events as `type object`, with the members that were otherwise before. */
-async function newEvents({ organisationId }: MadeOrganisation): Promise<readonly string[]> {
+async function newEvents({ organisationId }: CreatedOrganisation): Promise<readonly string[]> {
   await publishOutbox();
   const events = await eventsOf(system.pool, organisationId);
   const fresh = events.slice(eventCounts.get(organisationId) ?? 0);

@@ -125,7 +125,7 @@ test("a paused schedule is logged, counted and stays paused", async () => {
 });
 
 test("checkSchedules finds missing, paused, late and foreign schedules only", async () => {
-  const { address, namespace } = await temporalForTest();
+  const { address, namespace } = await testTemporal();
   const connection = await Connection.connect({ address });
   const own = new Client({ connection, namespace });
   try {

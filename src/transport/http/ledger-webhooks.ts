@@ -30,7 +30,7 @@ export interface LedgerWebhookParts {
   readonly signatureForm: RegExp;
   readonly read: (delivery: LedgerWebhookDelivery) => LedgerWebhook;
   /** Records the change notifications. Returns the organisations of these ledgers. */
-  readonly note: (notifications: readonly LedgerNotification[]) => Promise<readonly string[]>;
+  readonly record: (notifications: readonly LedgerNotification[]) => Promise<readonly string[]>;
   /**
    * Starts the ledger sync of an organisation. If the start fails, the work is found within a
    * minute.
@@ -91,9 +91,9 @@ export function ledgerWebhookAnswer(parts: LedgerWebhookParts): Answer {
     if (!signatureForm.test(signature)) return end(401);
     const rawBody = await receive(request, response, exchange.awaitsContinue);
     if (typeof rawBody === "number") return end(rawBody);
-    const delivery = read({ rawBody, signature });
-    if (delivery.kind === "invalid") return end(401);
-    const organisationIds = await note(delivery.hints);
+    const webhook = read({ rawBody, signature });
+    if (webhook.kind === "invalid") return end(401);
+    const organisationIds = await record(webhook.notifications);
     end(200);
     await Promise.all(organisationIds.map(wake));
   };

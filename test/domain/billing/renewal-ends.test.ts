@@ -15,7 +15,7 @@ import {
   dueOver,
   type StateOrder,
   stateOf,
-  toldDue,
+  dueSummary,
 } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
@@ -28,7 +28,7 @@ const deferred = (units: number, from: string, state = stateOf()): BillingState 
   );
 const waiting =
   "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
-const due = (order: StateOrder) => toldDue(decideDue(stateOf(order)));
+const due = (order: StateOrder) => dueSummary(decideDue(stateOf(order)));
 const inSetupMode = { organisation: { setupMode: true } };
 
 describe("deferred lines", () => {
@@ -83,7 +83,7 @@ describe("deferred lines", () => {
   it("whose renewal never comes are billed when it completes", () => {
     const state = { ...setToEnd(deferred(12, "2026-06-16")), today: civilDate("2026-07-03") };
     const decision = decideDue(state);
-    expect(toldDue(decision)).toEqual({
+    expect(dueSummary(decision)).toEqual({
       is: "complete, in 5, until 2026-07-01",
       periods: [],
       invoices: [change],
@@ -161,7 +161,7 @@ describe("the last period", () => {
   it("comes after as many renewals as there are cycles left, also when nobody looked", () => {
     const subscription = { endAfterCycles: 8, endDate: civilDate("2026-09-01") };
     const decision = decideDue(stateOf({ subscription, today: "2026-12-24" }));
-    expect(toldDue(decision)).toMatchObject({
+    expect(dueSummary(decision)).toMatchObject({
       is: "complete, in 7, until 2026-09-01",
       periods: ["6: 10 billed", "7: 10 billed"],
       invoices: [

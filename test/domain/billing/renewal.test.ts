@@ -14,14 +14,14 @@ import {
   type StateOrder,
   seats,
   stateOf,
-  toldDue,
+  dueSummary,
 } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
 const planOnly = (month: string, next: string, units = 10) =>
   `${units * 10}.0000 for 2026-${month}-01 to 2026-${next}-01: ${units} × 10.0000`;
 
-const due = (order: StateOrder) => toldDue(decideDue(stateOf(order)));
+const due = (order: StateOrder) => dueSummary(decideDue(stateOf(order)));
 
 describe("a pending subscription", () => {
   const pending: StateOrder = {
@@ -226,7 +226,7 @@ describe("periods that nobody looked at", () => {
   it("are renewed in order, each billed once, dated today", () => {
     const state = stateOf({ today: "2026-09-20" });
     const decision = decideDue(state);
-    expect(toldDue(decision)).toEqual({
+    expect(dueSummary(decision)).toEqual({
       is: "active, in 8, until 2026-10-01",
       periods: ["6: 10 billed", "7: 10 billed", "8: 10 billed", "9: 10 billed"],
       invoices: [

@@ -16,14 +16,14 @@ import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 
-let world: UsageFixture;
+let fixture: UsageFixture;
 let changes: Changes;
 let organisations: OrganisationStore;
 
 beforeAll(async () => {
-  world = await usageFixture();
-  changes = createChanges(world.pool);
-  organisations = createOrganisationStore(world.pool, changes);
+  fixture = await usageFixture();
+  changes = createChanges(fixture.pool);
+  organisations = createOrganisationStore(fixture.pool, changes);
 });
 
 afterAll(async () => {

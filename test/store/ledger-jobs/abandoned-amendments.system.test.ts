@@ -32,7 +32,7 @@ describe("an increase on a renewal invoice that is closed", () => {
     const fixture = await windowFixture(pool);
     const change = await fixture.changed(changeTo(13, { ...half, ...amend }), "paid");
     await expectRolledBack(fixture, { status: "paid", amount_due: "0.0000", sync_error: null });
-    expect(change).toMatchObject({ units: 13, renewalInvoiceId: null, creditNoteId: null });
+    expect(change).toMatchObject({ toUnits: 13, renewalInvoiceId: null, creditNoteId: null });
     expect(await fixture.lines(change.invoiceId)).toEqual([
       "proration: 15.0000",
       "proration: 30.0000",
@@ -133,7 +133,7 @@ describe("a decrease on a renewal invoice that is closed", () => {
     const fixture = await windowFixture(pool);
     const change = await fixture.changed(changeTo(6, amend), "paid");
     expect(change).toMatchObject({
-      units: 6,
+      toUnits: 6,
       invoiceId: null,
       renewalInvoiceId: null,
       creditNoteId: null,

@@ -1,7 +1,4 @@
-/**
- * The endpoint for the ledger's webhooks, over real connections: its answers by the signature. It
- * needs no key.
- */
+/** The door for the ledger's webhooks, over real connections: what it answers by the signature, and that it needs no key. */
 import { createHmac } from "node:crypto";
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { BlockList } from "node:net";
@@ -34,12 +31,12 @@ let impatient: TestPort;
 let closed: TestPort;
 beforeAll(async () => {
   const parts: LedgerWebhookParts = {
-    signatureHeader: ledgerWebhooks.xero.signatureHeader,
-    read: (delivery) => ledgerWebhooks.xero.read(delivery, key),
-    note: async (notifications) => {
+    ...webhooks,
+    read: (delivery) => webhooks.read(delivery, key),
+    record: async (notifications) => {
       if (notifications.some(({ kind }) => kind === "contacts"))
         throw new Error("the database is away");
-      noted.push(...notifications);
+      recorded.push(...notifications);
       return notifications.length === 0 ? [] : ["organisation"];
     },
     wake: async (organisationId) => woken.push(organisationId),
@@ -75,7 +72,7 @@ function deliver(
   });
 }
 
-test("a signed delivery is recorded, wakes its organisation and gets an empty 200", async () => {
+test("what is signed with the key is recorded, its organisation woken, and answered 200 without a word", async () => {
   const answer = await deliver([event]);
   expect([answer.status, await answer.text(), answer.headers.get("set-cookie")]).toEqual([
     200,
@@ -90,7 +87,7 @@ test("a signed delivery is recorded, wakes its organisation and gets an empty 20
   expect((await deliver([])).status).toBe(200);
 });
 
-test("a delivery with a wrong or no signature gets 401 and is not recorded", async () => {
+test("what is signed otherwise, or not at all, is answered 401 and recorded nowhere", async () => {
   const wrong = await deliver([event], { by: "another key" });
   expect([wrong.status, await wrong.text()]).toEqual([401, ""]);
   expect((await fetch(`${port.base}${path}`, { method: "POST", body: "{}" })).status).toBe(401);
@@ -98,7 +95,7 @@ test("a delivery with a wrong or no signature gets 401 and is not recorded", asy
   expect(recorded).toEqual([]);
 });
 
-test("a body over 256 KiB is not read, and a failed recording gets 500", async () => {
+test("a body over 256 KiB is not read, and what could not be recorded is answered 500, so that it comes again", async () => {
   expect((await deliver([], { body: "x".repeat(262_145) })).status).toBe(413);
   const withoutLength = hold({ "transfer-encoding": "chunked" });
   withoutLength.sent.end("x".repeat(262_145));
@@ -149,7 +146,7 @@ async function answered(held: readonly Held[]): Promise<number> {
   return states.filter((state) => state !== open).length;
 }
 
-test("an address has eight unfinished bodies, and 34 block no other address", async () => {
+test("34 bodies that never end do not keep out a delivery from elsewhere, and one address has eight of them", async () => {
   const held: Held[] = [];
   for (let count = 0; count < 34; count += 1) {
     const next = hold(undefined, "127.0.0.2");
@@ -169,7 +166,7 @@ test("an address has eight unfinished bodies, and 34 block no other address", as
   );
 });
 
-test("32 bodies are read at once, and a further one displaces the oldest", async () => {
+test("32 bodies are read at once: the one that has taken the longest gives way, never the newest", async () => {
   const held: Held[] = [];
   for (let count = 0; count < 34; count += 1) {
     const next = hold(undefined, `127.0.1.${count}`);
@@ -177,7 +174,7 @@ test("32 bodies are read at once, and a further one displaces the oldest", async
     await next.isTaken;
     expect((await deliver([event])).status).toBe(200);
   }
-  // The 34 that stay, and for each one a delivery that takes its place only while it is read.
+  // The 34 that stay, and beside each a delivery that takes its place only while it is read.
   await expect.poll(() => answered(held)).toBe(3);
   expect(await Promise.all(held.slice(0, 3).map(({ status }) => status))).toEqual([503, 503, 503]);
   const late = held.at(-1) as Held;
@@ -189,15 +186,13 @@ test("32 bodies are read at once, and a further one displaces the oldest", async
   }
 });
 
-test("a body that is not complete in time gets 408", async () => {
+test("a body that is not complete in time is answered 408", async () => {
   expect(await hold(undefined, undefined, impatient).status).toBe(408);
   expect((await deliver([event], { to: impatient })).status).toBe(200);
 });
 
-test("the path is unknown for other verbs, and on a port without ledger webhooks", async () => {
-  expect((await fetch(`${port.base}${xeroWebhookPath}`)).status).toBe(404);
-  expect(
-    (await fetch(`${port.base}${xeroWebhookPath}`, { method: "PUT", body: "{}" })).status,
-  ).toBe(404);
+test("there is no door for other verbs, and none where it was not opened", async () => {
+  expect((await fetch(`${port.base}${path}`)).status).toBe(404);
+  expect((await fetch(`${port.base}${path}`, { method: "PUT", body: "{}" })).status).toBe(404);
   expect((await deliver([event], { to: closed })).status).toBe(404);
 });

@@ -91,8 +91,8 @@ describe.concurrent("a change in the ledger", () => {
       { ...notification, tenantId: crypto.randomUUID() },
       { ...notification, ledgerId: crypto.randomUUID() },
     ];
-    expect(await recordNotifications(credit.pool, others)).toEqual([]);
-    expect(await recordNotifications(credit.pool, [...others, notification])).toEqual([
+    expect(await recordNotifications(credit.pool, "xero", others)).toEqual([]);
+    expect(await recordNotifications(credit.pool, "xero", [...others, notification])).toEqual([
       party.organisationId,
     ]);
     await rest(party);
