@@ -327,7 +327,7 @@ describe("one change", () => {
     );
   });
 
-  it("down and back up to what was billed raises no document", () => {
+  it("down and back up to what was billed issues no document", () => {
     fc.assert(
       fc.property(outside, someThree, fc.boolean(), (state, drawn, prorate) => {
         const [low = 0, middle = 0, high = 0] = three(state, drawn);
@@ -362,7 +362,7 @@ describe("the process's own zone", () => {
       const document = state.nextPeriod === null ? null : "separate";
       const decision = decideUnitsChange(state, changeTo(11 + index, { from: day, document }));
       state = afterChange(state, decision);
-      print([due.told, decision, state.period]);
+      print([due.summaries, decision, state.period]);
     }`;
   const printedIn = (zone: string) => {
     const run = spawnSync(

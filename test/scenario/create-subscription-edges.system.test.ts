@@ -253,11 +253,11 @@ describe("with the ledger down", () => {
       },
     });
     const { id } = answer.json.invoice;
-    const settled = await until("the invoice is in the ledger", async () => {
+    const posted = await until("the invoice is in the ledger", async () => {
       const { json } = await ask("GET", `/v1/invoices/${id}`, { key: shared.apiKey });
       return json.ledger.sync_status === "synced" && json;
     });
-    expect(settled).toMatchObject({
+    expect(posted).toMatchObject({
       status: "draft",
       total: "58.8000",
       number: answer.json.invoice.number,

@@ -189,10 +189,10 @@ test("a report without permission is refused before the body is read", async () 
 });
 
 test("a report in Setup Mode is accepted", async () => {
-  const mirrored = await organisation({ setup_mode: true });
-  await addMeter(system.pool, mirrored.organisationId);
-  const id = await builder.subscribe(mirrored.organisationId, { startDate: "2026-05-01" });
-  await usage.stored(mirrored, [usageEvent(id, at)]);
+  const inSetupMode = await organisation({ setup_mode: true });
+  await addMeter(system.pool, inSetupMode.organisationId);
+  const id = await builder.subscribe(inSetupMode.organisationId, { startDate: "2026-05-01" });
+  await usage.stored(inSetupMode, [usageEvent(id, at)]);
 });
 
 test("an organisation cannot reach another's subscriptions, meters and events", async () => {

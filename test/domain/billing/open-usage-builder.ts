@@ -7,7 +7,7 @@ import type { PricedMeter } from "../../../src/domain/catalogue/meter.ts";
 import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
 import type { BilledUsage, OpenUsage } from "../../../src/domain/usage/rating.ts";
 import { tiersOf } from "../catalogue/catalogue.ts";
-import { toldCredit, toldInvoice, toldLine } from "../subscriptions/billing-state-builder.ts";
+import { creditSummary, invoiceSummary, lineSummary } from "../subscriptions/billing-state-builder.ts";
 
 /** Calls at 0.50 EUR each where nothing else is said. */
 export function meterOf(differs: Partial<PricedMeter> = {}): PricedMeter {
@@ -64,12 +64,12 @@ export function usageOf(quantity: string, order: UsageOrder = {}): OpenUsage {
 }
 
 /** Usage as a bill took it in short: `storage of 5 in bill 0`. */
-export function toldUsage({ usage: { meter, period, bill } }: BilledUsage): string {
+export function usageSummary({ usage: { meter, period, bill } }: BilledUsage): string {
   return `${meter.id} of ${period.index} in bill ${bill}`;
 }
 
 /** What became of usage in short; what there is none of is left out. */
-export function toldClose(
+export function closeSummary(
   closed: ClosedUsage & { readonly invoices: readonly DueInvoice[] },
 ): Record<string, unknown> {
   const { invoices, joined, creditNotes, unbilled, usageBills } = closed;
@@ -78,23 +78,23 @@ export function toldClose(
     ...(invoices.length > 0 && {
       invoices: invoices.map(({ draft, usage }) => [
         `${draft.type} of ${draft.periodIndex}`,
-        ...toldInvoice(draft),
-        ...usage.map(toldUsage),
+        ...invoiceSummary(draft),
+        ...usage.map(usageSummary),
       ]),
     }),
     ...(joined && {
       joined: [
         joined.amendment.invoiceId,
-        ...joined.amendment.added.map(toldLine),
-        ...joined.usage.map(toldUsage),
+        ...joined.amendment.added.map(lineSummary),
+        ...joined.usage.map(usageSummary),
       ],
     }),
     ...(creditNotes.length > 0 && {
       creditNotes: creditNotes.map(({ draft, usage }) => [
-        ...toldCredit(draft),
-        ...usage.map(toldUsage),
+        ...creditSummary(draft),
+        ...usage.map(usageSummary),
       ]),
     }),
-    ...(unbilled.length > 0 && { unbilled: unbilled.map(toldUsage) }),
+    ...(unbilled.length > 0 && { unbilled: unbilled.map(usageSummary) }),
   };
 }

@@ -15,7 +15,7 @@ import {
   dueOver,
   type StateOrder,
   stateOf,
-  toldDue,
+  dueSummary,
 } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
@@ -28,15 +28,15 @@ const deferred = (units: number, from: string, state = stateOf()): BillingState 
   );
 const waiting =
   "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
-const due = (order: StateOrder) => toldDue(decideDue(stateOf(order)));
+const due = (order: StateOrder) => dueSummary(decideDue(stateOf(order)));
 const inSetupMode = { organisation: { setupMode: true } };
 
 describe("deferred lines", () => {
   it("are billed by the renewal invoice, ahead or not, after its plan line, and once", () => {
     const invoices = [["renewal of 6", planOnly("07", "08", 12), waiting]];
     for (const day of ["2026-06-17", "2026-07-01"]) {
-      const { state, told } = dueOver(deferred(12, "2026-06-16"), day, "2026-08-01");
-      expect(told).toMatchObject([
+      const { state, summaries } = dueOver(deferred(12, "2026-06-16"), day, "2026-08-01");
+      expect(summaries).toMatchObject([
         { invoices },
         { invoices: [["renewal of 7", planOnly("08", "09", 12)]] },
       ]);
@@ -44,7 +44,7 @@ describe("deferred lines", () => {
     }
   });
 
-  it("are billed oldest first, each by the first invoice issued, and are told by id", () => {
+  it("are billed oldest first, each by the first invoice issued, and are listed by id", () => {
     const twice = deferred(13, "2026-06-16", deferred(12, "2026-06-16"));
     const decision = decideDue({ ...twice, today: civilDate("2026-08-01") });
     expect(decision?.invoices.map(({ deferredIds }) => deferredIds)).toEqual([
@@ -83,7 +83,7 @@ describe("deferred lines", () => {
   it("whose renewal never comes are billed when it completes", () => {
     const state = { ...setToEnd(deferred(12, "2026-06-16")), today: civilDate("2026-07-03") };
     const decision = decideDue(state);
-    expect(toldDue(decision)).toEqual({
+    expect(dueSummary(decision)).toEqual({
       is: "complete, in 5, until 2026-07-01",
       periods: [],
       invoices: [change],
@@ -104,7 +104,7 @@ describe("deferred lines", () => {
     const between = dueOver(on, "2026-06-17", "2026-07-01").state;
     expect(between.deferred.map(({ amount }: DeferredLine) => amount)).toEqual([d("10.00")]);
     const off = { ...between, organisation: stateOf().organisation };
-    expect(dueOver(off, "2026-07-18").told).toHaveProperty("0.invoices", [
+    expect(dueOver(off, "2026-07-18").summaries).toHaveProperty("0.invoices", [
       ["renewal of 7", planOnly("08", "09", 12), waiting],
     ]);
   });
@@ -115,12 +115,12 @@ describe("deferred lines", () => {
       organisation: stateOf(inSetupMode).organisation,
     };
     const complete = dueOver(state, "2026-07-01", "2026-07-02");
-    expect(complete.told).toEqual([
+    expect(complete.summaries).toEqual([
       { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] },
       null,
     ]);
     const off = { ...complete.state, organisation: stateOf().organisation };
-    expect(dueOver(off, "2026-07-10", "2026-07-11").told).toEqual([
+    expect(dueOver(off, "2026-07-10", "2026-07-11").summaries).toEqual([
       { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [change] },
       null,
     ]);
@@ -137,14 +137,14 @@ describe("the last period", () => {
     ["set to end", ends({ cancelAtPeriodEnd: true })],
     ["of a limited number of cycles", ends({ endAfterCycles: 6 })],
   ])("of one %s has no renewal invoice, and it completes on the renewal date", (_, subscription) => {
-    const { state, told } = dueOver(
+    const { state, summaries } = dueOver(
       stateOf({ subscription }),
       "2026-06-20",
       "2026-06-30",
       "2026-07-01",
       "2026-09-01",
     );
-    expect(told).toEqual([
+    expect(summaries).toEqual([
       null,
       null,
       { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] },
@@ -161,7 +161,7 @@ describe("the last period", () => {
   it("comes after as many renewals as there are cycles left, also when nobody looked", () => {
     const subscription = { endAfterCycles: 8, endDate: civilDate("2026-09-01") };
     const decision = decideDue(stateOf({ subscription, today: "2026-12-24" }));
-    expect(toldDue(decision)).toMatchObject({
+    expect(dueSummary(decision)).toMatchObject({
       is: "complete, in 7, until 2026-09-01",
       periods: ["6: 10 billed", "7: 10 billed"],
       invoices: [
@@ -190,15 +190,15 @@ describe("the last period", () => {
 describe("Setup Mode", () => {
   it("raises nothing, ahead or on the renewal date, and periods that begin during it are never billed", () => {
     const on = stateOf(inSetupMode);
-    const { state, told } = dueOver(on, "2026-06-20", "2026-07-01", "2026-07-20");
+    const { state, summaries } = dueOver(on, "2026-06-20", "2026-07-01", "2026-07-20");
     const renewed = {
       is: "active, in 6, until 2026-08-01",
       periods: ["6: 10 billed, in Setup Mode"],
       invoices: [],
     };
-    expect(told).toEqual([null, renewed, null]);
+    expect(summaries).toEqual([null, renewed, null]);
     const off = { ...state, organisation: stateOf().organisation };
-    expect(dueOver(off, "2026-07-10", "2026-07-18", "2026-08-01").told).toEqual([
+    expect(dueOver(off, "2026-07-10", "2026-07-18", "2026-08-01").summaries).toEqual([
       null,
       {
         is: "active, in 6, until 2026-08-01",
@@ -220,7 +220,7 @@ describe("Setup Mode", () => {
   it("turned off inside the window raises at once what was held back", () => {
     const on = dueOver(stateOf(inSetupMode), "2026-06-20").state;
     const off = { ...on, organisation: stateOf().organisation };
-    expect(dueOver(off, "2026-06-21").told).toMatchObject([
+    expect(dueOver(off, "2026-06-21").summaries).toMatchObject([
       { invoices: [["renewal of 6", planOnly("07", "08")]] },
     ]);
   });

@@ -6,7 +6,7 @@ import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import type { RunningJob } from "../../../src/domain/subscriptions/billing-state.ts";
 import { afterDue, type StateOrder, stateOf } from "../subscriptions/billing-state-builder.ts";
-import { meterOf, storage, toldClose, usageOf } from "./open-usage-builder.ts";
+import { meterOf, storage, closeSummary, usageOf } from "./open-usage-builder.ts";
 
 const d = parseDecimal;
 /** Four calls in June, the period that ends on the renewal date. */
@@ -29,7 +29,7 @@ const amending: RunningJob = {
 /** What is due on the renewal date, 1 July 2026, or on another day. */
 function due(order: StateOrder, today = "2026-07-01"): unknown {
   const decision = decideDue(stateOf({ today, ...order }));
-  return decision && toldClose(decision);
+  return decision && closeSummary(decision);
 }
 
 describe("at a renewal", () => {
@@ -113,7 +113,7 @@ describe("at a renewal", () => {
     const next = usageOf("1", { index: 6, bill: 1 });
     const state = stateOf({ today: "2026-07-01", usage: [june, next] });
     const decision = decideDue(state);
-    expect(decision && toldClose(decision)).toMatchObject({
+    expect(decision && closeSummary(decision)).toMatchObject({
       bills: "1 to 1",
       invoices: [["renewal of 6", plan(...july), juneLine, "calls of 5 in bill 0"]],
     });
@@ -215,7 +215,7 @@ describe("with a renewal invoice that was issued ahead", () => {
         mayJoin: false,
       },
     );
-    expect(decision && toldClose(decision)).toEqual(own);
+    expect(decision && closeSummary(decision)).toEqual(own);
   });
 
   it("what was missed after it goes on the invoices of later renewals", () => {
@@ -282,11 +282,11 @@ describe("in Setup Mode", () => {
     const subscription = { cancelAtPeriodEnd: true, endDate: civilDate("2026-07-01") };
     const state = stateOf({ ...setupMode, today: "2026-07-01", usage: [june], subscription });
     const decision = decideDue(state);
-    expect(decision && toldClose(decision)).toEqual({ bills: "0 to 0" });
+    expect(decision && closeSummary(decision)).toEqual({ bills: "0 to 0" });
     const over = { ...afterDue(state, decision), usage: [june] };
     expect(decideDue(over)).toBeNull();
     const after = decideDue({ ...over, organisation: { ...over.organisation, setupMode: false } });
-    expect(after && toldClose(after)).toEqual({
+    expect(after && closeSummary(after)).toEqual({
       bills: "1 to 1",
       invoices: [["usage of 5", juneLine, "calls of 5 in bill 0"]],
     });
@@ -337,7 +337,7 @@ describe("after the end", () => {
       usageBills: { open: 4, billed: 4 },
     });
     const decision = decideDue(state);
-    expect(decision && toldClose(decision)).toEqual({
+    expect(decision && closeSummary(decision)).toEqual({
       bills: "5 to 5",
       invoices: [
         [

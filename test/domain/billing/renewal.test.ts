@@ -14,14 +14,14 @@ import {
   type StateOrder,
   seats,
   stateOf,
-  toldDue,
+  dueSummary,
 } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
 const planOnly = (month: string, next: string, units = 10) =>
   `${units * 10}.0000 for 2026-${month}-01 to 2026-${next}-01: ${units} × 10.0000`;
 
-const due = (order: StateOrder) => toldDue(decideDue(stateOf(order)));
+const due = (order: StateOrder) => dueSummary(decideDue(stateOf(order)));
 
 describe("a pending subscription", () => {
   const pending: StateOrder = {
@@ -52,14 +52,14 @@ describe("a pending subscription", () => {
       cancelAtPeriodEnd: true,
       endDate: civilDate("2026-07-20"),
     } as const;
-    const { told } = dueOver(
+    const { summaries } = dueOver(
       stateOf({ ...pending, subscription }),
       "2026-06-20",
       "2026-07-19",
       "2026-07-20",
     );
     const decision = (is: string) => ({ is, periods: [], invoices: [] });
-    expect(told).toEqual([
+    expect(summaries).toEqual([
       decision("active, in 0, until 2026-07-20"),
       null,
       decision("complete, in 0, until 2026-07-20"),
@@ -143,21 +143,21 @@ describe("the renewal invoice", () => {
   });
 
   it("is issued once, ahead or on the renewal date, and its period begins with the units that it billed", () => {
-    const { state, told } = dueOver(
+    const { state, summaries } = dueOver(
       stateOf(),
       "2026-06-17",
       "2026-06-20",
       "2026-07-01",
       "2026-07-02",
     );
-    expect(told).toEqual([
+    expect(summaries).toEqual([
       issued,
       null,
       { is: "active, in 6, until 2026-08-01", periods: [], invoices: [] },
       null,
     ]);
     expect(state.period).toMatchObject({ index: 6, billedUnits: 10, prorationClosed: false });
-    expect(dueOver(stateOf(), "2026-07-01", "2026-07-02").told).toEqual([renewed, null]);
+    expect(dueOver(stateOf(), "2026-07-01", "2026-07-02").summaries).toEqual([renewed, null]);
   });
 
   it("once issued is not issued again where it was removed since", () => {
@@ -204,7 +204,7 @@ describe("units changed meanwhile", () => {
     const { state } = dueOver(changed(before, units, document), "2026-07-01");
     expect(state.subscription).toMatchObject({ units, renewalDate: "2026-08-01" });
     expect(state.period).toMatchObject({ index: 6, billedUnits: billed, prorationClosed: false });
-    expect(dueOver(state, "2026-07-18").told).toEqual([
+    expect(dueOver(state, "2026-07-18").summaries).toEqual([
       {
         is: "active, in 6, until 2026-08-01",
         periods: [`7: ${units} billed`],
@@ -217,7 +217,7 @@ describe("units changed meanwhile", () => {
     const state = afterChange(stateOf(), decideUnitsChange(stateOf(), changeTo(12)));
     expect(state.period.prorationClosed).toBe(true);
     const next = dueOver(state, "2026-07-01");
-    expect(next.told).toHaveProperty("0.invoices", [["renewal of 6", planOnly("07", "08", 12)]]);
+    expect(next.summaries).toHaveProperty("0.invoices", [["renewal of 6", planOnly("07", "08", 12)]]);
     expect(next.state.period).toMatchObject({ billedUnits: 12, prorationClosed: false });
   });
 });
@@ -226,7 +226,7 @@ describe("periods that nobody looked at", () => {
   it("are renewed in order, each billed once, dated today", () => {
     const state = stateOf({ today: "2026-09-20" });
     const decision = decideDue(state);
-    expect(toldDue(decision)).toEqual({
+    expect(dueSummary(decision)).toEqual({
       is: "active, in 8, until 2026-10-01",
       periods: ["6: 10 billed", "7: 10 billed", "8: 10 billed", "9: 10 billed"],
       invoices: [

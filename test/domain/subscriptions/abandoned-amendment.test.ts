@@ -10,9 +10,9 @@ import {
   type StateOrder,
   seats,
   stateOf,
-  toldCredit,
-  toldLine,
-  toldPeriod,
+  creditSummary,
+  lineSummary,
+  periodSummary,
   volumeSeats,
 } from "./billing-state-builder.ts";
 
@@ -45,14 +45,14 @@ function close(
   };
   const { invoice, creditNote, period: after } = billClosedAmendment(state, closed);
   return {
-    period: toldPeriod(after),
+    period: periodSummary(after),
     ...(invoice && {
       invoice: [
         `${invoice.type} of ${invoice.periodIndex}: ${formatDecimal(invoice.subtotal)}`,
-        ...invoice.lines.map(toldLine),
+        ...invoice.lines.map(lineSummary),
       ],
     }),
-    ...(creditNote && { creditNote: toldCredit(creditNote) }),
+    ...(creditNote && { creditNote: creditSummary(creditNote) }),
   };
 }
 
@@ -240,7 +240,7 @@ it("a first invoice that was re-priced before its day leaves an invoice dated th
     isUsage: false,
     repricing,
   });
-  expect(toldPeriod(after)).toBe("0: 12 billed, billed separately");
+  expect(periodSummary(after)).toBe("0: 12 billed, billed separately");
   expect(invoice).toMatchObject({ periodIndex: 0, issueDate: "2026-07-01", subtotal: d("20.00") });
 });
 

@@ -243,66 +243,66 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
 export function dueOver(
   state: BillingState,
   ...days: string[]
-): { state: BillingState; told: unknown[] } {
+): { state: BillingState; summaries: unknown[] } {
   let now = state;
-  const told = days.map((day) => {
+  const summaries = days.map((day) => {
     now = { ...now, today: civilDate(day) };
     const due = decideDue(now);
     now = afterDue(now, due);
     if (decideDue(now) !== null) throw new Error(`still due on ${day}`);
-    return toldDue(due);
+    return dueSummary(due);
   });
-  return { state: now, told };
+  return { state: now, summaries };
 }
 
 /** What was due in short; null where nothing was. */
-export function toldDue(due: DueDecision | null): unknown {
+export function dueSummary(due: DueDecision | null): unknown {
   if (due === null) return null;
   const { subscription, currentPeriod, periods, invoices } = due;
   return {
     is: `${subscription.status}, in ${currentPeriod}, until ${subscription.renewalDate}`,
-    periods: periods.map(toldPeriod),
+    periods: periods.map(periodSummary),
     invoices: invoices.map(({ draft }) => [
       `${draft.type} of ${draft.periodIndex}`,
-      ...toldInvoice(draft),
+      ...invoiceSummary(draft),
     ]),
   };
 }
 
 /** A decision in short: what it leaves null is left out, and a line is its amount, its days and its arithmetic. */
-export function told(decision: UnitsDecision): Record<string, unknown> {
+export function unitsSummary(decision: UnitsDecision): Record<string, unknown> {
   const { units, periods, invoice, joined, amended, deferred, creditNote } = decision;
   return {
     units,
-    periods: periods.map(toldPeriod),
-    ...(invoice && { invoice: toldInvoice(invoice) }),
-    ...(joined && { joined: toldAmendment(joined) }),
-    ...(amended && { amended: toldAmendment(amended) }),
-    ...(deferred && { deferred: toldLine(deferred) }),
-    ...(creditNote && { creditNote: toldCredit(creditNote) }),
+    periods: periods.map(periodSummary),
+    ...(invoice && { invoice: invoiceSummary(invoice) }),
+    ...(joined && { joined: amendmentSummary(joined) }),
+    ...(amended && { amended: amendmentSummary(amended) }),
+    ...(deferred && { deferred: lineSummary(deferred) }),
+    ...(creditNote && { creditNote: creditSummary(creditNote) }),
   };
 }
 
 /** A period in short: `5: 12 billed, proration closed`. */
-export function toldPeriod(period: PeriodState): string {
+export function periodSummary(period: PeriodState): string {
   const { index, billedUnits, setupMode, prorationClosed, billedSeparately } = period;
-  const marks = [
+  const flags = [
     setupMode ? ", in Setup Mode" : "",
     prorationClosed ? ", proration closed" : "",
     billedSeparately ? ", billed separately" : "",
   ];
-  return `${index}: ${billedUnits} billed${marks.join("")}`;
+  return `${index}: ${billedUnits} billed${flags.join("")}`;
 }
 
 /** The lines of an invoice in short, its subtotal checked. */
-export function toldInvoice({ lines, subtotal }: InvoiceDraft): string[] {
+export function invoiceSummary({ lines, subtotal }: InvoiceDraft): string[] {
   if (!equals(subtotal, sum(lines.map(({ amount }) => amount))))
     throw new Error(`a subtotal of ${subtotal}`);
-  return lines.map(toldLine);
+  return lines.map(lineSummary);
 }
 
 /** A line in short: its amount, its days and its arithmetic. */
-export function toldLine({
+export function lineSummary({
   amount,
   period,
   description,
@@ -310,16 +310,16 @@ export function toldLine({
   return `${formatDecimal(amount)} for ${period?.start} to ${period?.end}: ${description}`;
 }
 
-function toldAmendment({ invoiceId, planLine, added, onlyDraft }: InvoiceAmendment): string[] {
+function amendmentSummary({ invoiceId, planLine, added, onlyDraft }: InvoiceAmendment): string[] {
   return [
     `${invoiceId}${onlyDraft ? ", while a draft" : ""}`,
-    ...(planLine ? [`plan ${planLine.units}: ${toldLine(planLine)}`] : []),
-    ...added.map(toldLine),
+    ...(planLine ? [`plan ${planLine.units}: ${lineSummary(planLine)}`] : []),
+    ...added.map(lineSummary),
   ];
 }
 
 /** The lines of a credit note in short. */
-export function toldCredit({ lines, subtotal }: CreditNoteDraft): string[] {
+export function creditSummary({ lines, subtotal }: CreditNoteDraft): string[] {
   const rows = lines.map(
     ({ amount, effectiveDate, description }) =>
       `${formatDecimal(amount)} from ${effectiveDate}: ${description}`,

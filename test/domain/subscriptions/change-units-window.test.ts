@@ -15,14 +15,14 @@ import {
   type StateOrder,
   seats,
   stateOf,
-  told,
+  unitsSummary,
   volumeSeats,
 } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const ahead: StateOrder = { today: "2026-06-20", renewalInvoice: { id: "renewal" } };
 const change = (order: StateOrder, request: UnitsChangeRequest) =>
-  told(decideUnitsChange(stateOf({ ...ahead, ...order }), request));
+  unitsSummary(decideUnitsChange(stateOf({ ...ahead, ...order }), request));
 const amend = (units: number, from?: string) =>
   changeTo(units, { document: "amend", ...(from && { from }) });
 const separate = (units: number, from?: string) =>
@@ -36,7 +36,7 @@ function changes(order: StateOrder, requests: readonly UnitsChangeRequest[]): un
     if (code !== "accepted") return code;
     const decision = decideUnitsChange(state, request);
     state = afterChange(state, decision);
-    return told(decision);
+    return unitsSummary(decision);
   });
 }
 

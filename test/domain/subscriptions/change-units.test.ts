@@ -16,13 +16,13 @@ import {
   type StateOrder,
   seats,
   stateOf,
-  told,
+  unitsSummary,
   volumeSeats,
 } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const change = (order: StateOrder, request: UnitsChangeRequest) =>
-  told(decideUnitsChange(stateOf(order), request));
+  unitsSummary(decideUnitsChange(stateOf(order), request));
 const tenMore =
   "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
 
@@ -34,7 +34,7 @@ function changes(order: StateOrder, requests: readonly UnitsChangeRequest[]): un
     if (code !== "accepted") return code;
     const decision = decideUnitsChange(state, request);
     state = afterChange(state, decision);
-    return told(decision);
+    return unitsSummary(decision);
   });
 }
 
@@ -164,11 +164,11 @@ describe("an increase prorated at once", () => {
   });
 
   it("joins the invoice of the change before it", () => {
-    const told = changes({}, [
+    const summaries = changes({}, [
       changeTo(11, { from: "2026-06-16" }),
       changeTo(12, { from: "2026-06-16" }),
     ]);
-    expect(told).toMatchObject([
+    expect(summaries).toMatchObject([
       { invoice: [expect.stringMatching(/^5\.0000 /)] },
       { joined: ["change 1, while a draft", expect.stringMatching(/^5\.0000 .*: 11 to 12 seats/)] },
     ]);
@@ -208,7 +208,7 @@ describe("an increase deferred to the renewal", () => {
 describe("an increase without proration", () => {
   it("raises nothing, leaves the billed units, and is billed by the next renewal", () => {
     const decision = decideUnitsChange(stateOf(), changeTo(12));
-    expect(told(decision)).toEqual({ units: 12, periods: ["5: 10 billed, proration closed"] });
+    expect(unitsSummary(decision)).toEqual({ units: 12, periods: ["5: 10 billed, proration closed"] });
     const { subscription, plan } = afterChange(stateOf(), decision);
     expect(renewalValue(subscription, plan)).toEqual(d("120.00"));
   });
@@ -260,7 +260,7 @@ describe("a decrease", () => {
   it("raises nothing and leaves the billed units; the lower amount is billed from the next renewal", () => {
     const draftIsThere = { invoices: [issued()] };
     const decision = decideUnitsChange(stateOf(draftIsThere), changeTo(8));
-    expect(told(decision)).toEqual({ units: 8, periods: ["5: 10 billed"] });
+    expect(unitsSummary(decision)).toEqual({ units: 8, periods: ["5: 10 billed"] });
     const { subscription, plan } = afterChange(stateOf(draftIsThere), decision);
     expect(renewalValue(subscription, plan)).toEqual(d("80.00"));
   });

@@ -7,7 +7,7 @@ import { Refusal } from "../../../src/domain/refusal.ts";
 import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideEnd, decideEnded, type EndRequest } from "../../../src/domain/subscriptions/end.ts";
 import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
-import { meterOf, storage, toldClose, usageOf } from "../billing/open-usage-builder.ts";
+import { meterOf, storage, closeSummary, usageOf } from "../billing/open-usage-builder.ts";
 import { issued, stateOf } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
@@ -35,7 +35,7 @@ describe("End", () => {
   it("now bills all that was used, on an invoice of the current period, after what was deferred", () => {
     const usage = [june, usageOf("1", { index: 4, before: "2" })];
     const ended = decideEnded(stateOf({ usage }), "now");
-    expect(toldClose(ended)).toMatchObject({
+    expect(closeSummary(ended)).toMatchObject({
       bills: "1 to 1",
       invoices: [["usage of 5", expect.anything(), juneLine, ...Array(2).fill(expect.anything())]],
     });
@@ -43,8 +43,8 @@ describe("End", () => {
       subtotal: d("2.50"),
       issueDate: "2026-06-10",
     });
-    expect(toldClose(decideEnded(stateOf(), "now"))).toEqual({ bills: "0 to 0" });
-    expect(toldClose(decideEnded(stateOf({ usage: [cheaper] }), "now"))).toEqual({
+    expect(closeSummary(decideEnded(stateOf(), "now"))).toEqual({ bills: "0 to 0" });
+    expect(closeSummary(decideEnded(stateOf({ usage: [cheaper] }), "now"))).toEqual({
       bills: "1 to 1",
       creditNotes: [[credit, "storage of 5 in bill 0"]],
     });
@@ -55,7 +55,7 @@ describe("End", () => {
     const state = stateOf({ today: "2026-07-02", usage: [june, since] });
     const ended = decideEnded(state, "now");
     expect(ended.subscription).toMatchObject({ status: "ended", endDate: "2026-07-01" });
-    expect(toldClose(ended)).toMatchObject({
+    expect(closeSummary(ended)).toMatchObject({
       bills: "1 to 1",
       invoices: [["usage of 5", juneLine, "calls of 5 in bill 0"]],
     });
@@ -67,7 +67,7 @@ describe("End", () => {
     };
     expect(decideDue(alone)).toBeNull();
     const late = decideDue({ ...alone, usage: [usageOf("1", { bill: 1, before: "4" }), since] });
-    expect(late && toldClose(late)).toMatchObject({
+    expect(late && closeSummary(late)).toMatchObject({
       invoices: [
         ["usage of 5", expect.stringMatching(/^0\.5000 .* 1 call more/), "calls of 5 in bill 1"],
       ],
@@ -83,8 +83,8 @@ describe("End", () => {
 
   it("at period end leaves the usage to the period's end", () => {
     const ended = decideEnded(stateOf({ usage: [june] }), "period_end");
-    expect(toldClose(ended)).toEqual({ bills: "0 to 0" });
-    expect(toldClose(decideEnded(stateOf({ usage: null }), "period_end"))).toEqual({
+    expect(closeSummary(ended)).toEqual({ bills: "0 to 0" });
+    expect(closeSummary(decideEnded(stateOf({ usage: null }), "period_end"))).toEqual({
       bills: "0 to 0",
     });
   });
@@ -98,7 +98,7 @@ describe("End", () => {
     for (const usage of [[], [free], [{ ...june, setupMode: true }]]) {
       expect(refusal(inSetupMode(usage))).toBe("accepted");
       // It waits, so that what comes late is priced with it.
-      expect(toldClose(decideEnded(inSetupMode(usage), "now"))).toEqual({ bills: "0 to 0" });
+      expect(closeSummary(decideEnded(inSetupMode(usage), "now"))).toEqual({ bills: "0 to 0" });
     }
     expect(refusal(inSetupMode([june]), { ...now, when: "period_end" })).toBe("accepted");
   });
@@ -128,7 +128,7 @@ describe("Restore", () => {
       usage: [later],
       today: civilDate("2026-07-01"),
     });
-    expect(renewed && toldClose(renewed)).toMatchObject({
+    expect(renewed && closeSummary(renewed)).toMatchObject({
       bills: "2 to 2",
       invoices: [
         [

@@ -18,8 +18,8 @@ import {
   issued,
   type StateOrder,
   stateOf,
-  toldDue,
-  toldInvoice,
+  dueSummary,
+  invoiceSummary,
 } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
@@ -275,12 +275,12 @@ describe("period_end", () => {
       endDate: "2026-07-01",
     });
     const state = { ...stateOf({ today: "2026-07-01" }), subscription: ended.subscription };
-    expect(toldDue(decideDue(state))).toEqual({
+    expect(dueSummary(decideDue(state))).toEqual({
       is: "complete, in 5, until 2026-07-01",
       periods: [],
       invoices: [],
     });
-    expect(toldDue(decideDue({ ...state, today: civilDate("2026-06-30") }))).toBeNull();
+    expect(dueSummary(decideDue({ ...state, today: civilDate("2026-06-30") }))).toBeNull();
   });
 
   it("of a pending one ends with the first period, which is billed", () => {
@@ -317,7 +317,7 @@ describe("period_end", () => {
     });
   });
 
-  it("shortens one that would have ended after more cycles, and is told apart from its final cycle", () => {
+  it("shortens one that would have ended after more cycles, and its final cycle still differs", () => {
     const cycles = { endAfterCycles: 8, endDate: civilDate("2026-09-01") };
     expect(decideEnded(stateOf({ subscription: cycles }), "period_end").subscription).toMatchObject(
       {
@@ -369,7 +369,7 @@ describe("now", () => {
       periodIndex: 5,
       issueDate: "2026-06-20",
     });
-    expect(invoice && toldInvoice(invoice.draft)).toEqual([
+    expect(invoice && invoiceSummary(invoice.draft)).toEqual([
       "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30",
       "10.0000 for 2026-06-16 to 2026-07-01: 12 to 14 seats, 15 of 30 days: (140 − 120) × 15 ÷ 30",
     ]);

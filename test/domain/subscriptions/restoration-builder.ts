@@ -12,7 +12,7 @@ import {
   type Restoration,
   type RestorationFacts,
 } from "../../../src/domain/subscriptions/restore.ts";
-import { type StateOrder, stateOf, toldInvoice, toldPeriod } from "./billing-state-builder.ts";
+import { type StateOrder, stateOf, invoiceSummary, periodSummary } from "./billing-state-builder.ts";
 
 /** A subscription of June 2026 that was ended, as an order of a state. */
 export const ended = {
@@ -66,7 +66,7 @@ export function removedAhead(order: StateOrder, units: number): RemovedInvoice {
 }
 
 /** A restoration in short; what it does not do is left out. */
-export function toldRestoration({
+export function restorationSummary({
   subscription,
   dueDate,
   periods,
@@ -77,11 +77,11 @@ export function toldRestoration({
   return {
     is: `${status}, ${units} units, until ${renewalDate}, ends ${endDate}${cancelAtPeriodEnd ? ", set to end" : ""}`,
     dueDate,
-    ...(periods.length > 0 && { periods: periods.map(toldPeriod) }),
+    ...(periods.length > 0 && { periods: periods.map(periodSummary) }),
     ...(invoices.length > 0 && {
       invoices: invoices.map(({ draft }) => [
         `${draft.type} of ${draft.periodIndex}`,
-        ...toldInvoice(draft),
+        ...invoiceSummary(draft),
       ]),
     }),
     ...(creditNote && {
@@ -98,7 +98,7 @@ export function restored(
   order: StateOrder,
   differs: Partial<Omit<RestorationFacts, "state">> = {},
 ): Record<string, unknown> {
-  return toldRestoration(decideRestoration(factsOf(order, differs)));
+  return restorationSummary(decideRestoration(factsOf(order, differs)));
 }
 
 /** The message of the refusal, which is `invalid_state` and names no parameter; `accepted` where there is none. */

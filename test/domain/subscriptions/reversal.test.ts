@@ -8,8 +8,8 @@ import {
   nextLine,
   reversedDays,
   stateOf,
-  toldCredit,
-  toldInvoice,
+  creditSummary,
+  invoiceSummary,
 } from "./billing-state-builder.ts";
 
 const order = {
@@ -27,10 +27,10 @@ function reversalOf(...lines: readonly NextPeriodLine[]): unknown {
     ...(invoice && {
       invoice: [
         `${invoice.draft.type} of ${invoice.draft.periodIndex}`,
-        ...toldInvoice(invoice.draft),
+        ...invoiceSummary(invoice.draft),
       ],
     }),
-    ...(creditNote && { creditNote: toldCredit(creditNote) }),
+    ...(creditNote && { creditNote: creditSummary(creditNote) }),
   };
 }
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { formatDecimal, formatShort, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { chargeUsage, type OpenUsage, usageInvoice } from "../../../src/domain/usage/rating.ts";
-import { meterOf, storage, toldUsage, usageOf } from "../billing/open-usage-builder.ts";
+import { meterOf, storage, usageSummary, usageOf } from "../billing/open-usage-builder.ts";
 import { tiersOf } from "../catalogue/catalogue.ts";
-import { type StateOrder, stateOf, toldCredit } from "../subscriptions/billing-state-builder.ts";
+import { type StateOrder, stateOf, creditSummary } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
 
@@ -19,7 +19,7 @@ function linesOf(usage: readonly OpenUsage[], order: StateOrder = {}): readonly 
   const charged = lines.map(({ line }) => `${formatDecimal(line.amount)} ${line.description}`);
   return creditNote === null
     ? charged
-    : [...charged, ...toldCredit(creditNote).map((line) => `credit ${line}`)];
+    : [...charged, ...creditSummary(creditNote).map((line) => `credit ${line}`)];
 }
 
 /** What the amounts stand for afterwards. */
@@ -164,7 +164,7 @@ describe("usage of a period of which some was billed", () => {
   it("is a credit if a band is cheaper: lines of a credit note, dated today", () => {
     const usage = [usageOf("1", { meter: storage, before: "10" }), usageOf("2")];
     const { lines, creditNote, credited, isCharged } = charge(usage);
-    expect(lines.map(({ billed }) => toldUsage(billed))).toEqual(["calls of 5 in bill 0"]);
+    expect(lines.map(({ billed }) => usageSummary(billed))).toEqual(["calls of 5 in bill 0"]);
     expect(credited).toEqual([{ usage: usage[0], amount: d("-9.00"), priced: d("11") }]);
     expect(isCharged).toBe(true);
     expect(creditNote).toEqual({
@@ -211,7 +211,7 @@ describe("several at once", () => {
       usageOf("1", { bill: 1, index: 4 }),
       usageOf("1", { bill: 1, index: 3 }),
     ]);
-    expect(lines.map(({ billed }) => toldUsage(billed))).toEqual([
+    expect(lines.map(({ billed }) => usageSummary(billed))).toEqual([
       "calls of 3 in bill 1",
       "calls of 4 in bill 1",
       "storage of 5 in bill 2",
@@ -252,7 +252,7 @@ describe("several at once", () => {
   it("leave out usage of a period that began in Setup Mode: it is on no document", () => {
     const usage = [usageOf("3", { index: 4, setupMode: true }), usageOf("1")];
     const { lines, unpriced, credited } = charge(usage);
-    expect(lines.map(({ billed }) => toldUsage(billed))).toEqual(["calls of 5 in bill 0"]);
+    expect(lines.map(({ billed }) => usageSummary(billed))).toEqual(["calls of 5 in bill 0"]);
     expect(unpriced).toEqual([{ usage: usage[0], amount: d("0"), priced: d("0") }]);
     expect(credited).toEqual([]);
   });
