@@ -1,4 +1,4 @@
-/** The rules of the house, held against every file, and each rule held against a file that breaks it. */
+/** The rules of tools/tidy, checked on every file, and each rule on a file that breaks it. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -160,7 +160,7 @@ describe("the rules themselves", () => {
     expect(roomFaults(at("workflows/a.ts", 'import { readFile } from "node:fs";'))).toHaveLength(1);
   });
 
-  test("find words that have another in this house, in names and comments but not in strings", () => {
+  test("find words that the glossary replaces, in names and comments but not in strings", () => {
     expect(wordFaults(at("src/a.ts", "const organizationId = 1;"))).toHaveLength(1);
     expect(wordFaults(at("src/a.ts", "/** The catalog. */"))).toHaveLength(1);
     expect(wordFaults(at("src/a.ts", "cancelSubscription(id);"))).toHaveLength(1);

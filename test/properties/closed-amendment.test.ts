@@ -115,8 +115,7 @@ function take(run: Run, step: Step): void {
 
 function amend(run: Run, { planLine, added }: NonNullable<UnitsDecision["amended"]>): void {
   if (planLine?.units == null) throw new Error("a renewal invoice's plan line has units");
-  if (planLine.units !== run.ours.units)
-    run.from ??= run.state.nextPeriod?.billedUnits ?? null;
+  if (planLine.units !== run.ours.units) run.from ??= run.state.nextPeriod?.billedUnits ?? null;
   run.ours = { units: planLine.units, amount: planLine.amount };
   run.added = [...run.added, ...added];
   run.isWaiting = true;
@@ -147,10 +146,7 @@ function close(run: Run): void {
     repricing,
   };
   const { period, invoice, creditNote } = billClosedAmendment(state, closed);
-  run.billed = subtract(
-    add(run.billed, invoice?.subtotal ?? ZERO),
-    creditNote?.subtotal ?? ZERO,
-  );
+  run.billed = subtract(add(run.billed, invoice?.subtotal ?? ZERO), creditNote?.subtotal ?? ZERO);
   run.ours = run.inLedger;
   const invoices = state.invoices.map((one) =>
     one.type === "renewal" ? { ...one, status: "paid" as const } : one,
@@ -162,7 +158,10 @@ function close(run: Run): void {
  * The amount that both periods should be billed by their billed units, in addition to what the
  * current one had before.
  */
-function expectedAmount({ plan, subscription, period, nextPeriod }: BillingState, before: number): string {
+function expectedAmount(
+  { plan, subscription, period, nextPeriod }: BillingState,
+  before: number,
+): string {
   const value = (units: number | null | undefined) =>
     lineAmount(plan, { ...subscription, units: units ?? 0 });
   const current = subtract(value(period.billedUnits), value(before));

@@ -241,7 +241,8 @@ describe("a restored subscription after any changes, ends and restorations", () 
           seen.set(done, (seen.get(done) ?? 0) + 1);
           for (const { index } of life.periods) {
             const [billed, expected] = [billedIn(life, index), chargesIn(life, model, index)];
-            if (!isWithin(billed, expected)) expect({ index, billed }).toEqual({ index, billed: expected });
+            if (!isWithin(billed, expected))
+              expect({ index, billed }).toEqual({ index, billed: expected });
           }
         });
       }),

@@ -347,8 +347,9 @@ describe("one change", () => {
 
 describe("the process's own zone", () => {
   const folder = new URL("../../", import.meta.url);
+  const builder = `${folder}test/domain/subscriptions/billing-state-builder.ts`;
   const program = `
-    const { afterChange, changeTo, dueOver, issued, stateOf } = await import("${folder}test/domain/subscriptions/billing-state-builder.ts");
+    const { afterChange, changeTo, dueOver, issued, stateOf } = await import("${builder}");
     const { decideUnitsChange } = await import("${folder}src/domain/subscriptions/change-units.ts");
     let state = stateOf({ startDate: "2023-12-31", index: 0, today: "2024-01-20", invoices:
       [issued({ periodIndex: 0 })] });

@@ -93,7 +93,7 @@ describe("a body that is no empty object", () => {
     ["the id of the path", '{"id":"x"}', "id"],
     ["an unknown member", '{"when":"now"}', "when"],
     ["a member that is null", '{"when":null}', "when"],
-  ])("is a fault of the body, before the id is looked at: %s", async (_, body, param) => {
+  ])("is a fault of the body, before the id is checked: %s", async (_, body, param) => {
     expect(await refusal(own, randomUUID(), body)).toEqual(
       refused(422, "invalid_parameter", param),
     );

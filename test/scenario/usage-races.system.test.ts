@@ -1,6 +1,6 @@
 /**
  * Overlapping batches from many concurrent clients: each event is stored once, each client gets the
- * verdict of its own events, and no two wait for each other. USAGE-3, USAGE-11.
+ * verdicts of its events only, and no two wait for each other. USAGE-3, USAGE-11.
  */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";

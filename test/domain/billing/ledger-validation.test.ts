@@ -38,7 +38,10 @@ function faultOf(
   changes: Partial<DocumentToValidate>,
   known: Partial<LedgerReferenceData> = {},
 ): string | null {
-  const fault = validateDocument({ ...document, ...changes }, "invoice", { ...referenceData, ...known });
+  const fault = validateDocument({ ...document, ...changes }, "invoice", {
+    ...referenceData,
+    ...known,
+  });
   return fault && `${fault.reason} by ${fault.by}`;
 }
 

@@ -1,4 +1,7 @@
-/** What is due of deferred lines, in the last period and in Setup Mode: nothing billed twice, nothing lost. */
+/**
+ * What is due of deferred lines, in the last period and in Setup Mode: nothing is billed twice,
+ * nothing is lost.
+ */
 import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -13,9 +16,9 @@ import {
   afterDue,
   changeTo,
   dueOver,
+  dueSummary,
   type StateOrder,
   stateOf,
-  dueSummary,
 } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
@@ -99,7 +102,7 @@ describe("deferred lines", () => {
     expect(decideDue(afterDue(state, decision))).toBeNull();
   });
 
-  it("wait while Setup Mode is on, and go on the first renewal invoice after it", () => {
+  it("wait while Setup Mode is on and join the first renewal invoice after it", () => {
     const on = { ...deferred(12, "2026-06-16"), organisation: stateOf(inSetupMode).organisation };
     const between = dueOver(on, "2026-06-17", "2026-07-01").state;
     expect(between.deferred.map(({ amount }: DeferredLine) => amount)).toEqual([d("10.00")]);
@@ -109,7 +112,7 @@ describe("deferred lines", () => {
     ]);
   });
 
-  it("of one that completes during Setup Mode are billed once it is off: nothing is lost", () => {
+  it("of a subscription that completes in Setup Mode are billed once it is off", () => {
     const state = {
       ...setToEnd(deferred(12, "2026-06-16")),
       organisation: stateOf(inSetupMode).organisation,
@@ -136,7 +139,7 @@ describe("the last period", () => {
   it.each([
     ["set to end", ends({ cancelAtPeriodEnd: true })],
     ["of a limited number of cycles", ends({ endAfterCycles: 6 })],
-  ])("of one %s has no renewal invoice, and it completes on the renewal date", (_, subscription) => {
+  ])("of one %s has no renewal invoice and completes on the renewal date", (_, subscription) => {
     const { state, summaries } = dueOver(
       stateOf({ subscription }),
       "2026-06-20",
@@ -158,7 +161,7 @@ describe("the last period", () => {
     expect(decideDue({ ...state, today: civilDate("2027-01-01") })).toBeNull();
   });
 
-  it("comes after as many renewals as there are cycles left, also when nobody looked", () => {
+  it("comes after as many renewals as there are cycles left, also if days were missed", () => {
     const subscription = { endAfterCycles: 8, endDate: civilDate("2026-09-01") };
     const decision = decideDue(stateOf({ subscription, today: "2026-12-24" }));
     expect(dueSummary(decision)).toMatchObject({
@@ -172,7 +175,7 @@ describe("the last period", () => {
     expect(decision?.subscription.endDate).toBe("2026-09-01");
   });
 
-  it("is that of End, also where the next was prepared before", () => {
+  it("is that of End, also if the next was prepared before", () => {
     const subscription = ends({ cancelAtPeriodEnd: true });
     expect(due({ subscription, renewalInvoice: null, today: "2026-07-01" })).toEqual({
       is: "complete, in 5, until 2026-07-01",
@@ -188,7 +191,7 @@ describe("the last period", () => {
 });
 
 describe("Setup Mode", () => {
-  it("raises nothing, ahead or on the renewal date, and periods that begin during it are never billed", () => {
+  it("issues nothing, and never bills periods that begin during it", () => {
     const on = stateOf(inSetupMode);
     const { state, summaries } = dueOver(on, "2026-06-20", "2026-07-01", "2026-07-20");
     const renewed = {
@@ -217,7 +220,7 @@ describe("Setup Mode", () => {
     });
   });
 
-  it("turned off inside the window raises at once what was held back", () => {
+  it("turned off inside the window issues at once what was held back", () => {
     const on = dueOver(stateOf(inSetupMode), "2026-06-20").state;
     const off = { ...on, organisation: stateOf().organisation };
     expect(dueOver(off, "2026-06-21").summaries).toMatchObject([

@@ -1,4 +1,7 @@
-/** What a change of units comes to in every model, currency and price, and how the line of it explains the amount. */
+/**
+ * The amount of a change of units in every model, currency and price, and how its line explains the
+ * amount.
+ */
 import { describe, expect, it } from "vitest";
 import { describeProration, prorate } from "../../../src/domain/billing/proration.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -88,7 +91,7 @@ describe("ten to twelve units for half a month", () => {
     ["yen that round to 0", "per_unit", { price: "0.4", currency: "JPY" }],
     ["dinars that round to 0", "per_unit", { price: "0.0004", currency: "KWD" }],
     ["the same step", "stairstep", { price: "0", freeUnits: 2 }],
-  ])("raises nothing and leaves the billed units where it costs nothing: %s", (_, type, terms) => {
+  ])("issues nothing and leaves the billed units if it costs nothing: %s", (_, type, terms) => {
     const decision = decideUnitsChange(
       stateOf(orderOf(type, terms)),
       changeTo(12, { from: "2026-06-16" }),

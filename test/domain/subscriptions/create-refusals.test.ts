@@ -1,4 +1,4 @@
-/** Every refusal of a creation, with its code and param, in the order of decisions section 3. */
+/** Every refusal of a creation, with its code and param, in its order. */
 import { describe, expect, it } from "vitest";
 import type { CatalogueStatus } from "../../../src/domain/catalogue/plan.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";

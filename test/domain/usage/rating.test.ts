@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { formatDecimal, formatShort, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { chargeUsage, type OpenUsage, usageInvoice } from "../../../src/domain/usage/rating.ts";
-import { meterOf, storage, usageSummary, usageOf } from "../billing/open-usage-builder.ts";
+import { meterOf, storage, usageOf, usageSummary } from "../billing/open-usage-builder.ts";
 import { tiersOf } from "../catalogue/catalogue.ts";
-import { type StateOrder, stateOf, creditSummary } from "../subscriptions/billing-state-builder.ts";
+import { creditSummary, type StateOrder, stateOf } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
 
