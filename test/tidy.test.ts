@@ -140,7 +140,7 @@ describe("the rules themselves", () => {
     expect(constructFaults(at("src/a.ts", code))).toEqual([]);
   });
 
-  test("find an import that leaves its room, and allow types where only types may cross", () => {
+  test("find an import that leaves its layer, and allow types if only types may cross", () => {
     expect(roomFaults(at("src/domain/a.ts", 'import { b } from "../store/b.ts";'))).toHaveLength(1);
     expect(roomFaults(at("src/domain/a.ts", 'import { b } from "./pricing/b.ts";'))).toEqual([]);
     expect(roomFaults(at("src/domain/a.ts", 'import fs from "node:fs";'))).toHaveLength(1);

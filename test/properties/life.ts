@@ -46,7 +46,7 @@ export interface Paper extends Pick<InvoiceDraft, "type" | "periodIndex" | "line
   readonly isRemoved: boolean;
 }
 
-/** A charge that waits (`paperId` null), or that this paper bills. */
+/** A deferred charge: `paperId` is the paper that bills it, or null. */
 interface Deferred {
   readonly line: DeferredLine;
   readonly paperId: string | null;

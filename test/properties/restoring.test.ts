@@ -318,7 +318,7 @@ describe("a restored subscription after any changes, ends and restorations", () 
     }
   });
 
-  it("gives back the subscription of before where nothing happened between", () => {
+  it("gives back the previous subscription if nothing happened in between", () => {
     let restorations = 0;
     fc.assert(
       fc.property(someLife, someSteps, someEnd, (start, steps, last) => {

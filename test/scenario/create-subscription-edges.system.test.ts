@@ -201,7 +201,7 @@ describe("a first invoice in the ledger", () => {
     expect(answer.invoice.ledger.sync_error).toContain("KWD");
   });
 
-  test("is never sent with an amount of three places, which the ledger would shorten to two", async () => {
+  test("is never sent with an amount of three places, which the ledger would change", async () => {
     const own = await sandbox();
     const plan = { code: "fils", currency: "KWD", price: "1.2345" };
     await addLike(system.pool, "plans", own.organisationId, "site", plan);

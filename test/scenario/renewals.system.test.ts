@@ -27,8 +27,7 @@ afterAll(async () => {
 });
 
 /**
- * Moves the clock and has everything done that is due by then; the ledger has decided on it
- * afterwards.
+ * Moves the clock and waits until everything due is done and the ledger has decided on it.
  */
 async function advance(organisation: MadeOrganisation, instant: string): Promise<void> {
   await builder.setClock(organisation, instant);

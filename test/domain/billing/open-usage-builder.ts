@@ -1,6 +1,4 @@
-/**
- * Meters and unbilled usage, of which a test changes one thing, and summaries of what a close bills.
- */
+/** Meters and unbilled usage, of which a test changes one thing, and summaries of a close. */
 
 import type { ClosedUsage, DueInvoice } from "../../../src/domain/billing/renewal-usage.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";

@@ -50,13 +50,13 @@ describe("a change of units", () => {
     ["per_unit", 10, 13, "2026-06-30", {}, "1.0000", 1],
     ["per_unit", 13, 10, "2026-06-16", {}, "-15.0000", 15],
     ["per_unit", 10, 10, "2026-06-16", {}, "0.0000", 15],
-  ] as const)("%s %i to %i on %s %j is %s for %i days", (type, from, to, date, differs, amount, days) => {
+  ] as const)("%s %i to %i on %s %j: %s, %i days", (type, from, to, date, terms, amount, days) => {
     const plan = planOf(type, {
       price: d("10"),
       tiers: type === "tiered" ? tiersOf(...stripe) : [],
     });
     const change = { fromUnits: from, toUnits: to, period: june, effectiveDate: civilDate(date) };
-    const proration = prorate(plan, termsOf(0, differs), change);
+    const proration = prorate(plan, termsOf(0, terms), change);
     expect(formatDecimal(proration.amount)).toBe(amount);
     expect(proration).toMatchObject({
       fromUnits: from,

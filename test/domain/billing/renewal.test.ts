@@ -90,7 +90,7 @@ describe("the renewal invoice", () => {
     [25, "2026-06-05", null],
     [25, "2026-06-06", issued],
     [60, "2026-06-05", null],
-  ])("of %i create days is issued from the first day of its window: on %s", (days, today, decision) => {
+  ])("of %i create days is issued from its window's first day: on %s", (days, today, decision) => {
     expect(due({ today, organisation: { invoiceCreateDays: days } })).toEqual(decision);
   });
 
@@ -99,7 +99,7 @@ describe("the renewal invoice", () => {
     [3, 1, 80, "2026-04-29"],
     [12, 0, 200, "2026-06-15"],
     [12, 0, 400, "2026-01-29"],
-  ])("every %i months has at most its period less 28 days: %i, %i days", (count, index, days, first) => {
+  ])("every %i months has at most its days less 28: %i, %i days", (count, index, days, first) => {
     const plan = { ...seats, interval: { unit: "month", count } as const };
     const order = { plan, index, organisation: { invoiceCreateDays: days } };
     expect(due({ ...order, today: addDays(civilDate(first), -1) })).toBeNull();

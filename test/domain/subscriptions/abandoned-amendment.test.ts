@@ -103,7 +103,7 @@ describe("an increase", () => {
     });
   });
 
-  it("into a cheaper band is a credit note, in addition to the invoice of lines to be added", () => {
+  it("into a cheaper band is a credit note, besides the invoice of lines to be added", () => {
     const credit = ["12.0000 from 2026-07-01: 10 to 11 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31"];
     expect(close({ fromUnits: 10, toUnits: 11 }, { plan: volumeSeats })).toEqual({
       period: "6: 11 billed, billed separately",
@@ -116,7 +116,7 @@ describe("an increase", () => {
     });
   });
 
-  it("that costs nothing issues nothing; the period counts as billed what the invoice bills", () => {
+  it("that costs nothing issues nothing; the period bills what the invoice bills", () => {
     expect(close({ fromUnits: 10, toUnits: 12 }, { plan: { ...seats, freeUnits: 12 } })).toEqual({
       period: "6: 10 billed",
     });

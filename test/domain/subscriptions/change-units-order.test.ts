@@ -142,8 +142,8 @@ describe("of two refusals the earlier one answers", () => {
 
   /** Pairs that no request can provoke together, each with its reason. */
   const impossible: Readonly<Partial<Record<Code, readonly Code[]>>> = {
-    // A subscription has one status and one plan. A flat fee has no tiers. Above the last tier there
-    // is no price. An amount beyond an invoice's limit is no credit.
+    // A subscription has one status and one plan. A flat fee has no tiers. Above the last tier
+    // there is no price. An amount beyond an invoice's limit is no credit.
     subscription_not_changeable: ["first_invoice_not_amendable"],
     plan_has_no_units: ["units_above_maximum", "invalid_parameter", "proration_required"],
     units_above_maximum: ["invalid_parameter", "proration_required"],

@@ -1,4 +1,4 @@
-/** Every refusal of a change of units, with its code, its param and words that help. */
+/** Every refusal of a change of units, with its code, param and message. */
 import { describe, expect, it } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
@@ -244,7 +244,7 @@ describe("a change of units", () => {
       { isPlanLineKnown: false },
       "it is not known which line of invoice INV-0006 is the plan's",
     ],
-  ] as const)("by amend, not separate, is refused if the invoice is %s", (_, renewalInvoice, why) => {
+  ] as const)("by amend, not separate, is refused: the invoice is %s", (_, renewalInvoice, why) => {
     const state = stateOf({ ...ahead, renewalInvoice });
     const message = `The renewal invoice cannot be amended: ${why}. Send document separate.`;
     expect(refusalOf(state, changeTo(12, amend))).toEqual([
@@ -288,7 +288,7 @@ describe("a change of units", () => {
       [issued({ type: "first", isPlanLineKnown: false })],
       "it is not known which line of invoice INV-0005 is the plan's",
     ],
-  ])("while pending is refused where the first invoice is %s", (_, invoices, why) => {
+  ])("while pending is refused if the first invoice is %s", (_, invoices, why) => {
     const state = stateOf({ subscription: { status: "pending" }, invoices });
     const message = `The first invoice cannot be re-priced: ${why}.`;
     expect(refusalOf(state, changeTo(12))).toEqual(["first_invoice_not_amendable", null, message]);

@@ -291,7 +291,7 @@ describe("separate on a volume plan", () => {
     });
   });
 
-  it("asks for proration where the next period's difference alone is a credit", () => {
+  it("requires proration if only the next period's difference is a credit", () => {
     const order = { plan: volumeSeats, units: 10, billed: 11, next: { billedUnits: 10 } };
     expect(refusalOf(stateOf({ ...ahead, ...order }), separate(11))[0]).toBe("proration_required");
     expect(change(order, separate(11, "2026-06-16"))).toMatchObject({
@@ -300,7 +300,7 @@ describe("separate on a volume plan", () => {
     expect(change(order, { ...separate(11), document: "amend" })).toMatchObject({ units: 11 });
   });
 
-  it("credits the next period without proration where the current one would be charged", () => {
+  it("credits the next period without proration if the current one would be charged", () => {
     const order = { plan: volumeSeats, units: 10, billed: 5, period: { prorationClosed: true } };
     expect(refusalOf(stateOf({ ...ahead, ...order }), separate(11, "2026-06-16"))[0]).toBe(
       "proration_unavailable",
@@ -314,7 +314,7 @@ describe("separate on a volume plan", () => {
 });
 
 describe("the window", () => {
-  it("is where the renewal invoice is, whatever the day", () => {
+  it("is open if the renewal invoice exists, whatever the day", () => {
     const early = { ...ahead, today: "2026-06-02" };
     expect(refusalOf(stateOf(early), changeTo(12))[0]).toBe("document_required");
     expect(refusalOf(stateOf({ today: "2026-06-20" }), changeTo(12))[0]).toBe("accepted");

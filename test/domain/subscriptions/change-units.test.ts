@@ -225,7 +225,7 @@ describe("an increase without proration", () => {
     ]);
   });
 
-  it("above them by however little closes: a step of the price is not asked for", () => {
+  it("above them closes proration, also without a step of the price", () => {
     const plan = planOf("stairstep", { tiers: tiersOf([10, null, "50"], [20, null, "100"]) });
     const request = changeTo(11, { from: "2026-06-16" });
     expect(

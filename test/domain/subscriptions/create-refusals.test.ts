@@ -121,7 +121,7 @@ describe("prices", () => {
       "price_override_not_allowed",
       "charges.1.price",
     ],
-  ])("refuses %s where none is allowed", (_, facts, request, code, param) => {
+  ])("refuses %s if none is allowed", (_, facts, request, code, param) => {
     expect(refusalOf(facts, request)).toEqual([code, param]);
   });
 });

@@ -212,7 +212,7 @@ describe("the first invoice", () => {
     ["2026-06-10", "2026-06-10", "2026-07-10"],
     ["2026-05-20", "2026-06-10", "2026-07-10"],
     ["2026-12-31", "2026-12-31", "2027-01-30"],
-  ])("of a start on %s is dated %s, at the earliest today, due %s", (startDate, issueDate, dueDate) => {
+  ])("of a start on %s is dated %s, today or later, due %s", (startDate, issueDate, dueDate) => {
     expect(decide({ startDate }).invoice).toMatchObject({ issueDate, dueDate });
   });
 

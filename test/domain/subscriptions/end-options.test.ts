@@ -52,7 +52,7 @@ describe("the invoice options", () => {
     ]);
   });
 
-  it("remove both kinds in the order of the invoices, except paid ones and those not in the ledger", () => {
+  it("remove both kinds in the order of the invoices, unless paid or not in the ledger", () => {
     const wanted = ["change", "awaiting", "approved", "approved and sent", "usage", "to be sent"];
     expect(removals(order, both, invoices)).toEqual(wanted);
   });
@@ -70,7 +70,7 @@ describe("the invoice options", () => {
     });
   });
 
-  it("delete only invoices still unsent in the ledger; the renewal invoice goes in any state", () => {
+  it("delete invoices still unsent in the ledger, and the renewal invoice in any state", () => {
     const state = stateOf({ renewalInvoice: {}, ...inWindow });
     const ahead = state.invoices.map((invoice) => ({ ...invoice, sent: false })).slice(0, 1);
     const onlyUnsent = (request: EndRequest) => {

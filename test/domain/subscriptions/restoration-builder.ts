@@ -1,6 +1,6 @@
 /**
- * Restorations: facts of which a test changes one thing, invoices that an end removed, and summaries
- * of decisions.
+ * Restorations: facts of which a test changes one thing, invoices that an end removed, and
+ * summaries of decisions.
  */
 
 import type { InvoiceLineDraft } from "../../../src/domain/billing/invoice.ts";

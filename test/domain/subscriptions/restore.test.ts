@@ -100,7 +100,7 @@ describe("one that was pending", () => {
     "100.0000 for undefined to undefined: Setting up",
   ];
 
-  it("is pending again, and its first invoice is reissued with its charges, dated its start", () => {
+  it("is pending again, its first invoice reissued with its charges, dated its start", () => {
     const order = { ...pending, ...ended };
     expect(restored(order, { removed: [first(order)] })).toEqual({
       is: "pending, 10 units, until 2026-07-15, ends null",
@@ -291,7 +291,7 @@ describe("the renewal invoice after a change that was billed separately", () => 
     expect(amended?.planLine?.units).toBe(13);
   });
 
-  it("comes with a reversal of what other documents bill of its period by then", () => {
+  it("comes with a reversal of what other documents bill of its period", () => {
     const next = { lines: [nextLine("20"), nextLine("-8")], renewalUnits: 10 };
     expect(restored(separately(12), { next })).toMatchObject({
       invoices: [["renewal of 6", `120.0000 for ${july}: 12 × 10.0000`]],

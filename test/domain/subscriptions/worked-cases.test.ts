@@ -187,7 +187,7 @@ describe("proration", () => {
     expect(charged(order, units, from)).toBe(amount);
   });
 
-  it("cases 85 and 87: 40 fewer for 17 of 31 days are 21.94 less; none on the last boundary", () => {
+  it("cases 85, 87: 40 fewer for 17 of 31 days are 21.94 less, 0 on the last boundary", () => {
     const days = { daysRemaining: 17, daysInPeriod: 31 };
     expect(formatDecimal(shareOfDays(d("-40"), days, "EUR"))).toBe("-21.9400");
     expect(refusalOf(stateOf(), changeTo(12, { from: "2026-07-01" }))[0]).toBe(

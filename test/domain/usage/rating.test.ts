@@ -9,7 +9,7 @@ import { creditSummary, type StateOrder, stateOf } from "../subscriptions/billin
 
 const d = parseDecimal;
 
-/** Charges of the state that is ordered: of June 2026, period 5, where nothing is said. */
+/** The charges of the ordered state, by default of June 2026, period 5. */
 const charge = (usage: readonly OpenUsage[], order: StateOrder = {}) =>
   chargeUsage(stateOf(order), usage);
 
@@ -282,7 +282,7 @@ describe("more than a document can hold", () => {
     expect(refusalOf([usageOf("1", { meter: falls, before: "100000" })])).toBeNull();
   });
 
-  it("is nothing where the period is never billed", () => {
+  it("is nothing if the period is never billed", () => {
     expect(refusalOf([usageOf("1000000000", { meter: million, setupMode: true })])).toBeNull();
   });
 });
