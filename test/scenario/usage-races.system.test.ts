@@ -115,7 +115,7 @@ async function deadlocks(): Promise<number> {
   return rows[0].deadlocks;
 }
 
-/** Sends a client's batches in sequence and adds the verdicts to `verdicts`. */
+/** Sends a client's batches in sequence and adds their verdicts to `received`. */
 async function report(
   pool: pg.Pool,
   { id, subscriptions }: Awaited<ReturnType<typeof organisation>>,
