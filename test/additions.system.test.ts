@@ -69,7 +69,7 @@ function faults(): readonly string[] {
     .sort();
 }
 
-test("an endpoint is an rpc and its method: the service does not compile without it, and OpenAPI follows", () => {
+test("an endpoint needs an rpc and its method to compile, and OpenAPI follows", () => {
   edit(
     "proto/billing/v1/customers.proto",
     "  // Retrieve a customer by its id.\n",
@@ -112,35 +112,36 @@ message GetBalanceResponse {
   edit(
     "src/services/customers/index.ts",
     "    createCustomer: createCustomer(deps),\n",
-    '    createCustomer: createCustomer(deps),\n    getBalance: async () => ({ amount: "0.00" }),\n',
+    "    createCustomer: createCustomer(deps),\n" +
+      '    getBalance: async () => ({ amount: "0.00" }),\n',
   );
   expect(faults()).toEqual([]);
   const { paths } = JSON.parse(readFileSync(join(copy, "src/gen/openapi.json"), "utf8"));
   expect(paths["/v1/customers/{id}/balance"].get.responses).toHaveProperty("404");
 });
 
-test("a pricing model is a file, a line of the registry and an enum value: each does not compile without the others", () => {
+test("a pricing model needs a file, a line of the registry and an enum value to compile", () => {
   const catalogue = "src/domain/catalogue";
   edit(`${catalogue}/plan.ts`, '"flat_fee" | ', '"flat_fee" | "package" | ');
   expect(faults()).toContain(`${catalogue}/pricing/index.ts`);
   write(
     `${catalogue}/pricing/package.ts`,
     `/** Package: the price for each hundred units begun. */
-import { decimalOf } from "../src/domain/money/decimal.ts";
-import type { PricingModel } from "../src/domain/catalogue/pricing/pricing-model.ts";
+import { decimalOf } from "../../money/decimal.ts";
+import type { PricingModel } from "./pricing-model.ts";
 
 /** The price of each package. */
 export const packages: PricingModel = {
   hasUnits: true,
   tierPrices: "none",
-  parts: ({ price }, quantity) => [{ quantity: decimalOf((quantity.unscaled + 99n) / 100n), price }],
+  parts: ({ price }, { unscaled }) => [{ quantity: decimalOf((unscaled + 99n) / 100n), price }],
 };
 `,
   );
   edit(
     `${catalogue}/pricing/index.ts`,
-    'import { perUnit } from "../src/domain/catalogue/pricing/per-unit.ts";\n',
-    'import { packages } from "./package.ts";\nimport { perUnit } from "../src/domain/catalogue/pricing/per-unit.ts";\n',
+    'import { perUnit } from "./per-unit.ts";\n',
+    'import { packages } from "./package.ts";\nimport { perUnit } from "./per-unit.ts";\n',
   );
   edit(
     `${catalogue}/pricing/index.ts`,
@@ -151,13 +152,14 @@ export const packages: PricingModel = {
   edit(
     "proto/billing/v1/catalogue.proto",
     "  PLAN_TYPE_STAIRSTEP = 5;\n",
-    "  PLAN_TYPE_STAIRSTEP = 5;\n  // The price for each hundred units begun.\n  PLAN_TYPE_PACKAGE = 6;\n",
+    "  PLAN_TYPE_STAIRSTEP = 5;\n" +
+      "  // The price for each hundred units begun.\n  PLAN_TYPE_PACKAGE = 6;\n",
   );
   expect(generate()).toBeNull();
   expect(faults()).toEqual([]);
 });
 
-test("an error code is a row of the table and a text: the manual does not compile without it", () => {
+test("an error code needs a row of the table and a text to compile", () => {
   edit(
     "src/domain/refusal.ts",
     "  subscription_not_found: notFound,\n",
@@ -167,12 +169,13 @@ test("an error code is a row of the table and a text: the manual does not compil
   edit(
     "tools/openapi/refusal-texts.ts",
     '  unknown_endpoint: "There is no such endpoint.",\n',
-    '  unknown_endpoint: "There is no such endpoint.",\n  balance_not_found: "There is no balance.",\n',
+    '  unknown_endpoint: "There is no such endpoint.",\n' +
+      '  balance_not_found: "There is no balance.",\n',
   );
   expect(faults()).toEqual([]);
 });
 
-test("a status of an object that a kind of event states does not compile without its kind", () => {
+test("an object's status that an event states needs its kind of event to compile", () => {
   edit(
     "src/domain/events/event.ts",
     '"credit_note"] as const;',

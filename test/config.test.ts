@@ -1,4 +1,4 @@
-/** The settings: defaults, and errors that name the setting and tell no secret. */
+/** The settings: defaults, and errors that name the setting and contain no secret. */
 import { describe, expect, test } from "vitest";
 import { readConfig } from "../src/config.ts";
 

@@ -1,4 +1,7 @@
-/** The documentation is true of the tree: cited rules, links and paths exist, and the README stays short. */
+/**
+ * The documentation is true of the tree: cited rules, links and paths exist, and the README stays
+ * short.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";

@@ -104,7 +104,7 @@ describe("zones", () => {
     );
   });
 
-  it("days follow each other by 23 to 25 hours, but where a zone crossed the date line", () => {
+  it("days follow each other by 23 to 25 hours, unless a zone crossed the date line", () => {
     fc.assert(
       fc.property(someZone, someDate, (zone, date) => {
         const hours =

@@ -75,7 +75,7 @@ const amounts = (lines: readonly { readonly amount: Decimal }[]) =>
  * A subscription inside its invoice window, its renewal invoice in the ledger, and all that its
  * other documents bill.
  */
-interface World {
+interface Run {
   state: BillingState;
   billed: Decimal;
   inLedger: { readonly units: number; readonly amount: Decimal };
@@ -87,56 +87,55 @@ interface World {
   isWaiting: boolean;
 }
 
-function begin(state: BillingState): World {
+function begin(state: BillingState): Run {
   const { units } = state.subscription;
   const plan = { units, amount: lineAmount(state.plan, state.subscription) };
   const nothing = { billed: ZERO, from: null, added: [], charged: [], isWaiting: false };
   return { ...nothing, state, inLedger: plan, ours: plan };
 }
 
-function make(world: World, step: Step): void {
-  const { state } = world;
+function take(run: Run, step: Step): void {
+  const { state } = run;
   const request = requestOf(state, step);
   if (refusalOf(state, request)[0] !== "accepted") return;
   const decision = decideUnitsChange(state, request);
   const { invoice, creditNote, amended } = decision;
   const lines = invoice?.lines ?? [];
-  world.billed = subtract(add(world.billed, amounts(lines)), amounts(creditNote?.lines ?? []));
-  world.charged = [
-    ...world.charged,
+  run.billed = subtract(add(run.billed, amounts(lines)), amounts(creditNote?.lines ?? []));
+  run.charged = [
+    ...run.charged,
     ...lines.flatMap(({ proration, period }) =>
       proration !== null && period?.end === state.nextPeriod?.end ? [proration] : [],
     ),
   ];
-  if (amended !== null) amend(world, amended);
-  world.state = afterChange(state, decision);
-  if (amended !== null) settle(world, step.outcome);
+  if (amended !== null) amend(run, amended);
+  run.state = afterChange(state, decision);
+  if (amended !== null) answer(run, step.outcome);
 }
 
-function amend(world: World, { planLine, added }: NonNullable<UnitsDecision["amended"]>): void {
+function amend(run: Run, { planLine, added }: NonNullable<UnitsDecision["amended"]>): void {
   if (planLine?.units == null) throw new Error("a renewal invoice's plan line has units");
-  if (planLine.units !== world.ours.units)
-    world.from ??= world.state.nextPeriod?.billedUnits ?? null;
-  world.ours = { units: planLine.units, amount: planLine.amount };
-  world.added = [...world.added, ...added];
-  world.isWaiting = true;
+  if (planLine.units !== run.ours.units) run.from ??= run.state.nextPeriod?.billedUnits ?? null;
+  run.ours = { units: planLine.units, amount: planLine.amount };
+  run.added = [...run.added, ...added];
+  run.isWaiting = true;
 }
 
 /**
  * The ledger's answer: `refused` for now, to be repeated, or `closed` for good, because the invoice
  * is paid.
  */
-function settle(world: World, outcome: Outcome): void {
-  if (!world.isWaiting || outcome === "refused") return;
+function answer(run: Run, outcome: Outcome): void {
+  if (!run.isWaiting || outcome === "refused") return;
   if (outcome === "done") {
-    world.inLedger = world.ours;
-    world.billed = add(world.billed, amounts(world.added));
-  } else close(world);
-  Object.assign(world, { from: null, added: [], charged: [], isWaiting: false });
+    run.inLedger = run.ours;
+    run.billed = add(run.billed, amounts(run.added));
+  } else close(run);
+  Object.assign(run, { from: null, added: [], charged: [], isWaiting: false });
 }
 
-function close(world: World): void {
-  const { state, from, ours, added, charged } = world;
+function close(run: Run): void {
+  const { state, from, ours, added, charged } = run;
   const { nextPeriod } = state;
   if (nextPeriod === null) throw new Error("there is no next period");
   const repricing = from === null ? null : { fromUnits: from, toUnits: ours.units, charged };
@@ -147,29 +146,29 @@ function close(world: World): void {
     repricing,
   };
   const { period, invoice, creditNote } = billClosedAmendment(state, closed);
-  world.billed = subtract(
-    add(world.billed, invoice?.subtotal ?? ZERO),
-    creditNote?.subtotal ?? ZERO,
-  );
-  world.ours = world.inLedger;
+  run.billed = subtract(add(run.billed, invoice?.subtotal ?? ZERO), creditNote?.subtotal ?? ZERO);
+  run.ours = run.inLedger;
   const invoices = state.invoices.map((one) =>
     one.type === "renewal" ? { ...one, status: "paid" as const } : one,
   );
-  world.state = { ...state, nextPeriod: period, invoices };
+  run.state = { ...state, nextPeriod: period, invoices };
 }
 
 /**
  * The amount that both periods should be billed by their billed units, in addition to what the
  * current one had before.
  */
-function owed({ plan, subscription, period, nextPeriod }: BillingState, before: number): string {
+function expectedAmount(
+  { plan, subscription, period, nextPeriod }: BillingState,
+  before: number,
+): string {
   const value = (units: number | null | undefined) =>
     lineAmount(plan, { ...subscription, units: units ?? 0 });
   const current = subtract(value(period.billedUnits), value(before));
   return formatDecimal(add(current, value(nextPeriod?.billedUnits)));
 }
 
-describe("changes of units while the ledger takes, puts off or closes amendments", () => {
+describe("changes of units while the ledger accepts, defers or closes amendments", () => {
   it("bill each unit of both periods once, whatever comes of them in the end", () => {
     let closings = 0;
     fc.assert(
@@ -178,16 +177,16 @@ describe("changes of units while the ledger takes, puts off or closes amendments
         fc.array(someStep, { maxLength: 8 }),
         outcome,
         (start, steps, last) => {
-          const world = begin(start);
-          for (const step of steps) make(world, step);
-          if (last === "closed" && world.isWaiting) closings += 1;
-          settle(world, last === "refused" ? "done" : last);
-          expect(formatDecimal(add(world.billed, world.inLedger.amount))).toBe(
-            owed(world.state, start.subscription.units),
+          const run = begin(start);
+          for (const step of steps) take(run, step);
+          if (last === "closed" && run.isWaiting) closings += 1;
+          answer(run, last === "refused" ? "done" : last);
+          expect(formatDecimal(add(run.billed, run.inLedger.amount))).toBe(
+            expectedAmount(run.state, start.subscription.units),
           );
-          const { units } = world.state.subscription;
-          expect(world.state.nextPeriod?.billedUnits).toBeGreaterThanOrEqual(
-            Math.min(units, world.ours.units),
+          const { units } = run.state.subscription;
+          expect(run.state.nextPeriod?.billedUnits).toBeGreaterThanOrEqual(
+            Math.min(units, run.ours.units),
           );
         },
       ),
@@ -236,10 +235,10 @@ describe("changes of units while the ledger takes, puts off or closes amendments
   });
 
   it("are measured from the invoice once an amendment is closed", () => {
-    const world = begin(stateOf({ today: "2026-06-20", invoices: [issued()], renewalInvoice: {} }));
-    make(world, { units: 6, document: "amend", prorate: false, outcome: "closed" });
-    make(world, { units: 10, document: "separate", prorate: true, outcome: "done" });
-    expect(formatDecimal(world.billed)).toBe("0.0000");
-    expect(world.state.nextPeriod?.billedUnits).toBe(10);
+    const run = begin(stateOf({ today: "2026-06-20", invoices: [issued()], renewalInvoice: {} }));
+    take(run, { units: 6, document: "amend", prorate: false, outcome: "closed" });
+    take(run, { units: 10, document: "separate", prorate: true, outcome: "done" });
+    expect(formatDecimal(run.billed)).toBe("0.0000");
+    expect(run.state.nextPeriod?.billedUnits).toBe(10);
   });
 });

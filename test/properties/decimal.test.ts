@@ -95,7 +95,7 @@ describe("rounding a quotient", () => {
     );
   });
 
-  it("is the same on both sides of zero, so that a credit mirrors its charge", () => {
+  it("is the same on both sides of zero, so that a credit equals its charge", () => {
     fc.assert(
       fc.property(someDecimal, someDivisor, somePlaces, (numerator, denominator, places) => {
         const charge = roundQuotient(numerator, denominator, places, "half_away_from_zero");

@@ -127,7 +127,7 @@ describe("what is due", () => {
     );
   });
 
-  it("is the same with changes of units between, each judged after what is due that day", () => {
+  it("is the same with changes of units between, each decided after what is due that day", () => {
     fc.assert(
       fc.property(someStart, someChanges, (start, changes) => {
         let [seldom, daily, day] = [beginning(start), beginning(start), start.today];
@@ -219,10 +219,10 @@ describe("what is due", () => {
       fc.property(
         someStart,
         fc.array(fc.tuple(fc.nat(90), fc.boolean()), { maxLength: 10 }),
-        (start, turns) => {
+        (start, switches) => {
           let [way, day] = [beginning(start), start.today];
           const issuedAhead = new Set<number>();
-          for (const [gap, setupMode] of turns) {
+          for (const [gap, setupMode] of switches) {
             day = addDays(day, gap);
             way = performed(way, day);
             if (way.state.nextPeriod !== null) issuedAhead.add(way.state.nextPeriod.index);

@@ -46,7 +46,7 @@ export interface Paper extends Pick<InvoiceDraft, "type" | "periodIndex" | "line
   readonly isRemoved: boolean;
 }
 
-/** A charge that waits (`paperId` null), or that this paper bills. */
+/** A deferred charge: `paperId` is the paper that bills it, or null. */
 interface Deferred {
   readonly line: DeferredLine;
   readonly paperId: string | null;
@@ -89,7 +89,7 @@ export function begun(
   today: CivilDate,
 ): Life {
   const { plan, subscription, firstPeriod, renewalPeriod, invoice, renewalInvoice } = decision;
-  const marks = { setupMode: false, prorationClosed: false, billedSeparately: false };
+  const flags = { setupMode: false, prorationClosed: false, billedSeparately: false };
   const life: Life = {
     organisation,
     plan,
@@ -97,7 +97,7 @@ export function begun(
     today,
     current: 0,
     periods: [firstPeriod, renewalPeriod].flatMap((period) =>
-      period === null ? [] : [{ ...period, ...marks }],
+      period === null ? [] : [{ ...period, ...flags }],
     ),
     papers: [],
     credits: [],
@@ -107,7 +107,7 @@ export function begun(
     reversed: [],
   };
   return [invoice, renewalInvoice].reduce(
-    (now, draft) => (draft === null ? now : raise(now, { draft, deferredIds: [], usage: [] })),
+    (now, draft) => (draft === null ? now : issue(now, { draft, deferredIds: [], usage: [] })),
     life,
   );
 }
@@ -166,7 +166,7 @@ export function pass(life: Life, days: number): Life {
   const due = decideDue(stateIn(later));
   if (due === null) return later;
   const { subscription, currentPeriod: current, periods, invoices } = due;
-  return invoices.reduce(raise, {
+  return invoices.reduce(issue, {
     ...later,
     subscription,
     current,
@@ -191,7 +191,7 @@ export function change(
   for (const amendment of [joined, amended])
     if (amendment !== null) after = amend(after, amendment);
   for (const line of amended?.added ?? []) after = defer(after, line, amended?.invoiceId ?? null);
-  if (invoice !== null) after = raise(after, { draft: invoice, deferredIds: [], usage: [] });
+  if (invoice !== null) after = issue(after, { draft: invoice, deferredIds: [], usage: [] });
   if (creditNote !== null) after = creditIn(after, creditNote);
   if (deferred !== null)
     after = defer(after, prorationLine(life.plan, deferred, life.organisation), null);
@@ -215,7 +215,7 @@ export function end(life: Life, request: EndRequest, removable: number): Life | 
     request.when,
     nextIn(after, []),
   );
-  const over = invoices.reduce(raise, {
+  const over = invoices.reduce(issue, {
     ...after,
     subscription,
     removed: [...after.removed, ...gone],
@@ -235,7 +235,7 @@ function nextIn(life: Life, waiting: readonly string[]): NextPeriodLines {
   if (period === undefined) return noNextPeriodLines;
   const isOf = (day: CivilDate) =>
     compareDates(period.start, day) <= 0 && compareDates(day, period.end) < 0;
-  const lines = standingBeside(life, waiting).flatMap((paper) =>
+  const lines = otherOpenPapers(life, waiting).flatMap((paper) =>
     paper.lines.flatMap((line) =>
       line.period !== null && isOf(line.period.start)
         ? [{ ...line, invoiceId: paper.id, number: paper.id }]
@@ -254,7 +254,7 @@ function nextIn(life: Life, waiting: readonly string[]): NextPeriodLines {
   return { lines: [...lines, ...credits], renewalUnits };
 }
 
-function standingBeside({ papers, current }: Life, waiting: readonly string[]): readonly Paper[] {
+function otherOpenPapers({ papers, current }: Life, waiting: readonly string[]): readonly Paper[] {
   const isRenewal = ({ type, periodIndex }: Paper) =>
     type === "renewal" && periodIndex === current + 1;
   return papers.filter(
@@ -265,7 +265,7 @@ function standingBeside({ papers, current }: Life, waiting: readonly string[]): 
 /** The next period is reversed; what is `waiting` to be removed is left out. */
 function reverse(life: Life, waiting: readonly string[]): Life {
   const { invoice, creditNote } = decideReversal(stateIn(life), nextIn(life, waiting));
-  const charged = invoice === null ? life : raise(life, invoice);
+  const charged = invoice === null ? life : issue(life, invoice);
   return marked(creditNote === null ? charged : creditIn(charged, creditNote), waiting);
 }
 
@@ -275,7 +275,7 @@ function marked(life: Life, waiting: readonly string[]): Life {
   if (period === undefined) return life;
   const left = sum(nextIn(life, waiting).lines.map(({ amount }) => amount));
   if (!isZero(left)) throw new Error(`${formatDecimal(left)} of the next period is left`);
-  const papers = standingBeside(life, waiting).map(({ id }) => id);
+  const papers = otherOpenPapers(life, waiting).map(({ id }) => id);
   const others = life.reversed.filter(({ index }) => index !== period.index);
   const credits = life.credits.map((_, place) => place);
   return { ...life, reversed: [...others, { index: period.index, papers, credits }] };
@@ -333,7 +333,7 @@ function removedIn(
 function reissueInvoices(life: Life, { periods, invoices, creditNote }: Reissued): Life {
   const start: Life = { ...life, periods: written(life, periods) };
   const issued = invoices.reduce((now, { replaces, ...invoice }) => {
-    const after = raise(now, invoice);
+    const after = issue(now, invoice);
     const id = after.papers.at(-1)?.id ?? "";
     const takenOver = after.deferred.map((one) =>
       replaces !== null && one.paperId === replaces ? { ...one, paperId: id } : one,
@@ -358,7 +358,7 @@ function written({ periods }: Life, changed: readonly PeriodState[]): readonly P
   return all;
 }
 
-function raise(life: Life, { draft, deferredIds }: DueInvoice): Life {
+function issue(life: Life, { draft, deferredIds }: DueInvoice): Life {
   const { type, periodIndex, lines } = draft;
   const id = `paper ${life.papers.length}`;
   const deferred = life.deferred.map((one) => {

@@ -102,7 +102,8 @@ describe("the invoice window", () => {
 describe("the process's own zone", () => {
   const folder = new URL("../../src/domain/", import.meta.url);
   const program = `
-    const { addDays, civilDate, startOfDay, todayIn } = await import("${folder}calendar/civil-date.ts");
+    const { addDays, civilDate, startOfDay, todayIn } =
+      await import("${folder}calendar/civil-date.ts");
     const { periodAt } = await import("${folder}calendar/period.ts");
     const anchor = { start: civilDate("2024-01-31"), billingDay: 31 };
     for (let k = 0; k < 40; k += 1) {

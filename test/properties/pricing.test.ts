@@ -83,7 +83,7 @@ describe.each(planTypes)("%s", (type) => {
     );
   });
 
-  it("costs nothing where there is nothing to price, and never less than nothing", () => {
+  it("costs zero if there is nothing to price, and never less than zero", () => {
     fc.assert(
       fc.property(planAndTerms(type), ([plan, terms]) => {
         expect(isNegative(planValue(plan, terms))).toBe(false);
@@ -186,7 +186,7 @@ describe("more units", () => {
     );
   });
 
-  it("never cost less on a volume plan either where its prices never fall", () => {
+  it("never cost less on a volume plan if its prices never fall", () => {
     const rising = somePlan("volume").map((plan) => ({
       ...plan,
       tiers: plan.tiers.map((tier, index) => ({

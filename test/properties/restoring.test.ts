@@ -30,17 +30,17 @@ const whole = (units: number | null): DueCharges => ({ units, moves: [] });
 
 /** What a change adds: to the current period from its day on, to the next one from its first. */
 function changed(before: Life, after: Life, model: Model, request: UnitsChangeRequest): Model {
-  return model.map((owed, index) => {
+  return model.map((charges, index) => {
     const [was, is] = [before.periods[index], after.periods[index]];
-    if (is === undefined || was === undefined || index < before.current) return owed;
+    if (is === undefined || was === undefined || index < before.current) return charges;
     const isWhole =
       before.subscription.status === "pending" ||
       (index > before.current && request.document === "amend");
     if (isWhole) return whole(is.billedUnits);
     const [from, to] = [was.billedUnits ?? 0, is.billedUnits ?? 0];
-    if (from === to) return owed;
+    if (from === to) return charges;
     const day = index === before.current ? (request.effectiveDate ?? is.start) : is.start;
-    return { ...owed, moves: [...owed.moves, { from, to, day }] };
+    return { ...charges, moves: [...charges.moves, { from, to, day }] };
   });
 }
 
@@ -76,9 +76,10 @@ function amountOf(
 }
 
 /** What the model says is billed for a period, as a list of texts in order. */
-function owedIn(life: Life, model: Model, index: number): readonly string[] {
+function chargesIn(life: Life, model: Model, index: number): readonly string[] {
   const { units, moves } = model[index] ?? whole(null);
-  const plan = `plan ${formatDecimal(lineAmount(life.plan, { ...life.subscription, units: units ?? 0 }))}`;
+  const amount = lineAmount(life.plan, { ...life.subscription, units: units ?? 0 });
+  const plan = `plan ${formatDecimal(amount)}`;
   const rises = moves.map(
     (move) => `from ${move.day} ${formatDecimal(amountOf(life, index, move))}`,
   );
@@ -214,11 +215,11 @@ function take(
   }
 }
 
-/** Walks from a new subscription on; `look` gets the state after each accepted step. */
+/** Walks from a new subscription on; `visit` gets the state after each accepted step. */
 function walk(
   start: Life,
   steps: readonly Step[],
-  look: (life: Life, model: Model, done: string, before: Life) => void,
+  visit: (life: Life, model: Model, done: string, before: Life) => void,
 ): void {
   let life = pass(start, 0);
   let model: Model = life.periods.map(({ billedUnits }) => whole(billedUnits));
@@ -227,7 +228,7 @@ function walk(
     const taken = take(life, model, step);
     life = taken.life;
     model = taken.model;
-    if (taken.done !== null) look(life, model, taken.done, before);
+    if (taken.done !== null) visit(life, model, taken.done, before);
   }
 }
 
@@ -239,8 +240,9 @@ describe("a restored subscription after any changes, ends and restorations", () 
         walk(start, steps, (life, model, done) => {
           seen.set(done, (seen.get(done) ?? 0) + 1);
           for (const { index } of life.periods) {
-            const [billed, owed] = [billedIn(life, index), owedIn(life, model, index)];
-            if (!isWithin(billed, owed)) expect({ index, billed }).toEqual({ index, billed: owed });
+            const [billed, expected] = [billedIn(life, index), chargesIn(life, model, index)];
+            if (!isWithin(billed, expected))
+              expect({ index, billed }).toEqual({ index, billed: expected });
           }
         });
       }),
@@ -274,7 +276,7 @@ describe("a restored subscription after any changes, ends and restorations", () 
             if (life.periods[index] === undefined) continue;
             expect({ index, billed: billedIn(life, index) }).toEqual({
               index,
-              billed: owedIn(life, model, index),
+              billed: chargesIn(life, model, index),
             });
           }
         });
@@ -316,7 +318,7 @@ describe("a restored subscription after any changes, ends and restorations", () 
     }
   });
 
-  it("gives back the subscription of before where nothing happened between", () => {
+  it("gives back the previous subscription if nothing happened in between", () => {
     let restorations = 0;
     fc.assert(
       fc.property(someLife, someSteps, someEnd, (start, steps, last) => {

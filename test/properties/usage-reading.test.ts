@@ -94,9 +94,9 @@ const numbers = [
 
 /** Microseconds since 1970, null if the text is no timestamp. */
 function ownTimestamp(text: string): bigint | null {
-  // What stands between the numbers, and the numbers.
-  const marks = `${text[4]}${text[7]}${text[10]}${text[13]}${text[16]}`;
-  if (marks !== "--T::" && marks !== "--t::") return null;
+  // The separators between the numbers, then the numbers.
+  const separators = `${text[4]}${text[7]}${text[10]}${text[13]}${text[16]}`;
+  if (separators !== "--T::" && separators !== "--t::") return null;
   for (const [from, length] of numbers) if (!isDigits(text.slice(from, from + length))) return null;
   let at = 19;
   let fraction = "";
@@ -176,10 +176,13 @@ describe("a million of each:", () => {
     const below = randomNumbers(7);
     const two = (end: number) => String(below(end)).padStart(2, "0");
     const texts = () => {
-      // Mostly of the calendar's days and of the clock's times, and now and then just beyond them.
+      // Mostly days of the calendar and times of the clock, sometimes just beyond them.
       const year = String(below(3) === 0 ? below(10_000) : 1890 + below(220)).padStart(4, "0");
       const date = `${year}-${two(13)}-${below(4) === 0 ? "29" : two(below(20) === 0 ? 33 : 29)}`;
-      const time = `${two(below(20) === 0 ? 26 : 24)}:${two(below(20) === 0 ? 62 : 60)}:${two(below(20) === 0 ? 62 : 60)}`;
+      const hour = two(below(20) === 0 ? 26 : 24);
+      const minute = two(below(20) === 0 ? 62 : 60);
+      const second = two(below(20) === 0 ? 62 : 60);
+      const time = `${hour}:${minute}:${second}`;
       const fraction =
         below(2) === 0 ? "" : `.${digits(below(20) === 0 ? below(12) : 1 + below(9), below)}`;
       const offset =

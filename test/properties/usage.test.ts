@@ -37,7 +37,7 @@ const somePause = fc.constantFrom(1, 5, 13, 17, 31, 64).map(
     (life) =>
       pass(life, days),
 );
-const someTurn = fc.constantFrom<Step>(
+const someEvent = fc.constantFrom<Step>(
   (life) => end(life, "now"),
   (life) => end(life, "period_end"),
   restore,
@@ -51,7 +51,7 @@ const someSteps = fc.array(
   fc.oneof(
     { weight: 6, arbitrary: someReport },
     { weight: 3, arbitrary: somePause },
-    { weight: 2, arbitrary: someTurn },
+    { weight: 2, arbitrary: someEvent },
   ),
   { minLength: 1, maxLength: 60 },
 );
@@ -146,7 +146,7 @@ it("each bill continues the one before it in quantity and price", () => {
   );
 });
 
-it("a look on every day in between changes nothing of what periods come to", () => {
+it("processing every day in between never changes what periods come to", () => {
   const amounts = ({ billed }: UsedLife) => {
     const groups = Map.groupBy(
       billed,

@@ -155,7 +155,7 @@ test.each<[string, readonly (readonly [number, object, string | null])[]]>([
       [12, whole, "credit 4.0000"],
     ],
   ],
-])("the worked sequence %s raises the documents of the table", async (name, steps) => {
+])("the worked sequence %s issues the documents of the table", async (name, steps) => {
   const { id } = await builder.subscribe(own, { ...april, units: Number.parseInt(name, 10) });
   for (const [units, how, expected] of steps) {
     const { status, json } = await builder.change(own, id, { units, ...how });

@@ -57,7 +57,7 @@ async function changeAt(
   key?: string,
 ): Promise<Answered> {
   const base = [system.baseUrl, second.baseUrl][url % 2];
-  return until("a change is judged", async () => {
+  return until("a change is decided", async () => {
     const answer = await fetch(`${base}/v1/subscriptions/${id}/units`, {
       method: "POST",
       headers: {

@@ -74,15 +74,15 @@ async function refusal(
   return refusalOf(answer);
 }
 
-/** Changes columns of one subscription, as ending it would. */
+/** Changes columns of one subscription, as terminated it would. */
 async function alter(id: string, set: string): Promise<void> {
   await system.pool.query(`UPDATE subscriptions SET ${set} WHERE id = $1`, [id]);
 }
 
 describe("the subscription, its plan and its units", () => {
   test("refuse by setup_mode_on before every other reason", async () => {
-    const mirror = await builder.sandbox({ setup_mode: true });
-    const { id } = await builder.subscribe(mirror, {
+    const inSetupMode = await builder.sandbox({ setup_mode: true });
+    const { id } = await builder.subscribe(inSetupMode, {
       ...april,
       plan_code: "site",
       units: undefined,
@@ -91,7 +91,7 @@ describe("the subscription, its plan and its units", () => {
       id,
       "status = 'ended', end_date = '2026-04-01', ended_at = '2026-04-01T12:00:00Z', due_at = NULL",
     );
-    expect(await refusal(mirror, id, { units: 0, prorate: true })).toEqual(
+    expect(await refusal(inSetupMode, id, { units: 0, prorate: true })).toEqual(
       unprocessable("setup_mode_on"),
     );
   });
@@ -179,9 +179,9 @@ describe("prorate and its members", () => {
     const not = unprocessable("proration_behaviour_not_allowed", "proration_behaviour");
     const last = await subscribed(own, { end_after_cycles: 1 });
     expect(await refusal(own, last.id, later)).toEqual(not);
-    const ending = await subscribed(own);
-    await alter(ending.id, "cancel_at_period_end = true, end_date = renewal_date");
-    expect(await refusal(own, ending.id, { ...later, document: "amend" })).toEqual(not);
+    const terminated = await subscribed(own);
+    await alter(terminated.id, "cancel_at_period_end = true, end_date = renewal_date");
+    expect(await refusal(own, terminated.id, { ...later, document: "amend" })).toEqual(not);
     const invoiced = await subscribed(ahead);
     expect(await refusal(ahead, invoiced.id, later)).toEqual(not);
     expect(await refusal(ahead, invoiced.id, { ...later, document: "separate" })).toEqual(not);

@@ -202,8 +202,8 @@ describe("an id that names no subscription of the organisation", () => {
   });
 
   test("is 404 in Setup Mode too; the path is exact and takes POST alone", async () => {
-    const mirror = await builder.sandbox({ setup_mode: true });
-    expect(await refusal(mirror, randomUUID(), { units: 12 })).toEqual(
+    const inSetupMode = await builder.sandbox({ setup_mode: true });
+    expect(await refusal(inSetupMode, randomUUID(), { units: 12 })).toEqual(
       refused(404, "subscription_not_found"),
     );
     const path = `/v1/subscriptions/${randomUUID()}/units`;

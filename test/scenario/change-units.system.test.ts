@@ -167,7 +167,7 @@ describe("an increase with prorate and charge_immediately", () => {
     expect(change.invoice.subtotal).toBe(amount);
   });
 
-  test("issues no document and keeps the billed units if it rounds to nothing", async () => {
+  test("issues no document and keeps the billed units if its amount is 0.00", async () => {
     const { id } = await builder.subscribe(approved, { ...april, price: "0.01" });
     const last = { prorate: true, effective_date: "2026-04-30" };
     expect((await builder.changed(approved, id, { units: 11, ...last })).change).toEqual({
@@ -182,7 +182,7 @@ describe("an increase with prorate and charge_immediately", () => {
     });
   });
 
-  test("rounds to whole yen, over the periods of the billing day", async () => {
+  test("is billed in whole yen, over the periods of the billing day", async () => {
     const yen = await builder.sandbox({ first_invoice_status: "approved" }, "JPY");
     await builder.setClock(yen, "2026-03-10");
     const { id } = await builder.subscribe(yen, {

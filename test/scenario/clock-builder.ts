@@ -27,7 +27,7 @@ export interface ClockBuilder extends LifeBuilder {
  * An advancing clock moves many times a second. Each poll takes processor time from what moves it,
  * so polls become rarer on a long advance.
  */
-const [lookMs, longMs, laterMs] = [100, 3_000, 500];
+const [pollMs, longMs, laterMs] = [100, 3_000, 500];
 
 /** The builder over a system. */
 export async function clockBuilder(system: TestSystem, ask: Ask): Promise<ClockBuilder> {
@@ -51,7 +51,7 @@ export async function clockBuilder(system: TestSystem, ask: Ask): Promise<ClockB
         const next = await clock(organisation);
         return (next.state !== state || next.now !== now) && next;
       };
-      const everyMs = performance.now() - began < longMs ? lookMs : laterMs;
+      const everyMs = performance.now() - began < longMs ? pollMs : laterMs;
       // An immediate poll would see no move yet.
       await wait(everyMs);
       shown = await until("the clock moves on", isMoved, everyMs);

@@ -49,8 +49,8 @@ test("a name that the ledger refuses is a fault of the name and creates nothing"
 });
 
 test("the demo ledger shows issued documents without a token", async () => {
-  const books = await fetch(`${system.demoUrl}/demo/invoices`);
-  const { invoices } = (await books.json()) as { readonly invoices: readonly unknown[] };
+  const response = await fetch(`${system.demoUrl}/demo/invoices`);
+  const { invoices } = (await response.json()) as { readonly invoices: readonly unknown[] };
   // Contacts of others remain, the newest first.
   expect(invoices).toContainEqual(
     expect.objectContaining({ organisation: "Northwind", contact: "Long Code Ltd" }),

@@ -161,7 +161,7 @@ describe("an existing contact", () => {
     const other = await system.organisation();
     const { json } = await ask("GET", "/v1/customers?code=ACME", { key: other.apiKey });
     for (const id of [archived, randomUUID(), json.data[0].ledger_contact_id]) {
-      const answer = await create({ name: "Whoever", email: "a@b.example", ledger_contact_id: id });
+      const answer = await create({ name: "Anyone", email: "a@b.example", ledger_contact_id: id });
       expect({ id, ...refusalOf(answer) }).toEqual({ id, ...invalid("ledger_contact_id") });
     }
   });
@@ -170,7 +170,7 @@ describe("an existing contact", () => {
 test("is not found by a text that is no contact's id", async () => {
   await addContact("Numbered Ltd", "N-1");
   for (const id of [".", "..", "no id", "?where=x", "/", "%2e", "N-1"]) {
-    const answer = await create({ name: "Whoever", email: "a@b.example", ledger_contact_id: id });
+    const answer = await create({ name: "Anyone", email: "a@b.example", ledger_contact_id: id });
     expect({ id, status: answer.status, param: answer.json.error?.param }).toEqual({
       id,
       status: 422,

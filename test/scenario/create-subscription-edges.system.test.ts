@@ -201,7 +201,7 @@ describe("a first invoice in the ledger", () => {
     expect(answer.invoice.ledger.sync_error).toContain("KWD");
   });
 
-  test("is never sent with an amount of three places, which the ledger would round", async () => {
+  test("is never sent with an amount of three places, which the ledger would change", async () => {
     const own = await sandbox();
     const plan = { code: "fils", currency: "KWD", price: "1.2345" };
     await addLike(system.pool, "plans", own.organisationId, "site", plan);
@@ -253,11 +253,11 @@ describe("with the ledger down", () => {
       },
     });
     const { id } = answer.json.invoice;
-    const settled = await until("the invoice is in the ledger", async () => {
+    const posted = await until("the invoice is in the ledger", async () => {
       const { json } = await ask("GET", `/v1/invoices/${id}`, { key: shared.apiKey });
       return json.ledger.sync_status === "synced" && json;
     });
-    expect(settled).toMatchObject({
+    expect(posted).toMatchObject({
       status: "draft",
       total: "58.8000",
       number: answer.json.invoice.number,

@@ -103,7 +103,7 @@ describe.each([2, 10])("%i concurrent ends", (count) => {
 });
 
 /** Ends of the subscription that were carried to their end. */
-async function endings({ id }: Endable): Promise<number> {
+async function terminations({ id }: Endable): Promise<number> {
   const { rows } = await system.pool.query(
     "SELECT 1 FROM terminations WHERE subscription_id = $1 AND ended",
     [id],
@@ -132,7 +132,7 @@ describe("an end and", () => {
       expect([shown[0], shown[2]].toSorted()).toEqual(["200", "invalid_state"]);
       const changed = [shown[1], shown[3]].filter((one) => one === "200").length;
       await ends.builder.posted(own);
-      expect(await endings(endable)).toBe(1);
+      expect(await terminations(endable)).toBe(1);
       const { status, units } = await ends.builder.subscription(own, id);
       expect([status, units]).toEqual(["ended", changed === 1 ? 14 : 12]);
       expect(await ends.builder.invoices(own, id)).toHaveLength(3 + changed);

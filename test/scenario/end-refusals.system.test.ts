@@ -146,20 +146,20 @@ describe("an invoice option with period_end", () => {
 
 describe("an end in Setup Mode", () => {
   test("refuses the options, also without invoices, and ends what has no documents", async () => {
-    const mirror = await builder.sandbox({ setup_mode: true });
-    const { id } = await builder.subscribe(mirror, april);
+    const inSetupMode = await builder.sandbox({ setup_mode: true });
+    const { id } = await builder.subscribe(inSetupMode, april);
     for (const option of ["delete_unsent_invoices", "void_approved_invoices"]) {
-      const [shown, message] = await refusal(mirror, id, { ...now, [option]: true });
+      const [shown, message] = await refusal(inSetupMode, id, { ...now, [option]: true });
       expect([shown, message]).toEqual([
         conflict,
         "The organisation is in Setup Mode: no invoice can be removed.",
       ]);
     }
-    expect((await builder.ended(mirror, id, periodEnd)).cancel_at_period_end).toBe(true);
+    expect((await builder.ended(inSetupMode, id, periodEnd)).cancel_at_period_end).toBe(true);
     expect(
-      (await builder.ended(mirror, id, { ...now, delete_unsent_invoices: false })).status,
+      (await builder.ended(inSetupMode, id, { ...now, delete_unsent_invoices: false })).status,
     ).toBe("ended");
-    expect(await builder.ledgerStatuses(mirror)).toEqual([]);
+    expect(await builder.ledgerStatuses(inSetupMode)).toEqual([]);
   });
 
   test("is refused if a renewal invoice or a deferred amount needs a document", async () => {

@@ -322,7 +322,7 @@ async function changeLines(own: CreatedOrganisation, id: string): Promise<readon
   return change.lines;
 }
 
-const owed = {
+const deferredLine = {
   kind: "proration",
   amount: "10.0000",
   period: { start: "2026-04-16", end: "2026-05-01" },
@@ -337,7 +337,7 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     await builder.setClock(own, "2026-04-16");
     await builder.changed(own, id, deferring);
     await builder.ended(own, id, now);
-    expect(await changeLines(own, id)).toMatchObject([owed]);
+    expect(await changeLines(own, id)).toMatchObject([deferredLine]);
     expect(await builder.summaries(own, id)).toEqual([
       "INV-0002 change draft",
       "INV-0001 first draft",
@@ -354,7 +354,7 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     expect(await builder.summaries(own, id)).toEqual(["INV-0001 first draft"]);
     await builder.setClock(own, "2026-05-01");
     expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
-    expect(await changeLines(own, id)).toMatchObject([owed]);
+    expect(await changeLines(own, id)).toMatchObject([deferredLine]);
     await builder.expectEqualDocuments(own);
   });
 
@@ -368,7 +368,7 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     ]);
     await system.pool.query("UPDATE subscriptions SET due_at = 'epoch' WHERE id = $1", [id]);
     await builder.ended(own, id, { when: "now", delete_unsent_invoices: true });
-    expect(await changeLines(own, id)).toMatchObject([owed]);
+    expect(await changeLines(own, id)).toMatchObject([deferredLine]);
     expect(await builder.summaries(own, id)).toEqual([
       "INV-0003 change draft",
       "INV-0002 renewal deleted",
@@ -386,12 +386,12 @@ describe.concurrent("an amount deferred to the renewal invoice", () => {
     await builder.changed(own, id, { units: 12, ...half, document: "amend" });
     await builder.posted(own);
     const [renewal] = await builder.invoices(own, id);
-    expect(renewal.lines).toMatchObject([{ kind: "plan", units: 12 }, owed]);
+    expect(renewal.lines).toMatchObject([{ kind: "plan", units: 12 }, deferredLine]);
     await builder.ended(own, id, { when });
     expect(await builder.removals(own, id)).toEqual(["INV-0002 removed voided"]);
     await builder.setClock(own, billedOn);
     expect(refusalOf(await builder.end(own, id, now))).toEqual(conflict);
-    expect(await changeLines(own, id)).toMatchObject([owed]);
+    expect(await changeLines(own, id)).toMatchObject([deferredLine]);
     const [change] = await builder.invoices(own, id);
     expect(change).toMatchObject({ type: "change", issue_date: billedOn, subtotal: "10.0000" });
     await builder.expectEqualDocuments(own);

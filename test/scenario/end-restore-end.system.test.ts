@@ -141,7 +141,7 @@ describe.concurrent("repeated ends and restorations", () => {
     await builder.changed(own, id, { units: 12, ...half });
     await builder.posted(own);
     const before = await builder.standing(own, id);
-    for (let turn = 1; turn <= 3; turn += 1) {
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
       expect(await walk(own, id, [both])).toEqual([[]]);
       await walk(own, id, ["restore"]);
       const lines = (await builder.standing(own, id)).map(([, ...texts]) => texts);

@@ -28,7 +28,7 @@ test.for([
   const [renewal] = await life.invoices(own, id);
   const match = `POST /api.xro/2.0/Invoices/${renewal.ledger.invoice_id}`;
   await system.fault({ kind: "slow_before", delayMs: 3_000, match, tenantId: own.tenantId });
-  const ending = life.ended(own, id, { when });
+  const termination = life.ended(own, id, { when });
   await until("the end is under way", async () => {
     const text =
       "SELECT 1 FROM ledger_jobs WHERE subscription_id = $1 AND kind = 'end_subscription'";
@@ -42,7 +42,7 @@ test.for([
   ];
   const verdicts = ["created", "after_subscription_end", "after_subscription_end"];
   expect(await reports.verdicts(own, [before, ...after])).toEqual(verdicts);
-  expect(await ending).toMatchObject({ end_date: "2026-05-01" });
+  expect(await termination).toMatchObject({ end_date: "2026-05-01" });
   await runs.untilDone(own.organisationId);
   await until(
     "its last usage is billed",

@@ -233,7 +233,7 @@ describe.concurrent("the invoice options", () => {
     });
     await builder.posted(own);
     await builder.pay(own, invoice, "10.00");
-    await mirrorPaid(invoice, "10.00");
+    await recordPaid(invoice, "10.00");
     const answer = await builder.ended(own, id, { when: "now", void_approved_invoices: true });
     expect(answer.status).toBe("ended");
     expect(await builder.removals(own, id)).toEqual([
@@ -278,7 +278,7 @@ describe.concurrent("the invoice options", () => {
 });
 
 /** Writes what the ledger sync would write about a payment. */
-async function mirrorPaid(invoice: Json, amount: string): Promise<void> {
+async function recordPaid(invoice: Json, amount: string): Promise<void> {
   await system.pool.query("UPDATE invoices SET amount_due = amount_due - $2 WHERE id = $1", [
     invoice.id,
     amount,

@@ -58,7 +58,7 @@ beforeAll(async () => {
 
 /** The requests that both sides must refuse: method, request, code, Connect code, param. */
 const refusals: [string, string, Record<string, unknown>, string, string, string | null][] = [
-  ["an id that nobody has", "GetPlan", { id: randomUUID() }, "plan_not_found", "NotFound", null],
+  ["an unknown id", "GetPlan", { id: randomUUID() }, "plan_not_found", "NotFound", null],
   ["an id that is none", "GetInvoice", { id: "none" }, "invoice_not_found", "NotFound", null],
   [
     "an unknown customer",
@@ -133,7 +133,7 @@ const refusals: [string, string, Record<string, unknown>, string, string, string
     "NotFound",
     "charges.0.charge_code",
   ],
-  ["a subscription that nobody has", "ChangeUnits", {}, "subscription_not_found", "NotFound", null],
+  ["an unknown subscription", "ChangeUnits", {}, "subscription_not_found", "NotFound", null],
   [
     "a subscription's id that is none",
     "ChangeUnits",

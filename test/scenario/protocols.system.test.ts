@@ -72,11 +72,11 @@ beforeAll(async () => {
 function restForm(message: unknown): unknown {
   const shape = bare(message) as Record<string, object>;
   const { subscription, invoice, change, ...rest } = shape;
-  const beside = {
+  const effects = {
     ...(invoice === undefined ? {} : { invoice }),
     ...(change === undefined ? {} : { change }),
   };
-  if (subscription !== undefined) return { ...subscription, ...beside };
+  if (subscription !== undefined) return { ...subscription, ...effects };
   const [only] = Object.values({ ...rest, ...(invoice === undefined ? {} : { invoice }) });
   return "data" in shape ? shape : only;
 }

@@ -206,7 +206,7 @@ test("a customer is a documented 502 with the ledger down, and a subscription wa
     }),
   ]);
   // Read from the database: polling over HTTP would use up the key's rate.
-  await until("the invoice is settled by itself", async () => {
+  await until("the invoice is posted without a request", async () => {
     const text = "SELECT 1 FROM invoices WHERE id = $1 AND ledger_invoice_id IS NOT NULL";
     return (await system.pool.query(text, [subscription.json.invoice.id])).rows.length > 0;
   });

@@ -27,8 +27,7 @@ afterAll(async () => {
 });
 
 /**
- * Moves the clock and has everything done that is due by then; the ledger has decided on it
- * afterwards.
+ * Moves the clock and waits until everything due is done and the ledger has decided on it.
  */
 async function advance(organisation: CreatedOrganisation, instant: string): Promise<void> {
   await builder.setClock(organisation, instant);
@@ -50,8 +49,8 @@ async function shown(organisation: CreatedOrganisation, id: string): Promise<rea
  * Asserts that the ledger has our invoices and no others, line by line. The ledger's text may add
  * the arithmetic of a line.
  */
-async function expectOurBooks(
-  organisation: CreatedOrganisation,
+async function expectSameDocuments(
+  organisation: MadeOrganisation,
   ...ids: readonly string[]
 ): Promise<void> {
   await builder.posted(organisation);
@@ -119,7 +118,7 @@ describe("a renewal invoice", () => {
       units: 14,
       renewal_value: "126.0000",
     });
-    await expectOurBooks(organisation, id);
+    await expectSameDocuments(organisation, id);
   });
 
   test("is issued Invoice Create Days ahead, and its period begins on its day", async () => {
@@ -139,7 +138,7 @@ describe("a renewal invoice", () => {
     await advance(organisation, "2026-05-01");
     expect(await shown(organisation, id)).toHaveLength(2);
     expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-06-01");
-    await expectOurBooks(organisation, id);
+    await expectSameDocuments(organisation, id);
   });
 
   test("is issued month by month after months of delay, for every type of plan", async () => {
@@ -161,7 +160,7 @@ describe("a renewal invoice", () => {
       ).toBe(1);
       expect((await builder.subscription(organisation, id)).renewal_date).toBe("2026-08-01");
     }
-    await expectOurBooks(organisation, ...ids);
+    await expectSameDocuments(organisation, ...ids);
   });
 
   test("is not issued in Setup Mode, and other periods are billed whenever performed", async () => {
@@ -184,7 +183,7 @@ describe("a renewal invoice", () => {
       "renewal 2026-05-01",
       "renewal 2026-08-01",
     ]);
-    await expectOurBooks(organisation, id);
+    await expectSameDocuments(organisation, id);
   });
 });
 
@@ -233,7 +232,7 @@ describe("a subscription", () => {
     );
     await advance(organisation, "2026-09-01");
     expect(await shown(organisation, id)).toHaveLength(2);
-    await expectOurBooks(organisation, id);
+    await expectSameDocuments(organisation, id);
   });
 
   test("with an end after cycles is billed that often and completes", async () => {
@@ -249,7 +248,7 @@ describe("a subscription", () => {
       "2026-05-01",
       "2026-06-01",
     ]);
-    await expectOurBooks(organisation, id);
+    await expectSameDocuments(organisation, id);
   });
 });
 
@@ -307,7 +306,7 @@ describe("a change of settings is applied to every subscription:", () => {
     await setupMode(false);
     await advance(organisation, "2026-08-01");
     expect((await shown(organisation, id))[1]).toMatch(/^change .* 10\.0000 draft$/);
-    await expectOurBooks(organisation, id);
+    await expectSameDocuments(organisation, id);
   });
 });
 
@@ -322,5 +321,5 @@ test("an operation bills what is due first, and the run finds nothing more", asy
     "2026-04-01",
     "2026-05-01",
   ]);
-  await expectOurBooks(organisation, id);
+  await expectSameDocuments(organisation, id);
 });

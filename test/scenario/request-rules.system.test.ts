@@ -182,7 +182,7 @@ describe("the rate limit", () => {
       0,
       expect.toSatisfy((seconds) => seconds >= 30 && seconds <= 40),
     ]);
-    for (let turn = 0; turn < 3; turn += 1) {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
       const over = await ask("GET", "/v1/plans?limit=1", { key });
       expect(refusalOf(over)).toEqual(refused(429, "rate_limited"));
       const [, remaining, reset] = rate(over);

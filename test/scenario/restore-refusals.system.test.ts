@@ -93,7 +93,7 @@ describe("a body that is no empty object", () => {
     ["the id of the path", '{"id":"x"}', "id"],
     ["an unknown member", '{"when":"now"}', "when"],
     ["a member that is null", '{"when":null}', "when"],
-  ])("is a fault of the body, before the id is looked at: %s", async (_, body, param) => {
+  ])("is a fault of the body, before the id is checked: %s", async (_, body, param) => {
     expect(await refusal(own, randomUUID(), body)).toEqual(
       refused(422, "invalid_parameter", param),
     );
@@ -270,19 +270,19 @@ describe("another running operation", () => {
     const { id } = await builder.subscribe(organisation, april);
     await builder.ended(organisation, id, periodEnd);
     await builder.posted(organisation);
-    const ending = randomUUID();
+    const terminationJob = randomUUID();
     const { organisationId } = organisation;
     await system.pool.query(
       `INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, first_sent_at,
         lease_until)
         VALUES ($1, $2, 'end_subscription', 'sending', $3, now(), now() + interval '1 hour')`,
-      [ending, organisationId, id],
+      [terminationJob, organisationId, id],
     );
     const why = await message(organisation, id);
     expect(why).toMatch(
       /^Another operation on this subscription is still running: the subscription is being ended/,
     );
-    await system.pool.query("DELETE FROM ledger_jobs WHERE id = $1", [ending]);
+    await system.pool.query("DELETE FROM ledger_jobs WHERE id = $1", [terminationJob]);
     expect((await builder.restored(organisation, id)).cancel_at_period_end).toBe(false);
   });
 });

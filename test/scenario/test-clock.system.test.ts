@@ -48,7 +48,7 @@ describe.concurrent("a test clock", () => {
     expect([created, start_date]).toEqual([after.now, today]);
   });
 
-  test("renews each subscription at the midnights of its own zone, in order", async ({
+  test("renews each subscription at the midnights of its time zone, in order", async ({
     clocks,
   }) => {
     const own = await clocks.sandbox();

@@ -139,7 +139,7 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
     },
     inLedger: ({ tenantId }) => loadLedgerInvoices(system, tenantId),
     expectEqualDocuments: async (organisation) => {
-      const { ours, books } = await until(
+      const { ours, theirs } = await until(
         "the ledger has decided on everything, and nothing is issued while both are read",
         async () => {
           const before = await decided(organisation);
@@ -147,7 +147,7 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
           const { data } = await get(organisation, "/v1/invoices?limit=100");
           const booked = await builder.inLedger(organisation);
           // The billing run may act at any moment after a test has moved the clock.
-          return (await decided(organisation)) === before && { ours: data, books: booked };
+          return (await decided(organisation)) === before && { ours: data, theirs: booked };
         },
       );
       // A document that was abandoned before it was sent is deleted here and was never in the
@@ -155,7 +155,7 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
       const sent = ours.filter(
         (invoice: Json) => invoice.status !== "deleted" || invoice.ledger.invoice_id !== null,
       );
-      expect(books).toEqual(sent.map(ledgerForm).sort(byNumber));
+      expect(theirs).toEqual(sent.map(ledgerForm).sort(byNumber));
       await expectAllPublished(system.pool, [organisation.organisationId]);
     },
   };

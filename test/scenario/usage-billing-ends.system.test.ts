@@ -232,7 +232,8 @@ test("usage that the ledger refuses for its account is posted after the correcti
     await builder.posted(own);
   };
   const accounts = async (table: string, document: Json) => {
-    const text = `SELECT revenue_account FROM ${table} WHERE ${document.object}_id = $1 ORDER BY position`;
+    const text = `SELECT revenue_account FROM ${table}
+      WHERE ${document.object}_id = $1 ORDER BY position`;
     return (await system.pool.query(text, [document.id])).rows.map(
       ({ revenue_account }) => revenue_account,
     );

@@ -130,7 +130,8 @@ describe("a malformed event refuses the whole request and stores nothing:", () =
 
   test("exponents and leading zeros of numbers, which JSON alone would hide", async () => {
     for (const number of ["1e2", "1E2", "1.00000", "1.0e0"]) {
-      const body = `{"events":[${JSON.stringify(event({ quantity: 7 })).replace('"quantity":7', `"quantity":${number}`)}]}`;
+      const one = JSON.stringify(event({ quantity: 7 }));
+      const body = `{"events":[${one.replace('"quantity":7', `"quantity":${number}`)}]}`;
       const answer = await ask("POST", "/v1/usage_events", { key: own.apiKey, body });
       expect([number, refusalOf(answer)]).toEqual([
         number,
@@ -189,10 +190,10 @@ test("a report without permission is refused before the body is read", async () 
 });
 
 test("a report in Setup Mode is accepted", async () => {
-  const mirrored = await organisation({ setup_mode: true });
-  await addMeter(system.pool, mirrored.organisationId);
-  const id = await builder.subscribe(mirrored.organisationId, { startDate: "2026-05-01" });
-  await usage.stored(mirrored, [usageEvent(id, at)]);
+  const inSetupMode = await organisation({ setup_mode: true });
+  await addMeter(system.pool, inSetupMode.organisationId);
+  const id = await builder.subscribe(inSetupMode.organisationId, { startDate: "2026-05-01" });
+  await usage.stored(inSetupMode, [usageEvent(id, at)]);
 });
 
 test("an organisation cannot reach another's subscriptions, meters and events", async () => {

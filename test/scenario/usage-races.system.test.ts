@@ -1,6 +1,6 @@
 /**
  * Overlapping batches from many concurrent clients: each event is stored once, each client gets the
- * verdict of its own events, and no two wait for each other. USAGE-3, USAGE-11.
+ * verdicts of its events only, and no two wait for each other. USAGE-3, USAGE-11.
  */
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -76,31 +76,31 @@ function quantityOf(serial: number, client: number): string {
 }
 
 /** The verdicts that clients got over all of their batches. */
-interface Told {
+interface Verdicts {
   readonly counts: { created: number; duplicate: number; event_id_conflict: number };
   /** The content of each created event, and how often one was reported as created. */
   readonly created: Map<number, string[]>;
 }
 
-function note(told: Told, serial: number, quantity: string, verdict: string): void {
+function note(received: Verdicts, serial: number, quantity: string, verdict: string): void {
   // More than a million: each held by `expect` would take as long as all the rest.
   if (verdict === "created")
-    told.created.set(serial, [...(told.created.get(serial) ?? []), quantity]);
+    received.created.set(serial, [...(received.created.get(serial) ?? []), quantity]);
   else if (verdict !== "duplicate" && verdict !== "event_id_conflict")
     expect.fail(`${serial}: ${verdict}`);
-  told.counts[verdict] += 1;
+  received.counts[verdict] += 1;
 }
 
 /** Asserts that the events reported as created are the stored ones, each id once. */
-async function expectStored(organisationId: string, told: Told): Promise<void> {
+async function expectStored(organisationId: string, received: Verdicts): Promise<void> {
   const { rows } = await system.pool.query<{ event_id: string; quantity: string }>(
     `SELECT event_id, trim_scale(quantity)::text AS quantity FROM usage_events
       WHERE organisation_id = $1 ORDER BY event_id`,
     [organisationId],
   );
   const stored = rows.map(({ event_id, quantity }) => [event_id, [quantity]]);
-  const created = [...told.created].map(([serial, quantities]) => [idOf(serial), quantities]);
-  expect(told.counts.created).toBe(told.created.size);
+  const created = [...received.created].map(([serial, quantities]) => [idOf(serial), quantities]);
+  expect(received.counts.created).toBe(received.created.size);
   expect(stored).toEqual(
     created.sort(([left], [right]) => (String(left) < String(right) ? -1 : 1)),
   );
@@ -115,7 +115,7 @@ async function deadlocks(): Promise<number> {
   return rows[0].deadlocks;
 }
 
-/** Sends a client's batches in sequence and adds the verdicts to `verdicts`. */
+/** Sends a client's batches in sequence and adds their verdicts to `received`. */
 async function report(
   pool: pg.Pool,
   { id, subscriptions }: Awaited<ReturnType<typeof organisation>>,
@@ -124,7 +124,7 @@ async function report(
     batches,
     ring,
   }: { readonly client: number; readonly batches: number; readonly ring: number },
-  told: Told,
+  received: Verdicts,
 ): Promise<void> {
   const now = new Date("2026-05-10T12:00:00Z");
   const { usage } = createStore(pool).tenant(id, now);
@@ -143,7 +143,7 @@ async function report(
     });
     const verdicts = await usage.report(reported, now);
     for (const [index, serial] of serials.entries()) {
-      note(told, serial, quantityOf(serial, client), codeOf(verdicts[index]));
+      note(received, serial, quantityOf(serial, client), codeOf(verdicts[index]));
     }
   }
 }
@@ -156,7 +156,7 @@ test("sixteen clients with overlapping batches create each id once, no deadlock"
   const batches = 1_000;
   const ring = 24_000;
   const own = await organisation();
-  const told: Told = {
+  const received: Verdicts = {
     counts: { created: 0, duplicate: 0, event_id_conflict: 0 },
     created: new Map(),
   };
@@ -167,17 +167,17 @@ test("sixteen clients with overlapping batches create each id once, no deadlock"
   try {
     await Promise.all(
       Array.from({ length: clients }, (_, client) =>
-        report(pools[client % 4] as pg.Pool, own, { client, batches, ring }, told),
+        report(pools[client % 4] as pg.Pool, own, { client, batches, ring }, received),
       ),
     );
   } finally {
     await Promise.all(pools.map((pool) => pool.end()));
   }
-  const { created, duplicate, event_id_conflict } = told.counts;
+  const { created, duplicate, event_id_conflict } = received.counts;
   expect(created + duplicate + event_id_conflict).toBe(clients * batches * storeBatchSize);
   expect(created).toBeGreaterThan(ring / 2);
   expect(event_id_conflict).toBeGreaterThan(ring / 10);
-  await expectStored(own.id, told);
+  await expectStored(own.id, received);
   expect(await deadlocks()).toBe(before);
 });
 
@@ -192,7 +192,7 @@ test("sixteen clients over HTTP get no 5xx, and as many created as distinct ids"
       addApiKey(system.pool, own.id, ["usage:write"], { livemode: false }),
     ),
   );
-  const told: Told = {
+  const received: Verdicts = {
     counts: { created: 0, duplicate: 0, event_id_conflict: 0 },
     created: new Map(),
   };
@@ -216,13 +216,13 @@ test("sixteen clients over HTTP get no 5xx, and as many created as distinct ids"
       expect([200, 207], text).toContain(status);
       json.results.forEach(({ status: verdict, error }: Json, index: number) => {
         const serial = serials[index] ?? -1;
-        note(told, serial, quantityOf(serial, client), error?.code ?? verdict);
+        note(received, serial, quantityOf(serial, client), error?.code ?? verdict);
       });
     }
   };
   await Promise.all(Array.from({ length: clients }, (_, client) => one(client)));
-  expect(Object.values(told.counts).reduce((left, right) => left + right)).toBe(
+  expect(Object.values(received.counts).reduce((left, right) => left + right)).toBe(
     clients * batches * batchSize,
   );
-  await expectStored(own.id, told);
+  await expectStored(own.id, received);
 });

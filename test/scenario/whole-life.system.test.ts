@@ -207,7 +207,8 @@ async function overHttp(own: CreatedOrganisation, id: string): Promise<Known> {
     const shown = lines.map(
       ({ amount, description, period }: Json) => `${amount} ${description} from ${period.start}`,
     );
-    return `${type}${is === "deleted" ? ", removed" : ""}: ${shown.map(unnumbered).sort().join("; ")}`;
+    const removed = is === "deleted" ? ", removed" : "";
+    return `${type}${removed}: ${shown.map(unnumbered).sort().join("; ")}`;
   });
   const credits = (await builder.creditNotes(own, id)).flatMap(({ lines }: Json) =>
     lines.map((one: Json) =>

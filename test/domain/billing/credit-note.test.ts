@@ -1,4 +1,4 @@
-/** How much of a credit note has been applied, by what is left of it. decisions §3 "allocation_status". */
+/** How much of a credit note has been applied, by what is left of it. OBJECT-11. */
 import { expect, test } from "vitest";
 import { allocationStatus } from "../../../src/domain/billing/credit-note.ts";
 import type { DocumentStatus } from "../../../src/domain/billing/invoice.ts";
@@ -8,7 +8,7 @@ test.each([
   ["approved", "12.0000", "12.0000", "unapplied"],
   ["scheduled", "12.0000", "12.0000", "unapplied"],
   ["not_in_external", "12.0000", "12.0000", "unapplied"],
-  // Also where it was used on an invoice that we do not have, so that there is no allocation to show.
+  // Also when it was applied to an invoice unknown here, so that no allocation can be shown.
   ["approved", "12.0000", "11.9999", "partially_applied"],
   ["paid", "12.0000", "0.0000", "applied"],
   ["approved", "12.0000", "0.0000", "applied"],

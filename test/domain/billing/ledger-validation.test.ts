@@ -1,4 +1,7 @@
-/** What is refused before a ledger is asked, and that what is not known refuses nothing. */
+/**
+ * The validation before a request to the ledger: what it refuses, and that unknown reference data
+ * refuses nothing.
+ */
 import { describe, expect, test } from "vitest";
 import type { DocumentRules } from "../../../src/domain/billing/document-rules.ts";
 import {
@@ -33,20 +36,22 @@ const organisation = {
   periodLockDate: null,
   yearLockDate: "2026-04-09",
 } as const;
-const offer: LedgerReferenceData = {
+const referenceData: LedgerReferenceData = {
   organisation,
   accounts: { "200": true, "205": false },
   tax_rates: { OUTPUT2: true, OLD: false },
   currencies: { EUR: true },
 };
 
-/** Reason and what it was judged by, of the document with these changes. */
+/** The reason of the refusal, and the reference data behind it, of the changed document. */
 function faultOf(
   changes: Partial<DocumentToValidate>,
   known: Partial<LedgerReferenceData> = {},
 ): string | null {
-  const offered = { ...offer, ...known };
-  const fault = validateDocument({ ...document, ...changes }, "invoice", offered, rules);
+  const fault = validateDocument({ ...document, ...changes }, "invoice", {
+    ...referenceData,
+    ...known,
+  });
   return fault && `${fault.reason} by ${fault.by}`;
 }
 
@@ -99,18 +104,18 @@ describe("a document", () => {
     expect(faultOf(changes, known)).toBe(fault);
   });
 
-  const doubtful = {
+  const faulty = {
     ...lined({ revenueAccount: "205", taxType: "OLD" }),
     currency: "USD",
     issueDate: "2026-01-01",
   };
 
   test("is never refused by what is not known, nor by a tax type that is not listed", () => {
-    expect(faultOf(doubtful, unknownReferenceData)).toBeNull();
+    expect(faultOf(faulty, unknownReferenceData)).toBeNull();
     expect(faultOf(lined({ taxType: "NEW" }))).toBeNull();
   });
 
-  test("of the day of a lock, or that is made a draft before it, is the ledger's to judge", () => {
+  test("of the day of a lock, or a draft dated before it, is left to the ledger", () => {
     expect(faultOf({ issueDate: "2026-04-09" })).toBeNull();
     for (const firstStatus of ["draft", "awaiting_approval"] as const) {
       expect(faultOf({ issueDate: "2026-01-01", firstStatus })).toBeNull();
@@ -124,13 +129,13 @@ describe("a document", () => {
     ).toBeNull();
   });
 
-  test("that an operator asks for again is the ledger's to judge, but for what is wrong in itself", () => {
-    expect(faultOf({ ...doubtful, isContactGone: true, skipValidation: true })).toBeNull();
+  test("that an operator retries is left to the ledger, unless it is wrong in itself", () => {
+    expect(faultOf({ ...faulty, isContactGone: true, skipValidation: true })).toBeNull();
     expect(faultOf({ skipValidation: true, subtotal: "1.0000" })).toBe("validation by null");
   });
 });
 
-test("a refusal of the ledger's casts doubt on what it is about, and on nothing else", () => {
+test("a rejection by the ledger invalidates only the reference data that it is about", () => {
   expect(invalidationsOf("period_locked")).toEqual(["organisation"]);
   expect(invalidationsOf("duplicate_number")).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Meters and usage that no bill has taken, for tests to change one thing of, and what a close comes to in short. */
+/** Meters and unbilled usage, of which a test changes one thing, and summaries of a close. */
 
 import type { ClosedUsage, DueInvoice } from "../../../src/domain/billing/renewal-usage.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -7,9 +7,13 @@ import type { PricedMeter } from "../../../src/domain/catalogue/meter.ts";
 import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
 import type { BilledUsage, OpenUsage } from "../../../src/domain/usage/rating.ts";
 import { tiersOf } from "../catalogue/catalogue.ts";
-import { creditSummary, invoiceSummary, lineSummary } from "../subscriptions/billing-state-builder.ts";
+import {
+  creditSummary,
+  invoiceSummary,
+  lineSummary,
+} from "../subscriptions/billing-state-builder.ts";
 
-/** Calls at 0.50 EUR each where nothing else is said. */
+/** Calls at 0.50 EUR each, with these differences. */
 export function meterOf(differs: Partial<PricedMeter> = {}): PricedMeter {
   return {
     id: "calls",
@@ -24,7 +28,7 @@ export function meterOf(differs: Partial<PricedMeter> = {}): PricedMeter {
   };
 }
 
-/** Storage at 2.00 EUR a GB up to ten, all of it at 1.00 from more than ten on: ten cost 20, eleven 11. */
+/** Storage at 2.00 EUR a GB up to ten, above that all of it at 1.00: ten cost 20, eleven 11. */
 export const storage = meterOf({
   id: "storage",
   name: "Storage",
@@ -34,12 +38,15 @@ export const storage = meterOf({
   tiers: tiersOf([10, "2"], [null, "1"]),
 });
 
-/** What of usage a test says: the rest is one event of June 2026 (period 5 from 1 January), of which nothing was billed before. */
+/**
+ * What a test sets. The default is one event of June 2026 (period 5 from 1 January), of which
+ * nothing was billed before.
+ */
 export interface UsageOrder
   extends Partial<Omit<OpenUsage, "period" | "quantity" | "before" | "priced">> {
   readonly index?: number;
   readonly before?: string;
-  /** As much as `before` where left out. */
+  /** Equals `before` if left out. */
   readonly priced?: string;
 }
 
@@ -63,12 +70,12 @@ export function usageOf(quantity: string, order: UsageOrder = {}): OpenUsage {
   };
 }
 
-/** Usage as a bill took it in short: `storage of 5 in bill 0`. */
+/** The summary of billed usage: `storage of 5 in bill 0`. */
 export function usageSummary({ usage: { meter, period, bill } }: BilledUsage): string {
   return `${meter.id} of ${period.index} in bill ${bill}`;
 }
 
-/** What became of usage in short; what there is none of is left out. */
+/** The summary of what a close bills. Empty lists are left out. */
 export function closeSummary(
   closed: ClosedUsage & { readonly invoices: readonly DueInvoice[] },
 ): Record<string, unknown> {

@@ -1,4 +1,7 @@
-/** A change of units inside a period costs the difference in value for the days that are left, rounded once. */
+/**
+ * A change of units inside a period costs the difference in value for the days that are left,
+ * rounded once. MONEY-4.
+ */
 import { describe, expect, it } from "vitest";
 import { prorate, shareOfDays } from "../../../src/domain/billing/proration.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -47,15 +50,20 @@ describe("a change of units", () => {
     ["per_unit", 10, 13, "2026-06-30", {}, "1.0000", 1],
     ["per_unit", 13, 10, "2026-06-16", {}, "-15.0000", 15],
     ["per_unit", 10, 10, "2026-06-16", {}, "0.0000", 15],
-  ] as const)("%s %i to %i on %s %j is %s for %i days", (type, fromUnits, toUnits, date, differs, amount, days) => {
+  ] as const)("%s %i to %i on %s %j: %s, %i days", (type, from, to, date, terms, amount, days) => {
     const plan = planOf(type, {
       price: d("10"),
       tiers: type === "tiered" ? tiersOf(...stripe) : [],
     });
-    const change = { fromUnits, toUnits, period: june, effectiveDate: civilDate(date) };
-    const proration = prorate(plan, termsOf(0, differs), change);
+    const change = { fromUnits: from, toUnits: to, period: june, effectiveDate: civilDate(date) };
+    const proration = prorate(plan, termsOf(0, terms), change);
     expect(formatDecimal(proration.amount)).toBe(amount);
-    expect(proration).toMatchObject({ fromUnits, toUnits, daysRemaining: days, daysInPeriod: 30 });
+    expect(proration).toMatchObject({
+      fromUnits: from,
+      toUnits: to,
+      daysRemaining: days,
+      daysInPeriod: 30,
+    });
   });
 
   it("tiered 10 to 13 for a whole period is 12 more on prices 5, 4 beyond ten", () => {

@@ -1,4 +1,7 @@
-/** What is due of deferred lines, in the last period and in Setup Mode: nothing billed twice, nothing lost. */
+/**
+ * What is due of deferred lines, in the last period and in Setup Mode: nothing is billed twice,
+ * nothing is lost.
+ */
 import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -13,9 +16,9 @@ import {
   afterDue,
   changeTo,
   dueOver,
+  dueSummary,
   type StateOrder,
   stateOf,
-  dueSummary,
 } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
@@ -35,8 +38,8 @@ describe("deferred lines", () => {
   it("are billed by the renewal invoice, ahead or not, after its plan line, and once", () => {
     const invoices = [["renewal of 6", planOnly("07", "08", 12), waiting]];
     for (const day of ["2026-06-17", "2026-07-01"]) {
-      const { state, told } = dueOver(deferred(12, "2026-06-16"), day, "2026-08-01");
-      expect(told).toMatchObject([
+      const { state, summaries } = dueOver(deferred(12, "2026-06-16"), day, "2026-08-01");
+      expect(summaries).toMatchObject([
         { invoices },
         { invoices: [["renewal of 7", planOnly("08", "09", 12)]] },
       ]);
@@ -44,7 +47,7 @@ describe("deferred lines", () => {
     }
   });
 
-  it("are billed oldest first, each by the first invoice issued, and are told by id", () => {
+  it("are billed oldest first, each by the first invoice issued, and are listed by id", () => {
     const twice = deferred(13, "2026-06-16", deferred(12, "2026-06-16"));
     const decision = decideDue({ ...twice, today: civilDate("2026-08-01") });
     expect(decision?.invoices.map(({ deferredIds }) => deferredIds)).toEqual([
@@ -99,28 +102,28 @@ describe("deferred lines", () => {
     expect(decideDue(afterDue(state, decision))).toBeNull();
   });
 
-  it("wait while Setup Mode is on, and go on the first renewal invoice after it", () => {
+  it("wait while Setup Mode is on and join the first renewal invoice after it", () => {
     const on = { ...deferred(12, "2026-06-16"), organisation: stateOf(inSetupMode).organisation };
     const between = dueOver(on, "2026-06-17", "2026-07-01").state;
     expect(between.deferred.map(({ amount }: DeferredLine) => amount)).toEqual([d("10.00")]);
     const off = { ...between, organisation: stateOf().organisation };
-    expect(dueOver(off, "2026-07-18").told).toHaveProperty("0.invoices", [
+    expect(dueOver(off, "2026-07-18").summaries).toHaveProperty("0.invoices", [
       ["renewal of 7", planOnly("08", "09", 12), waiting],
     ]);
   });
 
-  it("of one that completes during Setup Mode are billed once it is off: nothing is lost", () => {
+  it("of a subscription that completes in Setup Mode are billed once it is off", () => {
     const state = {
       ...setToEnd(deferred(12, "2026-06-16")),
       organisation: stateOf(inSetupMode).organisation,
     };
     const complete = dueOver(state, "2026-07-01", "2026-07-02");
-    expect(complete.told).toEqual([
+    expect(complete.summaries).toEqual([
       { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] },
       null,
     ]);
     const off = { ...complete.state, organisation: stateOf().organisation };
-    expect(dueOver(off, "2026-07-10", "2026-07-11").told).toEqual([
+    expect(dueOver(off, "2026-07-10", "2026-07-11").summaries).toEqual([
       { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [change] },
       null,
     ]);
@@ -136,15 +139,15 @@ describe("the last period", () => {
   it.each([
     ["set to end", ends({ cancelAtPeriodEnd: true })],
     ["of a limited number of cycles", ends({ endAfterCycles: 6 })],
-  ])("of one %s has no renewal invoice, and it completes on the renewal date", (_, subscription) => {
-    const { state, told } = dueOver(
+  ])("of one %s has no renewal invoice and completes on the renewal date", (_, subscription) => {
+    const { state, summaries } = dueOver(
       stateOf({ subscription }),
       "2026-06-20",
       "2026-06-30",
       "2026-07-01",
       "2026-09-01",
     );
-    expect(told).toEqual([
+    expect(summaries).toEqual([
       null,
       null,
       { is: "complete, in 5, until 2026-07-01", periods: [], invoices: [] },
@@ -158,7 +161,7 @@ describe("the last period", () => {
     expect(decideDue({ ...state, today: civilDate("2027-01-01") })).toBeNull();
   });
 
-  it("comes after as many renewals as there are cycles left, also when nobody looked", () => {
+  it("comes after as many renewals as there are cycles left, also if days were missed", () => {
     const subscription = { endAfterCycles: 8, endDate: civilDate("2026-09-01") };
     const decision = decideDue(stateOf({ subscription, today: "2026-12-24" }));
     expect(dueSummary(decision)).toMatchObject({
@@ -172,7 +175,7 @@ describe("the last period", () => {
     expect(decision?.subscription.endDate).toBe("2026-09-01");
   });
 
-  it("is that of End, also where the next was prepared before", () => {
+  it("is that of End, also if the next was prepared before", () => {
     const subscription = ends({ cancelAtPeriodEnd: true });
     expect(due({ subscription, renewalInvoice: null, today: "2026-07-01" })).toEqual({
       is: "complete, in 5, until 2026-07-01",
@@ -188,17 +191,17 @@ describe("the last period", () => {
 });
 
 describe("Setup Mode", () => {
-  it("raises nothing, ahead or on the renewal date, and periods that begin during it are never billed", () => {
+  it("issues nothing, and never bills periods that begin during it", () => {
     const on = stateOf(inSetupMode);
-    const { state, told } = dueOver(on, "2026-06-20", "2026-07-01", "2026-07-20");
+    const { state, summaries } = dueOver(on, "2026-06-20", "2026-07-01", "2026-07-20");
     const renewed = {
       is: "active, in 6, until 2026-08-01",
       periods: ["6: 10 billed, in Setup Mode"],
       invoices: [],
     };
-    expect(told).toEqual([null, renewed, null]);
+    expect(summaries).toEqual([null, renewed, null]);
     const off = { ...state, organisation: stateOf().organisation };
-    expect(dueOver(off, "2026-07-10", "2026-07-18", "2026-08-01").told).toEqual([
+    expect(dueOver(off, "2026-07-10", "2026-07-18", "2026-08-01").summaries).toEqual([
       null,
       {
         is: "active, in 6, until 2026-08-01",
@@ -217,10 +220,10 @@ describe("Setup Mode", () => {
     });
   });
 
-  it("turned off inside the window raises at once what was held back", () => {
+  it("turned off inside the window issues at once what was held back", () => {
     const on = dueOver(stateOf(inSetupMode), "2026-06-20").state;
     const off = { ...on, organisation: stateOf().organisation };
-    expect(dueOver(off, "2026-06-21").told).toMatchObject([
+    expect(dueOver(off, "2026-06-21").summaries).toMatchObject([
       { invoices: [["renewal of 6", planOnly("07", "08")]] },
     ]);
   });

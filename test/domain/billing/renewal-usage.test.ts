@@ -1,4 +1,7 @@
-/** On which document usage is billed and when: at renewals, completions and ends, late, and around Setup Mode. decisions §§4 to 6. */
+/**
+ * The document that bills usage, and the day: at renewals, completions and ends, late, and around
+ * Setup Mode. USAGE-9, USAGE-10, USAGE-15.
+ */
 import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -6,20 +9,21 @@ import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import type { RunningJob } from "../../../src/domain/subscriptions/billing-state.ts";
 import { afterDue, type StateOrder, stateOf } from "../subscriptions/billing-state-builder.ts";
-import { meterOf, storage, closeSummary, usageOf } from "./open-usage-builder.ts";
+import { closeSummary, meterOf, storage, usageOf } from "./open-usage-builder.ts";
 
 const d = parseDecimal;
 /** Four calls in June, the period that ends on the renewal date. */
 const june = usageOf("4");
 const free = usageOf("7", { meter: meterOf({ id: "free", price: d("0") }) });
-/** Storage in June, of which more came after some was billed: it is 9.00 cheaper. */
+/** Storage in June, some of it after a first bill: it is 9.00 cheaper. */
 const cheaper = usageOf("1", { meter: storage, before: "10" });
 const july = ["2026-07-01", "2026-08-01"] as const;
 const plan = (start: string, end: string) => `100.0000 for ${start} to ${end}: 10 × 10.0000`;
 const juneLine = "2.0000 for 2026-06-01 to 2026-07-01: 4 call: 4 × 0.5000";
 const freeLine = "0.0000 for 2026-06-01 to 2026-07-01: 7 call: 7 × 0.0000";
 const credit =
-  "9.0000 from 2026-06-01: 1 GB more in the period from 2026-06-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10";
+  "9.0000 from 2026-06-01: 1 GB more in the period from 2026-06-01: " +
+  "11 × 1.0000 for 11, less 10 × 2.0000 for 10";
 const amending: RunningJob = {
   id: "op",
   kind: "amend_invoice",
@@ -32,8 +36,8 @@ function due(order: StateOrder, today = "2026-07-01"): unknown {
   return decision && closeSummary(decision);
 }
 
-describe("at a renewal", () => {
-  it("it is on the new invoice where invoices begin as drafts, behind the plan line, with what is zero", () => {
+describe("usage at a renewal", () => {
+  it("joins a new draft behind the plan line, lines of zero included", () => {
     expect(due({ usage: [june, free] })).toEqual({
       bills: "1 to 1",
       invoices: [
@@ -52,7 +56,7 @@ describe("at a renewal", () => {
     });
   });
 
-  it("it comes after what was deferred", () => {
+  it("comes after deferred lines", () => {
     const charge = {
       id: "deferred 0",
       name: "Seats",
@@ -79,7 +83,7 @@ describe("at a renewal", () => {
   it.each([
     "awaiting_approval",
     "approved",
-  ] as const)("it has an invoice of its own where they begin as %s", (status) => {
+  ] as const)("is billed on a separate invoice if invoices begin as %s", (status) => {
     const organisation = { firstInvoiceStatus: status };
     expect(due({ organisation, usage: [june, free] })).toEqual({
       bills: "1 to 1",
@@ -95,21 +99,21 @@ describe("at a renewal", () => {
     });
   });
 
-  it("without usage closes the bill all the same", () => {
+  it("closes the bill also without usage", () => {
     expect(due({})).toEqual({ bills: "1 to 1", invoices: [["renewal of 6", plan(...july)]] });
     expect(due({ usageBills: { open: 7, billed: 7 } })).toMatchObject({ bills: "8 to 8" });
   });
 
-  it("does not happen before the renewal date: then the bill stays open", () => {
+  it("is not billed before the renewal date: the bill stays open", () => {
     expect(due({ usage: [june] }, "2026-06-16")).toBeNull();
-    // Raised ahead: without the usage of the period that still runs.
+    // Issued ahead: without the usage of the period that still runs.
     expect(due({ usage: [june] }, "2026-06-17")).toEqual({
       bills: "0 to 0",
       invoices: [["renewal of 6", plan(...july)]],
     });
   });
 
-  it("leaves what belongs to the next bill to that", () => {
+  it("leaves usage of the next bill to that bill", () => {
     const next = usageOf("1", { index: 6, bill: 1 });
     const state = stateOf({ today: "2026-07-01", usage: [june, next] });
     const decision = decideDue(state);
@@ -124,7 +128,7 @@ describe("at a renewal", () => {
     ).toMatchObject([{ usage: next }]);
   });
 
-  it("whose price fell is credited, on a credit note beside the invoice", () => {
+  it("whose price fell is credited, on a credit note in addition to the invoice", () => {
     expect(due({ usage: [june, cheaper] })).toEqual({
       bills: "1 to 1",
       invoices: [["renewal of 6", plan(...july), juneLine, "calls of 5 in bill 0"]],
@@ -140,7 +144,7 @@ describe("at a renewal", () => {
     });
   });
 
-  it("was missed for months: each period is billed with the renewal that ended it", () => {
+  it("of months that were missed is billed with the renewal that ended each period", () => {
     const usage = [
       june,
       usageOf("6", { index: 6, bill: 1 }),
@@ -167,17 +171,17 @@ describe("at a renewal", () => {
     });
   });
 
-  it("with more than can be billed is refused, and nothing is performed", () => {
+  it("over more than can be billed is refused, and nothing is performed", () => {
     const usage = [usageOf("9999999999", { meter: meterOf({ price: d("999999") }) })];
     expect(() => due({ usage })).toThrow(Refusal);
     expect(() => due({ usage })).toThrow(/have to be voided/);
   });
 });
 
-describe("with a renewal invoice that was issued ahead", () => {
+describe("usage with a renewal invoice that was issued ahead", () => {
   const own = { bills: "1 to 1", invoices: [["usage of 5", juneLine, "calls of 5 in bill 0"]] };
 
-  it("it joins that while it is a draft in the ledger, and only where it costs something", () => {
+  it("joins it while that is a draft in the ledger, and only if it costs something", () => {
     expect(due({ usage: [june, free], renewalInvoice: {} })).toEqual({
       bills: "1 to 1",
       joined: ["renewal 6", juneLine, freeLine, "calls of 5 in bill 0", "free of 5 in bill 0"],
@@ -199,16 +203,16 @@ describe("with a renewal invoice that was issued ahead", () => {
     ["was refused by the ledger", { status: "not_in_external", inLedger: false }],
     ["is not known to be in the ledger", { inLedger: false }],
     ["has a payment on it", { amountDue: d("99.99") }],
-  ] as const)("it has an invoice of its own where that %s", (_, renewalInvoice) => {
+  ] as const)("is billed on a separate invoice if that %s", (_, renewalInvoice) => {
     expect(due({ usage: [june], renewalInvoice })).toEqual(own);
   });
 
-  it("it has an invoice of its own where that was removed, or where something is being done to an invoice", () => {
+  it("is billed on a separate invoice if that was removed or a job on an invoice runs", () => {
     expect(due({ usage: [june], renewalInvoice: null })).toEqual(own);
     expect(due({ usage: [june], renewalInvoice: {}, running: amending })).toEqual(own);
   });
 
-  it("it has an invoice of its own where a request comes after it, which an amendment would have refused", () => {
+  it("is billed on a separate invoice if a request follows that an amendment would refuse", () => {
     const decision = decideDue(
       stateOf({ today: "2026-07-01", usage: [june], renewalInvoice: {} }),
       {
@@ -218,7 +222,7 @@ describe("with a renewal invoice that was issued ahead", () => {
     expect(decision && closeSummary(decision)).toEqual(own);
   });
 
-  it("what was missed after it goes on the invoices of later renewals", () => {
+  it("of periods missed after it is billed by later renewals", () => {
     const usage = [june, usageOf("6", { index: 6, bill: 1 })];
     expect(due({ usage, renewalInvoice: {} }, "2026-08-01")).toMatchObject({
       bills: "2 to 2",
@@ -234,7 +238,7 @@ describe("with a renewal invoice that was issued ahead", () => {
     });
   });
 
-  it("what was missed after it never joins that, whose period it is not of", () => {
+  it("of periods missed after it never joins it, because the period differs", () => {
     const usage = [june, usageOf("6", { index: 6, bill: 1 })];
     const organisation = { firstInvoiceStatus: "approved" } as const;
     expect(due({ usage, renewalInvoice: {}, organisation }, "2026-08-01")).toMatchObject({
@@ -247,10 +251,10 @@ describe("with a renewal invoice that was issued ahead", () => {
   });
 });
 
-describe("in Setup Mode", () => {
+describe("usage in Setup Mode", () => {
   const setupMode = { organisation: { setupMode: true } };
 
-  it("nothing is billed: bills go on and wait", () => {
+  it("is not billed: its bills go on and wait", () => {
     expect(due({ ...setupMode, usage: [june, cheaper] })).toEqual({ bills: "0 to 1" });
     expect(
       due({ ...setupMode, usage: [june], usageBills: { open: 4, billed: 2 } }, "2026-08-01"),
@@ -259,7 +263,7 @@ describe("in Setup Mode", () => {
     });
   });
 
-  it("what waits is billed by the next close after it, but for the periods that began in it", () => {
+  it("is billed by the next close after it, except for periods that began in it", () => {
     const unbilled = usageOf("6", { index: 6, bill: 1, setupMode: true });
     const usage = [june, unbilled, usageOf("1", { bill: 1 })];
     expect(due({ usage, usageBills: { open: 1, billed: 0 }, index: 6 }, "2026-08-01")).toEqual({
@@ -269,7 +273,8 @@ describe("in Setup Mode", () => {
           "renewal of 7",
           plan("2026-08-01", "2026-09-01"),
           "2.0000 for 2026-06-01 to 2026-07-01: 4 call in the period from 2026-06-01: 4 × 0.5000",
-          "0.5000 for 2026-06-01 to 2026-07-01: 1 call more in the period from 2026-06-01: 5 × 0.5000 for 5, less 4 × 0.5000 for 4",
+          "0.5000 for 2026-06-01 to 2026-07-01: 1 call more in the period from 2026-06-01: " +
+            "5 × 0.5000 for 5, less 4 × 0.5000 for 4",
           "calls of 5 in bill 0",
           "calls of 5 in bill 1",
         ],
@@ -278,7 +283,7 @@ describe("in Setup Mode", () => {
     });
   });
 
-  it("one that completes keeps its usage, which is billed once Setup Mode is over", () => {
+  it("of a subscription that completes is billed once Setup Mode is over", () => {
     const subscription = { cancelAtPeriodEnd: true, endDate: civilDate("2026-07-01") };
     const state = stateOf({ ...setupMode, today: "2026-07-01", usage: [june], subscription });
     const decision = decideDue(state);
@@ -293,12 +298,12 @@ describe("in Setup Mode", () => {
   });
 });
 
-describe("at the end of the last period", () => {
+describe("usage at the end of the last period", () => {
   it.each([
     ["set to end", { cancelAtPeriodEnd: true, endDate: civilDate("2026-07-01") }],
     ["of so many cycles", { endAfterCycles: 6, endDate: civilDate("2026-07-01") }],
-  ])("one %s completes with its usage billed, of every bill", (_, subscription) => {
-    // What a clock that is ahead dates after the end is billed by nobody.
+  ])("of a subscription %s is billed at completion, of every bill", (_, subscription) => {
+    // Usage that a clock ahead dates after the end is never billed.
     const usage = [june, usageOf("2", { bill: 1 }), usageOf("2", { index: 6, bill: 1 })];
     expect(due({ subscription, usage })).toEqual({
       bills: "2 to 2",
@@ -306,7 +311,8 @@ describe("at the end of the last period", () => {
         [
           "usage of 5",
           juneLine,
-          "1.0000 for 2026-06-01 to 2026-07-01: 2 call more in the period from 2026-06-01: 6 × 0.5000 for 6, less 4 × 0.5000 for 4",
+          "1.0000 for 2026-06-01 to 2026-07-01: 2 call more in the period from 2026-06-01: " +
+            "6 × 0.5000 for 6, less 4 × 0.5000 for 4",
           "calls of 5 in bill 0",
           "calls of 5 in bill 1",
         ],
@@ -321,14 +327,14 @@ describe("at the end of the last period", () => {
   });
 });
 
-describe("after the end", () => {
+describe("usage after the end", () => {
   const over = (status: "ended" | "complete") =>
     ({ subscription: { status, endDate: civilDate("2026-06-20") } }) as const;
 
   it.each([
     "ended",
     "complete",
-  ] as const)("of one that is %s, late usage is billed on one more invoice, once", (status) => {
+  ] as const)("of a subscription that is %s is billed on one more invoice, once", (status) => {
     const late = usageOf("3", { bill: 4, before: "4" });
     const state = stateOf({
       ...over(status),
@@ -342,7 +348,8 @@ describe("after the end", () => {
       invoices: [
         [
           "usage of 5",
-          "1.5000 for 2026-06-01 to 2026-07-01: 3 call more in the period from 2026-06-01: 7 × 0.5000 for 7, less 4 × 0.5000 for 4",
+          "1.5000 for 2026-06-01 to 2026-07-01: 3 call more in the period from 2026-06-01: " +
+            "7 × 0.5000 for 7, less 4 × 0.5000 for 4",
           "calls of 5 in bill 4",
         ],
       ],
@@ -351,7 +358,7 @@ describe("after the end", () => {
     expect(decideDue(afterDue(state, decision))).toBeNull();
   });
 
-  it("late usage that comes to nothing is noted, and that of a bill not loaded is left alone", () => {
+  it("over zero is noted, and usage of a bill that is not loaded stays", () => {
     expect(due({ ...over("ended"), usage: [free] })).toEqual({
       bills: "1 to 1",
       unbilled: ["free of 5 in bill 0"],

@@ -1,4 +1,7 @@
-/** What is due on a day: beginning, raising ahead, renewing, completing, each once and in order, with what it bills. */
+/**
+ * What is due on a day: beginning, issuing ahead, renewing and completing. Each happens once and in
+ * order, with what it bills.
+ */
 import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { addDays, civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -11,10 +14,10 @@ import {
   afterDue,
   changeTo,
   dueOver,
+  dueSummary,
   type StateOrder,
   seats,
   stateOf,
-  dueSummary,
 } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
@@ -38,7 +41,7 @@ describe("a pending subscription", () => {
     expect(due({ ...pending, today })).toEqual(decision);
   });
 
-  it("that nobody looked at for long begins and renews at once", () => {
+  it("whose start was missed for long begins and renews at once", () => {
     expect(due({ ...pending, today: "2026-07-20" })).toEqual({
       is: "active, in 1, until 2026-08-20",
       periods: ["1: 10 billed"],
@@ -52,14 +55,14 @@ describe("a pending subscription", () => {
       cancelAtPeriodEnd: true,
       endDate: civilDate("2026-07-20"),
     } as const;
-    const { told } = dueOver(
+    const { summaries } = dueOver(
       stateOf({ ...pending, subscription }),
       "2026-06-20",
       "2026-07-19",
       "2026-07-20",
     );
     const decision = (is: string) => ({ is, periods: [], invoices: [] });
-    expect(told).toEqual([
+    expect(summaries).toEqual([
       decision("active, in 0, until 2026-07-20"),
       null,
       decision("complete, in 0, until 2026-07-20"),
@@ -87,8 +90,8 @@ describe("the renewal invoice", () => {
     [25, "2026-06-05", null],
     [25, "2026-06-06", issued],
     [60, "2026-06-05", null],
-  ])("of %i create days is issued from the first day of its window on: on %s", (invoiceCreateDays, today, decision) => {
-    expect(due({ today, organisation: { invoiceCreateDays } })).toEqual(decision);
+  ])("of %i create days is issued from its window's first day: on %s", (days, today, decision) => {
+    expect(due({ today, organisation: { invoiceCreateDays: days } })).toEqual(decision);
   });
 
   it.each([
@@ -96,7 +99,7 @@ describe("the renewal invoice", () => {
     [3, 1, 80, "2026-04-29"],
     [12, 0, 200, "2026-06-15"],
     [12, 0, 400, "2026-01-29"],
-  ])("every %i months has at most 28 days less than its period: period %i, %i days", (count, index, days, first) => {
+  ])("every %i months has at most its days less 28: %i, %i days", (count, index, days, first) => {
     const plan = { ...seats, interval: { unit: "month", count } as const };
     const order = { plan, index, organisation: { invoiceCreateDays: days } };
     expect(due({ ...order, today: addDays(civilDate(first), -1) })).toBeNull();
@@ -142,25 +145,25 @@ describe("the renewal invoice", () => {
     ]);
   });
 
-  it("is issued once, ahead or on the renewal date, and its period begins with the units that it billed", () => {
-    const { state, told } = dueOver(
+  it("is issued once, ahead or not, and its period begins with the units that it billed", () => {
+    const { state, summaries } = dueOver(
       stateOf(),
       "2026-06-17",
       "2026-06-20",
       "2026-07-01",
       "2026-07-02",
     );
-    expect(told).toEqual([
+    expect(summaries).toEqual([
       issued,
       null,
       { is: "active, in 6, until 2026-08-01", periods: [], invoices: [] },
       null,
     ]);
     expect(state.period).toMatchObject({ index: 6, billedUnits: 10, prorationClosed: false });
-    expect(dueOver(stateOf(), "2026-07-01", "2026-07-02").told).toEqual([renewed, null]);
+    expect(dueOver(stateOf(), "2026-07-01", "2026-07-02").summaries).toEqual([renewed, null]);
   });
 
-  it("once issued is not issued again where it was removed since", () => {
+  it("is not issued again if it was removed since", () => {
     expect(due({ today: "2026-06-20", renewalInvoice: null })).toBeNull();
     expect(due({ today: "2026-07-01", renewalInvoice: null })).toEqual({
       is: "active, in 6, until 2026-08-01",
@@ -169,7 +172,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("that was removed since leaves its period billed for the units at its start", () => {
+  it("leaves its period billed for the units at its start if it was removed since", () => {
     const began = due({ today: "2026-07-01", renewalInvoice: null, units: 12 });
     expect(began).toMatchObject({ periods: ["6: 12 billed"] });
     expect(due({ today: "2026-07-01", renewalInvoice: {}, units: 12 })).toMatchObject({
@@ -177,7 +180,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("is issued for nothing to pay too, and for a flat fee without units", () => {
+  it("is issued over an amount of zero, and for a flat fee without units", () => {
     expect(due({ today: "2026-07-01", units: 0 })).toHaveProperty(
       "invoices.0.1",
       planOnly("07", "08", 0),
@@ -190,7 +193,7 @@ describe("the renewal invoice", () => {
   });
 });
 
-describe("units changed meanwhile", () => {
+describe("units changed after the renewal invoice was issued", () => {
   const changed = (state: BillingState, units: number, document: "amend" | "separate") =>
     afterChange(state, decideUnitsChange(state, changeTo(units, { document })));
 
@@ -199,12 +202,12 @@ describe("units changed meanwhile", () => {
     ["down", 8, "amend", 8],
     ["up", 12, "separate", 12],
     ["up", 12, "amend", 12],
-  ] as const)("%s to %i, by %s, leave the next period %i billed units", (_, units, document, billed) => {
+  ] as const)("%s to %i, by %s, leave %i billed units", (_, units, document, billed) => {
     const before = dueOver(stateOf(), "2026-06-17").state;
     const { state } = dueOver(changed(before, units, document), "2026-07-01");
     expect(state.subscription).toMatchObject({ units, renewalDate: "2026-08-01" });
     expect(state.period).toMatchObject({ index: 6, billedUnits: billed, prorationClosed: false });
-    expect(dueOver(state, "2026-07-18").told).toEqual([
+    expect(dueOver(state, "2026-07-18").summaries).toEqual([
       {
         is: "active, in 6, until 2026-08-01",
         periods: [`7: ${units} billed`],
@@ -217,12 +220,14 @@ describe("units changed meanwhile", () => {
     const state = afterChange(stateOf(), decideUnitsChange(stateOf(), changeTo(12)));
     expect(state.period.prorationClosed).toBe(true);
     const next = dueOver(state, "2026-07-01");
-    expect(next.told).toHaveProperty("0.invoices", [["renewal of 6", planOnly("07", "08", 12)]]);
+    expect(next.summaries).toHaveProperty("0.invoices", [
+      ["renewal of 6", planOnly("07", "08", 12)],
+    ]);
     expect(next.state.period).toMatchObject({ billedUnits: 12, prorationClosed: false });
   });
 });
 
-describe("periods that nobody looked at", () => {
+describe("missed periods", () => {
   it("are renewed in order, each billed once, dated today", () => {
     const state = stateOf({ today: "2026-09-20" });
     const decision = decideDue(state);
@@ -269,7 +274,7 @@ describe("periods that nobody looked at", () => {
     ["2026-12-31", 1, ["2027-01-31", "2027-02-28", "2027-03-31", "2027-04-30"]],
     ["2028-02-29", 12, ["2029-02-28", "2030-02-28", "2031-02-28", "2032-02-29"]],
     ["2027-11-30", 3, ["2028-02-29", "2028-05-30", "2028-08-30", "2028-11-30", "2029-02-28"]],
-  ])("from %s every %i months begin on the day that the anchor has", (startDate, count, renewals) => {
+  ])("from %s every %i months begin on the anchor's day", (startDate, count, renewals) => {
     const plan = { ...seats, interval: { unit: "month", count } as const };
     let state = stateOf({ plan, startDate, index: 0, organisation: { invoiceCreateDays: 0 } });
     for (const [k, renewal] of renewals.entries()) {

@@ -98,7 +98,7 @@ describe("the period of a day", () => {
     expect(periodContaining(anchor("2023-03-01"), every(1), day)?.index).toBe(index);
   });
 
-  it("a day begins where its period does, also when clocks change on the boundary", () => {
+  it("a period begins with its first day, also if clocks change on the boundary", () => {
     for (const zone of [
       "America/New_York",
       "Africa/Cairo",

@@ -1,5 +1,5 @@
 /**
- * How far a sandbox's clock may be advanced: forward, from now or where it stands, five years at
+ * How far a sandbox's clock may be advanced: forward, from now or its own time, five years at
  * most, one advance at a time.
  */
 import { describe, expect, test } from "vitest";
@@ -52,7 +52,7 @@ describe("an advance", () => {
     expect(target(paris, { kind: "months", count: 25 })).toBe("2028-02-29T09:30:00.250Z");
   });
 
-  test("to where the clock stands has nothing to do", () => {
+  test("to the clock's own time does nothing", () => {
     expect(target(paris, to("2026-01-31T09:30:00.250Z"))).toBe("stands");
   });
 

@@ -1,4 +1,4 @@
-/** The moves of plans and charges from status to status. decisions §4. */
+/** The moves of plans and charges from status to status. CATALOGUE-2. */
 import { expect, test } from "vitest";
 import { decideMove } from "../../../src/domain/catalogue/catalogue-status.ts";
 import type { CatalogueStatus } from "../../../src/domain/catalogue/plan.ts";
@@ -8,7 +8,7 @@ const allowed = ["draft active", "active legacy", "active inactive", "legacy act
 
 test.each(
   statuses.flatMap((from) => statuses.map((to) => ({ from, to }))),
-)("$from to $to is what the decisions say", ({ from, to }) => {
+)("$from to $to is allowed as CATALOGUE-2 has it", ({ from, to }) => {
   if (from === to) expect(decideMove(from, to)).toBe(false);
   else if (allowed.includes(`${from} ${to}`)) expect(decideMove(from, to)).toBe(true);
   else

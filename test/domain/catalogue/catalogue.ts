@@ -4,7 +4,7 @@ import type { Plan, PlanType, Tier } from "../../../src/domain/catalogue/plan.ts
 import type { PriceTerms } from "../../../src/domain/catalogue/pricing/index.ts";
 import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
 
-/** A tier as `[up_to, unit_price, flat_price]`, null where there is none. */
+/** A tier as `[up_to, unit_price, flat_price]`, null if there is none. */
 export type TierText = readonly [
   upTo: number | null,
   unitPrice: string | null,
@@ -21,7 +21,7 @@ export function tiersOf(...rows: readonly TierText[]): readonly Tier[] {
   }));
 }
 
-/** An active monthly plan in EUR, of a type and what is said of it. */
+/** An active monthly plan in EUR of this type, with these differences. */
 export function planOf(type: PlanType, differs: Partial<Plan> = {}): Plan {
   return {
     id: "0198c0de-0000-7000-8000-000000000001",
@@ -44,7 +44,7 @@ export function planOf(type: PlanType, differs: Partial<Plan> = {}): Plan {
   };
 }
 
-/** Units at list price without discount, or with what is said. */
+/** Units at list price without discount, with these differences. */
 export function termsOf(
   units: number,
   differs: { discount?: string; price?: string } = {},

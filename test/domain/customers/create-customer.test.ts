@@ -1,4 +1,4 @@
-/** A new customer keeps what it was given, and gets a code of its id where it was given none. */
+/** A new customer keeps the requested fields, and gets a code from its id if it has none. */
 import { expect, it } from "vitest";
 import { customerCodeOf, decideCustomer } from "../../../src/domain/customers/create-customer.ts";
 

@@ -132,7 +132,7 @@ test("the kinds are those of the specification, each of a kind of object", () =>
   expect(new Set(eventTypes.map((type) => type.split(".")[0]))).toEqual(new Set(objectKinds));
 });
 
-test("the body has the members of decisions §3 in their order, and the object's own text", () => {
+test("the body has its members in their order, and the object's own text", () => {
   const body = eventBody({
     id: "e-1",
     type: "customer.updated",

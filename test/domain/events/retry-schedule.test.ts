@@ -47,7 +47,7 @@ describe("attempts", () => {
     }
   });
 
-  test("come later where the endpoint asks for it, four hours at most, and never sooner", () => {
+  test("come later if the endpoint requests it, four hours at most, and never sooner", () => {
     expect(pauseAfter(1, first, 0, 90_000)).toBe(90_000);
     expect(pauseAfter(3, first, 0, 90_000)).toBe(270_000);
     expect(pauseAfter(1, first, 0, 0)).toBe(first);

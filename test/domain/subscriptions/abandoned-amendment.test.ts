@@ -1,4 +1,7 @@
-/** Amendments that their invoice takes no more: what was asked for is billed once, as a separate change would have been. */
+/**
+ * Amendments whose invoice can no longer be edited: the requested change is billed once, as a
+ * separate change would be.
+ */
 import { describe, expect, it } from "vitest";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import {
@@ -7,19 +10,19 @@ import {
   type ClosedRepricing,
 } from "../../../src/domain/subscriptions/abandoned-amendment.ts";
 import {
-  type StateOrder,
-  seats,
-  stateOf,
   creditSummary,
   lineSummary,
   periodSummary,
+  type StateOrder,
+  seats,
+  stateOf,
   volumeSeats,
 } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const whole = { daysRemaining: 31 };
 
-/** The amendment of July's renewal invoice, closed in June; `billed` is what July counts as billed for by then. */
+/** The amendment of July's renewal invoice, closed in June. `billed`: July's billed units then. */
 function close(
   repricing: (Omit<ClosedRepricing, "charged"> & Partial<ClosedRepricing>) | null,
   {
@@ -60,7 +63,7 @@ const july = "2026-07-01 to 2026-08-01";
 const threeMore = `30.0000 for ${july}: 10 to 13 seats, 31 of 31 days: (130 − 100) × 31 ÷ 31`;
 
 describe("an increase", () => {
-  it("is billed on one invoice of the current period: what was to be added, then the next period's difference", () => {
+  it("is one invoice of the current period: lines to be added, then the next period's", () => {
     expect(close({ fromUnits: 10, toUnits: 13 }, { added: "15.00" })).toEqual({
       period: "6: 13 billed, billed separately",
       invoice: ["change of 5: 45.0000", threeMore],
@@ -100,7 +103,7 @@ describe("an increase", () => {
     });
   });
 
-  it("into a cheaper band is a credit note, beside the invoice of what was to be added", () => {
+  it("into a cheaper band is a credit note, besides the invoice of lines to be added", () => {
     const credit = ["12.0000 from 2026-07-01: 10 to 11 seats, 31 of 31 days: (100 − 88) × 31 ÷ 31"];
     expect(close({ fromUnits: 10, toUnits: 11 }, { plan: volumeSeats })).toEqual({
       period: "6: 11 billed, billed separately",
@@ -113,7 +116,7 @@ describe("an increase", () => {
     });
   });
 
-  it("that costs nothing raises nothing, and the period counts as billed for what the invoice bills", () => {
+  it("that costs nothing issues nothing; the period bills what the invoice bills", () => {
     expect(close({ fromUnits: 10, toUnits: 12 }, { plan: { ...seats, freeUnits: 12 } })).toEqual({
       period: "6: 10 billed",
     });
@@ -130,7 +133,7 @@ describe("an increase", () => {
     expect(close({ fromUnits: 10, toUnits: 12, charged }, order)).toEqual({ period });
   });
 
-  it("of the period that has begun since, or of one that is over, is an invoice of that period", () => {
+  it("of a period that has begun or ended since is an invoice of that period", () => {
     const began = { index: 6, today: "2026-07-05" };
     expect(close({ fromUnits: 10, toUnits: 13 }, began)).toHaveProperty(
       "invoice.0",
@@ -156,14 +159,14 @@ describe("an increase", () => {
 });
 
 describe("a decrease", () => {
-  it("raises nothing, and the period counts as billed for what the invoice bills", () => {
+  it("issues nothing; the period counts as billed for what the invoice bills", () => {
     expect(close({ fromUnits: 10, toUnits: 6 })).toEqual({ period: "6: 10 billed" });
     expect(close({ fromUnits: 11, toUnits: 10 }, { plan: volumeSeats })).toEqual({
       period: "6: 11 billed",
     });
   });
 
-  it("leaves what earlier amendments were to add on an invoice of its own", () => {
+  it("leaves lines of earlier amendments on a separate invoice", () => {
     expect(close({ fromUnits: 10, toUnits: 6 }, { added: "15.00" })).toEqual({
       period: "6: 10 billed, billed separately",
       invoice: ["change of 5: 15.0000"],
@@ -252,7 +255,7 @@ describe("usage that was to join the renewal invoice", () => {
     isUsage: true,
   };
 
-  it("has an invoice of type usage of the period before, as it would have had without the draft", () => {
+  it("has a usage invoice of the period before, as without the draft", () => {
     expect(close(null, inJuly)).toEqual({
       period: "6: 10 billed",
       invoice: ["usage of 5: 7.5000"],
@@ -273,7 +276,7 @@ describe("usage that was to join the renewal invoice", () => {
     });
   });
 
-  it("keeps that period where the subscription has gone on meanwhile", () => {
+  it("keeps that period if the subscription has renewed since", () => {
     const state = stateOf({ index: 8, today: "2026-09-02" });
     const { period } = stateOf({ index: 6 });
     const { invoice } = billClosedAmendment(state, {
@@ -289,7 +292,7 @@ describe("usage that was to join the renewal invoice", () => {
     });
   });
 
-  it("is on the invoice of a change where one comes with it", () => {
+  it("joins the invoice of a change that comes with it", () => {
     expect(close({ fromUnits: 10, toUnits: 13 }, inJuly)).toEqual({
       period: "6: 13 billed, billed separately",
       invoice: ["change of 6: 37.5000", threeMore],

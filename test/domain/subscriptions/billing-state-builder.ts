@@ -1,4 +1,7 @@
-/** Billing states of subscriptions for tests to change one thing of, what a decision leaves behind, and decisions in short. */
+/**
+ * Billing states of subscriptions, of which a test changes one thing, the states after a decision,
+ * and summaries of decisions.
+ */
 
 import type { CreditNoteDraft } from "../../../src/domain/billing/credit-note.ts";
 import type { InvoiceDraft, InvoiceLineDraft } from "../../../src/domain/billing/invoice.ts";
@@ -37,17 +40,20 @@ const createdAt = new Date("2026-01-01T00:00:00Z");
 /** Seats at 10.00 EUR each. */
 export const seats = planOf("per_unit", { name: "Seats", price: parseDecimal("10") });
 
-/** Seats at 10.00 EUR up to ten, all of them at 8.00 EUR from eleven on: eleven cost 88, ten 100. */
+/** Seats at 10.00 EUR up to ten, from eleven on all at 8.00 EUR: eleven cost 88, ten 100. */
 export const volumeSeats = planOf("volume", {
   name: "Seats",
   tiers: tiersOf([10, "10"], [null, "8"]),
 });
 
-/** What of a state a test says; the rest is an active subscription of 10 seats whose current period is June 2026. */
+/**
+ * What a test sets. The default is an active subscription of 10 seats whose current period is June
+ * 2026.
+ */
 export interface StateOrder {
   readonly plan?: Plan;
   readonly units?: number;
-  /** Of the current period; the units where left out. */
+  /** The billed units of the current period. Equals the units if left out. */
   readonly billed?: number;
   readonly today?: string;
   readonly startDate?: string;
@@ -57,9 +63,9 @@ export interface StateOrder {
   readonly subscription?: Partial<Subscription>;
   readonly organisation?: Partial<BillingState["organisation"]>;
   readonly period?: Partial<PeriodState>;
-  /** The next period, where its renewal invoice was issued ahead: billed for the units where nothing else is said. */
+  /** The next period, if its renewal invoice was issued ahead. By default it bills the units. */
   readonly next?: Partial<PeriodState>;
-  /** The renewal invoice of the next period; null where it was removed. */
+  /** The renewal invoice of the next period, null if it was removed. */
   readonly renewalInvoice?: Partial<IssuedInvoice> | null;
   readonly invoices?: readonly IssuedInvoice[];
   readonly deferred?: BillingState["deferred"];
@@ -68,7 +74,9 @@ export interface StateOrder {
   readonly running?: BillingState["running"];
 }
 
-/** The state that is ordered: monthly from 1 January 2026, in June 2026, with all its invoices approved. */
+/**
+ * The ordered state: monthly from 1 January 2026, in June 2026, with all its invoices approved.
+ */
 export function stateOf(order: StateOrder = {}): BillingState {
   const { plan = seats, units = 10, index = 5, today = "2026-06-10" } = order;
   const startDate = civilDate(order.startDate ?? "2026-01-01");
@@ -137,7 +145,9 @@ export function stateOf(order: StateOrder = {}): BillingState {
   };
 }
 
-/** A renewal invoice of June 2026 that is a draft in the ledger, with nothing paid, or what is said. */
+/**
+ * A renewal invoice of June 2026, a draft in the ledger with nothing paid, with these differences.
+ */
 export function issued(differs: Partial<IssuedInvoice> = {}): IssuedInvoice {
   const { type = "renewal", periodIndex = 5 } = differs;
   const amount = parseDecimal("100.00");
@@ -155,7 +165,7 @@ export function issued(differs: Partial<IssuedInvoice> = {}): IssuedInvoice {
   };
 }
 
-/** A request for this new total: without proration, or prorated from the date that is given. */
+/** A request for this new total, without proration or prorated from the date `from`. */
 export function changeTo(
   units: number,
   differs: Partial<Omit<UnitsChangeRequest, "effectiveDate">> & { from?: string } = {},
@@ -172,7 +182,7 @@ export function changeTo(
   };
 }
 
-/** Code and param of the refusal, and its message; `accepted` where there is none. */
+/** Code, param and message of the refusal, or `accepted` if there is none. */
 export function refusalOf(
   state: BillingState,
   request: UnitsChangeRequest,
@@ -219,7 +229,7 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
   const period = periods.find(({ index }) => index === currentPeriod);
   if (period === undefined) throw new Error(`no period ${currentPeriod}`);
   const billed = due.invoices.flatMap(({ deferredIds }) => deferredIds);
-  const made = due.invoices.map(({ draft: { type, periodIndex } }) =>
+  const added = due.invoices.map(({ draft: { type, periodIndex } }) =>
     issued({ type, periodIndex }),
   );
   return {
@@ -227,7 +237,7 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
     subscription,
     period,
     nextPeriod: periods.find(({ index }) => index === currentPeriod + 1) ?? null,
-    invoices: [...made.reverse(), ...state.invoices].filter(
+    invoices: [...added.reverse(), ...state.invoices].filter(
       ({ periodIndex }) => periodIndex >= currentPeriod,
     ),
     deferred: state.deferred.filter(({ id }) => !billed.includes(id)),
@@ -237,25 +247,25 @@ export function afterDue(state: BillingState, due: DueDecision | null): BillingS
 }
 
 /**
- * The states from this one over these days, with what is due performed on each: the last one, and the decisions in short. Asserts
- * that a second look on the same day finds nothing due.
+ * Performs what is due on each of these days. Returns the last state and the summaries of the
+ * decisions. Asserts that nothing more is due on the same day.
  */
 export function dueOver(
   state: BillingState,
   ...days: string[]
-): { state: BillingState; told: unknown[] } {
+): { state: BillingState; summaries: unknown[] } {
   let now = state;
-  const told = days.map((day) => {
+  const summaries = days.map((day) => {
     now = { ...now, today: civilDate(day) };
     const due = decideDue(now);
     now = afterDue(now, due);
     if (decideDue(now) !== null) throw new Error(`still due on ${day}`);
     return dueSummary(due);
   });
-  return { state: now, told };
+  return { state: now, summaries };
 }
 
-/** What was due in short; null where nothing was. */
+/** The summary of what was due, null if nothing was. */
 export function dueSummary(due: DueDecision | null): unknown {
   if (due === null) return null;
   const { subscription, currentPeriod, periods, invoices } = due;
@@ -269,39 +279,64 @@ export function dueSummary(due: DueDecision | null): unknown {
   };
 }
 
-/** A decision in short: what it leaves null is left out, and a line is its amount, its days and its arithmetic. */
-export function told(decision: UnitsDecision): Record<string, unknown> {
+/**
+ * The summary of a decision, without its nulls. A line is its amount, its days and its arithmetic.
+ */
+export function unitsSummary(decision: UnitsDecision): Record<string, unknown> {
   const { units, periods, invoice, joined, amended, deferred, creditNote } = decision;
   return {
     units,
     periods: periods.map(periodSummary),
     ...(invoice && { invoice: invoiceSummary(invoice) }),
-    ...(joined && { joined: toldAmendment(joined) }),
-    ...(amended && { amended: toldAmendment(amended) }),
+    ...(joined && { joined: amendmentSummary(joined) }),
+    ...(amended && { amended: amendmentSummary(amended) }),
     ...(deferred && { deferred: lineSummary(deferred) }),
     ...(creditNote && { creditNote: creditSummary(creditNote) }),
   };
 }
 
-/** A period in short: `5: 12 billed, proration closed`. */
+/** The summary of one change of units. */
+export function changeSummary(
+  order: StateOrder,
+  request: UnitsChangeRequest,
+): Record<string, unknown> {
+  return unitsSummary(decideUnitsChange(stateOf(order), request));
+}
+
+/** The summaries of changes in sequence. A refused one is its code and changes nothing. */
+export function changeSummaries(
+  order: StateOrder,
+  requests: readonly UnitsChangeRequest[],
+): unknown[] {
+  let state = stateOf(order);
+  return requests.map((request) => {
+    const [code] = refusalOf(state, request);
+    if (code !== "accepted") return code;
+    const decision = decideUnitsChange(state, request);
+    state = afterChange(state, decision);
+    return unitsSummary(decision);
+  });
+}
+
+/** The summary of a period: `5: 12 billed, proration closed`. */
 export function periodSummary(period: PeriodState): string {
   const { index, billedUnits, setupMode, prorationClosed, billedSeparately } = period;
-  const marks = [
+  const flags = [
     setupMode ? ", in Setup Mode" : "",
     prorationClosed ? ", proration closed" : "",
     billedSeparately ? ", billed separately" : "",
   ];
-  return `${index}: ${billedUnits} billed${marks.join("")}`;
+  return `${index}: ${billedUnits} billed${flags.join("")}`;
 }
 
-/** The lines of an invoice in short, its subtotal checked. */
+/** The summaries of an invoice's lines. Asserts its subtotal. */
 export function invoiceSummary({ lines, subtotal }: InvoiceDraft): string[] {
   if (!equals(subtotal, sum(lines.map(({ amount }) => amount))))
     throw new Error(`a subtotal of ${subtotal}`);
   return lines.map(lineSummary);
 }
 
-/** A line in short: its amount, its days and its arithmetic. */
+/** The summary of a line: its amount, its days and its arithmetic. */
 export function lineSummary({
   amount,
   period,
@@ -310,7 +345,7 @@ export function lineSummary({
   return `${formatDecimal(amount)} for ${period?.start} to ${period?.end}: ${description}`;
 }
 
-function toldAmendment({ invoiceId, planLine, added, onlyDraft }: InvoiceAmendment): string[] {
+function amendmentSummary({ invoiceId, planLine, added, onlyDraft }: InvoiceAmendment): string[] {
   return [
     `${invoiceId}${onlyDraft ? ", while a draft" : ""}`,
     ...(planLine ? [`plan ${planLine.units}: ${lineSummary(planLine)}`] : []),
@@ -318,7 +353,7 @@ function toldAmendment({ invoiceId, planLine, added, onlyDraft }: InvoiceAmendme
   ];
 }
 
-/** The lines of a credit note in short. */
+/** The summaries of a credit note's lines, with the subtotal if there are several. */
 export function creditSummary({ lines, subtotal }: CreditNoteDraft): string[] {
   const rows = lines.map(
     ({ amount, effectiveDate, description }) =>

@@ -1,4 +1,7 @@
-/** What a change of units comes to in every model, currency and price, and how the line of it explains the amount. */
+/**
+ * The amount of a change of units in every model, currency and price, and how its line explains the
+ * amount.
+ */
 import { describe, expect, it } from "vitest";
 import { describeProration, prorate } from "../../../src/domain/billing/proration.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -13,7 +16,7 @@ import {
   type StateOrder,
   seats,
   stateOf,
-  told,
+  unitsSummary,
   volumeSeats,
 } from "./billing-state-builder.ts";
 
@@ -73,7 +76,7 @@ describe("ten to twelve units for half a month", () => {
       changeTo(12, { from: "2026-06-16" }),
     );
     const description = `10 to 12 seats, 15 of 30 days: ${difference} × 15 ÷ 30`;
-    expect(told(decision)).toEqual({
+    expect(unitsSummary(decision)).toEqual({
       units: 12,
       periods: ["5: 12 billed"],
       invoice: [`${amount} for 2026-06-16 to 2026-07-01: ${description}`],
@@ -88,12 +91,12 @@ describe("ten to twelve units for half a month", () => {
     ["yen that round to 0", "per_unit", { price: "0.4", currency: "JPY" }],
     ["dinars that round to 0", "per_unit", { price: "0.0004", currency: "KWD" }],
     ["the same step", "stairstep", { price: "0", freeUnits: 2 }],
-  ])("raises nothing and leaves the billed units where it costs nothing: %s", (_, type, terms) => {
+  ])("issues nothing and leaves the billed units if it costs nothing: %s", (_, type, terms) => {
     const decision = decideUnitsChange(
       stateOf(orderOf(type, terms)),
       changeTo(12, { from: "2026-06-16" }),
     );
-    expect(told(decision)).toEqual({ units: 12, periods: ["5: 10 billed"] });
+    expect(unitsSummary(decision)).toEqual({ units: 12, periods: ["5: 10 billed"] });
   });
 });
 
@@ -102,7 +105,7 @@ it("what rounds to 0 step by step is charged once it is worth a cent together", 
   const bills = [11, 12, 13].map((units) => {
     const decision = decideUnitsChange(state, changeTo(units, { from: "2026-06-16" }));
     state = afterChange(state, decision);
-    return told(decision);
+    return unitsSummary(decision);
   });
   const description = "10 to 13 seats, 15 of 30 days: (0.0637 − 0.049) × 15 ÷ 30";
   expect(bills).toEqual([
@@ -119,7 +122,7 @@ it("what rounds to 0 step by step is charged once it is worth a cent together", 
 it("what rounds to 0 of a credit leaves the billed units too", () => {
   const plan = planOf("volume", { tiers: tiersOf([10, "0.001"], [null, "0.0008"]) });
   const request = changeTo(11, { from: "2026-06-16" });
-  expect(told(decideUnitsChange(stateOf({ plan }), request))).toEqual({
+  expect(unitsSummary(decideUnitsChange(stateOf({ plan }), request))).toEqual({
     units: 11,
     periods: ["5: 10 billed"],
   });

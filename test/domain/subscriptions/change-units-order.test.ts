@@ -1,4 +1,4 @@
-/** Of two refusals of a change of units that meet, the one that decisions section 7 names first answers. */
+/** Of two refusals of a change of units, the one that UNITS-11 names first answers. */
 import { describe, expect, it } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import type { Plan } from "../../../src/domain/catalogue/plan.ts";
@@ -18,7 +18,7 @@ const running = {
   description: "invoice INV-0006 is being amended",
 } as const;
 
-/** decisions section 7, with what decisions section 6 (another operation) and section 2 (amounts) add. */
+/** The order of UNITS-11, with the refusals of another operation and of amounts. */
 const order = [
   "setup_mode_on",
   "invalid_state",
@@ -42,7 +42,10 @@ const order = [
 ] as const satisfies readonly RefusalCode[];
 type Code = (typeof order)[number];
 
-/** What provokes a refusal, on a change from 10 to 1,000,012 units: each member that it needs, and no other. */
+/**
+ * The cause of a refusal of a change from 10 to 1,000,012 units: each member that it needs, and no
+ * other.
+ */
 interface Fault {
   readonly setupMode?: true;
   readonly running?: true;
@@ -119,7 +122,7 @@ function answerTo(fault: Fault): string {
   return refusalOf(state, { ...request, prorate })[0];
 }
 
-/** Both faults in one, or null where they contradict each other: one of them would undo the other. */
+/** Both faults in one, or null if they contradict each other. */
 function both(one: Fault, other: Fault): Fault | null {
   const merged: Fault = { ...one, ...other };
   const kept = Object.entries(one).every(([key, value]) => merged[key as keyof Fault] === value);
@@ -139,8 +142,8 @@ describe("of two refusals the earlier one answers", () => {
 
   /** Pairs that no request can provoke together, each with its reason. */
   const impossible: Readonly<Partial<Record<Code, readonly Code[]>>> = {
-    // A subscription has one status, and one plan: a flat fee has no tiers; above the last tier there is no price; and what costs
-    // more than an invoice can hold is no credit.
+    // A subscription has one status and one plan. A flat fee has no tiers. Above the last tier
+    // there is no price. An amount beyond an invoice's limit is no credit.
     subscription_not_changeable: ["first_invoice_not_amendable"],
     plan_has_no_units: ["units_above_maximum", "invalid_parameter", "proration_required"],
     units_above_maximum: ["invalid_parameter", "proration_required"],

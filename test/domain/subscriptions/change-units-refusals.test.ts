@@ -1,4 +1,4 @@
-/** Every refusal of a change of units, with its code, its param and words that help. */
+/** Every refusal of a change of units, with its code, param and message. */
 import { describe, expect, it } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
@@ -184,7 +184,8 @@ describe("a change of units", () => {
         request,
         "document_required",
         "document",
-        "document is required: the renewal invoice INV-0006 is there already. Send amend or separate.",
+        "document is required: the renewal invoice INV-0006 is there already. Send amend or " +
+          "separate.",
       ],
     ),
     [
@@ -201,7 +202,8 @@ describe("a change of units", () => {
       changeTo(12),
       "proration_required",
       "prorate",
-      "The new total costs less than what was billed: send prorate true, so that the credit can be issued.",
+      "The new total costs less than what was billed: " +
+        "send prorate true, so that the credit can be issued.",
     ],
     [
       "that would charge after an unprorated increase",
@@ -242,7 +244,7 @@ describe("a change of units", () => {
       { isPlanLineKnown: false },
       "it is not known which line of invoice INV-0006 is the plan's",
     ],
-  ] as const)("by amend is refused where the renewal invoice is %s; separate is not", (_, renewalInvoice, why) => {
+  ] as const)("by amend, not separate, is refused: the invoice is %s", (_, renewalInvoice, why) => {
     const state = stateOf({ ...ahead, renewalInvoice });
     const message = `The renewal invoice cannot be amended: ${why}. Send document separate.`;
     expect(refusalOf(state, changeTo(12, amend))).toEqual([
@@ -268,7 +270,8 @@ describe("a change of units", () => {
     expect(refusalOf(state, changeTo(12, amend))).toEqual([
       "renewal_invoice_not_amendable",
       "document",
-      "The renewal invoice cannot be amended: an earlier change was billed separately. Send document separate.",
+      "The renewal invoice cannot be amended: " +
+        "an earlier change was billed separately. Send document separate.",
     ]);
   });
 
@@ -285,7 +288,7 @@ describe("a change of units", () => {
       [issued({ type: "first", isPlanLineKnown: false })],
       "it is not known which line of invoice INV-0005 is the plan's",
     ],
-  ])("while pending is refused where the first invoice is %s", (_, invoices, why) => {
+  ])("while pending is refused if the first invoice is %s", (_, invoices, why) => {
     const state = stateOf({ subscription: { status: "pending" }, invoices });
     const message = `The first invoice cannot be re-priced: ${why}.`;
     expect(refusalOf(state, changeTo(12))).toEqual(["first_invoice_not_amendable", null, message]);

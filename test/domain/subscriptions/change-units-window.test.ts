@@ -1,44 +1,36 @@
-/** What a change of units inside the invoice window bills, amended or separately, and what it leaves of both periods. */
+/**
+ * What a change of units inside the invoice window bills, amended or separately, and what both
+ * periods count as billed afterwards.
+ */
 import { describe, expect, it } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
-import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
   type UnitsChangeRequest,
 } from "../../../src/domain/subscriptions/change-units.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
-  afterChange,
+  changeSummaries,
+  changeSummary,
   changeTo,
   issued,
   refusalOf,
   type StateOrder,
   seats,
   stateOf,
-  told,
   volumeSeats,
 } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 const ahead: StateOrder = { today: "2026-06-20", renewalInvoice: { id: "renewal" } };
 const change = (order: StateOrder, request: UnitsChangeRequest) =>
-  told(decideUnitsChange(stateOf({ ...ahead, ...order }), request));
+  changeSummary({ ...ahead, ...order }, request);
 const amend = (units: number, from?: string) =>
   changeTo(units, { document: "amend", ...(from && { from }) });
 const separate = (units: number, from?: string) =>
   changeTo(units, { document: "separate", ...(from && { from }) });
-
-/** The changes in short, one after the other; a refused one tells its code and changes nothing. */
-function changes(order: StateOrder, requests: readonly UnitsChangeRequest[]): unknown[] {
-  let state: BillingState = stateOf({ ...ahead, ...order });
-  return requests.map((request) => {
-    const [code] = refusalOf(state, request);
-    if (code !== "accepted") return code;
-    const decision = decideUnitsChange(state, request);
-    state = afterChange(state, decision);
-    return told(decision);
-  });
-}
+const changes = (order: StateOrder, requests: readonly UnitsChangeRequest[]) =>
+  changeSummaries({ ...ahead, ...order }, requests);
 
 const july = "2026-07-01 to 2026-08-01";
 const halfOfJune =
@@ -46,7 +38,7 @@ const halfOfJune =
 const allOfJuly = `20.0000 for ${july}: 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 31`;
 
 describe("amend", () => {
-  it("re-prices the plan line of the renewal invoice and touches nothing else without proration", () => {
+  it("re-prices only the plan line of the renewal invoice without proration", () => {
     expect(change({}, amend(12))).toEqual({
       units: 12,
       periods: ["5: 10 billed, proration closed", "6: 12 billed"],
@@ -131,7 +123,7 @@ describe("amend", () => {
     });
   });
 
-  it("stays possible after unprorated changes, and after a separate decrease, which bills nothing", () => {
+  it("stays possible after unprorated changes and after a separate decrease", () => {
     expect(changes({}, [amend(12), separate(9), amend(11)])).toMatchObject([
       { periods: ["5: 10 billed, proration closed", "6: 12 billed"] },
       { periods: ["5: 10 billed, proration closed", "6: 12 billed"] },
@@ -152,7 +144,7 @@ describe("separate", () => {
     });
   });
 
-  it("is an invoice of the current period, of its own also where that has a draft", () => {
+  it("is a separate invoice of the current period, also if that has a draft", () => {
     const decision = decideUnitsChange(
       stateOf({ ...ahead, invoices: [issued()] }),
       separate(12, "2026-06-16"),
@@ -179,14 +171,14 @@ describe("separate", () => {
     });
   });
 
-  it("raises nothing for a decrease and leaves what the next period is billed for", () => {
+  it("issues nothing for a decrease and leaves what the next period is billed for", () => {
     expect(change({}, separate(8))).toEqual({
       units: 8,
       periods: ["5: 10 billed", "6: 10 billed"],
     });
   });
 
-  it("raises nothing for a decrease either where the next period is billed for less", () => {
+  it("issues nothing for a decrease if the next period is billed for less", () => {
     const order = { units: 12, next: { billedUnits: 8 } };
     expect(change(order, separate(10))).toEqual({
       units: 10,
@@ -251,7 +243,7 @@ describe("separate", () => {
     ]);
   });
 
-  it("that costs nothing raises nothing and closes nothing", () => {
+  it("that costs nothing issues nothing and closes nothing", () => {
     const order = { plan: { ...seats, freeUnits: 12 } };
     expect(changes(order, [separate(12, "2026-06-16"), amend(13)])).toMatchObject([
       { units: 12, periods: ["5: 10 billed", "6: 10 billed"] },
@@ -299,7 +291,7 @@ describe("separate on a volume plan", () => {
     });
   });
 
-  it("asks for proration where the next period's difference alone is a credit", () => {
+  it("requires proration if only the next period's difference is a credit", () => {
     const order = { plan: volumeSeats, units: 10, billed: 11, next: { billedUnits: 10 } };
     expect(refusalOf(stateOf({ ...ahead, ...order }), separate(11))[0]).toBe("proration_required");
     expect(change(order, separate(11, "2026-06-16"))).toMatchObject({
@@ -308,7 +300,7 @@ describe("separate on a volume plan", () => {
     expect(change(order, { ...separate(11), document: "amend" })).toMatchObject({ units: 11 });
   });
 
-  it("credits the next period without proration where the current one would be charged", () => {
+  it("credits the next period without proration if the current one would be charged", () => {
     const order = { plan: volumeSeats, units: 10, billed: 5, period: { prorationClosed: true } };
     expect(refusalOf(stateOf({ ...ahead, ...order }), separate(11, "2026-06-16"))[0]).toBe(
       "proration_unavailable",
@@ -322,7 +314,7 @@ describe("separate on a volume plan", () => {
 });
 
 describe("the window", () => {
-  it("is where the renewal invoice is, whatever the day", () => {
+  it("is open if the renewal invoice exists, whatever the day", () => {
     const early = { ...ahead, today: "2026-06-02" };
     expect(refusalOf(stateOf(early), changeTo(12))[0]).toBe("document_required");
     expect(refusalOf(stateOf({ today: "2026-06-20" }), changeTo(12))[0]).toBe("accepted");

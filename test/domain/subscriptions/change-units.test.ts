@@ -1,45 +1,30 @@
-/** What a change of units outside the invoice window bills, to the cent and the word, and what it leaves of the period. */
+/**
+ * What a change of units outside the invoice window bills, to the cent and the word, and what the
+ * period counts as billed afterwards.
+ */
 import { describe, expect, it } from "vitest";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
-import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
-import {
-  decideUnitsChange,
-  type UnitsChangeRequest,
-} from "../../../src/domain/subscriptions/change-units.ts";
+import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import { renewalValue } from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   afterChange,
+  changeSummaries,
+  changeSummary,
   changeTo,
   issued,
-  refusalOf,
-  type StateOrder,
   seats,
   stateOf,
-  told,
+  unitsSummary,
   volumeSeats,
 } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
-const change = (order: StateOrder, request: UnitsChangeRequest) =>
-  told(decideUnitsChange(stateOf(order), request));
 const tenMore =
   "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30";
 
-/** The changes in short, one after the other; a refused one tells its code and changes nothing. */
-function changes(order: StateOrder, requests: readonly UnitsChangeRequest[]): unknown[] {
-  let state: BillingState = stateOf(order);
-  return requests.map((request) => {
-    const [code] = refusalOf(state, request);
-    if (code !== "accepted") return code;
-    const decision = decideUnitsChange(state, request);
-    state = afterChange(state, decision);
-    return told(decision);
-  });
-}
-
 describe("an increase prorated at once", () => {
-  it("is one new invoice of the period, dated today, booked and due as the organisation has it", () => {
+  it("is one new invoice of the period, dated today, with the organisation's accounts", () => {
     const { invoice, ...rest } = decideUnitsChange(stateOf(), changeTo(12, { from: "2026-06-16" }));
     expect(invoice).toEqual({
       type: "change",
@@ -84,10 +69,10 @@ describe("an increase prorated at once", () => {
     expect(invoice?.lines[0]).toMatchObject({ revenueAccount: "201", taxType: "ZERO" });
   });
 
-  it("is what it is without proration_behaviour too", () => {
+  it("is charged at once also without proration_behaviour", () => {
     const request = changeTo(12, { from: "2026-06-16" });
-    expect(change({}, { ...request, behaviour: "charge_immediately" })).toEqual(
-      change({}, request),
+    expect(changeSummary({}, { ...request, behaviour: "charge_immediately" })).toEqual(
+      changeSummary({}, request),
     );
   });
 
@@ -98,11 +83,12 @@ describe("an increase prorated at once", () => {
     ["2026-06-20", "7.3300", 11],
     ["2026-06-30", "0.6700", 1],
   ])("counts the days from %s, past, today or to come: %s for %i days", (from, amount, days) => {
-    expect(change({}, changeTo(12, { from }))).toEqual({
+    expect(changeSummary({}, changeTo(12, { from }))).toEqual({
       units: 12,
       periods: ["5: 12 billed"],
       invoice: [
-        `${amount} for ${from} to 2026-07-01: 10 to 12 seats, ${days} of 30 days: (120 − 100) × ${days} ÷ 30`,
+        `${amount} for ${from} to 2026-07-01: 10 to 12 seats, ${days} of 30 days: ` +
+          `(120 − 100) × ${days} ÷ 30`,
       ],
     });
   });
@@ -113,16 +99,16 @@ describe("an increase prorated at once", () => {
     "change",
   ] as const)("joins the newest invoice of the period, a draft: %s", (type) => {
     const invoices = [issued({ id: "newest", type }), issued({ status: "approved" })];
-    expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toEqual({
+    expect(changeSummary({ invoices }, changeTo(12, { from: "2026-06-16" }))).toEqual({
       units: 12,
       periods: ["5: 12 billed"],
       joined: ["newest, while a draft", tenMore],
     });
   });
 
-  it("joins a draft of which it is not known which line in the ledger is the plan's: that one stays", () => {
+  it("joins a draft whose plan line in the ledger is unknown and leaves that line", () => {
     const invoices = [issued({ id: "newest", isPlanLineKnown: false })];
-    expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty(
+    expect(changeSummary({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty(
       "joined.0",
       "newest, while a draft",
     );
@@ -130,10 +116,10 @@ describe("an increase prorated at once", () => {
 
   it("passes over usage invoices to find the newest", () => {
     const invoices = [issued({ type: "usage", status: "approved" }), issued({ id: "newest" })];
-    expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty("joined", [
-      "newest, while a draft",
-      tenMore,
-    ]);
+    expect(changeSummary({ invoices }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty(
+      "joined",
+      ["newest, while a draft", tenMore],
+    );
   });
 
   it.each([
@@ -155,8 +141,8 @@ describe("an increase prorated at once", () => {
     ["the draft is of another period", [issued({ periodIndex: 4 })]],
     ["the draft is of usage", [issued({ type: "usage" })]],
     ["there is none", []],
-  ])("is an invoice of its own where %s", (_, invoices) => {
-    expect(change({ invoices }, changeTo(12, { from: "2026-06-16" }))).toEqual({
+  ])("is a separate invoice if %s", (_, invoices) => {
+    expect(changeSummary({ invoices }, changeTo(12, { from: "2026-06-16" }))).toEqual({
       units: 12,
       periods: ["5: 12 billed"],
       invoice: [tenMore],
@@ -164,11 +150,11 @@ describe("an increase prorated at once", () => {
   });
 
   it("joins the invoice of the change before it", () => {
-    const told = changes({}, [
+    const summaries = changeSummaries({}, [
       changeTo(11, { from: "2026-06-16" }),
       changeTo(12, { from: "2026-06-16" }),
     ]);
-    expect(told).toMatchObject([
+    expect(summaries).toMatchObject([
       { invoice: [expect.stringMatching(/^5\.0000 /)] },
       { joined: ["change 1, while a draft", expect.stringMatching(/^5\.0000 .*: 11 to 12 seats/)] },
     ]);
@@ -176,10 +162,10 @@ describe("an increase prorated at once", () => {
 });
 
 describe("an increase deferred to the renewal", () => {
-  it("is a line that waits, and counts as billed", () => {
+  it("is a deferred line, and counts as billed", () => {
     const request = changeTo(12, { from: "2026-06-16", behaviour: "charge_on_renewal" });
     const draftIsThere = { invoices: [issued()] };
-    expect(change(draftIsThere, request)).toEqual({
+    expect(changeSummary(draftIsThere, request)).toEqual({
       units: 12,
       periods: ["5: 12 billed"],
       deferred: tenMore,
@@ -198,7 +184,7 @@ describe("an increase deferred to the renewal", () => {
 
   it("that costs nothing is not deferred", () => {
     const request = changeTo(10, { from: "2026-06-16", behaviour: "charge_on_renewal" });
-    expect(change({ units: 8, billed: 10 }, request)).toEqual({
+    expect(changeSummary({ units: 8, billed: 10 }, request)).toEqual({
       units: 10,
       periods: ["5: 10 billed"],
     });
@@ -206,16 +192,21 @@ describe("an increase deferred to the renewal", () => {
 });
 
 describe("an increase without proration", () => {
-  it("raises nothing, leaves the billed units, and is billed by the next renewal", () => {
+  it("issues nothing, leaves the billed units, and is billed by the next renewal", () => {
     const decision = decideUnitsChange(stateOf(), changeTo(12));
-    expect(told(decision)).toEqual({ units: 12, periods: ["5: 10 billed, proration closed"] });
+    expect(unitsSummary(decision)).toEqual({
+      units: 12,
+      periods: ["5: 10 billed, proration closed"],
+    });
     const { subscription, plan } = afterChange(stateOf(), decision);
     expect(renewalValue(subscription, plan)).toEqual(d("120.00"));
   });
 
   it("closes prorated charges until the renewal; unprorated changes stay possible", () => {
     const prorated = changeTo(14, { from: "2026-06-16" });
-    expect(changes({}, [changeTo(12), prorated, changeTo(14), changeTo(9), changeTo(15)])).toEqual([
+    expect(
+      changeSummaries({}, [changeTo(12), prorated, changeTo(14), changeTo(9), changeTo(15)]),
+    ).toEqual([
       { units: 12, periods: ["5: 10 billed, proration closed"] },
       "proration_unavailable",
       { units: 14, periods: ["5: 10 billed, proration closed"] },
@@ -226,7 +217,7 @@ describe("an increase without proration", () => {
 
   it("within the billed units closes nothing", () => {
     const prorated = changeTo(12, { from: "2026-06-16" });
-    expect(changes({}, [changeTo(8), changeTo(9), changeTo(10), prorated])).toEqual([
+    expect(changeSummaries({}, [changeTo(8), changeTo(9), changeTo(10), prorated])).toEqual([
       { units: 8, periods: ["5: 10 billed"] },
       { units: 9, periods: ["5: 10 billed"] },
       { units: 10, periods: ["5: 10 billed"] },
@@ -234,11 +225,15 @@ describe("an increase without proration", () => {
     ]);
   });
 
-  it("above them by however little closes: a step of the price is not asked for", () => {
+  it("above them closes proration, also without a step of the price", () => {
     const plan = planOf("stairstep", { tiers: tiersOf([10, null, "50"], [20, null, "100"]) });
     const request = changeTo(11, { from: "2026-06-16" });
     expect(
-      changes({ plan, units: 8 }, [changeTo(9), request, changeTo(10, { from: "2026-06-16" })]),
+      changeSummaries({ plan, units: 8 }, [
+        changeTo(9),
+        request,
+        changeTo(10, { from: "2026-06-16" }),
+      ]),
     ).toEqual([
       { units: 9, periods: ["5: 8 billed, proration closed"] },
       "proration_unavailable",
@@ -249,7 +244,7 @@ describe("an increase without proration", () => {
 
   it("refuses only charges: a prorated increase within the billed units stays possible", () => {
     const prorated = changeTo(9, { from: "2026-06-16" });
-    expect(changes({}, [changeTo(12), changeTo(5), prorated])).toHaveProperty("2", {
+    expect(changeSummaries({}, [changeTo(12), changeTo(5), prorated])).toHaveProperty("2", {
       units: 9,
       periods: ["5: 10 billed, proration closed"],
     });
@@ -257,31 +252,34 @@ describe("an increase without proration", () => {
 });
 
 describe("a decrease", () => {
-  it("raises nothing and leaves the billed units; the lower amount is billed from the next renewal", () => {
+  it("issues nothing and leaves the billed units: the next renewal bills less", () => {
     const draftIsThere = { invoices: [issued()] };
     const decision = decideUnitsChange(stateOf(draftIsThere), changeTo(8));
-    expect(told(decision)).toEqual({ units: 8, periods: ["5: 10 billed"] });
+    expect(unitsSummary(decision)).toEqual({ units: 8, periods: ["5: 10 billed"] });
     const { subscription, plan } = afterChange(stateOf(draftIsThere), decision);
     expect(renewalValue(subscription, plan)).toEqual(d("80.00"));
   });
 
   it("to a total above the billed units is a decrease all the same", () => {
-    expect(change({ units: 20, billed: 5 }, changeTo(15))).toEqual({
+    expect(changeSummary({ units: 20, billed: 5 }, changeTo(15))).toEqual({
       units: 15,
       periods: ["5: 5 billed"],
     });
   });
 
-  it("of a volume plan into a dearer band raises nothing, though a period then costs more", () => {
-    expect(change({ plan: volumeSeats, units: 12 }, changeTo(10))).toEqual({
+  it("of a volume plan into a dearer band issues nothing, though a period then costs more", () => {
+    expect(changeSummary({ plan: volumeSeats, units: 12 }, changeTo(10))).toEqual({
       units: 10,
       periods: ["5: 12 billed"],
     });
   });
 
   it("may go to 0, and to the minimum", () => {
-    expect(change({}, changeTo(0))).toEqual({ units: 0, periods: ["5: 10 billed"] });
-    expect(change({ subscription: { minimumUnits: 4 } }, changeTo(4))).toHaveProperty("units", 4);
+    expect(changeSummary({}, changeTo(0))).toEqual({ units: 0, periods: ["5: 10 billed"] });
+    expect(changeSummary({ subscription: { minimumUnits: 4 } }, changeTo(4))).toHaveProperty(
+      "units",
+      4,
+    );
   });
 });
 
@@ -295,22 +293,25 @@ describe("units at or below those billed", () => {
     ["10 to 8 and back, unprorated", [changeTo(8), changeTo(10)], "5: 10 billed"],
     ["10 to 8 to 9, prorated", [changeTo(8), changeTo(9, { from: "2026-06-01" })], "5: 10 billed"],
   ])("are never charged twice: %s", (_, requests, period) => {
-    for (const one of changes({}, requests))
+    for (const one of changeSummaries({}, requests))
       expect(one).toEqual({ units: expect.any(Number), periods: [period] });
   });
 
   it("are not charged again by an increase beyond them either", () => {
-    expect(changes({}, [changeTo(8), changeTo(12, { from: "2026-06-16" })])).toHaveProperty("1", {
-      units: 12,
-      periods: ["5: 12 billed"],
-      invoice: [tenMore],
-    });
+    expect(changeSummaries({}, [changeTo(8), changeTo(12, { from: "2026-06-16" })])).toHaveProperty(
+      "1",
+      {
+        units: 12,
+        periods: ["5: 12 billed"],
+        invoice: [tenMore],
+      },
+    );
   });
 
   it("are those of every document before, also of a deferred one", () => {
     const deferred = changeTo(12, { from: "2026-06-30", behaviour: "charge_on_renewal" });
     const back = changeTo(12, { from: "2026-06-01" });
-    expect(changes({}, [deferred, changeTo(10), back])).toMatchObject([
+    expect(changeSummaries({}, [deferred, changeTo(10), back])).toMatchObject([
       {
         deferred:
           "0.6700 for 2026-06-30 to 2026-07-01: 10 to 12 seats, 1 of 30 days: (120 − 100) × 1 ÷ 30",
@@ -322,126 +323,9 @@ describe("units at or below those billed", () => {
 
   it("of a period that began in Setup Mode are those at its start", () => {
     const order = { units: 10, period: { setupMode: true }, invoices: [] };
-    expect(changes(order, [changeTo(7), changeTo(12, { from: "2026-06-16" })])).toEqual([
+    expect(changeSummaries(order, [changeTo(7), changeTo(12, { from: "2026-06-16" })])).toEqual([
       { units: 7, periods: ["5: 10 billed, in Setup Mode"] },
       { units: 12, periods: ["5: 12 billed, in Setup Mode"], invoice: [tenMore] },
     ]);
-  });
-});
-
-describe("a volume plan's increase into a cheaper band", () => {
-  it("is a credit note, dated today, whose line counts from the effective date", () => {
-    const order = { plan: volumeSeats, invoices: [issued()] };
-    const { creditNote, ...rest } = decideUnitsChange(
-      stateOf(order),
-      changeTo(11, { from: "2026-06-16" }),
-    );
-    expect(creditNote).toEqual({
-      reference: "PO 7",
-      currency: "EUR",
-      issueDate: "2026-06-10",
-      subtotal: d("6.00"),
-      lines: [
-        {
-          name: "Seats",
-          description: "10 to 11 seats, 15 of 30 days: (100 − 88) × 15 ÷ 30",
-          amount: d("6.00"),
-          effectiveDate: "2026-06-16",
-          meterId: null,
-          revenueAccount: "200",
-          taxType: "OUTPUT",
-        },
-      ],
-    });
-    expect(rest).toMatchObject({
-      units: 11,
-      invoice: null,
-      joined: null,
-      amended: null,
-      deferred: null,
-    });
-    expect(rest.periods).toMatchObject([{ billedUnits: 11, prorationClosed: false }]);
-  });
-
-  it("is credited after unprorated increases too", () => {
-    const order = { plan: volumeSeats, units: 9, billed: 10, period: { prorationClosed: true } };
-    expect(change(order, changeTo(12, { from: "2026-06-01" }))).toEqual({
-      units: 12,
-      periods: ["5: 12 billed, proration closed"],
-      creditNote: ["4.0000 from 2026-06-01: 10 to 12 seats, 30 of 30 days: (100 − 96) × 30 ÷ 30"],
-    });
-  });
-
-  it("that costs as much as before raises nothing, prorated or not", () => {
-    const plan = planOf("volume", { tiers: tiersOf([10, "12"], [null, "10"]) });
-    expect(change({ plan }, changeTo(12, { from: "2026-06-01" }))).toEqual({
-      units: 12,
-      periods: ["5: 10 billed"],
-    });
-    expect(change({ plan }, changeTo(12))).toEqual({
-      units: 12,
-      periods: ["5: 10 billed, proration closed"],
-    });
-  });
-
-  it("that still costs more is a charge", () => {
-    expect(change({ plan: volumeSeats }, changeTo(13, { from: "2026-06-16" }))).toEqual({
-      units: 13,
-      periods: ["5: 13 billed"],
-      invoice: [
-        "2.0000 for 2026-06-16 to 2026-07-01: 10 to 13 seats, 15 of 30 days: (104 − 100) × 15 ÷ 30",
-      ],
-    });
-  });
-});
-
-describe("the final period", () => {
-  it.each([
-    ["set to end", { cancelAtPeriodEnd: true }],
-    ["in its last cycle", { endAfterCycles: 6 }],
-  ])("of one %s is charged at once", (_, differs) => {
-    const subscription = { ...differs, endDate: stateOf().period.end };
-    expect(change({ subscription }, changeTo(12, { from: "2026-06-16" }))).toHaveProperty(
-      "invoice",
-      [tenMore],
-    );
-    expect(change({ subscription }, changeTo(12))).toEqual({
-      units: 12,
-      periods: ["5: 10 billed, proration closed"],
-    });
-  });
-});
-
-describe("a pending subscription", () => {
-  const order = { index: 0, startDate: "2026-06-20", subscription: { status: "pending" as const } };
-  const first = issued({ id: "first", type: "first", periodIndex: 0 });
-
-  it.each([
-    [12, "120.0000", "first is a draft", first],
-    [8, "80.0000", "first is a draft", first],
-    [12, "120.0000", "first is approved", { ...first, status: "approved" as const }],
-  ])("of %i units has its first invoice re-priced to %s: the %s", (units, amount, _, invoice) => {
-    expect(change({ ...order, invoices: [invoice] }, changeTo(units))).toEqual({
-      units,
-      periods: [`0: ${units} billed`],
-      joined: [
-        "first",
-        `plan ${units}: ${amount} for 2026-06-20 to 2026-07-20: ${units} × 10.0000`,
-      ],
-    });
-  });
-
-  it("has its first invoice re-priced, whatever else was issued since", () => {
-    const invoices = [issued({ type: "usage", periodIndex: 0 }), first];
-    expect(change({ ...order, invoices }, changeTo(12))).toHaveProperty("joined.0", "first");
-  });
-
-  it("on a volume plan is re-priced downwards without a credit", () => {
-    const decision = change({ ...order, plan: volumeSeats, invoices: [first] }, changeTo(11));
-    expect(decision).toHaveProperty(
-      "joined.1",
-      "plan 11: 88.0000 for 2026-06-20 to 2026-07-20: 11 × 8.0000",
-    );
-    expect(decision).not.toHaveProperty("creditNote");
   });
 });

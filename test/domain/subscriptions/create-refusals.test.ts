@@ -1,4 +1,4 @@
-/** Every refusal of a creation, with its code and param, in the order of decisions section 3. */
+/** Every refusal of a creation, with its code and param, in its order. */
 import { describe, expect, it } from "vitest";
 import type { CatalogueStatus } from "../../../src/domain/catalogue/plan.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
@@ -121,7 +121,7 @@ describe("prices", () => {
       "price_override_not_allowed",
       "charges.1.price",
     ],
-  ])("refuses %s where none is allowed", (_, facts, request, code, param) => {
+  ])("refuses %s if none is allowed", (_, facts, request, code, param) => {
     expect(refusalOf(facts, request)).toEqual([code, param]);
   });
 });

@@ -1,4 +1,7 @@
-/** What a creation decides: the subscription, its periods, its invoices with their dates, lines and amounts. */
+/**
+ * What a creation decides: the subscription, its periods, and its invoices with their dates, lines
+ * and amounts.
+ */
 import { describe, expect, it } from "vitest";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import {
@@ -58,7 +61,7 @@ describe("the subscription", () => {
     });
   });
 
-  it("keeps what was asked for", () => {
+  it("keeps the requested fields", () => {
     const asked = {
       units: 9,
       minimumUnits: 7,
@@ -128,7 +131,7 @@ describe("a limited number of cycles", () => {
     [1, "2026-07-31"],
     [8, "2027-02-28"],
     [1200, "2126-06-30"],
-  ])("of %i sets the end date from the start, counted from the anchor", (endAfterCycles, endDate) => {
+  ])("of %i sets the end date, counted from the anchor", (endAfterCycles, endDate) => {
     const { subscription } = decide({ startDate: "2026-06-30", billingDay: 31, endAfterCycles });
     expect(subscription).toMatchObject({ endAfterCycles, endDate, cancelAtPeriodEnd: false });
   });
@@ -140,7 +143,7 @@ describe("a limited number of cycles", () => {
 });
 
 describe("the first invoice", () => {
-  it("bills the first period and the charges, with the organisation's accounts where they have none", () => {
+  it("bills the first period and the charges, by default on the organisation's accounts", () => {
     const charges = [
       { chargeCode: "setup", quantity: 3, price: null },
       { chargeCode: "setup", quantity: 1, price: d("9.995") },
@@ -209,15 +212,15 @@ describe("the first invoice", () => {
     ["2026-06-10", "2026-06-10", "2026-07-10"],
     ["2026-05-20", "2026-06-10", "2026-07-10"],
     ["2026-12-31", "2026-12-31", "2027-01-30"],
-  ])("of a start on %s is dated %s, the later of that and today, and due %s", (startDate, issueDate, dueDate) => {
+  ])("of a start on %s is dated %s, today or later, due %s", (startDate, issueDate, dueDate) => {
     expect(decide({ startDate }).invoice).toMatchObject({ issueDate, dueDate });
   });
 
-  it("is issued for nothing to pay too", () => {
+  it("is issued over an amount of zero", () => {
     expect(decide({ discountPercent: d("100") }).invoice?.subtotal).toEqual(d("0.00"));
   });
 
-  it("has no account where neither the plan nor the organisation has one", () => {
+  it("has no account if neither the plan nor the organisation has one", () => {
     const facts = { organisation: { ...organisation, revenueAccount: null, taxType: null } };
     expect(decide({}, facts).invoice?.lines[0]).toMatchObject({
       revenueAccount: null,
@@ -237,7 +240,7 @@ describe("the first invoice", () => {
     expect(nextValue(decision)).toBe(amount);
   });
 
-  it("takes list or asked price, then the discount, then rounds once to the currency", () => {
+  it("takes list or override price, then the discount, then rounds once to the currency", () => {
     const plan = { ...seatPlan, currency: "JPY", price: d("100.5") };
     expect(
       nextValue(decide({ units: 3, discountPercent: d("10") }, { plan, charges: new Map() })),
@@ -302,7 +305,7 @@ describe("the renewal invoice", () => {
 });
 
 describe("Setup Mode", () => {
-  it("raises no invoice, and counts the units at the start as billed", () => {
+  it("issues no invoice and counts the units at the start as billed", () => {
     const facts = { organisation: { ...organisation, setupMode: true } };
     const charges = [{ chargeCode: "setup", quantity: 1, price: null }];
     const decision = decide({ startDate: "2026-05-31", charges }, facts);

@@ -75,7 +75,7 @@ export function factsOf(differs: Partial<CreationFacts> = {}): CreationFacts {
   };
 }
 
-/** Five seats from today, or what is said. Dates may be given as text. */
+/** Five seats from today, with these differences. Dates may be text. */
 export function requestOf(
   differs: Partial<Omit<CreationRequest, "startDate">> & { startDate?: string | null } = {},
 ): CreationRequest {

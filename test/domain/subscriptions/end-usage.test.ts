@@ -1,4 +1,7 @@
-/** Usage with ends and restorations: billed with End now, refused in Setup Mode, never billed twice. decisions §§4 to 6. */
+/**
+ * Usage with ends and restorations: billed with End now, refused in Setup Mode, never billed twice.
+ * USAGE-9, END-11.
+ */
 import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -7,18 +10,19 @@ import { Refusal } from "../../../src/domain/refusal.ts";
 import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideEnd, decideEnded, type EndRequest } from "../../../src/domain/subscriptions/end.ts";
 import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
-import { meterOf, storage, closeSummary, usageOf } from "../billing/open-usage-builder.ts";
+import { closeSummary, meterOf, storage, usageOf } from "../billing/open-usage-builder.ts";
 import { issued, stateOf } from "./billing-state-builder.ts";
 
 const d = parseDecimal;
 /** Four calls in June, the current period. */
 const june = usageOf("4");
 const free = usageOf("7", { meter: meterOf({ id: "free", price: d("0") }) });
-/** Storage in June, of which more came after some was billed: it is 9.00 cheaper. */
+/** Storage in June, some of it after a first bill: it is 9.00 cheaper. */
 const cheaper = usageOf("1", { meter: storage, before: "10" });
 const juneLine = "2.0000 for 2026-06-01 to 2026-07-01: 4 call: 4 × 0.5000";
 const credit =
-  "9.0000 from 2026-06-01: 1 GB more in the period from 2026-06-01: 11 × 1.0000 for 11, less 10 × 2.0000 for 10";
+  "9.0000 from 2026-06-01: 1 GB more in the period from 2026-06-01: " +
+  "11 × 1.0000 for 11, less 10 × 2.0000 for 10";
 
 describe("End", () => {
   const now: EndRequest = { when: "now", deleteUnsentInvoices: false, voidApprovedInvoices: false };
@@ -32,7 +36,7 @@ describe("End", () => {
     }
   };
 
-  it("now bills all that was used, on an invoice of the current period, after what was deferred", () => {
+  it("now bills all usage on an invoice of the current period, after deferred lines", () => {
     const usage = [june, usageOf("1", { index: 4, before: "2" })];
     const ended = decideEnded(stateOf({ usage }), "now");
     expect(closeSummary(ended)).toMatchObject({
@@ -50,7 +54,7 @@ describe("End", () => {
     });
   });
 
-  it("now that took the ledger past the renewal date bills nothing of after that, now or later", () => {
+  it("now that completes after the renewal date never bills usage of after that date", () => {
     const since = usageOf("2", { index: 6, bill: 1 });
     const state = stateOf({ today: "2026-07-02", usage: [june, since] });
     const ended = decideEnded(state, "now");
@@ -74,7 +78,7 @@ describe("End", () => {
     });
   });
 
-  it("now is not refused for the sake of usage of after it", () => {
+  it("now is not refused because of usage dated after it", () => {
     const usage = [
       usageOf("9999999999", { meter: meterOf({ price: d("999999") }), index: 6, bill: 1 }),
     ];
@@ -89,7 +93,7 @@ describe("End", () => {
     });
   });
 
-  it("now is refused in Setup Mode where usage would raise a document, and only there", () => {
+  it("now is refused in Setup Mode only if usage would need a document", () => {
     const inSetupMode = (usage: BillingState["usage"]) =>
       stateOf({ organisation: { setupMode: true }, usage });
     const message = "The organisation is in Setup Mode: usage would have to be invoiced.";
@@ -103,7 +107,7 @@ describe("End", () => {
     expect(refusal(inSetupMode([june]), { ...now, when: "period_end" })).toBe("accepted");
   });
 
-  it("now is refused before anything is removed where usage comes to more than can be billed", () => {
+  it("now is refused before any removal if usage comes to more than can be billed", () => {
     const usage = [usageOf("9999999999", { meter: meterOf({ price: d("999999") }) })];
     expect(refusal(stateOf({ usage, renewalInvoice: {} }))).toMatch(/have to be voided/);
     expect(refusal(stateOf({ usage }), { ...now, when: "period_end" })).toBe("accepted");
@@ -111,7 +115,7 @@ describe("End", () => {
 });
 
 describe("Restore", () => {
-  it("bills nothing of the usage: the current bill goes on, and the renewal takes it", () => {
+  it("bills no usage: the current bill goes on, and the renewal bills it", () => {
     const subscription = { status: "ended", endDate: civilDate("2026-06-10") } as const;
     const state = stateOf({
       today: "2026-06-12",
@@ -141,7 +145,7 @@ describe("Restore", () => {
     });
   });
 
-  it("raises a usage invoice of the current period again, and leaves that of an earlier one removed", () => {
+  it("reissues a usage invoice of the current period, not that of an earlier one", () => {
     const subscription = { status: "ended", endDate: civilDate("2026-06-10") } as const;
     const state = stateOf({ today: "2026-06-12", subscription, usage: null });
     const bill = (index: number) => {

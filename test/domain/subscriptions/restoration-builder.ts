@@ -1,4 +1,7 @@
-/** Restorations for tests: facts with one thing changed, invoices that an end removed, and decisions in short. */
+/**
+ * Restorations: facts of which a test changes one thing, invoices that an end removed, and
+ * summaries of decisions.
+ */
 
 import type { InvoiceLineDraft } from "../../../src/domain/billing/invoice.ts";
 import { planLine } from "../../../src/domain/billing/invoice-lines.ts";
@@ -12,7 +15,12 @@ import {
   type Restoration,
   type RestorationFacts,
 } from "../../../src/domain/subscriptions/restore.ts";
-import { type StateOrder, stateOf, invoiceSummary, periodSummary } from "./billing-state-builder.ts";
+import {
+  invoiceSummary,
+  periodSummary,
+  type StateOrder,
+  stateOf,
+} from "./billing-state-builder.ts";
 
 /** A subscription of June 2026 that was ended, as an order of a state. */
 export const ended = {
@@ -24,7 +32,7 @@ export const setToEnd = {
   subscription: { endDate: civilDate("2026-07-01"), cancelAtPeriodEnd: true },
 } as const satisfies StateOrder;
 
-/** The facts of an order; nothing was removed and the customer is active where nothing else is said. */
+/** The facts of an order. By default nothing was removed and the customer is active. */
 export function factsOf(
   order: StateOrder,
   differs: Partial<Omit<RestorationFacts, "state">> = {},
@@ -49,7 +57,7 @@ export function removed(
   };
 }
 
-/** The plan line of this many units for the period of a state's order: the current one, or the next. */
+/** The plan line of so many units for the current period of an order's state, or the next. */
 export function planLineOf(
   state: BillingState,
   units: number,
@@ -60,7 +68,7 @@ export function planLineOf(
   return planLine(state.plan, { ...state.subscription, units }, period, state.organisation);
 }
 
-/** The renewal invoice of period 6, July 2026, which an end removed: its plan line at these units. */
+/** The renewal invoice of period 6, July 2026, removed by an end: its plan line at these units. */
 export function removedAhead(order: StateOrder, units: number): RemovedInvoice {
   return removed([planLineOf(stateOf(order), units, "nextPeriod")], { periodIndex: 6 });
 }
@@ -75,7 +83,9 @@ export function restorationSummary({
 }: Restoration): Record<string, unknown> {
   const { status, endDate, cancelAtPeriodEnd, renewalDate, units } = subscription;
   return {
-    is: `${status}, ${units} units, until ${renewalDate}, ends ${endDate}${cancelAtPeriodEnd ? ", set to end" : ""}`,
+    is:
+      `${status}, ${units} units, until ${renewalDate}, ends ${endDate}` +
+      (cancelAtPeriodEnd ? ", set to end" : ""),
     dueDate,
     ...(periods.length > 0 && { periods: periods.map(periodSummary) }),
     ...(invoices.length > 0 && {
@@ -101,7 +111,9 @@ export function restored(
   return restorationSummary(decideRestoration(factsOf(order, differs)));
 }
 
-/** The message of the refusal, which is `invalid_state` and names no parameter; `accepted` where there is none. */
+/**
+ * The message of the refusal, which is `invalid_state` and names no parameter, or `accepted`.
+ */
 export function refusalOf(facts: RestorationFacts): string {
   try {
     decideRestoration(facts);

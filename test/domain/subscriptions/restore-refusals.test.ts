@@ -26,7 +26,7 @@ describe("a refusal", () => {
   } as const;
   const inSetupMode = { organisation: { setupMode: true } };
 
-  it("of one that runs on, or is pending, and of one in its last cycle: they are not set to end", () => {
+  it("of a subscription that is not set to end: active, pending or in its last cycle", () => {
     const message = "The subscription is neither ended nor set to end at the end of its period.";
     const last = { subscription: { endDate: civilDate("2026-07-01"), endAfterCycles: 6 } };
     const pending = {
@@ -61,13 +61,14 @@ describe("a refusal", () => {
     expect(refusalOf(factsOf({ ...ended, plan: { ...seats, status } }))).toBe(message);
   });
 
-  it("in Setup Mode where a document would have to be issued, and only there", () => {
+  it("in Setup Mode only if a document would have to be issued", () => {
     const order = { ...ahead, ...setToEnd, ...inSetupMode };
     const message =
       "The organisation is in Setup Mode: invoice INV-0006 would have to be issued again.";
     expect(refusalOf(factsOf(order, { removed: [removedAhead(order, 10)] }))).toBe(message);
     expect(refusalOf(factsOf(order))).toBe(
-      "The organisation is in Setup Mode: the renewal invoice of the next period would have to be issued.",
+      "The organisation is in Setup Mode: the renewal invoice of the next period would have " +
+        "to be issued.",
     );
     const earlier = removed(
       [planLineOf(stateOf(), 10)].map((line) => ({ ...line, period: null })),
@@ -83,11 +84,12 @@ describe("a refusal", () => {
 
   it("while another operation runs, and says which", () => {
     expect(refusalOf(factsOf({ ...ended, running }))).toBe(
-      "Another operation on this subscription is still running: the subscription is being ended, 1 of 2 invoices removed in the ledger so far.",
+      "Another operation on this subscription is still running: " +
+        "the subscription is being ended, 1 of 2 invoices removed in the ledger so far.",
     );
   });
 
-  it("is the first that holds: what runs, what is not set to end, the date, the customer, the plan, Setup Mode", () => {
+  it("is the first of: running job, not set to end, date, customer, plan, Setup Mode", () => {
     const all: StateOrder = {
       ...ahead,
       ...inSetupMode,

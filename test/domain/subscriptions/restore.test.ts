@@ -1,4 +1,4 @@
-/** Restoring: every form, and what is issued again, to the cent. */
+/** Restoring: every form, and what is reissued, to the cent. */
 import { describe, expect, it } from "vitest";
 import { chargeLine, prorationLine } from "../../../src/domain/billing/invoice-lines.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
@@ -42,7 +42,7 @@ describe("the subscription", () => {
   it.each([
     ["ended", ended],
     ["set to end", setToEnd],
-  ])("that was %s runs on and renews: nothing is removed, nothing is issued", (_, order) => {
+  ])("that was %s goes on and renews: nothing is removed, nothing is issued", (_, order) => {
     expect(restored(order)).toEqual({ ...asItWas, dueDate: "2026-06-17" });
   });
 
@@ -56,7 +56,7 @@ describe("the subscription", () => {
     });
   });
 
-  it("in its last cycle is in its last cycle again: nothing is issued ahead, and it completes on its renewal date", () => {
+  it("in its last cycle issues nothing ahead and completes on its renewal date", () => {
     const last = {
       ...ended,
       subscription: { ...ended.subscription, endAfterCycles: 6 },
@@ -68,7 +68,7 @@ describe("the subscription", () => {
     });
   });
 
-  it("counts its cycles from its anchor, also where that was clamped", () => {
+  it("counts its cycles from its anchor, also if that was clamped", () => {
     const order = { ...ended, startDate: "2026-01-31", today: "2026-07-01" };
     const cycles = { ...order, subscription: { ...ended.subscription, endAfterCycles: 13 } };
     expect(restored(cycles)).toMatchObject({
@@ -100,7 +100,7 @@ describe("one that was pending", () => {
     "100.0000 for undefined to undefined: Setting up",
   ];
 
-  it("is pending again, and its first invoice is issued again with its charges, dated its start", () => {
+  it("is pending again, its first invoice reissued with its charges, dated its start", () => {
     const order = { ...pending, ...ended };
     expect(restored(order, { removed: [first(order)] })).toEqual({
       is: "pending, 10 units, until 2026-07-15, ends null",
@@ -151,7 +151,7 @@ describe("the renewal invoice", () => {
   it.each([
     ["ended", ended],
     ["set to end", setToEnd],
-  ])("that was removed of one %s is issued again, on today's date", (_, form) => {
+  ])("that was removed of one %s is reissued, on today's date", (_, form) => {
     const order = { ...ahead, ...form };
     const facts = { removed: [removedAhead(order, 10)] };
     expect(restored(order, facts)).toEqual({
@@ -167,7 +167,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it.each([12, 8])("bills the %i units that it has by now", (units) => {
+  it.each([12, 8])("bills the %i units at the restoration", (units) => {
     const order = { ...ahead, ...setToEnd, units, next: { billedUnits: 10 } };
     expect(restored(order, { removed: [removedAhead(order, 10)] })).toMatchObject({
       periods: [`6: ${units} billed`],
@@ -183,7 +183,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("picks up everything that waits: what was deferred before, and what the removed one billed", () => {
+  it("bills everything deferred: the lines from before and those of the removed one", () => {
     const change = (units: number, from: string, state = stateOf({ today: "2026-06-16" })) =>
       afterChange(
         state,
@@ -197,8 +197,10 @@ describe("the renewal invoice", () => {
         [
           "renewal of 6",
           `130.0000 for ${july}: 13 × 10.0000`,
-          "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 ÷ 30",
-          "5.0000 for 2026-06-16 to 2026-07-01: 12 to 13 seats, 15 of 30 days: (130 − 120) × 15 ÷ 30",
+          "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats, 15 of 30 days: " +
+            "(120 − 100) × 15 ÷ 30",
+          "5.0000 for 2026-06-16 to 2026-07-01: 12 to 13 seats, 15 of 30 days: " +
+            "(130 − 120) × 15 ÷ 30",
         ],
       ],
     });
@@ -208,7 +210,7 @@ describe("the renewal invoice", () => {
     ]);
   });
 
-  it("does not bill its own prorations again: they wait, or were billed since", () => {
+  it("does not bill its own prorations again: they are deferred, or billed since", () => {
     const order = { ...ahead, ...ended };
     const state = stateOf(order);
     const charge = afterChange(
@@ -228,7 +230,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("is issued where the window is open by today and none was issued before", () => {
+  it("is issued if the window is open by today and none was issued before", () => {
     expect(restored({ ...ended, today: "2026-06-20" })).toEqual({
       ...asItWas,
       dueDate: "2026-07-01",
@@ -237,7 +239,7 @@ describe("the renewal invoice", () => {
     });
   });
 
-  it("that a person removed in the ledger is issued again: the next period has none", () => {
+  it("that a person removed in the ledger is reissued: the next period has none", () => {
     expect(restored({ ...ahead, ...ended })).toEqual({
       ...asItWas,
       dueDate: "2026-07-01",
@@ -265,7 +267,7 @@ describe("the renewal invoice after a change that was billed separately", () => 
 
   it.each([
     12, 15, 5,
-  ])("bills the period alone, at the %i units of the restoration: the end reversed the change", (units) => {
+  ])("bills only the period, at %i units: the end reversed the change", (units) => {
     expect(restored(separately(units), { removed: [removedAhead(separately(units), 10)] })).toEqual(
       {
         is: `active, ${units} units, until 2026-07-01, ends null`,
@@ -289,7 +291,7 @@ describe("the renewal invoice after a change that was billed separately", () => 
     expect(amended?.planLine?.units).toBe(13);
   });
 
-  it("comes with a reversal of what other documents bill of its period by then", () => {
+  it("comes with a reversal of what other documents bill of its period", () => {
     const next = { lines: [nextLine("20"), nextLine("-8")], renewalUnits: 10 };
     expect(restored(separately(12), { next })).toMatchObject({
       invoices: [["renewal of 6", `120.0000 for ${july}: 12 × 10.0000`]],
@@ -332,7 +334,7 @@ describe("the invoices of the current period that the end removed", () => {
   const ownText = "10.0000 for 2026-06-16 to 2026-07-01: 10 to 12 seats";
   const beforeText = "10.0000 for 2026-05-16 to 2026-06-01: 10 to 12 seats";
 
-  it("are issued again line by line, oldest first and before the next period's, and name those that they replace", () => {
+  it("are reissued line by line, oldest first, and name the invoices that they replace", () => {
     const order = { ...ahead, ...ended, units: 12, billed: 12 };
     const all = [
       removed([planLineOf(stateOf(order), 10)], { id: "renewal" }),
@@ -360,14 +362,14 @@ describe("the invoices of the current period that the end removed", () => {
     });
   });
 
-  it("lose those that wait or were billed since, because the end removed them while they were ahead", () => {
+  it("lose lines that are deferred or billed since, because the end removed them ahead", () => {
     const lines = [planLineOf(state, 10), before, own];
     expect(restored(ended, { removed: [removed(lines)] })).toMatchObject({
       invoices: [["renewal of 5", planText, ownText]],
     });
   });
 
-  it("are joined by what an invoice of the period before billed ahead, separately: that alone is issued again", () => {
+  it("are joined by what an earlier invoice billed ahead separately: only that is reissued", () => {
     const separate = removed([before, own], { type: "change", periodIndex: 4 });
     const facts = { removed: [separate, removed([before], { type: "change", periodIndex: 4 })] };
     expect(restored(ended, facts)).toMatchObject({ invoices: [["change of 5", ownText]] });
@@ -386,7 +388,7 @@ describe("the invoices of the current period that the end removed", () => {
     });
   });
 
-  it("bill the units of then, also where there are fewer by now", () => {
+  it("bill the units that they billed before, also if there are fewer now", () => {
     const order = { ...setToEnd, units: 3, billed: 10 };
     expect(restored(order, { removed: [removed([planLineOf(state, 10)])] })).toMatchObject({
       invoices: [["renewal of 5", planText]],

@@ -1,15 +1,18 @@
-/** The reversal of what documents other than its renewal invoice bill of a next period that does not begin. decisions §4. */
+/**
+ * The reversal of what other documents than the renewal invoice bill of a next period that does not
+ * begin.
+ */
 import { describe, expect, it } from "vitest";
 import { formatDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { decideEnd, decideEnded } from "../../../src/domain/subscriptions/end.ts";
 import { decideReversal, type NextPeriodLine } from "../../../src/domain/subscriptions/reversal.ts";
 import {
+  creditSummary,
+  invoiceSummary,
   nextLine,
   reversedDays,
   stateOf,
-  creditSummary,
-  invoiceSummary,
 } from "./billing-state-builder.ts";
 
 const order = {
@@ -40,7 +43,7 @@ describe("the reversal of the next period", () => {
     expect(reversalOf(nextLine("40"), nextLine("-40"))).toEqual({});
   });
 
-  it("credits each line as it was billed, in its own account and tax type, and names the invoice to credit first", () => {
+  it("credits each line as billed, by account and tax type, and names the first invoice", () => {
     const other = nextLine("7.5", { revenueAccount: "260", taxType: null });
     expect(reversalOf(nextLine("40"), other)).toEqual({
       creditNote: [
@@ -73,15 +76,16 @@ describe("the reversal of the next period", () => {
     });
   });
 
-  it("leaves out of the credit what credit notes have given back, of the oldest line first", () => {
+  it("leaves out what credit notes have given back, of the oldest line first", () => {
     expect(reversalOf(nextLine("10"), nextLine("-12"), nextLine("16"))).toEqual({
       creditNote: [
-        `14.0000 from 2026-07-01: Reverses 14.0000 of INV-0016 for ${reversedDays}: text of INV-0016`,
+        `14.0000 from 2026-07-01: Reverses 14.0000 of INV-0016 for ${reversedDays}: ` +
+          "text of INV-0016",
       ],
     });
   });
 
-  it("charges credits back on one line of a change invoice, over the whole period, from its units to those of the renewal", () => {
+  it("charges credits back on one line of a change invoice over the whole period", () => {
     expect(reversalOf(nextLine("-12"), nextLine("3"), nextLine("-6"))).toEqual({
       invoice: [
         "change of 5",
@@ -116,13 +120,14 @@ describe("an end whose renewal invoice is gone, with lines of the next period st
   it.each([
     "now",
     "period_end",
-  ] as const)("is refused in Setup Mode with %s, and only if there is something to reverse", (when) => {
+  ] as const)("is refused in Setup Mode with %s only if there is something to reverse", (when) => {
     const request = { when, deleteUnsentInvoices: false, voidApprovedInvoices: false };
     const facts = { state: stateOf({ ...order, organisation: { setupMode: true } }), invoices: [] };
     expect(() => decideEnd({ ...facts, next }, request)).toThrow(
       new Refusal(
         "invalid_state",
-        "The organisation is in Setup Mode: what was billed of the next period would have to be reversed.",
+        "The organisation is in Setup Mode: what was billed of the next period would have to " +
+          "be reversed.",
       ),
     );
     const nothing = { ...next, lines: [nextLine("12"), nextLine("-12")] };

@@ -1,4 +1,4 @@
-/** The renewal value is what the next renewal bills, and nothing where there will be none. */
+/** The renewal value is what the next renewal bills, and zero if there will be none. */
 import { describe, expect, it } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";

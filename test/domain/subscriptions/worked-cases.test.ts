@@ -1,6 +1,7 @@
 /**
- * The worked cases of pricing, proration, sequences and periods that no other test has, by their numbers. Those of the models and
- * the civil dates stand in `pricing`, `proration`, `period`, `civil-date` and `decimal.test.ts`.
+ * The worked cases of pricing, proration, sequences and periods that no other test has, by their
+ * numbers. Those of the models and the civil dates are in `pricing`, `proration`, `period`,
+ * `civil-date` and `decimal.test.ts`.
  */
 import { describe, expect, it } from "vitest";
 import { shareOfDays } from "../../../src/domain/billing/proration.ts";
@@ -34,10 +35,12 @@ import {
   volumeSeats,
 } from "./billing-state-builder.ts";
 
-// Left out, being of models that this service does not have:
-// 35 to 37 and 53 (packages: only whole blocks of units are sold); 92 over 30 days and 93 by months of a fixed length (a period has the
-// days that it has); 96's start on 14 February with billing day 31 (a start date lies on its billing day); the zone changed in mid-life
-// (it is fixed). Ends of periods that are included, 27 February 23:59:59, are the half-open 28 February here.
+// Left out, because this service does not have their models:
+// - 35 to 37 and 53: packages, which sell only whole blocks of units.
+// - 92 over 30 days and 93: months of a fixed length. A period has the days of the calendar.
+// - 96 from 14 February with billing day 31: a start date lies on its billing day.
+// - The zone changed in mid-life: it is fixed.
+// An inclusive end of a period, 27 February 23:59:59, is the half-open 28 February here.
 
 const d = parseDecimal;
 const monthly = { unit: "month", count: 1 } as const;
@@ -79,7 +82,10 @@ describe("pricing", () => {
   });
 });
 
-/** A change of units as it is asked for: from how many to how many at a price, on a day of the period that holds it. */
+/**
+ * A requested change of units: from how many to how many at a price, on a day of the period that
+ * contains it.
+ */
 function charged(order: StateOrder, units: number, from: string): string {
   const { invoice } = decideUnitsChange(
     stateOf({ today: from, ...order }),
@@ -181,7 +187,7 @@ describe("proration", () => {
     expect(charged(order, units, from)).toBe(amount);
   });
 
-  it("case 85: 40 removed for 17 of 31 days would be 21.94 less; 87: on the last boundary nothing is left", () => {
+  it("cases 85, 87: 40 fewer for 17 of 31 days are 21.94 less, 0 on the last boundary", () => {
     const days = { daysRemaining: 17, daysInPeriod: 31 };
     expect(formatDecimal(shareOfDays(d("-40"), days, "EUR"))).toBe("-21.9400");
     expect(refusalOf(stateOf(), changeTo(12, { from: "2026-07-01" }))[0]).toBe(
@@ -291,7 +297,7 @@ describe("sequences on volume 1 to 10 at 10, from 11 on at 8", () => {
 });
 
 describe("periods", () => {
-  it("from 31 January 2022 the first ends with 27 February, and the second begins on the 28th", () => {
+  it("from 31 January 2022 the first ends with 27 February, the second begins on the 28th", () => {
     const { start, end } = periodAt(anchor("2022-01-31"), monthly, 0);
     expect([start, end, addDays(end, -1)]).toEqual(["2022-01-31", "2022-02-28", "2022-02-27"]);
   });

@@ -112,17 +112,12 @@ describe("an event is rejected", () => {
   test.each<[string, string, Sent, UsageFacts]>([
     [
       "subscription_not_found",
-      "an id that nobody has",
+      "an unknown id",
       { subscription: id.replace("1", "2") },
       factsWith(),
     ],
     ["subscription_not_found", "an id that is none", { subscription: "ACME" }, factsWith()],
-    [
-      "meter_not_found",
-      "a meter's id that nobody has",
-      { meter: { by: "id", value: id } },
-      factsWith(),
-    ],
+    ["meter_not_found", "an unknown meter id", { meter: { by: "id", value: id } }, factsWith()],
     [
       "meter_not_found",
       "a meter's id that is none",
@@ -131,7 +126,7 @@ describe("an event is rejected", () => {
     ],
     [
       "meter_not_found",
-      "a meter's code that nobody has",
+      "an unknown meter code",
       { meter: { by: "code", value: "none" } },
       factsWith(),
     ],

@@ -62,7 +62,7 @@ describe("the period of an instant", () => {
     expect(indexOf(santiago, "2026-09-06T04:00:00Z")).toBe(1);
   });
 
-  test("goes on where the evening before comes once more after its midnight", () => {
+  test("goes on if the previous evening comes once more after its midnight", () => {
     // Newfoundland's clocks went back from 00:01 on 29 October 2006 to 23:01 on the 28th.
     const stJohns = terms("America/St_Johns", "2006-09-29", 29);
     expect(indexOf(stJohns, "2006-10-29T02:29:59.999999Z")).toBe(0);
@@ -71,7 +71,7 @@ describe("the period of an instant", () => {
     expect(indexOf(stJohns, "2006-10-29T04:30:00Z")).toBe(1);
   });
 
-  test("is the same however many others were asked for in between", () => {
+  test("is the same however many other instants are queried in between", () => {
     const asked = ["2026-03-01T00:00:00+13:00", "2026-05-01T00:00:00+12:00"];
     const before = asked.map((timestamp) => indexOf(auckland, timestamp));
     const day = 86_400_000_000n;

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { formatDecimal, formatShort, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import { chargeUsage, type OpenUsage, usageInvoice } from "../../../src/domain/usage/rating.ts";
-import { meterOf, storage, usageSummary, usageOf } from "../billing/open-usage-builder.ts";
+import { meterOf, storage, usageOf, usageSummary } from "../billing/open-usage-builder.ts";
 import { tiersOf } from "../catalogue/catalogue.ts";
-import { type StateOrder, stateOf, creditSummary } from "../subscriptions/billing-state-builder.ts";
+import { creditSummary, type StateOrder, stateOf } from "../subscriptions/billing-state-builder.ts";
 
 const d = parseDecimal;
 
-/** Charges of the state that is ordered: of June 2026, period 5, where nothing is said. */
+/** The charges of the ordered state, by default of June 2026, period 5. */
 const charge = (usage: readonly OpenUsage[], order: StateOrder = {}) =>
   chargeUsage(stateOf(order), usage);
 
@@ -282,7 +282,7 @@ describe("more than a document can hold", () => {
     expect(refusalOf([usageOf("1", { meter: falls, before: "100000" })])).toBeNull();
   });
 
-  it("is nothing where the period is never billed", () => {
+  it("is nothing if the period is never billed", () => {
     expect(refusalOf([usageOf("1000000000", { meter: million, setupMode: true })])).toBeNull();
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Whatever invoices a subscription has, an end removes each at most once, in order, and none that
- * money is on.
+ * is paid or credited.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
