@@ -34,35 +34,49 @@ const pageSize = 25;
  */
 const seedText = `
 WITH subscription AS (
-  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
-    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
-  SELECT gen_random_uuid(), $1, (SELECT id FROM customers WHERE organisation_id = $1 ORDER BY seq OFFSET n % 3 LIMIT 1), p.id,
-    'active', 'NZD', 'month', 1, 'Pacific/Auckland', '2024-03-01', 1, $3 - 1, '2024-03-01'::date + $3 * interval '1 month',
+  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
+    interval_unit, interval_count, timezone,
+    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent,
+      due_at, request_hash)
+  SELECT gen_random_uuid(), $1, (SELECT id FROM customers WHERE organisation_id = $1
+    ORDER BY seq OFFSET n % 3 LIMIT 1), p.id,
+    'active', 'NZD', 'month', 1, 'Pacific/Auckland', '2024-03-01', 1, $3 - 1,
+      '2024-03-01'::date + $3 * interval '1 month',
     10, 1, 0, '2100-01-01', '\\x00'
   FROM generate_series(1, $2::int) n, plans p WHERE p.organisation_id = $1 AND p.code = 'team'
   RETURNING id, customer_id
 ), month AS (
-  SELECT n, ('2024-03-01'::date + n * interval '1 month')::date AS start, ('2024-03-01'::date + (n + 1) * interval '1 month')::date AS end
+  SELECT n, ('2024-03-01'::date + n * interval '1 month')::date AS start,
+    ('2024-03-01'::date + (n + 1) * interval '1 month')::date AS end
   FROM generate_series(0, $3::int - 1) n
 ), period AS (
-  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units)
+  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date,
+    end_date, billed_units)
   SELECT $1, s.id, m.n, nullif(m.n, 0) - 1, m.start, m.end, 10 FROM subscription s, month m
 ), invoice AS (
-  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type, status, currency, subtotal,
-    total, amount_due, issue_date, due_date, period_index, period_start, period_end, ledger_invoice_id)
-  SELECT gen_random_uuid(), $1, s.customer_id, s.id, 'INV-' || row_number() OVER (ORDER BY n, s.id), 'PO-' || n,
-    CASE n WHEN 0 THEN 'first' ELSE 'renewal' END, CASE WHEN n < $3 - 2 THEN 'paid' ELSE 'draft' END, 'NZD', 164.9, 189.635,
-    CASE WHEN n < $3 - 2 THEN 0 ELSE 189.635 END, m.start, m.start + 14, n, m.start, m.end, gen_random_uuid()
+  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type,
+    status, currency, subtotal,
+    total, amount_due, issue_date, due_date, period_index, period_start, period_end,
+      ledger_invoice_id)
+  SELECT gen_random_uuid(), $1, s.customer_id, s.id, 'INV-' || row_number() OVER (ORDER BY n, s.id),
+    'PO-' || n,
+    CASE n WHEN 0 THEN 'first' ELSE 'renewal' END, CASE WHEN n < $3 - 2 THEN 'paid'
+      ELSE 'draft' END, 'NZD', 164.9, 189.635,
+    CASE WHEN n < $3 - 2 THEN 0 ELSE 189.635 END, m.start, m.start + 14, n, m.start, m.end,
+      gen_random_uuid()
   FROM subscription s, month m ORDER BY n, s.id
   RETURNING id, period_start, period_end
 )
-INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units, unit_price, amount,
+INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description,
+  units, unit_price, amount,
   period_start, period_end, charge_id, revenue_account, tax_type)
-SELECT gen_random_uuid(), $1, i.id, l.position, l.kind, l.name, l.description, l.units, l.price, l.amount,
+SELECT gen_random_uuid(), $1, i.id, l.position, l.kind, l.name, l.description, l.units, l.price,
+  l.amount,
   CASE l.position WHEN 0 THEN i.period_start END, CASE l.position WHEN 0 THEN i.period_end END,
   CASE l.position WHEN 1 THEN c.id END, '200', 'OUTPUT2'
 FROM invoice i, charges c, (VALUES (0, 'plan', 'Team', 'Team, 10 seats x 12.50', 10, 12.5, 125),
-  (1, 'charge', 'Hardware key', 'Hardware key, 1 x 39.90', 1, 39.9, 39.9)) l (position, kind, name, description, units, price, amount)
+  (1, 'charge', 'Hardware key', 'Hardware key, 1 x 39.90', 1, 39.9, 39.9)) l (position, kind, name,
+    description, units, price, amount)
 WHERE c.organisation_id = $1 AND c.code = 'hardware-key'`;
 
 interface Seeded {
@@ -78,7 +92,8 @@ async function seed({ organisation, addKeys, pool }: MeasuredSystem): Promise<re
     const { organisationId } = await organisation(`Organisation ${number}`);
     await pool.query(seedText, [organisationId, subscriptions, invoicesOfEach]);
     const { rows } = await pool.query<{ id: string }>(
-      `SELECT id FROM (SELECT id, row_number() OVER (ORDER BY seq DESC) AS place FROM invoices WHERE organisation_id = $1) i
+      `SELECT id FROM (SELECT id, row_number() OVER (ORDER BY seq DESC) AS place FROM invoices
+        WHERE organisation_id = $1) i
         WHERE place % ($2::int / $3::int) = 0 ORDER BY place LIMIT $3::int - 1`,
       [organisationId, subscriptions * invoicesOfEach, pages],
     );

@@ -108,7 +108,8 @@ async function requireEachOnce(
     const ids = receiver.received(path).map(({ body }) => JSON.parse(body).id as string);
     assert.deepEqual(ids.toSorted(), wanted.toSorted(), `${path} was not sent each event once`);
   }
-  const text = `SELECT count(*)::int AS open FROM webhook_deliveries WHERE endpoint_id = ANY ($1) AND (state <> 'delivered' OR attempts <> 1)`;
+  const text = `SELECT count(*)::int AS open FROM webhook_deliveries WHERE endpoint_id = ANY ($1)
+    AND (state <> 'delivered' OR attempts <> 1)`;
   const ids = living.map(({ endpoint }) => endpoint.id);
   for (let left = 1, tries = 0; left > 0; tries += 1) {
     assert.ok(tries < 100, `${left} deliveries are not written down`);
@@ -159,7 +160,8 @@ async function measure(system: MeasuredSystem, events: number, deadCount: number
     await requireEachOnce(system, receiver, living, deliveries);
     // Deliveries that still go to dead endpoints must not disturb the next measurement.
     await system.pool.query(
-      `UPDATE webhook_endpoints SET status = 'disabled', disabled_at = now(), disabled_reason = 'measured' WHERE organisation_id = $1`,
+      `UPDATE webhook_endpoints SET status = 'disabled', disabled_at = now(),
+        disabled_reason = 'measured' WHERE organisation_id = $1`,
       [organisationId],
     );
     const bodies = deliveries.slice(0, 5_000).map(({ body }) => body);

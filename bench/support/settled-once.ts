@@ -25,9 +25,12 @@ export async function requireSettledOnce(
     invoices: string[];
     documents: string[];
   }>(
-    `SELECT s.id AS subscription, array_agg(i.id::text) AS invoices, array_agg(d.invoice_id::text) AS documents
-      FROM subscriptions s LEFT JOIN invoices i ON i.organisation_id = s.organisation_id AND i.subscription_id = s.id
-      LEFT JOIN demo_ledger.invoices d ON d.tenant_id::text = $2 AND d.number = i.number AND d.invoice_id::text = i.ledger_invoice_id
+    `SELECT s.id AS subscription, array_agg(i.id::text) AS invoices,
+      array_agg(d.invoice_id::text) AS documents
+      FROM subscriptions s LEFT JOIN invoices i ON i.organisation_id = s.organisation_id
+        AND i.subscription_id = s.id
+      LEFT JOIN demo_ledger.invoices d ON d.tenant_id::text = $2 AND d.number = i.number
+        AND d.invoice_id::text = i.ledger_invoice_id
       WHERE s.organisation_id = $1 GROUP BY s.id`,
     [organisationId, tenantId],
   );

@@ -55,14 +55,16 @@ export async function makeFloorTables(pool: pg.Pool): Promise<void> {
     );
     for (let part = 0; part < 16; part++) {
       await client.query(
-        `CREATE TABLE usage_events_untriggered_${part} PARTITION OF usage_events_untriggered FOR VALUES WITH (MODULUS 16, REMAINDER ${part})`,
+        `CREATE TABLE usage_events_untriggered_${part} PARTITION OF usage_events_untriggered FOR
+          VALUES WITH (MODULUS 16, REMAINDER ${part})`,
       );
     }
   });
 }
 
 function insertText(table: FloorTable): string {
-  return `INSERT INTO ${table} (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity, occurred_at)
+  return `INSERT INTO ${table} (organisation_id, event_id, subscription_id, meter_id, period_index,
+    bill, quantity, occurred_at)
     SELECT $1, e.event_id, e.subscription_id, e.meter_id, 1, 1, e.quantity, e.occurred_at
     FROM unnest($2::text[], $3::uuid[], $4::uuid[], $5::numeric[], $6::timestamptz[])
       e (event_id, subscription_id, meter_id, quantity, occurred_at)

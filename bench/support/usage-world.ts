@@ -26,16 +26,22 @@ const runningText = `
 WITH day AS (
   SELECT date_trunc('month', now() AT TIME ZONE 'Pacific/Auckland')::date AS start
 ), subscription AS (
-  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
-    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent, due_at, request_hash, usage_bill,
+  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
+    interval_unit, interval_count, timezone,
+    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent,
+      due_at, request_hash, usage_bill,
     usage_billed)
-  SELECT gen_random_uuid(), $1, (SELECT id FROM customers WHERE organisation_id = $1 ORDER BY seq LIMIT 1), p.id, 'active', 'NZD', 'month', 1,
-    'Pacific/Auckland', day.start - interval '1 month', 1, 1, day.start + interval '1 month', 10, 1, 0, '2100-01-01', '\\x00', 1, 1
+  SELECT gen_random_uuid(), $1, (SELECT id FROM customers WHERE organisation_id = $1 ORDER BY seq
+    LIMIT 1), p.id, 'active', 'NZD', 'month', 1,
+    'Pacific/Auckland', day.start - interval '1 month', 1, 1, day.start + interval '1 month', 10, 1,
+      0, '2100-01-01', '\\x00', 1, 1
   FROM generate_series(1, $2::int), day, plans p WHERE p.organisation_id = $1 AND p.code = 'team'
   RETURNING id, start_date, renewal_date
 ), period AS (
-  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units)
-  SELECT $1, s.id, n, nullif(n, 0) - 1, s.start_date + n * interval '1 month', s.start_date + (n + 1) * interval '1 month', 10
+  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date,
+    end_date, billed_units)
+  SELECT $1, s.id, n, nullif(n, 0) - 1, s.start_date + n * interval '1 month',
+    s.start_date + (n + 1) * interval '1 month', 10
   FROM subscription s, generate_series(0, 1) n
 )
 SELECT id FROM subscription`;
@@ -143,7 +149,8 @@ export async function requireStoredOnce(
   try {
     const { rows } = await client.query(
       `SELECT coalesce(sum(times), 0)::int AS stored, count(*)::int AS different
-        FROM (SELECT count(*) AS times FROM usage_events WHERE organisation_id = ANY ($1) GROUP BY organisation_id, event_id) ids`,
+        FROM (SELECT count(*) AS times FROM usage_events WHERE organisation_id = ANY ($1)
+          GROUP BY organisation_id, event_id) ids`,
       [organisationIds],
     );
     assert.deepEqual(

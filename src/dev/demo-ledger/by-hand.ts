@@ -104,7 +104,8 @@ async function send(
 ): Promise<DemoAnswer> {
   const { tenantId } = request({}).tenant;
   const { rowCount } = await client.query(
-    `update demo_ledger.invoices set sent = true, updated_at = case when amount_paid + amount_credited = 0
+    `update demo_ledger.invoices set sent = true, updated_at = case
+      when amount_paid + amount_credited = 0
         then date_trunc('milliseconds', clock_timestamp()) else updated_at end
       where tenant_id = $1 and invoice_id = $2 and status in ('AUTHORISED', 'PAID')`,
     [tenantId, id],

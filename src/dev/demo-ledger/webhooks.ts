@@ -46,7 +46,8 @@ const takeStatement = `
 with next as (
   select tenant_id from demo_ledger.webhook_events where try_at <= now() order by event_id limit 1
 ), taken as (
-  select event_id from demo_ledger.webhook_events where tenant_id = (select tenant_id from next) and try_at <= now()
+  select event_id from demo_ledger.webhook_events where tenant_id = (select tenant_id from next)
+    and try_at <= now()
   order by event_id limit ${eventsAtOnce} for update skip locked
 )
 update demo_ledger.webhook_events e
@@ -119,8 +120,10 @@ async function sendNext(pool: pg.Pool, log: (cause: string) => void): Promise<bo
   }
   log(`a webhook was answered ${status ?? "not at all"}`);
   await pool.query(
-    `with late as (delete from demo_ledger.webhook_events where event_id = any($1::bigint[]) and attempts > ${pausesMs.length})
-     update demo_ledger.webhook_events set try_at = now() + ($2::int[])[attempts] * interval '1 millisecond'
+    `with late as (delete from demo_ledger.webhook_events where event_id = any($1::bigint[])
+      and attempts > ${pausesMs.length})
+     update demo_ledger.webhook_events
+       set try_at = now() + ($2::int[])[attempts] * interval '1 millisecond'
      where event_id = any($1::bigint[]) and attempts <= ${pausesMs.length}`,
     [ids, pausesMs],
   );

@@ -1,4 +1,7 @@
-/** Credit of the demo ledger's notes on its invoices: what is refused, what follows, and that no money is lost. */
+/**
+ * Credit of the demo ledger's notes on its invoices: what is refused, what follows, and that no
+ * money is lost.
+ */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
@@ -42,14 +45,18 @@ const linesOf = (UnitAmount: number) => [
 /** Whether every document's sums are those of what is on it. */
 async function sumsThatDiffer(): Promise<readonly object[]> {
   const { rows } = await database.query<object>(`
-    select number, amount_allocated as told from demo_ledger.credit_notes n where amount_allocated <>
-      (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations a where a.credit_note_id = n.credit_note_id)
+    select number, amount_allocated as told from demo_ledger.credit_notes n
+      where amount_allocated <>
+      (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations a
+        where a.credit_note_id = n.credit_note_id)
     union all
     select number, amount_credited from demo_ledger.invoices i where amount_credited <>
-      (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations a where a.invoice_id = i.invoice_id)
+      (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations a
+        where a.invoice_id = i.invoice_id)
     union all
     select number, amount_paid from demo_ledger.invoices i where amount_paid <>
-      (select coalesce(sum(amount), 0) from demo_ledger.payments p where p.invoice_id = i.invoice_id and p.status = 'AUTHORISED')`);
+      (select coalesce(sum(amount), 0) from demo_ledger.payments p where p.invoice_id = i.invoice_id
+        and p.status = 'AUTHORISED')`);
   return rows;
 }
 
@@ -311,7 +318,8 @@ describe("at the same time", () => {
     );
     expect(invoices.every((invoice) => invoice.AmountCredited <= 10)).toBe(true);
     expect(invoices.reduce((sum, invoice) => sum + invoice.AmountCredited, 0)).toBe(3 * served);
-    // Which ones were served is chance, and how many can be is with it; but nobody was refused for whom enough was left.
+    // Which ones were served is chance, and how many can be is with it; but nobody was refused for
+    // whom enough was left.
     for (const index of statuses.keys())
       if (statuses[index] === 400) expect((await request(index)).status).toBe(400);
   });

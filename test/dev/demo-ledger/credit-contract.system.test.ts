@@ -1,6 +1,6 @@
 /**
- * Every answer of the demo ledger about credit notes, allocations and payments, good or bad, held against Xero's own OpenAPI file
- * where it lies beside the project.
+ * Every answer of the demo ledger about credit notes, allocations and payments, good or bad, held
+ * against Xero's own OpenAPI file where it lies beside the project.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,7 @@
-/** Faults that tests order of the demo ledger happen on the paths of credit notes and allocations as on all others. */
+/**
+ * Faults that tests order of the demo ledger happen on the paths of credit notes and allocations as
+ * on all others.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp, type Sent } from "./request.ts";

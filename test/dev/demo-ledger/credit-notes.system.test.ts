@@ -1,4 +1,7 @@
-/** The demo ledger's rules of credit notes, asked over plain HTTP: numbers, statuses, edits, lists, the look. */
+/**
+ * The demo ledger's rules of credit notes, asked over plain HTTP: numbers, statuses, edits, lists,
+ * the look.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";

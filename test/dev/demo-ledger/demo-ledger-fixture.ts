@@ -1,5 +1,6 @@
 /**
- * What the system tests of the ledger stand on: a database, a demo ledger on it with faults, and organisations in it.
+ * What the system tests of the ledger stand on: a database, a demo ledger on it with faults, and
+ * organisations in it.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -99,8 +100,8 @@ export function aShortCall(...jobKeys: readonly string[]): LedgerCall {
 }
 
 /**
- * What became of a call that gives up soon, once it was sent, and how many tries that took: a machine that stands still may use its time up
- * before, and then nothing was sent.
+ * What became of a call that gives up soon, once it was sent, and how many tries that took: a
+ * machine that stands still may use its time up before, and then nothing was sent.
  */
 export async function sentOnce<T>(
   send: () => Promise<LedgerAnswer<T>>,

@@ -1,4 +1,7 @@
-/** The demo ledger under parallel calls and restarts: one document per number, and nothing forgotten. */
+/**
+ * The demo ledger under parallel calls and restarts: one document per number, and nothing
+ * forgotten.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

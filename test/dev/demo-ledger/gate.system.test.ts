@@ -1,4 +1,7 @@
-/** Tokens, tenants and limits: what the adapter makes of a gate that turns it away, and that nothing secret is told. */
+/**
+ * Tokens, tenants and limits: what the adapter makes of a gate that turns it away, and that nothing
+ * secret is told.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import type { XeroLimitsLeft } from "../../../src/ledger/xero/wire/connection.ts";
@@ -64,7 +67,8 @@ describe("tokens", () => {
 
   test("many calls at once fetch one token", async () => {
     const ledger = createXeroLedger(await world.connect());
-    // Only the first fetch fails: with a fetch per call, most calls would have got a token of their own.
+    // Only the first fetch fails: with a fetch per call, most calls would have got a token of their
+    // own.
     await world.order({ match: "POST /connect/token", kind: "drop_before" });
     const answers = await Promise.all(Array.from({ length: 5 }, () => ledger.describe(aCall())));
     expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill("unavailable"));

@@ -1,4 +1,7 @@
-/** The page of the demo ledger's books, used by a person: headless Chromium on the real page, the books in PostgreSQL behind it. */
+/**
+ * The page of the demo ledger's books, used by a person: headless Chromium on the real page, the
+ * books in PostgreSQL behind it.
+ */
 import { get } from "node:http";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,7 @@
-/** The demo ledger asked over plain HTTP, as any client of Xero could: one organisation, one contact, documents on it. */
+/**
+ * The demo ledger asked over plain HTTP, as any client of Xero could: one organisation, one
+ * contact, documents on it.
+ */
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 
 /** An element of an answer, of whatever kind; a member that the kind does not have is undefined. */

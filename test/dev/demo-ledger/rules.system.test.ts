@@ -1,4 +1,7 @@
-/** The demo ledger's own rules, asked over plain HTTP: statuses, edits, payments, paging, error bodies. */
+/**
+ * The demo ledger's own rules, asked over plain HTTP: statuses, edits, payments, paging, error
+ * bodies.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";

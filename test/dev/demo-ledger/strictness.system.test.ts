@@ -1,4 +1,7 @@
-/** The demo ledger refuses and clamps where Xero does: large organisations, locked periods, summaries, number rules. */
+/**
+ * The demo ledger refuses and clamps where Xero does: large organisations, locked periods,
+ * summaries, number rules.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectOrganisation, type DemoWorld, startDemoWorld } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";

@@ -1,4 +1,7 @@
-/** The first data of an empty database: two organisations that work at once, made together or not at all, and told in calls that work. */
+/**
+ * The first data of an empty database: two organisations that work at once, made together or not at
+ * all, and told in calls that work.
+ */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
@@ -78,8 +81,10 @@ test("the first data is a live organisation and a sandbox whose keys work, and t
     expect(customers.json.data).toHaveLength(1);
   }
   const { rows: metered } = await system.pool.query(
-    `SELECT o.livemode, o.usage_allowed, p.code AS plan, m.code AS meter, pm.type, array_agg(t.up_to ORDER BY t.position) AS bounds
-     FROM plan_meters pm JOIN meters m ON m.id = pm.meter_id JOIN plans p ON p.id = pm.plan_id JOIN organisations o ON o.id = p.organisation_id
+    `SELECT o.livemode, o.usage_allowed, p.code AS plan, m.code AS meter, pm.type, array_agg(t.up_to
+      ORDER BY t.position) AS bounds
+     FROM plan_meters pm JOIN meters m ON m.id = pm.meter_id JOIN plans p ON p.id = pm.plan_id
+       JOIN organisations o ON o.id = p.organisation_id
        JOIN plan_meter_tiers t ON t.plan_id = pm.plan_id AND t.meter_id = pm.meter_id
      GROUP BY o.seq, o.livemode, o.usage_allowed, p.code, m.code, pm.type ORDER BY o.seq`,
   );

@@ -1,4 +1,7 @@
-/** The embedded PostgreSQL keeps its data and recovers from every way in which the start before may have ended. */
+/**
+ * The embedded PostgreSQL keeps its data and recovers from every way in which the start before may
+ * have ended.
+ */
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** One command's worth of parts, with stand-ins for the programs of this repository: order of start and end, and every way to fail. */
+/**
+ * One command's worth of parts, with stand-ins for the programs of this repository: order of start
+ * and end, and every way to fail.
+ */
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";

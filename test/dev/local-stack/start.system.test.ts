@@ -1,4 +1,7 @@
-/** The one command itself, as a process: what it prints, how Ctrl-C ends it, and what it says where it cannot start. */
+/**
+ * The one command itself, as a process: what it prints, how Ctrl-C ends it, and what it says where
+ * it cannot start.
+ */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -74,7 +77,10 @@ async function untilUp({ child, output }: Started): Promise<void> {
   );
 }
 
-/** What still runs over the data folder, or is a program that this start recorded, or listens on one of its ports. */
+/**
+ * What still runs over the data folder, or is a program that this start recorded, or listens on one
+ * of its ports.
+ */
 async function remains(): Promise<string[]> {
   const record = await readFile(join(folder, "data/start.json"), "utf8").catch(
     () => '{"children":[]}',

@@ -1,4 +1,7 @@
-/** The order in which a `temporal` program is looked for and made, and that two makers at once leave a whole one. */
+/**
+ * The order in which a `temporal` program is looked for and made, and that two makers at once leave
+ * a whole one.
+ */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

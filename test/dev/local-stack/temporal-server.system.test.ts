@@ -1,4 +1,7 @@
-/** The embedded Temporal dev server keeps its file, knows the search attributes, and follows a killed start. */
+/**
+ * The embedded Temporal dev server keeps its file, knows the search attributes, and follows a
+ * killed start.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { request } from "node:http";
 import { createServer } from "node:net";

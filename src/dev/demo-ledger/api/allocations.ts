@@ -202,7 +202,8 @@ async function insertAllocations(
     `insert into demo_ledger.credit_allocations
        (allocation_id, tenant_id, credit_note_id, invoice_id, amount, allocated_on)
      select id, $1, $2, "invoiceId", amount, "allocatedOn"
-     from jsonb_to_recordset($3::jsonb) as draft (id uuid, "invoiceId" uuid, amount numeric, "allocatedOn" text)`,
+     from jsonb_to_recordset($3::jsonb) as draft (id uuid, "invoiceId" uuid, amount numeric,
+       "allocatedOn" text)`,
     [tenantId, creditNoteId, JSON.stringify(allocations)],
   );
   const touched = allocations.map(({ invoiceId }) => invoiceId);
@@ -233,9 +234,12 @@ async function recordSums(
        fully_paid_on = case when i.amount_paid + s.credited = i.total then s.last_on end,
        updated_at = date_trunc('milliseconds', clock_timestamp())
      from (select touched.id,
-             (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations where invoice_id = touched.id) as credited,
-             greatest((select max(allocated_on) from demo_ledger.credit_allocations where invoice_id = touched.id),
-               (select max(paid_on) from demo_ledger.payments where invoice_id = touched.id and status = 'AUTHORISED')) as last_on
+             (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations
+               where invoice_id = touched.id) as credited,
+             greatest((select max(allocated_on) from demo_ledger.credit_allocations
+               where invoice_id = touched.id),
+               (select max(paid_on) from demo_ledger.payments where invoice_id = touched.id
+                 and status = 'AUTHORISED')) as last_on
            from (select distinct unnest($2::uuid[]) as id) as touched) as s
      where i.tenant_id = $1 and i.invoice_id = s.id`,
     [tenantId, invoiceIds],

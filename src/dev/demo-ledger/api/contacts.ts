@@ -83,7 +83,8 @@ async function countOf(client: Queryable, tenantId: string): Promise<number> {
 /** `GET /Contacts/{id or number}`. */
 export async function getContact(request: ApiRequest, id: string): Promise<DemoAnswer> {
   const { rows } = await request.pool.query<ContactRow>(
-    `select ${rowColumns} from demo_ledger.contacts where tenant_id = $1 and ${isUuid(id) ? "contact_id" : "contact_number"} = $2`,
+    `select ${rowColumns} from demo_ledger.contacts where tenant_id = $1
+      and ${isUuid(id) ? "contact_id" : "contact_number"} = $2`,
     [request.tenant.tenantId, id],
   );
   const [row] = rows;
@@ -144,8 +145,10 @@ export async function updateContact(
   try {
     return await inSavepoint(client, async () => {
       const { rows } = await client.query<ContactRow>(
-        `update demo_ledger.contacts set name = $3, contact_number = $4, account_number = $5, first_name = $6,
-           last_name = $7, email = $8, status = $9, updated_at = date_trunc('milliseconds', clock_timestamp())
+        `update demo_ledger.contacts set name = $3, contact_number = $4, account_number = $5,
+          first_name = $6,
+           last_name = $7, email = $8, status = $9, updated_at = date_trunc('milliseconds',
+             clock_timestamp())
          where tenant_id = $1 and contact_id = $2 returning ${rowColumns}`,
         [request.tenant.tenantId, id, ...changedValues(sent, current)],
       );
@@ -216,7 +219,8 @@ interface ContactDraft {
 const insertStatement = {
   name: "demo-insert-contacts",
   text: `insert into demo_ledger.contacts
-      (contact_id, tenant_id, name, contact_number, account_number, first_name, last_name, email, status)
+      (contact_id, tenant_id, name, contact_number, account_number, first_name, last_name, email,
+        status)
     select id, $1, name, number, account, first, last, email, 'ACTIVE'
     from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
       as draft (id, name, number, account, first, last, email)

@@ -24,7 +24,8 @@ const maxKeyLength = 128;
 const takeKey = {
   name: "demo-take-key",
   text: `insert into demo_ledger.idempotency (client_id, key, fingerprint) values ($1, $2, $3)
-    on conflict (client_id, key) do update set fingerprint = excluded.fingerprint, status = null, body = null,
+    on conflict (client_id, key) do update set fingerprint = excluded.fingerprint, status = null,
+      body = null,
       created_at = clock_timestamp()
     where demo_ledger.idempotency.created_at < clock_timestamp() - make_interval(secs => ${keyLifeSeconds})
     returning 1`,

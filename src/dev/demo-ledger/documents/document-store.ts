@@ -89,7 +89,8 @@ export async function insertDocuments<Row extends DocumentRow>(
     // Ordered by number, so that two requests with the same numbers wait for each other and do not
     // deadlock.
     text: `insert into demo_ledger.${table.name} (${table.idColumn}, tenant_id, ${names})
-      select id, $1, ${names} from jsonb_to_recordset($2::jsonb) as draft (id uuid, ${types.join(", ")})
+      select id, $1, ${names} from jsonb_to_recordset($2::jsonb) as draft (id uuid,
+        ${types.join(", ")})
       ${foldsNumbers ? `where not exists (${sameFolded(table)})` : ""}
       order by number
       on conflict (tenant_id, number) do nothing
@@ -102,7 +103,8 @@ export async function insertDocuments<Row extends DocumentRow>(
 // No two numbers of one request differ only by case or blanks. So a number is compared only with
 // stored ones.
 function sameFolded({ name }: DocumentTable): string {
-  return `select 1 from demo_ledger.${name} d where d.tenant_id = $1 and lower(btrim(d.number)) = lower(draft.number)`;
+  return `select 1 from demo_ledger.${name} d where d.tenant_id = $1
+    and lower(btrim(d.number)) = lower(draft.number)`;
 }
 
 /**
@@ -141,7 +143,8 @@ async function reserveNumbers(
     const missing = count - made.length;
     const { rows } = await client.query<{ number: string }>(
       `with taken as (
-         update demo_ledger.tenants set ${table.counter} = ${table.counter} + $2 where tenant_id = $1
+         update demo_ledger.tenants set ${table.counter} = ${table.counter} + $2
+           where tenant_id = $1
          returning ${table.counter} - $2 as first)
        select n.number from taken,
          lateral (select k, $3 || lpad(k::text, greatest(4, length(k::text)), '0') as number

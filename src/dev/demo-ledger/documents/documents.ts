@@ -90,7 +90,8 @@ export async function listDocuments<Row extends DocumentRow, Values extends Docu
       return highVolumeAnswer(member);
     }
     const { rows } = await client.query<Row & { found: string }>(
-      `select ${selectedOf(table)}, count(*) over () as found from demo_ledger.${table.name} ${clausesOf(read)}`,
+      `select ${selectedOf(table)}, count(*) over () as found
+        from demo_ledger.${table.name} ${clausesOf(read)}`,
       [...read.values],
     );
     const elements = await presentAll(

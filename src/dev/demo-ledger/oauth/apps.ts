@@ -95,9 +95,11 @@ export function createAppBook(pool: pg.Pool): AppBook {
       refreshSeconds,
     }) {
       await pool.query(
-        `insert into demo_ledger.apps (client_id, secret_hash, name, redirect_urls, access_seconds, grace_seconds, refresh_seconds)
+        `insert into demo_ledger.apps (client_id, secret_hash, name, redirect_urls, access_seconds,
+          grace_seconds, refresh_seconds)
         values ($1, $2, $3, $4, $5, $6, $7)
-        on conflict (client_id) do update set secret_hash = excluded.secret_hash, name = excluded.name,
+        on conflict (client_id) do update set secret_hash = excluded.secret_hash,
+          name = excluded.name,
           redirect_urls = excluded.redirect_urls, access_seconds = excluded.access_seconds,
           grace_seconds = excluded.grace_seconds, refresh_seconds = excluded.refresh_seconds`,
         [
@@ -132,7 +134,8 @@ export function createAppBook(pool: pg.Pool): AppBook {
     },
     async connections({ clientId }) {
       const { rows } = await pool.query<AppConnection>(
-        `select c.connection_id as "connectionId", c.tenant_id as "tenantId", t.name as "tenantName",
+        `select c.connection_id as "connectionId", c.tenant_id as "tenantId",
+          t.name as "tenantName",
           c.event_id as "eventId", c.created_at as "createdAt"
         from demo_ledger.app_connections c join demo_ledger.tenants t using (tenant_id)
         where c.client_id = $1 order by c.created_at, c.connection_id`,
@@ -171,7 +174,8 @@ async function giveConsent(client: Queryable, given: ConsentGiven): Promise<stri
   );
   for (const tenantId of tenantIds) {
     await client.query(
-      `insert into demo_ledger.app_connections (connection_id, client_id, tenant_id, event_id) values ($1, $2, $3, $4)
+      `insert into demo_ledger.app_connections (connection_id, client_id, tenant_id, event_id)
+        values ($1, $2, $3, $4)
       on conflict (client_id, tenant_id) do update set event_id = excluded.event_id`,
       [randomUUID(), clientId, tenantId, eventId],
     );
@@ -191,7 +195,8 @@ async function exchangeCode(
     redirectUrl: string;
     challenge: string | null;
   }>(
-    `delete from demo_ledger.codes where code_hash = $1 and client_id = $2 and created_at > now() - interval '5 minutes'
+    `delete from demo_ledger.codes where code_hash = $1 and client_id = $2
+      and created_at > now() - interval '5 minutes'
     returning event_id as "eventId", redirect_url as "redirectUrl", challenge`,
     [hashOfSecret(code), app.clientId],
   );

@@ -46,7 +46,8 @@ export async function consentAnswer(
 
 async function listOrganisations(pool: pg.Pool): Promise<readonly Organisation[]> {
   const { rows } = await pool.query<Organisation>(
-    `select tenant_id as "tenantId", name from demo_ledger.tenants order by created_at desc, tenant_id limit $1`,
+    `select tenant_id as "tenantId", name from demo_ledger.tenants
+      order by created_at desc, tenant_id limit $1`,
     [mostShown],
   );
   return rows;

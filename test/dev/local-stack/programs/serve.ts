@@ -1,4 +1,7 @@
-/** Stands for a program of the stack: answers on the port that the environment names, writes its life into a file, drains on SIGTERM. */
+/**
+ * Stands for a program of the stack: answers on the port that the environment names, writes its
+ * life into a file, drains on SIGTERM.
+ */
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { basename } from "node:path";
