@@ -12,10 +12,10 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { request } from "undici";
 import { type CallCounts, xeroLimits } from "../src/dev/demo-ledger/api/limits.ts";
-import type { MadeOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
 import { addReadyDocuments } from "../test/support/ready-documents.ts";
 import { median, printFigure } from "./support/figure.ts";
-import { requireSettledOnce } from "./support/settled-once.ts";
+import { requirePostedOnce } from "./support/posted-once.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /**
@@ -52,7 +52,7 @@ interface Stage {
 
 async function countCalls(
   { demoLedgerUrl }: MeasuredSystem,
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
 ): Promise<CallCounts> {
   const { body } = await request(`${demoLedgerUrl}/demo/tenants/${tenantId}/calls`);
   return (await body.json()) as CallCounts;
@@ -60,7 +60,7 @@ async function countCalls(
 
 async function countDocuments(
   { pool }: MeasuredSystem,
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
 ): Promise<number> {
   const text =
     "SELECT count(*)::int AS documents FROM demo_ledger.invoices WHERE tenant_id::text = $1";
@@ -72,7 +72,7 @@ async function countDocuments(
  */
 async function createOne(
   { baseUrl }: MeasuredSystem,
-  { apiKey }: MadeOrganisation,
+  { apiKey }: CreatedOrganisation,
 ): Promise<readonly [string, string]> {
   const { statusCode, body } = await request(`${baseUrl}/v1/subscriptions`, {
     method: "POST",
@@ -93,14 +93,14 @@ async function createOne(
 /** Adds the waiting documents. Returns their invoices by subscription. */
 async function addDocuments(
   { pool }: MeasuredSystem,
-  made: MadeOrganisation,
+  organisation: CreatedOrganisation,
 ): Promise<Map<string, string>> {
   for (let before = 0; before < readyDocuments; before += batch)
-    await addReadyDocuments(pool, made, batch, before);
+    await addReadyDocuments(pool, organisation, batch, before);
   await pool.query("VACUUM ANALYZE");
   const { rows } = await pool.query<{ id: string; subscription_id: string }>(
     "SELECT id, subscription_id FROM invoices WHERE organisation_id = $1",
-    [made.organisationId],
+    [organisation.organisationId],
   );
   return new Map(rows.map((row) => [row.subscription_id, row.id]));
 }
@@ -109,29 +109,29 @@ async function addDocuments(
  * Measures from the ledger's first call. Rejects unless every document is in the ledger exactly
  * once at the end.
  */
-async function measure(system: MeasuredSystem, made: MadeOrganisation): Promise<Stage> {
-  const { taken: before } = await countCalls(system, made);
-  const acknowledged = await addDocuments(system, made);
-  while ((await countCalls(system, made)).taken === before) await wait(20);
+async function measure(system: MeasuredSystem, organisation: CreatedOrganisation): Promise<Stage> {
+  const { taken: before } = await countCalls(system, organisation);
+  const acknowledged = await addDocuments(system, organisation);
+  while ((await countCalls(system, organisation)).taken === before) await wait(20);
   const beganMs = performance.now();
   const callersMs: number[] = [];
   const callers = async () => {
     for (let nextMs = callerEveryMs; nextMs < measuredMs; nextMs += callerEveryMs) {
       await wait(Math.max(0, beganMs + nextMs - performance.now()));
       const startedMs = performance.now();
-      acknowledged.set(...(await createOne(system, made)));
+      acknowledged.set(...(await createOne(system, organisation)));
       callersMs.push(performance.now() - startedMs);
     }
   };
   await Promise.all([callers(), wait(measuredMs)]);
   const minutes = (performance.now() - beganMs) / 60_000;
   const [{ taken }, documents] = [
-    await countCalls(system, made),
-    await countDocuments(system, made),
+    await countCalls(system, organisation),
+    await countDocuments(system, organisation),
   ];
-  await untilSettled(system, made);
-  await requireSettledOnce(system.pool, made, acknowledged);
-  const { turnedAway } = await countCalls(system, made);
+  await untilPosted(system, organisation);
+  await requirePostedOnce(system.pool, organisation, acknowledged);
+  const { turnedAway } = await countCalls(system, organisation);
   return {
     callsPerMinute: (taken - before) / minutes,
     documentsPerMinute: documents / minutes,
@@ -140,16 +140,19 @@ async function measure(system: MeasuredSystem, made: MadeOrganisation): Promise<
   };
 }
 
-async function untilSettled(system: MeasuredSystem, made: MadeOrganisation): Promise<void> {
+async function untilPosted(
+  system: MeasuredSystem,
+  organisation: CreatedOrganisation,
+): Promise<void> {
   const endMs = performance.now() + restMs;
-  while (performance.now() < endMs && (await countDocuments(system, made)) < readyDocuments)
+  while (performance.now() < endMs && (await countDocuments(system, organisation)) < readyDocuments)
     await wait(500);
 }
 
 /** Makes every call that creates invoices for this tenant slow. */
 async function slowDown(
   { demoLedgerUrl }: MeasuredSystem,
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
 ): Promise<void> {
   const fault = {
     tenantId,

@@ -10,14 +10,14 @@ import { listPage } from "../src/store/database/page.ts";
 import { invoiceListing } from "../src/store/documents/invoices.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
-import { type HttpLoad, type RoundResult, startHttpLoad } from "./support/http-load.ts";
+import { type HttpLoad, type LoadResult, startHttpLoad } from "./support/http-load.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /** Enough to keep both cores busy. */
 const connections = 32;
 const batchMs = 4_000;
 /** Service and floor alternate, so that other work on the machine affects both. */
-const rounds = 3;
+const repetitions = 3;
 
 const organisations = 20;
 const subscriptions = 100;
@@ -112,7 +112,8 @@ function requestsOf(seeded: readonly Seeded[]): readonly string[] {
       seeded.map(({ keys, positions }) => {
         const after = positions[page] ? `&starting_after=${positions[page]}` : "";
         const path = `/v1/invoices?limit=${pageSize}${after}`;
-        return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${keys[key]}\r\n\r\n`;
+        const authorization = `Authorization: Bearer ${keys[key]}`;
+        return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}\r\n\r\n`;
       }),
     ),
   );
@@ -195,12 +196,12 @@ export async function run(): Promise<void> {
     const requests = requestsOf(seeded);
     const statements = await statementsOf(seeded);
     const port = Number(new URL(system.baseUrl).port);
-    const results: RoundResult[] = [];
+    const results: LoadResult[] = [];
     const speeds: { lists: Speed[]; floor: Speed[] } = { lists: [], floor: [] };
     // The first batch warms up the compilers and the database's cache.
-    for (let round = 0; round <= rounds; round++) {
+    for (let repetition = 0; repetition <= repetitions; repetition++) {
       const lists = await measure(load, async () => {
-        const given = {
+        const parameters = {
           port,
           requests,
           status: 200,
@@ -208,7 +209,7 @@ export async function run(): Promise<void> {
           durationMs: batchMs,
           sleeps: true,
         };
-        const result = await load.round(given);
+        const result = await load.run(parameters);
         assert.equal(result.failures, 0, "every list is answered");
         results.push(result);
         return result.answers;

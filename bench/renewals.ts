@@ -16,7 +16,7 @@ import { renewAll, renewByBilling, renewByFloor } from "./support/renewing.ts";
 const organisations = 20;
 
 /** How many are due in each step, over all organisations. Each step adds to the ones before. */
-const rounds = [
+const steps = [
   // Compiling and first plans do not count.
   { name: null, due: 2_000 },
   { name: "1k", due: 1_000 },
@@ -83,20 +83,20 @@ export async function run(): Promise<void> {
     ];
     const [renew, renewBare] = [renewByBilling(pool), renewByFloor(pool)];
     let total = 0;
-    for (const { name, due } of rounds) {
+    for (const { name, due } of steps) {
       const each = due / organisations;
       for (const id of [...measured, ...bare]) await addDueSubscriptions(pool, id, each);
       // Autovacuum does this within the first minute. Without it, statements planned over empty
       // tables read whole tables.
       await pool.query({ text: "VACUUM ANALYZE", ...unlimited });
-      const round = await renewAll(renew, measured, due);
+      const renewed = await renewAll(renew, measured, due);
       const floor = await renewAll(renewBare, bare, due);
       total += due;
       if (name === null) continue;
-      printFigure(`renewals_${name}`, round.perSecond, "renewals/s", floor.perSecond);
+      printFigure(`renewals_${name}`, renewed.perSecond, "renewals/s", floor.perSecond);
       printFigure(
         `renewals_${name}_cost`,
-        round.cpuMicroseconds,
+        renewed.cpuMicroseconds,
         "cpu-us/renewal",
         floor.cpuMicroseconds,
       );

@@ -45,7 +45,7 @@ const silenceMs = 240_000;
 /** Concurrent requests of the floor: what the worker's limits at ten endpoints allow. */
 const floorAtOnce = 50;
 
-interface Round {
+interface Measurement {
   readonly deliveriesPerSecond: number;
   readonly cpuMsOfEach: number;
   readonly floorPerSecond: number;
@@ -119,7 +119,7 @@ async function requireEachOnce(
 }
 
 /** Creates the endpoints of a new organisation, each at its own path. */
-async function makeEndpoints(
+async function createEndpoints(
   { pool, encryption }: MeasuredSystem,
   receiver: WebhookReceiver,
   count: number,
@@ -140,10 +140,14 @@ async function makeEndpoints(
   return { organisationId, endpoints, addEvents };
 }
 
-async function measure(system: MeasuredSystem, events: number, deadCount: number): Promise<Round> {
+async function measure(
+  system: MeasuredSystem,
+  events: number,
+  deadCount: number,
+): Promise<Measurement> {
   const receiver = await startReceiver();
   try {
-    const { organisationId, endpoints, addEvents } = await makeEndpoints(
+    const { organisationId, endpoints, addEvents } = await createEndpoints(
       system,
       receiver,
       endpointCount,
@@ -177,37 +181,37 @@ async function measure(system: MeasuredSystem, events: number, deadCount: number
 }
 
 /** Measures calls of platforms, first alone and then for as long as deliveries wait. */
-async function measureBeside(system: MeasuredSystem, events: number) {
+async function measureDuringDeliveries(system: MeasuredSystem, events: number) {
   const receiver = await startReceiver();
   try {
-    const made = await system.organisation("Beside");
-    const keys = await system.addKeys(made.organisationId, 50);
+    const caller = await system.organisation("Calls");
+    const keys = await system.addKeys(caller.organisationId, 50);
     const warmMs = performance.now() + 3_000;
-    await callUntil(system, made, keys, () => performance.now() > warmMs);
+    await callUntil(system, caller, keys, () => performance.now() > warmMs);
     await system.pool.query("VACUUM ANALYZE");
     const aloneEndMs = performance.now() + aloneMs;
-    const alone = await callUntil(system, made, keys, () => performance.now() > aloneEndMs);
-    const { endpoints, addEvents } = await makeEndpoints(system, receiver, waitingEndpoints);
+    const alone = await callUntil(system, caller, keys, () => performance.now() > aloneEndMs);
+    const { endpoints, addEvents } = await createEndpoints(system, receiver, waitingEndpoints);
     const deliveries = await addEvents(events);
     const paths = endpoints.map(({ path }) => path);
     const count = events * endpoints.length;
     const watched = watch(receiver, paths, count);
     while (countOf(receiver, paths) === 0) await Promise.race([wait(5), watched]);
-    const beside = await callUntil(system, made, keys, () => countOf(receiver, paths) >= count);
+    const during = await callUntil(system, caller, keys, () => countOf(receiver, paths) >= count);
     const { seconds } = await watched;
     await requireEachOnce(system, receiver, endpoints, deliveries);
-    return { alone, beside, deliveriesPerSecond: count / seconds };
+    return { alone, during, deliveriesPerSecond: count / seconds };
   } finally {
     await receiver.stop();
   }
 }
 
-function printBeside(alone: CallTimes, beside: CallTimes): void {
+function printDuring(alone: CallTimes, during: CallTimes): void {
   for (const kind of ["creations", "amendments", "ends"] as const) {
-    printFigure(`webhooks_beside_${kind}_p50`, median(beside[kind]), "ms", median(alone[kind]));
+    printFigure(`webhooks_during_${kind}_p50`, median(during[kind]), "ms", median(alone[kind]));
     printFigure(
-      `webhooks_beside_${kind}_worst`,
-      Math.max(...beside[kind]),
+      `webhooks_during_${kind}_worst`,
+      Math.max(...during[kind]),
       "ms",
       Math.max(...alone[kind]),
     );
@@ -233,12 +237,12 @@ export async function run(): Promise<void> {
       printFigure(name, deliveriesPerSecond, "deliveries/s", floorPerSecond);
       printFigure(`${name}_cpu`, cpuMsOfEach, "ms");
     }
-    const { alone, beside, deliveriesPerSecond } = await measureBeside(
+    const { alone, during, deliveriesPerSecond } = await measureDuringDeliveries(
       system,
       (waitingEvents * events) / allEvents,
     );
-    printBeside(alone, beside);
-    printFigure("webhooks_beside_calls", deliveriesPerSecond, "deliveries/s");
+    printDuring(alone, during);
+    printFigure("webhooks_during_calls", deliveriesPerSecond, "deliveries/s");
   } finally {
     await system.stop();
   }

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import type pg from "pg";
 import {
   allScopes,
+  type CreatedOrganisation,
   createDemoOrganisation,
-  type MadeOrganisation,
 } from "../../src/dev/local-stack/demo/first-data.ts";
 import { startStack } from "../../src/dev/local-stack/stack.ts";
 import { collectParts } from "../../src/dev/local-stack/stack-settings.ts";
@@ -34,7 +34,7 @@ export interface MeasuredSystem {
    * Creates a live organisation with its catalogue and customers, on a new tenant of the demo
    * ledger.
    */
-  organisation(name: string): Promise<MadeOrganisation>;
+  organisation(name: string): Promise<CreatedOrganisation>;
   /** Adds so many API keys to an organisation. The rate limit holds for each key. ACCESS-5 */
   addKeys(organisationId: string, count: number): Promise<readonly string[]>;
   stop(): Promise<void>;

@@ -18,8 +18,8 @@ WITH meter AS (
   FROM (SELECT id, row_number() OVER (ORDER BY seq) AS place FROM plans
     WHERE organisation_id = $1) p
     CROSS JOIN (SELECT id, array_position($2::text[], code) - 1 AS place FROM meter) m
-    JOIN (VALUES (0, 'per_unit'), (1, 'tiered'), (2, 'volume'), (3, 'stairstep')) t (turn, type)
-      ON t.turn = (p.place + m.place) % 4
+    JOIN (VALUES (0, 'per_unit'), (1, 'tiered'), (2, 'volume'), (3, 'stairstep')) t (place, type)
+      ON t.place = (p.place + m.place) % 4
   RETURNING plan_id, meter_id, type
 )
 INSERT INTO plan_meter_tiers (organisation_id, plan_id, meter_id, position, up_to, unit_price,

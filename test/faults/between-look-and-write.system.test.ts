@@ -3,7 +3,7 @@
  * the write until someone has changed the document. LEDGER-3, UNITS-8.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
 import type { Json } from "../scenario/units-builder.ts";
@@ -34,7 +34,7 @@ afterAll(() => system?.stop());
  * document meanwhile.
  */
 async function meanwhile(
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   invoice: Json,
   work: () => Promise<unknown>,
 ): Promise<void> {
@@ -50,7 +50,7 @@ async function meanwhile(
   await system.clearFaults();
 }
 
-const pays = (own: MadeOrganisation, invoice: Json) =>
+const pays = (own: CreatedOrganisation, invoice: Json) =>
   meanwhile(own, invoice, () => builder.pay(own, invoice, "5.00"));
 
 /**

@@ -3,7 +3,7 @@
  * nothing else is billed. INVARIANT-4.
  */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 
 // One statement, so that it sees one instant, even while usage is stored and billed. INVARIANT-4.
@@ -49,7 +49,7 @@ WHERE NOT EXISTS (SELECT 1 FROM billed b WHERE (b.credit_note_id, b.meter_id) = 
  */
 export async function expectUsageBilledOnce(
   { pool }: Pick<TestSystem, "pool">,
-  { organisationId }: MadeOrganisation,
+  { organisationId }: CreatedOrganisation,
 ): Promise<void> {
   expect((await pool.query(faultsText, [organisationId])).rows).toEqual([]);
 }
@@ -72,7 +72,7 @@ export interface UsageSum {
 /** The sums of the organisation's usage, as of one instant. */
 export async function usageSums(
   { pool }: Pick<TestSystem, "pool">,
-  { organisationId }: MadeOrganisation,
+  { organisationId }: CreatedOrganisation,
 ): Promise<readonly UsageSum[]> {
   const { rows } = await pool.query<UsageSum>(
     `SELECT s.id AS subscription_id, m.code, count(*)::int AS events, sum(e.quantity)::text AS

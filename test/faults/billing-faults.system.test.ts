@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
 import { billingCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 import { openLine } from "../scenario/cut-line.ts";
 import { type BillingRuns, billingRuns, countWaiting } from "../support/billing.ts";
@@ -35,7 +35,7 @@ const monthsDue = 3;
  * three months on.
  */
 async function missedMonths(): Promise<{
-  readonly organisation: MadeOrganisation;
+  readonly organisation: CreatedOrganisation;
   moveOn(): Promise<void>;
 }> {
   const organisation = await system.organisation(
@@ -57,7 +57,10 @@ async function missedMonths(): Promise<{
  * Every month of every subscription has one invoice, in order, which is in the ledger once, and
  * nothing is parked.
  */
-async function expectEachMonthOnce({ organisationId, tenantId }: MadeOrganisation): Promise<void> {
+async function expectEachMonthOnce({
+  organisationId,
+  tenantId,
+}: CreatedOrganisation): Promise<void> {
   await allSettled(system, organisationId);
   const { rows } = await system.pool.query(
     `SELECT s.parked_until, s.renewal_date, (SELECT array_agg(i.period_start::text ORDER BY i.seq)

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clockCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { billChunk } from "../../src/store/billing/billing-run.ts";
 import { findDueOrganisations } from "../../src/store/billing/due-organisations.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
@@ -32,7 +32,7 @@ const arrived = { state: "TEST_CLOCK_STATE_STANDING", now: target };
  * A sandbox on 1 April with subscriptions over the days of March, each of which renews three times
  * until the target.
  */
-async function spread(count: number): Promise<MadeOrganisation> {
+async function spread(count: number): Promise<CreatedOrganisation> {
   const own = await builder.sandbox();
   const { id } = await builder.subscribe(own, { start_date: "2026-03-03" });
   await addMany(system, id, count, {
@@ -43,7 +43,7 @@ async function spread(count: number): Promise<MadeOrganisation> {
 }
 
 /** An advance that no worker has begun. */
-async function requested(own: MadeOrganisation): Promise<void> {
+async function requested(own: CreatedOrganisation): Promise<void> {
   await system.worker.stop();
   expect(await builder.advance(own, { to: target })).toMatchObject(advancing);
 }

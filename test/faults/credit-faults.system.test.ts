@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allocationCrashPoints, postingCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   addSubscription,
@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 /** An organisation whose invoices are created approved. */
-function addOrganisation(): Promise<MadeOrganisation> {
+function addOrganisation(): Promise<CreatedOrganisation> {
   return system.organisation({}, { first_invoice_status: "approved" });
 }
 
@@ -35,7 +35,7 @@ function addOrganisation(): Promise<MadeOrganisation> {
  * A subscription with credit of 12 and 36 (with tax), and a later invoice that could take it all
  * twice, waiting for the ledger.
  */
-async function raiseAll({ organisationId }: MadeOrganisation): Promise<void> {
+async function raiseAll({ organisationId }: CreatedOrganisation): Promise<void> {
   const subscriptionId = await addSubscription(system.pool, organisationId);
   for (const amount of ["10", "30"])
     await raiseCredit(system.pool, organisationId, subscriptionId, amount);
@@ -58,7 +58,7 @@ const applied: readonly Partial<CreditBook>[] = [
   },
 ];
 
-async function expectApplied(organisation: MadeOrganisation): Promise<void> {
+async function expectApplied(organisation: CreatedOrganisation): Promise<void> {
   await until("both notes are used up", async () => {
     await allSettled(system, organisation.organisationId);
     const text = "SELECT 1 FROM credit_notes WHERE organisation_id = $1 AND status <> 'paid'";
@@ -87,7 +87,7 @@ async function dieAt(point: string): Promise<void> {
 }
 
 /** Records a payment of the organisation's only invoice in the ledger. */
-async function pay({ tenantId }: MadeOrganisation, amount: string): Promise<void> {
+async function pay({ tenantId }: CreatedOrganisation, amount: string): Promise<void> {
   const text = "SELECT invoice_id FROM demo_ledger.invoices WHERE tenant_id = $1";
   const { rows } = await system.pool.query<{ invoice_id: string }>(text, [tenantId]);
   const invoices = `${system.demoUrl}/demo/tenants/${tenantId}/invoices`;
@@ -103,7 +103,7 @@ test("killed workers create every note and allocation once, within the amount du
   await raiseAll(paid);
   await dieAt("allocation_taken");
   await pay(paid, "100");
-  const others: MadeOrganisation[] = [];
+  const others: CreatedOrganisation[] = [];
   // Each worker dies of new work. Later workers also meet what it left undone.
   for (const point of [...postingCrashPoints, ...allocationCrashPoints]) {
     const organisation = await addOrganisation();

@@ -3,7 +3,7 @@
  * stand once everything is decided.
  */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { type LifeBuilder, lifeBuilder } from "../scenario/life-builder.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -11,7 +11,7 @@ import type { Post } from "./processes.ts";
 
 /** A subscription of a sandbox on 16 April, inside its invoice window. */
 export interface Endable {
-  readonly own: MadeOrganisation;
+  readonly own: CreatedOrganisation;
   readonly id: string;
 }
 
@@ -42,7 +42,7 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 /** Ends over a system. */
 export function endsBuilder(system: TestSystem): EndsBuilder {
   const builder = lifeBuilder(system, checkedAsk(system));
-  const sandbox = async (changes: Record<string, unknown>): Promise<MadeOrganisation> => {
+  const sandbox = async (changes: Record<string, unknown>): Promise<CreatedOrganisation> => {
     const own = await builder.sandbox(changes);
     await builder.setClock(own, "2026-04-16");
     return own;

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { creationCrashPoints as checkpoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   customerPost,
@@ -36,7 +36,7 @@ async function retried(what: Post): Promise<NonNullable<Awaited<ReturnType<typeo
 }
 
 async function expectOneCustomer(
-  { organisationId, tenantId, apiKey }: MadeOrganisation,
+  { organisationId, tenantId, apiKey }: CreatedOrganisation,
   id: string,
 ): Promise<void> {
   const text = `SELECT c.id, c.ledger_contact_id FROM customers c WHERE c.organisation_id = $1

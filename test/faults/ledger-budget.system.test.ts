@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { xeroLimits } from "../../src/dev/demo-ledger/api/limits.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
@@ -25,12 +25,12 @@ beforeAll(async () => {
 
 afterAll(() => system?.stop());
 
-const create = (organisation: MadeOrganisation, key: string) =>
+const create = (organisation: CreatedOrganisation, key: string) =>
   postUntilCreated(system.baseUrl, subscriptionPost(organisation, key));
 
 /** Fills the organisation's minute with so many calls, evenly between two ages in seconds. */
 async function spend(
-  { organisationId }: MadeOrganisation,
+  { organisationId }: CreatedOrganisation,
   count: number,
   from: number,
   to: number,
@@ -45,7 +45,7 @@ async function spend(
 }
 
 /** Lets a minute pass for all earlier calls, for the budget and for what it rescheduled. */
-async function letMinutePass({ organisationId }: MadeOrganisation): Promise<void> {
+async function letMinutePass({ organisationId }: CreatedOrganisation): Promise<void> {
   const texts = [
     `UPDATE ledger_budgets SET calls = ARRAY(SELECT made - interval '1 minute'
       FROM unnest(calls) AS made),
@@ -55,7 +55,7 @@ async function letMinutePass({ organisationId }: MadeOrganisation): Promise<void
   for (const text of texts) await system.pool.query(text, [organisationId]);
 }
 
-async function waiting({ organisationId }: MadeOrganisation): Promise<number> {
+async function waiting({ organisationId }: CreatedOrganisation): Promise<number> {
   const text = `SELECT count(*)::int AS waiting FROM ledger_jobs WHERE organisation_id = $1
       AND state IN ('ready', 'sending', 'uncertain')`;
   return (
@@ -63,7 +63,7 @@ async function waiting({ organisationId }: MadeOrganisation): Promise<number> {
   );
 }
 
-async function pauseOf({ organisationId }: MadeOrganisation): Promise<unknown> {
+async function pauseOf({ organisationId }: CreatedOrganisation): Promise<unknown> {
   const text = "SELECT paused_until FROM ledger_connections WHERE organisation_id = $1";
   return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]
     ?.paused_until;

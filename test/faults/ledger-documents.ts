@@ -1,12 +1,12 @@
 /** Compares our database with the ledger after a fault: both must have the same documents. */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { type Post, postUntilCreated, promptAnswerMs } from "./processes.ts";
 
 /** A creation of a subscription of the demo catalogue; `units` distinguishes requests. */
 export function subscriptionPost(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   idempotencyKey: string,
   units = 10,
 ): Post {
@@ -15,7 +15,7 @@ export function subscriptionPost(
 }
 
 /** A creation of a customer whose contact is new to the ledger. */
-export function customerPost(organisation: MadeOrganisation, idempotencyKey: string): Post {
+export function customerPost(organisation: CreatedOrganisation, idempotencyKey: string): Post {
   const body = { code: "NEW-1", name: "New and Sons", email: "books@new.example" };
   return { path: "/v1/customers", key: organisation.apiKey, idempotencyKey, body };
 }
@@ -57,7 +57,7 @@ export async function endPause({ pool }: TestSystem, organisationId: string): Pr
  */
 export async function expectOneDocumentEach(
   system: TestSystem,
-  { organisationId, tenantId }: MadeOrganisation,
+  { organisationId, tenantId }: CreatedOrganisation,
   subscriptions: number,
 ): Promise<void> {
   await allSettled(system, organisationId);
@@ -97,7 +97,7 @@ export async function createSynced(system: TestSystem, what: Post): Promise<Answ
 /** The invoice of a created subscription as the API shows it now. */
 export async function shownInvoice(
   system: TestSystem,
-  { apiKey }: MadeOrganisation,
+  { apiKey }: CreatedOrganisation,
   created: Answered,
 ): Promise<unknown> {
   const answer = await system.ask("GET", `/v1/invoices/${created.json.invoice.id}`, {

@@ -3,7 +3,7 @@
  * in the answer. POSTING-2, POSTING-4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import {
   createSynced,
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => system?.stop());
 
 async function create(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   idempotencyKey = "first",
   units = 10,
 ): Promise<Answered> {

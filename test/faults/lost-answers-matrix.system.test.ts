@@ -5,7 +5,7 @@
  * between-look-and-write, and allocate-credit under activities. LEDGER-2, POSTING-2.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 import {
@@ -63,7 +63,7 @@ const internal = [
  * ledger before one succeeds.
  */
 async function whileLost<T>(
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   {
     put,
     get,
@@ -89,7 +89,7 @@ async function whileLost<T>(
  * ledger with the idempotency key of a later one: it gets that answer and does nothing.
  */
 async function lateOneDone(
-  { organisationId, tenantId }: MadeOrganisation,
+  { organisationId, tenantId }: CreatedOrganisation,
   kind: string,
 ): Promise<void> {
   await allSettled(system, organisationId);
@@ -104,7 +104,7 @@ async function lateOneDone(
 
 /** Changes one row of an organisation in the ledger, as a person could. */
 async function alter(
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
   table: string,
   set: string,
   where: string,
@@ -116,7 +116,7 @@ async function alter(
 /** The contacts with the code of `customerPost`. */
 async function contactsOf({
   tenantId,
-}: MadeOrganisation): Promise<readonly Record<string, unknown>[]> {
+}: CreatedOrganisation): Promise<readonly Record<string, unknown>[]> {
   const { rows } = await system.pool.query<Record<string, unknown>>(
     `SELECT contact_id, name, status FROM demo_ledger.contacts WHERE tenant_id = $1
       AND contact_number = 'NEW-1'`,
@@ -126,7 +126,7 @@ async function contactsOf({
 }
 
 /** How many customers have that code. */
-async function customersOf({ organisationId }: MadeOrganisation): Promise<number> {
+async function customersOf({ organisationId }: CreatedOrganisation): Promise<number> {
   const text = "SELECT 1 FROM customers WHERE organisation_id = $1 AND code = 'NEW-1'";
   return (await system.pool.query(text, [organisationId])).rows.length;
 }
@@ -197,9 +197,9 @@ describe.concurrent("between a lost answer and its look-up", () => {
   const contactLost = { put: puts.contact, get: "GET /api.xro/2.0/Contacts/" };
   const invoiceLost = { put: puts.invoice, get: "GET /api.xro/2.0/Invoices?" };
   const noteLost = { put: puts.note, get: "GET /api.xro/2.0/CreditNotes/" };
-  const createCustomer = (own: MadeOrganisation) =>
+  const createCustomer = (own: CreatedOrganisation) =>
     postUntilDecided(system.baseUrl, customerPost(own, "first"));
-  const archive = (own: MadeOrganisation, code = "ACME") =>
+  const archive = (own: CreatedOrganisation, code = "ACME") =>
     alter(own, "contacts", "status = 'ARCHIVED'", `contact_number = '${code}'`);
 
   test("a contact of someone else with the customer's code leaves no customer", async () => {

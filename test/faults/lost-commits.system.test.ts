@@ -3,7 +3,7 @@
  * known, with and without an Idempotency-Key, and nothing is done twice. INVARIANT-7.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type CutLine, openLine } from "../scenario/cut-line.ts";
 import { addMeter, usageEvent } from "../scenario/usage-builder.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
@@ -41,7 +41,7 @@ async function losing(text: string, what: Post) {
   return answer;
 }
 
-async function countOf(table: string, { organisationId }: MadeOrganisation): Promise<number> {
+async function countOf(table: string, { organisationId }: CreatedOrganisation): Promise<number> {
   const { rows } = await system.pool.query<{ count: number }>(
     `SELECT count(*)::int FROM ${table} WHERE organisation_id = $1`,
     [organisationId],
@@ -50,7 +50,7 @@ async function countOf(table: string, { organisationId }: MadeOrganisation): Pro
 }
 
 /** A subscription whose invoice is in the ledger. */
-async function subscribed(own: MadeOrganisation) {
+async function subscribed(own: CreatedOrganisation) {
   const { json } = await postUntilDecided(api.baseUrl, subscriptionPost(own, "first"));
   await allSettled(system, own.organisationId);
   return {

@@ -3,7 +3,7 @@
  * document in the ledger. IDEMPOTENCY-2 to IDEMPOTENCY-4.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, startSystem, type TestSystem } from "../support/system.ts";
 import { expectOneDocumentEach, subscriptionPost } from "./ledger-documents.ts";
 import {
@@ -35,7 +35,7 @@ const [units, otherUnits] = [10, 11];
  * and the first request wins. Returns a fault in words, or null if every answer is correct.
  */
 async function trial(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   name: string,
   width: number,
   isMixed: boolean,
@@ -98,7 +98,7 @@ interface Width {
 
 /** Runs all trials of a width, so many at a time. */
 async function runTrials(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   { width, trials, atOnce }: Width,
 ): Promise<(string | null)[]> {
   const names = Array.from({ length: trials }, (_, index) => `${width}-wide-${index}`);

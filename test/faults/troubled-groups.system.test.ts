@@ -1,6 +1,6 @@
 /** Documents that go to the ledger together: the trouble of one is never the trouble of another. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { postUntilDecided } from "./processes.ts";
 
@@ -32,7 +32,7 @@ async function inGroups<T>(work: () => Promise<T>, groups = 1): Promise<T> {
   return answers;
 }
 
-function create(organisation: MadeOrganisation, count: number): Promise<Answered[]> {
+function create(organisation: CreatedOrganisation, count: number): Promise<Answered[]> {
   const body = { customer_code: "ACME", plan_code: "team", units: 10 };
   return Promise.all(
     Array.from({ length: count }, (_, index) =>
@@ -45,7 +45,7 @@ function create(organisation: MadeOrganisation, count: number): Promise<Answered
   );
 }
 
-async function statuses(organisation: MadeOrganisation): Promise<Record<string, number>> {
+async function statuses(organisation: CreatedOrganisation): Promise<Record<string, number>> {
   const { rows } = await system.pool.query<{ status: string; n: number }>(
     "SELECT status, count(*)::int AS n FROM invoices WHERE organisation_id = $1 GROUP BY status",
     [organisation.organisationId],
@@ -64,7 +64,7 @@ test("one invoice that always fails does not delay the others of its batch", asy
     times: 1_000,
   };
   await system.fault({ ...fault, tenantId: failing.tenantId });
-  const denied: MadeOrganisation[] = [];
+  const denied: CreatedOrganisation[] = [];
   for (const status of [404, 413]) {
     const organisation = await system.organisation();
     await system.fault({
@@ -164,7 +164,7 @@ test("a paused connection gets no call until its time, and waiting adds no pause
   expect(first.getTime() - (rows[0]?.first_sent_at.getTime() ?? 0)).toBeGreaterThan(3_000);
 });
 
-async function pauseOf({ organisationId }: MadeOrganisation): Promise<Date | null | undefined> {
+async function pauseOf({ organisationId }: CreatedOrganisation): Promise<Date | null | undefined> {
   const text = "SELECT paused_until FROM ledger_connections WHERE organisation_id = $1";
   return (await system.pool.query<{ paused_until: Date | null }>(text, [organisationId])).rows[0]
     ?.paused_until;

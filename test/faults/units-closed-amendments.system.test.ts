@@ -4,7 +4,7 @@
  * STATE-4.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
@@ -27,7 +27,7 @@ const amend = { document: "amend" };
 const separate = { document: "separate" };
 
 interface Prepared {
-  readonly own: MadeOrganisation;
+  readonly own: CreatedOrganisation;
   readonly id: string;
   /** The invoice that can be amended. */
   readonly invoice: Json;
@@ -55,7 +55,7 @@ async function prepared(
 
 /** Changes an invoice in the ledger, as a person would. */
 async function alterBooks(
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
   { number }: Json,
   set: string,
 ): Promise<void> {

@@ -10,7 +10,7 @@ import {
   postingCrashPoints,
   unitsCrashPoints,
 } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
@@ -102,7 +102,7 @@ async function retried(what: Post): Promise<Answered> {
  * ledger.
  */
 async function expectMadeOnce(
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   id: string,
   expected: Case,
   { json }: Answered,

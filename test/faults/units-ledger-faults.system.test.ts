@@ -4,7 +4,7 @@
  * reason. UNITS-8, UNITS-10, POSTING-4.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -31,7 +31,7 @@ const notes = "PUT /api.xro/2.0/CreditNotes";
 async function prepared(
   changes: Record<string, unknown> = {},
   body: object = {},
-): Promise<{ readonly own: MadeOrganisation; readonly id: string; readonly first: Json }> {
+): Promise<{ readonly own: CreatedOrganisation; readonly id: string; readonly first: Json }> {
   const own = await builder.sandbox(changes);
   await addBands(system, own);
   await builder.setClock(own, "2026-04-16");
@@ -139,7 +139,7 @@ describe("with the ledger down", () => {
 });
 
 /** Changes an invoice in the ledger, as a person would. */
-async function alterBooks(own: MadeOrganisation, number: string, set: string): Promise<void> {
+async function alterBooks(own: CreatedOrganisation, number: string, set: string): Promise<void> {
   const text = `UPDATE demo_ledger.invoices SET ${set} WHERE tenant_id = $1 AND number = $2`;
   expect((await system.pool.query(text, [own.tenantId, number])).rowCount).toBe(1);
 }

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCrashPoints, billingCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue } from "../../workflows/contract.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
@@ -43,7 +43,7 @@ afterAll(async () => {
  * A sandbox that takes usage of calls at 0.50 each, and of storage at 10 each, from the eleventh on
  * all at 8.
  */
-async function metered(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+async function metered(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
   const own = await builder.sandbox({ usage_allowed: true, ...changes });
   await addMeter(system.pool, own.organisationId);
   const bands = {
@@ -71,7 +71,7 @@ const shown = ({ type, lines }: Json) => [
 ];
 
 describe.concurrent("an API killed at a step of a report leaves every event stored once:", () => {
-  let own: MadeOrganisation;
+  let own: CreatedOrganisation;
   let id = "";
 
   beforeAll(async () => {
@@ -182,7 +182,7 @@ test("workers killed at each step of billing usage bill every event once", async
   // Each finds an organisation that was not due before. What they leave undone, the next ones and
   // the last one meet too.
   for (const [index, point] of billingCrashPoints.entries()) {
-    const own = due[index]?.own as MadeOrganisation;
+    const own = due[index]?.own as CreatedOrganisation;
     await builder.setClock(own, "2026-05-15");
     await until("its billing is started", () => startBilling(own.organisationId));
     await die(point);
@@ -277,7 +277,7 @@ interface Load {
  */
 async function reportOn(
   load: Load,
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   ids: readonly string[],
   urls: readonly string[],
 ): Promise<void> {

@@ -1,6 +1,6 @@
 /** Compares billed usage with its events and with the lines that bill it. INVARIANT-4, USAGE-9. */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { TestSystem } from "../support/system.ts";
 
 /**
@@ -9,7 +9,7 @@ import type { TestSystem } from "../support/system.ts";
  */
 export async function expectBilledOnce(
   { pool }: Pick<TestSystem, "pool">,
-  { organisationId }: MadeOrganisation,
+  { organisationId }: CreatedOrganisation,
 ): Promise<void> {
   const { rows } = await pool.query(
     `SELECT * FROM (SELECT e.subscription_id, e.bill, e.period_index, e.meter_id, count(*) AS

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -16,7 +16,7 @@ let builder: UnitsBuilder;
 /**
  * 16 April, invoices approved. `bands`: ten and fewer cost 10 each, from eleven on all of them 8.
  */
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
@@ -25,7 +25,7 @@ beforeAll(async () => {
   own = await sandbox();
 });
 
-async function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+async function sandbox(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
   const result = await builder.sandbox({ first_invoice_status: "approved", ...changes });
   await addBands(system, result);
   await builder.setClock(result, "2026-04-16");
@@ -43,14 +43,14 @@ const nothing = {
 };
 
 /** A credit note as the API shows it. */
-async function note({ apiKey }: MadeOrganisation, id: string): Promise<Json> {
+async function note({ apiKey }: CreatedOrganisation, id: string): Promise<Json> {
   const answer = await ask("GET", `/v1/credit_notes/${id}`, { key: apiKey });
   expect(answer.status, answer.text).toBe(200);
   return answer.json;
 }
 
 /** The credit notes in the ledger, with the applied part of each. */
-async function bookedNotes({ tenantId }: MadeOrganisation): Promise<readonly object[]> {
+async function bookedNotes({ tenantId }: CreatedOrganisation): Promise<readonly object[]> {
   const { rows } = await system.pool.query(
     `SELECT number, status, sub_total::text AS subtotal, total::text AS total,
       amount_allocated::text AS applied

@@ -4,7 +4,7 @@
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
@@ -21,8 +21,8 @@ let system: TestSystem;
 let second: ApiProcess;
 let ask: Ask;
 let builder: UnitsBuilder;
-let drafts: MadeOrganisation;
-let approved: MadeOrganisation;
+let drafts: CreatedOrganisation;
+let approved: CreatedOrganisation;
 
 /**
  * A request that waits three seconds for a connection is answered `temporarily_unavailable`. With
@@ -51,7 +51,7 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 /** A change of units by one of the two API processes. */
 async function changeAt(
   url: number,
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   id: string,
   body: object,
   key?: string,
@@ -80,7 +80,7 @@ async function changeAt(
 
 /** So many changes at once over both processes; the body by its number. */
 function atOnce(
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   id: string,
   count: number,
   bodyOf: (n: number) => object,
@@ -93,7 +93,7 @@ const outcomeOf = ({ status, json }: Answered): string =>
   status === 200 ? "200" : json.error.code;
 
 /** The amounts of all proration lines of a subscription's invoices, in hundredths. */
-async function prorated(own: MadeOrganisation, id: string): Promise<number> {
+async function prorated(own: CreatedOrganisation, id: string): Promise<number> {
   const lines = (await builder.invoices(own, id)).flatMap((invoice) => invoice.lines);
   const charges = lines.filter(({ kind }: Json) => kind === "proration");
   return charges.reduce(

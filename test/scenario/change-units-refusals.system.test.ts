@@ -3,7 +3,7 @@
  * UNITS-6 to UNITS-13.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
@@ -14,10 +14,10 @@ let ask: Ask;
 let builder: UnitsBuilder;
 
 /** 16 April; no renewal invoice is issued ahead. */
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 
 /** 16 April; what renews on 1 May has its renewal invoice, approved. */
-let ahead: MadeOrganisation;
+let ahead: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
@@ -36,12 +36,12 @@ const half = { prorate: true, effective_date: "2026-04-16" };
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 const unprocessable = (code: string, param: string | null = null) => refused(422, code, param);
 
-async function subscribed(organisation: MadeOrganisation, body: object = {}): Promise<Json> {
+async function subscribed(organisation: CreatedOrganisation, body: object = {}): Promise<Json> {
   return builder.subscribe(organisation, { ...april, ...body });
 }
 
 /** Everything of an organisation that a change could write, as text. */
-async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
+async function rowsOf({ organisationId }: CreatedOrganisation): Promise<string> {
   const tables = [
     "subscriptions",
     "periods",
@@ -64,7 +64,7 @@ async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
 
 /** The refusal of a change that leaves everything as it was. */
 async function refusal(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   id: string,
   body: unknown,
 ): Promise<Refused> {

@@ -4,7 +4,7 @@
  * remaining credit is the same here and in the ledger. UNITS-1 to UNITS-13.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk } from "./checked-ask.ts";
@@ -67,7 +67,7 @@ function anyDocument(pick: Pick): string {
 async function differences({
   organisationId,
   tenantId,
-}: MadeOrganisation): Promise<readonly object[]> {
+}: CreatedOrganisation): Promise<readonly object[]> {
   const { rows } = await system.pool.query(
     `SELECT i.number, i.amount_due AS ours, b.total - b.amount_paid - b.amount_credited AS theirs
       FROM invoices i JOIN demo_ledger.invoices b ON b.tenant_id = $2 AND b.number = i.number

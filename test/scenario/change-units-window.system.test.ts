@@ -3,7 +3,7 @@
  * or left and billed separately.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -12,11 +12,11 @@ import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
 let system: TestSystem;
 let builder: UnitsBuilder;
 /** 16 April; what renews on 1 May has its renewal invoice, a draft. */
-let drafts: MadeOrganisation;
+let drafts: CreatedOrganisation;
 /** The same with all invoices approved. */
-let approved: MadeOrganisation;
+let approved: CreatedOrganisation;
 /** The same with all invoices awaiting approval. */
-let submitted: MadeOrganisation;
+let submitted: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
@@ -41,7 +41,7 @@ const nothing = {
 };
 
 /** A subscription with its first and its renewal invoice, as they are before any change. */
-async function inWindow(own: MadeOrganisation, body: object = {}): Promise<Json> {
+async function inWindow(own: CreatedOrganisation, body: object = {}): Promise<Json> {
   const { id } = await builder.subscribe(own, { ...april, ...body });
   const [renewal, first] = await builder.invoices(own, id);
   expect(renewal).toMatchObject({

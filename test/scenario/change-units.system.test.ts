@@ -3,7 +3,7 @@
  * 1 to 4 and 6, and pending.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -13,10 +13,10 @@ let system: TestSystem;
 let builder: UnitsBuilder;
 
 /** New invoices are drafts. */
-let drafts: MadeOrganisation;
+let drafts: CreatedOrganisation;
 
 /** New invoices are approved at once, so that no charge can join one. */
-let approved: MadeOrganisation;
+let approved: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();

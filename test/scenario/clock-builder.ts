@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
@@ -14,13 +14,13 @@ import type { Json } from "./units-builder.ts";
 /** Sandboxes and an operator who advances their clocks. */
 export interface ClockBuilder extends LifeBuilder {
   readonly operator: AdminAsk;
-  clock(organisation: MadeOrganisation): Promise<Json>;
+  clock(organisation: CreatedOrganisation): Promise<Json>;
   /** Asks for an advance that is accepted; the clock as it is answered. */
-  advance(organisation: MadeOrganisation, by: object): Promise<Json>;
+  advance(organisation: CreatedOrganisation, by: object): Promise<Json>;
   /** The clock once it stands still again; fails if it stops on the way or goes back. */
-  arrived(organisation: MadeOrganisation): Promise<Json>;
+  arrived(organisation: CreatedOrganisation): Promise<Json>;
   /** Advances, and waits until the clock is there. */
-  advanced(organisation: MadeOrganisation, by: object): Promise<Json>;
+  advanced(organisation: CreatedOrganisation, by: object): Promise<Json>;
 }
 
 /**

@@ -1,11 +1,11 @@
 /** Create customer when the ledger has conflicting names and numbers. CUSTOMER-1, XERO-10. */
 import { beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 
 let system: TestSystem;
-let organisation: MadeOrganisation;
+let organisation: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();

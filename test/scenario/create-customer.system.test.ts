@@ -4,14 +4,14 @@
  */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { RequestOptions, TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();

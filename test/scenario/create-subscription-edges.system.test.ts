@@ -3,7 +3,7 @@
  * accounts, and a key after its day.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -14,7 +14,7 @@ const now = "2026-01-31T03:00:00Z";
 
 let system: TestSystem;
 let ask: Ask;
-let shared: MadeOrganisation;
+let shared: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
@@ -27,7 +27,7 @@ beforeAll(async () => {
   }
 });
 
-function sandbox(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+function sandbox(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
   return system.organisation({ livemode: false }, { test_clock: now, ...changes });
 }
 

@@ -3,7 +3,7 @@
  * IDEMPOTENCY-5.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
@@ -14,7 +14,7 @@ const now = "2026-01-31T03:00:00Z";
 
 let system: TestSystem;
 let ask: Ask;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();

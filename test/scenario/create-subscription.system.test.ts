@@ -3,7 +3,7 @@
  * and the ledger's answer.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk } from "./checked-ask.ts";
@@ -13,7 +13,7 @@ const now = "2026-01-31T03:00:00Z";
 
 let system: TestSystem;
 let ask: Ask;
-let shared: MadeOrganisation;
+let shared: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
@@ -25,7 +25,7 @@ beforeAll(async () => {
 function sandbox(
   changes: Record<string, unknown> = {},
   currency = "NZD",
-): Promise<MadeOrganisation> {
+): Promise<CreatedOrganisation> {
   return system.organisation({ livemode: false, currency }, { test_clock: now, ...changes });
 }
 

@@ -3,7 +3,7 @@
  * done at a time, and each answer is true. STATE-3.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import {
   type Endable,
   type EndsBuilder,
@@ -37,7 +37,7 @@ let keys = 0;
  */
 async function at(
   url: number,
-  { apiKey }: MadeOrganisation,
+  { apiKey }: CreatedOrganisation,
   path: string,
   body: object,
 ): Promise<Answered> {

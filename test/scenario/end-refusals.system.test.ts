@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { EndWhen } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -18,7 +18,7 @@ let system: TestSystem;
 let ask: Ask;
 let builder: LifeBuilder;
 /** 16 April; no renewal invoice is issued ahead. */
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
@@ -35,7 +35,7 @@ const conflict = refused(409, "invalid_state");
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 
 /** Everything of an organisation that an end could write, as text. */
-async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
+async function rowsOf({ organisationId }: CreatedOrganisation): Promise<string> {
   const kept = [
     "subscriptions",
     "periods",
@@ -58,7 +58,7 @@ async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
 
 /** The refusal of an end that leaves everything as it was, and its message. */
 async function refusal(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   id: string,
   body: unknown,
 ): Promise<[Refused, string]> {
@@ -194,7 +194,7 @@ describe("an end in Setup Mode", () => {
   });
 });
 
-async function setupMode({ organisationId }: MadeOrganisation, on: boolean): Promise<void> {
+async function setupMode({ organisationId }: CreatedOrganisation, on: boolean): Promise<void> {
   await system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [
     organisationId,
     on,

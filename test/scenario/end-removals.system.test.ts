@@ -4,7 +4,7 @@
  * billed twice.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -27,7 +27,7 @@ const conflict = refused(409, "invalid_state");
 const half = { prorate: true, effective_date: "2026-04-16" };
 
 /** An organisation on 16 April with renewal invoices 20 days ahead in this status. */
-async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
+async function aheadOf(status = "draft"): Promise<CreatedOrganisation> {
   const organisation = await builder.sandbox({
     invoice_create_days: 20,
     first_invoice_status: status,
@@ -38,7 +38,7 @@ async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
 
 /** Has the ledger refuse, once, to change the status of an invoice. */
 async function refuseRemoval(
-  { tenantId }: MadeOrganisation,
+  { tenantId }: CreatedOrganisation,
   invoice: Json,
   message: string,
 ): Promise<void> {
@@ -50,7 +50,7 @@ async function refuseRemoval(
  * Asserts that the documents of a subscription and the ledger's documents stay unchanged during a
  * refusal. Returns the refusal's message.
  */
-async function refusedWhole(own: MadeOrganisation, id: string, body: object): Promise<string> {
+async function refusedWhole(own: CreatedOrganisation, id: string, body: object): Promise<string> {
   const before = [
     await builder.subscription(own, id),
     await builder.invoices(own, id),
@@ -253,7 +253,7 @@ describe.concurrent("an invoice that someone approved in the ledger without our 
    * A subscription with its renewal invoice; its first invoice is a draft for us, and approved in
    * the ledger.
    */
-  async function approvedThere(): Promise<{ own: MadeOrganisation; id: string }> {
+  async function approvedThere(): Promise<{ own: CreatedOrganisation; id: string }> {
     const own = await aheadOf();
     const { id, invoice } = await builder.subscribe(own, april);
     const text =
@@ -316,7 +316,7 @@ describe.concurrent("an invoice that someone approved in the ledger without our 
 });
 
 /** The lines of the newest invoice of type change. */
-async function changeLines(own: MadeOrganisation, id: string): Promise<readonly Json[]> {
+async function changeLines(own: CreatedOrganisation, id: string): Promise<readonly Json[]> {
   await builder.posted(own);
   const change = (await builder.invoices(own, id)).find(({ type }) => type === "change");
   return change.lines;

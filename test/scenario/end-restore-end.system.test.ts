@@ -4,7 +4,7 @@
  * once.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -39,7 +39,7 @@ type Step =
  * then, without the types of the invoices.
  */
 async function walk(
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   id: string,
   steps: readonly Step[],
 ): Promise<readonly string[][]> {
@@ -60,7 +60,7 @@ async function walk(
  * Holds that no period has two plan lines that stand, and that its prorations follow each other
  * without a gap or a repeat.
  */
-async function expectEachPeriodOnce(own: MadeOrganisation, id: string): Promise<void> {
+async function expectEachPeriodOnce(own: CreatedOrganisation, id: string): Promise<void> {
   const invoices = await builder.invoices(own, id);
   const standing = invoices.filter(({ status }) => status !== "voided" && status !== "deleted");
   const lines: Json[] = standing.flatMap((invoice: Json) => invoice.lines);
@@ -72,7 +72,7 @@ async function expectEachPeriodOnce(own: MadeOrganisation, id: string): Promise<
 }
 
 /** On 16 April, with renewal invoices issued so many days ahead. */
-async function onDay(days: number, status = "draft"): Promise<MadeOrganisation> {
+async function onDay(days: number, status = "draft"): Promise<CreatedOrganisation> {
   const own = await builder.sandbox({ invoice_create_days: days, first_invoice_status: status });
   await builder.setClock(own, "2026-04-16");
   return own;

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { type Json, type UnitsBuilder, unitsBuilder } from "./units-builder.ts";
@@ -16,35 +16,35 @@ export type InvoiceSummary = string;
 export interface LifeBuilder extends UnitsBuilder {
   /** The decided answer to an end: under a new key if none is passed, without one if it is null. */
   end(
-    organisation: MadeOrganisation,
+    organisation: CreatedOrganisation,
     id: string,
     body: unknown,
     idempotencyKey?: string | null,
   ): Promise<Answered>;
   /** The subscription after an end that succeeds. */
-  ended(organisation: MadeOrganisation, id: string, body: object): Promise<Json>;
+  ended(organisation: CreatedOrganisation, id: string, body: object): Promise<Json>;
   /** Restores it with an empty object, or with another body. */
   restore(
-    organisation: MadeOrganisation,
+    organisation: CreatedOrganisation,
     id: string,
     idempotencyKey?: string,
     body?: unknown,
   ): Promise<Answered>;
   /** The subscription after a restoration that succeeds. */
-  restored(organisation: MadeOrganisation, id: string): Promise<Json>;
+  restored(organisation: CreatedOrganisation, id: string): Promise<Json>;
   /**
    * What stands of its invoices, oldest first: number and type, then each line's amount and text.
    * Removed ones are left out.
    */
-  standing(organisation: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]>;
+  standing(organisation: CreatedOrganisation, id: string): Promise<readonly (readonly string[])[]>;
   /** A subscription's invoices in short, newest first. */
-  summaries(organisation: MadeOrganisation, id: string): Promise<readonly InvoiceSummary[]>;
+  summaries(organisation: CreatedOrganisation, id: string): Promise<readonly InvoiceSummary[]>;
   /** What an end did to each of its invoices, in order: `INV-0002 removed deleted`. */
-  removals(organisation: MadeOrganisation, id: string): Promise<readonly string[]>;
+  removals(organisation: CreatedOrganisation, id: string): Promise<readonly string[]>;
   /** Records a payment in the ledger; we do not hear of it. */
-  pay(organisation: MadeOrganisation, invoice: Json, amount: string): Promise<void>;
+  pay(organisation: CreatedOrganisation, invoice: Json, amount: string): Promise<void>;
   /** The invoices of the organisation in the ledger, `INV-0002 VOIDED`, by number. */
-  ledgerStatuses(organisation: MadeOrganisation): Promise<readonly string[]>;
+  ledgerStatuses(organisation: CreatedOrganisation): Promise<readonly string[]>;
 }
 
 /** The builder over a system. */

@@ -1,7 +1,7 @@
 /** Refusals over every protocol: the same codes, and the same params. REQUEST-13. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
@@ -13,7 +13,7 @@ import { usageEvent } from "./usage-builder.ts";
 let system: TestSystem;
 let ask: Ask;
 let call: CallMethod;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 
 const ids: Record<string, string> = {};
 

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { Code, ConnectError, createClient } from "@connectrpc/connect";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { allScopes } from "../../src/dev/local-stack/demo/first-data.ts";
 import {
   Health,
@@ -22,7 +22,7 @@ import { addApiKey, addCreditNote } from "./row-builder.ts";
 let system: TestSystem;
 let ask: Ask;
 let call: CallMethod;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 
 const ids: Record<string, string> = {};
 

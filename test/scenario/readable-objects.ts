@@ -1,13 +1,13 @@
 /** One sandbox with objects of every kind and status, for tests of reads. OBJECT-5, OBJECT-6. */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import { addCreditNote, addLike } from "./row-builder.ts";
 
 /** The sandbox and its objects. */
 export interface ReadableObjects {
-  readonly own: MadeOrganisation;
+  readonly own: CreatedOrganisation;
   /** Ids by name: subscriptions `one` to `four` (oldest first), customers, credit notes. */
   readonly ids: Readonly<Record<string, string>>;
 }

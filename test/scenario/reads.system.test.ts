@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -18,7 +18,7 @@ interface Listed {
 
 let system: TestSystem;
 let ask: Ask;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 let ids: ReadableObjects["ids"];
 
 const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { document } from "../contract/answer-check.ts";
 import { type RequestOptions, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused, type Seen } from "./checked-ask.ts";
@@ -15,7 +15,7 @@ import { addMeter, usageEvent } from "./usage-builder.ts";
 let system: TestSystem;
 let line: CutLine;
 let ask: Ask;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 const seen: Seen = new Set();
 const ids: Record<string, string> = {};
 

@@ -4,7 +4,7 @@
  * the ledger. STATE-1, STATE-2, DOCUMENT-3.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { askWith } from "../admin/services/request.ts";
 import { type BillingRuns, billingRuns } from "../support/billing.ts";
 import { sharedSystem } from "../support/reused-system.ts";
@@ -30,14 +30,14 @@ afterAll(async () => {
  * Moves the clock and has everything done that is due by then; the ledger has decided on it
  * afterwards.
  */
-async function advance(organisation: MadeOrganisation, instant: string): Promise<void> {
+async function advance(organisation: CreatedOrganisation, instant: string): Promise<void> {
   await builder.setClock(organisation, instant);
   await runs.untilDone(organisation.organisationId);
   await builder.posted(organisation);
 }
 
 /** Its invoices in short, oldest first: `renewal 2026-05-01 2026-06-01 144.0000 draft`. */
-async function shown(organisation: MadeOrganisation, id: string): Promise<readonly string[]> {
+async function shown(organisation: CreatedOrganisation, id: string): Promise<readonly string[]> {
   const invoices = await builder.invoices(organisation, id);
   return invoices
     .map(({ type, period, subtotal, status }) =>
@@ -51,7 +51,7 @@ async function shown(organisation: MadeOrganisation, id: string): Promise<readon
  * the arithmetic of a line.
  */
 async function expectOurBooks(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   ...ids: readonly string[]
 ): Promise<void> {
   await builder.posted(organisation);
@@ -69,7 +69,10 @@ async function expectOurBooks(
   expect(booked.toSorted()).toEqual(shown.toSorted());
 }
 
-const end = (organisation: MadeOrganisation, id: string): Promise<{ status: number; json: Json }> =>
+const end = (
+  organisation: CreatedOrganisation,
+  id: string,
+): Promise<{ status: number; json: Json }> =>
   system.ask("POST", `/v1/subscriptions/${id}/end`, {
     key: organisation.apiKey,
     body: { when: "period_end" },

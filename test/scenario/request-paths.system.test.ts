@@ -1,6 +1,6 @@
 /** Paths, the public document, Request-Id and running requests. REQUEST-2 to REQUEST-4. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allScopes, type MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { allScopes, type CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
 import { type Answered, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -8,7 +8,7 @@ import { addApiKey } from "./row-builder.ts";
 
 let system: TestSystem;
 let ask: Ask;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 let second: ApiProcess;
 
 /**

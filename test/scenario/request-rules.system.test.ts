@@ -3,7 +3,7 @@
  * together, revoked and expired keys. REQUEST-1, ACCESS-1, ACCESS-5.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allScopes, type MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { allScopes, type CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type ApiProcess, startApiProcess } from "../faults/processes.ts";
 import { type RequestOptions, startSystem, type TestSystem, until } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -15,7 +15,7 @@ const limit = 120;
 
 let system: TestSystem;
 let ask: Ask;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 let second: ApiProcess;
 
 /**

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, type Refused, refusalOf, refused } from "./checked-ask.ts";
@@ -17,7 +17,7 @@ let system: TestSystem;
 let ask: Ask;
 let builder: LifeBuilder;
 /** 16 April; no renewal invoice is issued ahead. */
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();
@@ -35,7 +35,7 @@ const notSetToEnd = "The subscription is neither ended nor set to end at the end
 const passed = "The renewal date 2026-05-01 has passed: create a new subscription instead.";
 
 /** Everything of an organisation that a restoration could write, as text. */
-async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
+async function rowsOf({ organisationId }: CreatedOrganisation): Promise<string> {
   const tables = [
     "subscriptions",
     "periods",
@@ -58,7 +58,7 @@ async function rowsOf({ organisationId }: MadeOrganisation): Promise<string> {
 
 /** The refusal of a restoration that leaves everything as it was. */
 async function refusal(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   id: string,
   body: unknown = {},
 ): Promise<Refused> {
@@ -69,7 +69,7 @@ async function refusal(
 }
 
 /** The message of `invalid_state`, of a restoration that leaves everything as it was. */
-async function message(organisation: MadeOrganisation, id: string): Promise<string> {
+async function message(organisation: CreatedOrganisation, id: string): Promise<string> {
   expect(await refusal(organisation, id)).toEqual(conflict);
   return (await builder.restore(organisation, id)).json.error.message;
 }
@@ -77,7 +77,7 @@ async function message(organisation: MadeOrganisation, id: string): Promise<stri
 /** An ended subscription in a new organisation. */
 async function endedOne(
   changes: Record<string, unknown> = {},
-): Promise<{ organisation: MadeOrganisation; id: string }> {
+): Promise<{ organisation: CreatedOrganisation; id: string }> {
   const organisation = await builder.sandbox(changes);
   const { id } = await builder.subscribe(organisation, april);
   await builder.ended(organisation, id, now);
@@ -230,7 +230,7 @@ describe.concurrent("the customer and the plan", () => {
 });
 
 describe.concurrent("a restoration in Setup Mode", () => {
-  const setupMode = ({ organisationId }: MadeOrganisation, isOn: boolean) =>
+  const setupMode = ({ organisationId }: CreatedOrganisation, isOn: boolean) =>
     system.pool.query("UPDATE organisations SET setup_mode = $2 WHERE id = $1", [
       organisationId,
       isOn,

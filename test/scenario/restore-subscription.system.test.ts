@@ -3,7 +3,7 @@
  * and what the ledger has. RESTORE-1 to RESTORE-6.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -31,7 +31,7 @@ const halfOfApril = "10.0000 10 to 12 seats, 15 of 30 days: (120 − 100) × 15 
  * An organisation on 16 April whose renewal invoices are issued 20 days ahead with this first
  * status.
  */
-async function aheadOf(status = "draft"): Promise<MadeOrganisation> {
+async function aheadOf(status = "draft"): Promise<CreatedOrganisation> {
   const organisation = await builder.sandbox({
     invoice_create_days: 20,
     first_invoice_status: status,

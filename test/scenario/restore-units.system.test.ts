@@ -4,7 +4,7 @@
  * has the same documents. RESTORE-3, RESTORE-4.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { lateAnswerMs } from "../faults/processes.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import { type TestSystem, until } from "../support/system.ts";
@@ -35,7 +35,7 @@ const allOfMay = "20.0000 10 to 12 seats, 31 of 31 days: (120 − 100) × 31 ÷ 
  */
 async function ahead(
   changes: Record<string, unknown> = {},
-): Promise<{ own: MadeOrganisation; id: string }> {
+): Promise<{ own: CreatedOrganisation; id: string }> {
   const own = await builder.sandbox({ invoice_create_days: 20, ...changes });
   await builder.setClock(own, "2026-04-16");
   const { id } = await builder.subscribe(own, april);
@@ -44,7 +44,7 @@ async function ahead(
 
 /** Restores, and asserts that our documents and the ledger's are the same. */
 async function restoredWhole(
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   id: string,
 ): Promise<readonly (readonly string[])[]> {
   await builder.restored(own, id);
@@ -54,7 +54,7 @@ async function restoredWhole(
 
 /** The lines of its credit notes, oldest first. */
 async function creditAmounts(
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   id: string,
 ): Promise<readonly (readonly string[])[]> {
   const notes = (await builder.creditNotes(own, id)).toReversed();
@@ -62,7 +62,7 @@ async function creditAmounts(
 }
 
 /** Changes units once nothing of an earlier change is on its way. */
-async function changed(own: MadeOrganisation, id: string, body: object): Promise<Json> {
+async function changed(own: CreatedOrganisation, id: string, body: object): Promise<Json> {
   await builder.posted(own);
   return builder.changed(own, id, body);
 }
@@ -197,7 +197,7 @@ describe.concurrent("a change that was billed separately", () => {
 
 describe.concurrent("an end that the ledger refused half-way", () => {
   /** Has the ledger refuse, once, to remove an invoice. */
-  async function refuseRemoval({ tenantId }: MadeOrganisation, invoice: Json): Promise<void> {
+  async function refuseRemoval({ tenantId }: CreatedOrganisation, invoice: Json): Promise<void> {
     const match = `POST /api.xro/2.0/Invoices/${invoice.ledger.invoice_id}`;
     await system.fault({ kind: "refuse", match, tenantId, messages: ["Locked."] });
   }

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { ScalarType } from "@bufbuild/protobuf";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { describedOperation } from "../../tools/openapi/described-operation.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -27,8 +27,8 @@ const unknownCode = "none@theirs";
 
 let system: TestSystem;
 let ask: Ask;
-let own: MadeOrganisation;
-let other: MadeOrganisation;
+let own: CreatedOrganisation;
+let other: CreatedOrganisation;
 const theirs: string[] = [];
 
 const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "credit_notes"];
@@ -51,7 +51,7 @@ beforeAll(async () => {
 });
 
 /** One of everything, with distinct codes. */
-async function stock({ organisationId, apiKey }: MadeOrganisation, code: string): Promise<void> {
+async function stock({ organisationId, apiKey }: CreatedOrganisation, code: string): Promise<void> {
   await addLike(system.pool, "customers", organisationId, "ACME", { code, email: code });
   await addLike(system.pool, "plans", organisationId, "site", { code });
   await addLike(system.pool, "charges", organisationId, "onboarding", { code });

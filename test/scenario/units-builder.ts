@@ -3,7 +3,7 @@
  * the comparison of the ledger's documents with ours.
  */
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { expectAllPublished } from "../support/published-events.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
@@ -30,35 +30,35 @@ export interface UnitsBuilder {
    * Creates a sandbox whose clock stands at noon UTC on 1 April 2026, in a zone in which that is
    * the same day.
    */
-  sandbox(changes?: Record<string, unknown>, currency?: string): Promise<MadeOrganisation>;
+  sandbox(changes?: Record<string, unknown>, currency?: string): Promise<CreatedOrganisation>;
   /** Moves its clock; a bare date is noon UTC of that day. */
-  setClock(organisation: MadeOrganisation, instant: string): Promise<void>;
+  setClock(organisation: CreatedOrganisation, instant: string): Promise<void>;
   /**
    * Creates a subscription of ACME, by default `team` at 10.00 a unit. Returns once its documents
    * are in the ledger.
    */
-  subscribe(organisation: MadeOrganisation, body?: object): Promise<Json>;
+  subscribe(organisation: CreatedOrganisation, body?: object): Promise<Json>;
   change(
-    organisation: MadeOrganisation,
+    organisation: CreatedOrganisation,
     id: string,
     body: unknown,
     idempotencyKey?: string,
   ): Promise<Answered>;
   /** The body of a change that succeeds. */
-  changed(organisation: MadeOrganisation, id: string, body: object): Promise<Json>;
+  changed(organisation: CreatedOrganisation, id: string, body: object): Promise<Json>;
   /** A subscription as it is read now. */
-  subscription(organisation: MadeOrganisation, id: string): Promise<Json>;
+  subscription(organisation: CreatedOrganisation, id: string): Promise<Json>;
   /** A subscription's invoices, newest first. */
-  invoices(organisation: MadeOrganisation, id: string): Promise<readonly Json[]>;
-  creditNotes(organisation: MadeOrganisation, id: string): Promise<readonly Json[]>;
+  invoices(organisation: CreatedOrganisation, id: string): Promise<readonly Json[]>;
+  creditNotes(organisation: CreatedOrganisation, id: string): Promise<readonly Json[]>;
   /** Waits until the ledger has decided on everything of the organisation. */
-  posted(organisation: MadeOrganisation): Promise<void>;
-  inLedger(organisation: MadeOrganisation): Promise<readonly LedgerInvoice[]>;
+  posted(organisation: CreatedOrganisation): Promise<void>;
+  inLedger(organisation: CreatedOrganisation): Promise<readonly LedgerInvoice[]>;
   /**
    * Waits until nothing is pending, then asserts that the ledger has exactly our invoices of the
    * organisation, with our lines and totals, and that every change was published.
    */
-  expectEqualDocuments(organisation: MadeOrganisation): Promise<void>;
+  expectEqualDocuments(organisation: CreatedOrganisation): Promise<void>;
 }
 
 /** The builder over a system. */
@@ -67,13 +67,13 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
   // One at a time, because each is a long transaction whose start has a limit of two seconds, and
   // tests run concurrently.
   let last: Promise<unknown> = Promise.resolve();
-  const get = async ({ apiKey }: MadeOrganisation, path: string): Promise<Json> => {
+  const get = async ({ apiKey }: CreatedOrganisation, path: string): Promise<Json> => {
     const answer = await ask("GET", path, { key: apiKey });
     expect(answer.status, answer.text).toBe(200);
     return answer.json;
   };
   /** All jobs for the ledger with their states, as one text; null while one is undecided. */
-  const decided = async ({ organisationId }: MadeOrganisation): Promise<string | null> => {
+  const decided = async ({ organisationId }: CreatedOrganisation): Promise<string | null> => {
     const { rows } = await system.pool.query<{ shown: string; open: boolean }>(
       `SELECT coalesce(string_agg(concat(id, state, attempts), ' ' ORDER BY id), '') AS shown,
         coalesce(bool_or(state NOT IN ('done', 'refused', 'abandoned')), false) AS open
@@ -168,7 +168,7 @@ export function unitsBuilder(system: TestSystem, ask: Ask): UnitsBuilder {
  */
 export async function addBands(
   system: TestSystem,
-  { organisationId }: MadeOrganisation,
+  { organisationId }: CreatedOrganisation,
 ): Promise<void> {
   const planId = await addLike(system.pool, "plans", organisationId, "scale", {
     code: "bands",

@@ -3,7 +3,7 @@
  * late usage and ends, and the same in the ledger. USAGE-9, USAGE-10, USAGE-15.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import type { TestSystem } from "../support/system.ts";
 import { expectBilledOnce } from "./billed-once.ts";
@@ -61,7 +61,7 @@ async function metered(
   changes: Record<string, unknown> = {},
   meters = [calls],
   body: object = {},
-): Promise<readonly [MadeOrganisation, string]> {
+): Promise<readonly [CreatedOrganisation, string]> {
   const own = await builder.sandbox({ usage_allowed: true, ...changes });
   for (const meter of meters) await addMeter(system.pool, own.organisationId, meter);
   const { id } = await builder.subscribe(own, { ...april, ...body });
@@ -70,7 +70,7 @@ async function metered(
 
 /** Reports so much of a meter as a day began; all of it is stored. */
 const use = (
-  own: MadeOrganisation,
+  own: CreatedOrganisation,
   id: string,
   ...uses: (readonly [quantity: string, day: string, meter?: string])[]
 ) =>
@@ -82,14 +82,17 @@ const use = (
   );
 
 /** Advances the clock to a day; the ledger has decided on everything then. */
-async function to(own: MadeOrganisation, day: string): Promise<void> {
+async function to(own: CreatedOrganisation, day: string): Promise<void> {
   await builder.posted(own);
   await builder.advanced(own, { to: day });
   await builder.posted(own);
 }
 
 /** Its invoices, oldest first: type, status, and of each line kind, amount and text. */
-async function shown(own: MadeOrganisation, id: string): Promise<readonly (readonly string[])[]> {
+async function shown(
+  own: CreatedOrganisation,
+  id: string,
+): Promise<readonly (readonly string[])[]> {
   const invoices = (await builder.invoices(own, id)).toReversed();
   return invoices.map(({ type, status, lines }) => [
     `${type} ${status}`,

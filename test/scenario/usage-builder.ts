@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import type { Answered } from "../support/system.ts";
 import type { Ask } from "./checked-ask.ts";
 import type { Json } from "./units-builder.ts";
@@ -131,17 +131,20 @@ export function usageEvent(subscription: string, timestamp: string, changes: obj
 /** Reports usage over REST. */
 export interface UsageBuilder {
   report(
-    organisation: MadeOrganisation,
+    organisation: CreatedOrganisation,
     events: readonly unknown[],
     idempotencyKey?: string,
   ): Promise<Answered>;
   /** Reports events of which each is stored by this. */
-  stored(organisation: MadeOrganisation, events: readonly unknown[]): Promise<void>;
+  stored(organisation: CreatedOrganisation, events: readonly unknown[]): Promise<void>;
   /**
    * What became of each, in the order sent: `created`, `duplicate`, or the code by which it was
    * rejected.
    */
-  verdicts(organisation: MadeOrganisation, events: readonly unknown[]): Promise<readonly string[]>;
+  verdicts(
+    organisation: CreatedOrganisation,
+    events: readonly unknown[],
+  ): Promise<readonly string[]>;
 }
 
 /** The builder over an `ask`. */

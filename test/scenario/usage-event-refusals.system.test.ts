@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type BillingWorld, billingWorld } from "../store/billing/billing-fixture.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 import { type Ask, checkedAsk, refusalOf, refused } from "./checked-ask.ts";
@@ -18,7 +18,7 @@ let builder: BillingWorld;
 let ask: Ask;
 let usage: UsageBuilder;
 let call: CallMethod;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 let subscription: string;
 
 /** Noon UTC of this day is what its clock shows. */
@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 /** A sandbox with a key that allows usage by default. */
-async function organisation(changes: Record<string, unknown> = {}): Promise<MadeOrganisation> {
+async function organisation(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
   const organisationId = await builder.sandbox(today, { usage_allowed: true, ...changes });
   const { id, value } = await addApiKey(system.pool, organisationId, ["usage:write"], {
     livemode: false,

@@ -4,7 +4,7 @@
  * are what the rules alone say.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { planLine } from "../../src/domain/billing/invoice-lines.ts";
 import { addDays, civilDate } from "../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod } from "../../src/domain/calendar/period.ts";
@@ -41,7 +41,7 @@ function pickFrom(seed: number): Pick {
 
 /** One subscription over HTTP and in memory. */
 interface Both {
-  readonly own: MadeOrganisation;
+  readonly own: CreatedOrganisation;
   readonly id: string;
   readonly life: Life;
 }
@@ -64,7 +64,7 @@ async function begin(pick: Pick): Promise<Both> {
 }
 
 /** What has just been created, in memory. */
-async function lifeOf({ organisationId }: MadeOrganisation, id: string): Promise<Life> {
+async function lifeOf({ organisationId }: CreatedOrganisation, id: string): Promise<Life> {
   return inTransaction(system.pool, async (client) => {
     const organisation = await holdOrganisation(client, organisationId);
     const [loaded] = await loadStates(client, organisation, {
@@ -200,7 +200,7 @@ function unnumbered(text: string): string {
   return text.replaceAll(/paper \d+|credit \d+|INV-\d+|CN-\d+/g, "document");
 }
 
-async function overHttp(own: MadeOrganisation, id: string): Promise<Known> {
+async function overHttp(own: CreatedOrganisation, id: string): Promise<Known> {
   const { status, units, renewal_date, end_date, cancel_at_period_end } =
     await builder.subscription(own, id);
   const invoices = (await builder.invoices(own, id)).map(({ type, status: is, lines }: Json) => {

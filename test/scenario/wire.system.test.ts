@@ -6,7 +6,7 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:http2";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { sharedSystem } from "../support/reused-system.ts";
 import { allow } from "../support/slowness.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -19,7 +19,7 @@ const closedWithinMs = allow(12_000);
 let system: TestSystem;
 let ask: Ask;
 let call: CallMethod;
-let own: MadeOrganisation;
+let own: CreatedOrganisation;
 
 beforeAll(async () => {
   system = await sharedSystem();

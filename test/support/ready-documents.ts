@@ -3,7 +3,7 @@
  * thousands of them, inserted by SQL.
  */
 import type pg from "pg";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../src/store/database/pool.ts";
 
 const addText = `
@@ -55,7 +55,7 @@ SELECT gen_random_uuid(), $1, 'create_invoice', 'ready', subscription_id, id FRO
  */
 export async function addReadyDocuments(
   pool: pg.Pool,
-  { organisationId }: Pick<MadeOrganisation, "organisationId">,
+  { organisationId }: Pick<CreatedOrganisation, "organisationId">,
   count: number,
   before = 0,
 ): Promise<void> {

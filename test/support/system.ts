@@ -8,9 +8,9 @@ import pg from "pg";
 import type { CallCounts, DemoLimits } from "../../src/dev/demo-ledger/api/limits.ts";
 import { startDemoLedger } from "../../src/dev/demo-ledger/server.ts";
 import {
+  type CreatedOrganisation,
   createDemoOrganisation,
   type DemoOrganisation,
-  type MadeOrganisation,
 } from "../../src/dev/local-stack/demo/first-data.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
@@ -47,7 +47,7 @@ export interface TestSystem {
   organisation(
     settings?: Partial<DemoOrganisation>,
     changes?: Record<string, unknown>,
-  ): Promise<MadeOrganisation>;
+  ): Promise<CreatedOrganisation>;
   /**
    * Sends a request over REST. While the ledger and the worker run, a slow machine does not show in
    * the documents of the answer (`askUntilPosted`).

@@ -6,7 +6,7 @@
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { amendmentCrashPoints } from "../../src/crash-points.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { amendmentWorkflowId, creditWorkflowId } from "../../workflows/contract.ts";
 import { addBands, type Json, type UnitsBuilder, unitsBuilder } from "../scenario/units-builder.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
@@ -49,14 +49,14 @@ async function subscribed(changes: Record<string, unknown> = {}) {
   return { organisation, id: subscription.id as string, first: subscription.invoice as Json };
 }
 
-async function amendmentOf({ organisationId }: MadeOrganisation): Promise<Json> {
+async function amendmentOf({ organisationId }: CreatedOrganisation): Promise<Json> {
   const text = `SELECT * FROM ledger_jobs WHERE organisation_id = $1 AND kind = 'amend_invoice'
       ORDER BY seq DESC LIMIT 1`;
   return (await system.pool.query(text, [organisationId])).rows[0];
 }
 
 /** Changes the organisation's only invoice in the ledger, as a person would. */
-const inLedger = ({ tenantId }: MadeOrganisation, change: string) =>
+const inLedger = ({ tenantId }: CreatedOrganisation, change: string) =>
   system.pool.query(`UPDATE demo_ledger.invoices SET ${change} WHERE tenant_id = $1`, [tenantId]);
 
 const anInvoice = "/api.xro/2.0/Invoices/";
@@ -196,7 +196,7 @@ describe.concurrent("a charge that was to join an invoice", () => {
 });
 
 /** A pending subscription whose first invoice was paid in the ledger by hand. */
-async function paid(): Promise<{ organisation: MadeOrganisation; id: string; first: Json }> {
+async function paid(): Promise<{ organisation: CreatedOrganisation; id: string; first: Json }> {
   const organisation = await builder.sandbox({ first_invoice_status: "approved" });
   const { id, invoice: first } = await builder.subscribe(organisation, {
     start_date: "2026-05-01",
@@ -214,7 +214,7 @@ async function paid(): Promise<{ organisation: MadeOrganisation; id: string; fir
 
 /** Of the price of thirteen units ten are on the invoice, and three on a separate one, once. */
 async function expectBilledOnce(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   id: string,
   first: Json,
 ): Promise<void> {

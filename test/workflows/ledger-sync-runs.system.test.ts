@@ -5,7 +5,7 @@
  */
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import {
   ledgerSyncScheduleId,
   ledgerSyncStartsType,
@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 /** An organisation with an approved invoice, INV-0001. */
-async function withInvoice(): Promise<MadeOrganisation> {
+async function withInvoice(): Promise<CreatedOrganisation> {
   const made = await system.organisation({}, { first_invoice_status: "approved" });
   const body = { customer_code: "ACME", plan_code: "team", units: 10 };
   orders += 1;
@@ -54,12 +54,12 @@ async function withInvoice(): Promise<MadeOrganisation> {
   return made;
 }
 
-async function invoice({ apiKey }: MadeOrganisation): Promise<Answered["json"]> {
+async function invoice({ apiKey }: CreatedOrganisation): Promise<Answered["json"]> {
   return (await system.ask("GET", "/v1/invoices", { key: apiKey })).json.data[0];
 }
 
 /** Reads the organisation's ledger again, as an operator asks for it. */
-async function sync({ organisationId }: MadeOrganisation): Promise<Answered["json"]> {
+async function sync({ organisationId }: CreatedOrganisation): Promise<Answered["json"]> {
   const asked = { key: operator, body: { organisation: organisationId } };
   const answer = await system.askAdmin("LedgerSyncService/SyncLedger", asked);
   expect(answer.status, answer.text).toBe(200);

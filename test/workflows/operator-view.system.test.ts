@@ -9,7 +9,7 @@ import type { AddressInfo } from "node:net";
 import { Client, Connection, type WorkflowExecutionInfo } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addDueSubscriptions } from "../../bench/support/due-subscriptions.ts";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import {
   amendmentWorkflowId,
   billingWorkflowId,
@@ -56,7 +56,7 @@ const found: Record<string, Found> = {};
 /** Half of April is left. */
 const half = { prorate: true, effective_date: "2026-04-16" };
 
-async function operationOf({ organisationId }: MadeOrganisation, kind: string): Promise<string> {
+async function operationOf({ organisationId }: CreatedOrganisation, kind: string): Promise<string> {
   const text =
     "SELECT id FROM ledger_jobs WHERE organisation_id = $1 AND kind = $2 ORDER BY seq DESC LIMIT 1";
   return until("the operation is there", async () => {

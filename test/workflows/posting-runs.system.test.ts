@@ -5,7 +5,7 @@
  */
 import { Client, Connection } from "@temporalio/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { ledgerWorkflowId } from "../../workflows/contract.ts";
 import {
   allSettled,
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 /** The writes that the ledger was sent for an organisation: it remembers the key of each. */
-async function ledgerWrites({ tenantId }: MadeOrganisation): Promise<number> {
+async function ledgerWrites({ tenantId }: CreatedOrganisation): Promise<number> {
   const { rows } = await system.pool.query(
     "SELECT count(*)::int AS writes FROM demo_ledger.idempotency WHERE client_id = $1",
     [`demo-${tenantId}`],

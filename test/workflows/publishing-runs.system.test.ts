@@ -7,7 +7,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client, Connection, ScheduleOverlapPolicy } from "@temporalio/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { MadeOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { eventsWorkflowId, outboxRelayType, outboxScheduleId } from "../../workflows/contract.ts";
 import { at, closed, document, schemaFaults } from "../contract/answer-check.ts";
 import { checkedAsk } from "../scenario/checked-ask.ts";
@@ -94,7 +94,7 @@ async function tell(): Promise<void> {
 }
 
 /** An organisation with an endpoint that takes no kind: its events are written all the same. */
-async function listening(changes: Record<string, unknown>): Promise<MadeOrganisation> {
+async function listening(changes: Record<string, unknown>): Promise<CreatedOrganisation> {
   const own = await builder.sandbox(changes);
   await system.pool.query(
     `INSERT INTO webhook_endpoints (id, organisation_id, url, kinds, encrypted_secret,
@@ -110,7 +110,7 @@ const names = new Map<string, string>();
 const seen = new Map<string, number>();
 
 /** Ends the window; its events as `type object`, with the members that were otherwise before. */
-async function told({ organisationId }: MadeOrganisation): Promise<readonly string[]> {
+async function told({ organisationId }: CreatedOrganisation): Promise<readonly string[]> {
   await tell();
   const events = await eventsOf(system.pool, organisationId);
   const fresh = events.slice(seen.get(organisationId) ?? 0);
@@ -235,7 +235,7 @@ test("each change in the ledger is published for documents and customers", async
  * Asserts that events are as documented, that each object's are numbered without a gap, and that
  * the last one has it as it is retrieved now, byte for byte.
  */
-async function expectInOrder({ organisationId, apiKey }: MadeOrganisation): Promise<void> {
+async function expectInOrder({ organisationId, apiKey }: CreatedOrganisation): Promise<void> {
   await expectAllPublished(system.pool, [organisationId]);
   const last = new Map<string, PublishedEvent>();
   for (const event of await eventsOf(system.pool, organisationId)) {

@@ -72,7 +72,7 @@ export async function answerByHand(
     highVolume: Number.POSITIVE_INFINITY,
     refusalOf: () => [],
   });
-  return told(await inTransaction(pool, (client) => act(request, client, id)));
+  return plainAnswer(await inTransaction(pool, (client) => act(request, client, id)));
 }
 
 function approve<Row extends DocumentRow, Values extends DocumentValues>(
@@ -119,7 +119,7 @@ function takeBack(allocationId: string): Act {
 }
 
 // Converts Xero's envelope to the plain form of the routes below /demo.
-function told(answer: DemoAnswer): DemoAnswer {
+function plainAnswer(answer: DemoAnswer): DemoAnswer {
   if (answer.status === 404)
     return jsonAnswer(404, { error: "There is no such document or contact." });
   const body = objectOf(readExactJson(answer.body)) ?? {};

@@ -198,7 +198,8 @@ create table if not exists demo_ledger.webhook_events (
   attempts integer not null default 0,
   try_at timestamptz not null default now()
 );
-create or replace function demo_ledger.tell_change() returns trigger language plpgsql as $tell$
+create or replace function demo_ledger.publish_change() returns trigger
+language plpgsql as $publish$
 begin
   if tg_op = 'UPDATE' and new.updated_at = old.updated_at
     and to_jsonb(new) ->> 'sent' is distinct from to_jsonb(old) ->> 'sent' then
@@ -209,13 +210,15 @@ begin
       (to_jsonb(new) ->> tg_argv[1])::uuid, new.updated_at
     from demo_ledger.tenants t where t.tenant_id = new.tenant_id and t.webhook_url is not null;
   return null;
-end $tell$;
-create or replace trigger tell_change after insert or update on demo_ledger.contacts
-  for each row execute function demo_ledger.tell_change('CONTACT', 'contact_id');
-create or replace trigger tell_change after insert or update on demo_ledger.invoices
-  for each row execute function demo_ledger.tell_change('INVOICE', 'invoice_id');
-create or replace trigger tell_change after insert or update on demo_ledger.credit_notes
-  for each row execute function demo_ledger.tell_change('CREDITNOTE', 'credit_note_id');
+end $publish$;
+create or replace trigger publish_change after insert or update on demo_ledger.contacts
+  for each row execute function demo_ledger.publish_change('CONTACT', 'contact_id');
+create or replace trigger publish_change after insert or update on demo_ledger.invoices
+  for each row execute function demo_ledger.publish_change('INVOICE', 'invoice_id');
+create or replace trigger publish_change after insert or update on demo_ledger.credit_notes
+  for each row execute function demo_ledger.publish_change('CREDITNOTE', 'credit_note_id');
+-- The triggers of earlier versions, which would publish every change a second time.
+drop function if exists demo_ledger.tell_change cascade;
 `;
 
 // Stored as the schema's comment. Running the statements again would lock tables that another

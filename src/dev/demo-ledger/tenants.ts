@@ -53,8 +53,9 @@ export interface TenantBook {
 // Another server on this database may change a tenant, so cached tenants are never older than this.
 const rememberedMs = 1_000;
 
-const columns = `tenant_id as "tenantId", name, currency, timezone, client_id as "clientId", secret_hash as "secretHash",
-  period_lock_date::text as "periodLockDate", folds_numbers as "foldsNumbers", created_at as "createdAt"`;
+const columns = `tenant_id as "tenantId", name, currency, timezone, client_id as "clientId",
+  secret_hash as "secretHash", period_lock_date::text as "periodLockDate",
+  folds_numbers as "foldsNumbers", created_at as "createdAt"`;
 
 const putStatement = `
 insert into demo_ledger.tenants

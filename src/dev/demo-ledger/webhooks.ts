@@ -57,14 +57,14 @@ returning e.*, t.webhook_url as url, t.webhook_key as key`;
 
 /** Creates a sender over the ledger's database. `log` gets the cause of every failed delivery. */
 export function createWebhookSender(pool: pg.Pool, log: (cause: string) => void): WebhookSender {
-  let isAsked = false;
+  let isRequested = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let sending = Promise.resolve();
 
   const sendAll = async (): Promise<void> => {
-    while (isAsked && !isStopped) {
-      isAsked = false;
+    while (isRequested && !isStopped) {
+      isRequested = false;
       while (!isStopped && (await sendNext(pool, log)));
     }
     const waitMs = isStopped ? null : await nextInMs(pool);
@@ -72,7 +72,7 @@ export function createWebhookSender(pool: pg.Pool, log: (cause: string) => void)
   };
   let isSending = false;
   const kick = (): void => {
-    isAsked = true;
+    isRequested = true;
     if (isSending || isStopped) return;
     clearTimeout(timer);
     isSending = true;
@@ -80,7 +80,7 @@ export function createWebhookSender(pool: pg.Pool, log: (cause: string) => void)
       .catch((error: Error) => log(error.message))
       .finally(() => {
         isSending = false;
-        if (isAsked) kick();
+        if (isRequested) kick();
       });
   };
   return {
@@ -132,7 +132,8 @@ async function sendNext(pool: pg.Pool, log: (cause: string) => void): Promise<bo
 
 async function nextInMs(pool: pg.Pool): Promise<number | null> {
   const { rows } = await pool.query<{ wait_ms: number | null }>(
-    "select ceil(1000 * extract(epoch from min(try_at) - now()))::float8 as wait_ms from demo_ledger.webhook_events",
+    `select ceil(1000 * extract(epoch from min(try_at) - now()))::float8 as wait_ms
+    from demo_ledger.webhook_events`,
   );
   const waitMs = rows[0]?.wait_ms ?? null;
   return waitMs === null ? null : Math.max(1, waitMs);

@@ -1,5 +1,5 @@
 /**
- * What the system tests of the ledger stand on: a database, a demo ledger on it with faults, and
+ * The fixture of the ledger's system tests: a database, a demo ledger on it with faults, and
  * organisations in it.
  */
 import { randomUUID } from "node:crypto";
@@ -19,8 +19,8 @@ import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import { freshDatabase } from "../../support/database.ts";
 
-/** A demo ledger on a database of its own. */
-export interface DemoWorld {
+/** A demo ledger on a separate database. */
+export interface DemoLedgerFixture {
   readonly databaseUrl: string;
   readonly demo: DemoLedger;
   connect(): Promise<XeroConnection>;
@@ -30,7 +30,9 @@ export interface DemoWorld {
 }
 
 /** Starts one. `stop` also drops the database. */
-export async function startDemoWorld(options: Partial<DemoLedgerOptions> = {}): Promise<DemoWorld> {
+export async function startDemoLedgerFixture(
+  options: Partial<DemoLedgerOptions> = {},
+): Promise<DemoLedgerFixture> {
   const database = await freshDatabase();
   const demo = await startDemoLedger({
     databaseUrl: database.url,
@@ -119,7 +121,7 @@ export function okOf<T>(answer: LedgerAnswer<T> | undefined): T {
   return answer.value;
 }
 
-/** A contact with names of its own. */
+/** A contact with unique names. */
 export function contactDraft(changes: Partial<LedgerContactDraft> = {}): LedgerContactDraft {
   const code = `C-${randomUUID().slice(0, 13)}`;
   return {
@@ -132,7 +134,7 @@ export function contactDraft(changes: Partial<LedgerContactDraft> = {}): LedgerC
   };
 }
 
-/** An invoice of one line of 3 × 10.50 without tax, under a number of its own. */
+/** An invoice of one line of 3 × 10.50 without tax, with a unique number. */
 export function invoiceDraft(
   contactId: string,
   changes: Partial<LedgerInvoiceDraft> = {},
@@ -162,12 +164,12 @@ export function aLine(
   return { description: "Seats", quantity, unitAmount, amount, accountCode: "200", taxType };
 }
 
-/** A contact that is there. */
-export async function makeContact(connection: XeroConnection): Promise<LedgerContact> {
+/** Creates a contact and returns it. */
+export async function addLedgerContact(connection: XeroConnection): Promise<LedgerContact> {
   const ledger = createXeroLedger(connection);
   try {
-    const [made] = okOf(await ledger.createContacts(aCall(), [contactDraft()]));
-    return okOf(made);
+    const [contact] = okOf(await ledger.createContacts(aCall(), [contactDraft()]));
+    return okOf(contact);
   } finally {
     await ledger.close();
   }

@@ -87,7 +87,7 @@ test("a server that was killed under an open connection is recovered", async () 
   await expectKept();
 });
 
-test("a pid file whose number belongs to another program is no obstacle, and that program lives on", async () => {
+test("a pid file with the number of another program does not end that program", async () => {
   const first = await startWithRow();
   const pidFile = join(folder, "data/cluster/postmaster.pid");
   const text = await readFile(pidFile, "utf8");
@@ -97,7 +97,7 @@ test("a pid file whose number belongs to another program is no obstacle, and tha
   expect(process.kill(process.ppid, 0)).toBe(true);
 });
 
-test("it runs in a folder that other users may not enter", async () => {
+test("PostgreSQL runs in a folder that other users may not enter", async () => {
   const closed = join(folder, "closed");
   await mkdir(closed);
   await chmod(closed, 0o700);

@@ -56,19 +56,26 @@ export async function createAllocations(
   if (!note) return notFoundAnswer();
   const wanted = read.elements.map((sent) => ({ sent, invoiceId: invoiceIdOf(sent) }));
   const ids = wanted.map(({ invoiceId }) => invoiceId);
-  const judge = createDocumentValidation(request, note, await lockInvoices(request, client, ids));
-  const judged = wanted.map(({ sent, invoiceId }) => ({ sent, outcome: judge(sent, invoiceId) }));
-  const good = judged.flatMap(({ outcome }) => ("messages" in outcome ? [] : [outcome]));
-  if (good.length === judged.length || !isSummarised(request)) {
+  const validate = createDocumentValidation(
+    request,
+    note,
+    await lockInvoices(request, client, ids),
+  );
+  const validated = wanted.map(({ sent, invoiceId }) => ({
+    sent,
+    outcome: validate(sent, invoiceId),
+  }));
+  const good = validated.flatMap(({ outcome }) => ("messages" in outcome ? [] : [outcome]));
+  if (good.length === validated.length || !isSummarised(request)) {
     await insertAllocations(client, request.tenant.tenantId, note.id, good);
   }
   return finishedAnswer(
     request,
     "Allocations",
-    judged.map(({ sent, outcome }) =>
+    validated.map(({ sent, outcome }) =>
       "messages" in outcome
         ? { kind: "refused", element: refusedEcho(sent, outcome.messages) }
-        : { kind: "made", element: presentNewAllocation(outcome, note.id) },
+        : { kind: "created", element: presentNewAllocation(outcome, note.id) },
     ),
   );
 }

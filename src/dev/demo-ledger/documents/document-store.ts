@@ -73,14 +73,20 @@ export async function insertDocuments<Row extends DocumentRow>(
 ): Promise<ReadonlyMap<string, Row>> {
   if (drafts.length === 0) return new Map();
   const numberOf = (number: string | null) => (foldsNumbers ? (number?.trim() ?? null) : number);
-  const given = drafts
+  const sentNumbers = drafts
     .map(({ values }) => numberOf(values.number))
     .filter((number) => number !== null);
-  const made = await reserveNumbers(client, table, tenantId, drafts.length - given.length, given);
+  const numbers = await reserveNumbers(
+    client,
+    table,
+    tenantId,
+    drafts.length - sentNumbers.length,
+    sentNumbers,
+  );
   const numbered = drafts.map(({ id, values }) => ({
     ...values,
     id,
-    number: numberOf(values.number) ?? made.shift(),
+    number: numberOf(values.number) ?? numbers.shift(),
   }));
   const names = Object.keys(table.columns).join(", ");
   const types = Object.entries(table.columns).map(([name, type]) => `${name} ${type}`);
@@ -136,11 +142,11 @@ async function reserveNumbers(
   table: DocumentTable,
   tenantId: string,
   count: number,
-  given: readonly string[],
+  sentNumbers: readonly string[],
 ): Promise<string[]> {
-  const made: string[] = [];
-  while (made.length < count) {
-    const missing = count - made.length;
+  const numbers: string[] = [];
+  while (numbers.length < count) {
+    const missing = count - numbers.length;
     const { rows } = await client.query<{ number: string }>(
       `with taken as (
          update demo_ledger.tenants set ${table.counter} = ${table.counter} + $2
@@ -152,9 +158,9 @@ async function reserveNumbers(
        where n.number <> all($4::text[]) and not exists
          (select 1 from demo_ledger.${table.name} d where d.tenant_id = $1 and d.number = n.number)
        order by n.k`,
-      [tenantId, missing, table.prefix, given],
+      [tenantId, missing, table.prefix, sentNumbers],
     );
-    made.push(...rows.map(({ number }) => number));
+    numbers.push(...rows.map(({ number }) => number));
   }
-  return made;
+  return numbers;
 }

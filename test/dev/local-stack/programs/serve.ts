@@ -15,7 +15,7 @@ process.on("SIGTERM", () => {
   process.exit(0);
 });
 
-/** Listens on the port and tells that it has started, with the addresses that it was given. */
+/** Listens on the port and records the start, and whether it got the address of Temporal. */
 export function serve(port: string | undefined): void {
   server.listen(Number(port), "127.0.0.1", () =>
     story(`started ${process.env.TEMPORAL_ADDRESS !== undefined}`),

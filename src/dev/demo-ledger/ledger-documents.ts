@@ -21,7 +21,7 @@ const shownOthers = 100;
  * their lines with ids.
  */
 export function newestInvoices(pool: pg.Pool): Promise<readonly object[]> {
-  return inSnapshot(pool, (client) => lookAtInvoices(client, null));
+  return inSnapshot(pool, (client) => loadNewestInvoices(client, null));
 }
 
 /**
@@ -29,7 +29,7 @@ export function newestInvoices(pool: pg.Pool): Promise<readonly object[]> {
  * and their lines with ids.
  */
 export function newestCreditNotes(pool: pg.Pool): Promise<readonly object[]> {
-  return inSnapshot(pool, (client) => lookAtCreditNotes(client, null));
+  return inSnapshot(pool, (client) => loadNewestCreditNotes(client, null));
 }
 
 /**
@@ -40,8 +40,8 @@ export function newestDocuments(pool: pg.Pool, tenantId: string | null): Promise
   return inSnapshot(pool, async (client) => ({
     organisations: (await client.query(organisationsStatement, [shownOthers])).rows,
     contacts: (await client.query(contactsStatement, [tenantId, shownOthers])).rows,
-    invoices: await lookAtInvoices(client, tenantId),
-    credit_notes: await lookAtCreditNotes(client, tenantId),
+    invoices: await loadNewestInvoices(client, tenantId),
+    credit_notes: await loadNewestCreditNotes(client, tenantId),
     payments: (await client.query(paymentsStatement, [tenantId, shownOthers])).rows,
   }));
 }
@@ -64,7 +64,7 @@ join demo_ledger.tenants t on t.tenant_id = p.tenant_id
 join demo_ledger.invoices i on i.invoice_id = p.invoice_id
 where $1::uuid is null or p.tenant_id = $1 order by p.created_at desc, p.payment_id limit $2`;
 
-async function lookAtInvoices(
+async function loadNewestInvoices(
   client: Queryable,
   tenantId: string | null,
 ): Promise<readonly object[]> {
@@ -82,7 +82,7 @@ async function lookAtInvoices(
   }));
 }
 
-async function lookAtCreditNotes(
+async function loadNewestCreditNotes(
   client: Queryable,
   tenantId: string | null,
 ): Promise<readonly object[]> {

@@ -1,9 +1,9 @@
-/** The namespaces that the other tests stand on. */
+/** The Temporal namespaces of the other tests. */
 import { Client, Connection } from "@temporalio/client";
 import { expect, test } from "vitest";
 import { temporalForTest } from "../../support/temporal.ts";
 
-test("namespaces made at once are apart, and a workflow in one is found by its search attribute", async () => {
+test("concurrent namespaces are separate, and search attributes find a workflow", async () => {
   const made = await Promise.all(Array.from({ length: 4 }, () => temporalForTest()));
   const [first, second] = made;
   if (!first || !second) throw new Error("none made");

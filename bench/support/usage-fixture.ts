@@ -80,7 +80,7 @@ interface Owner {
 }
 
 /** Creates the whole fixture. */
-export async function addUsageWorld(system: MeasuredSystem): Promise<UsageBuilder> {
+export async function addUsageFixture(system: MeasuredSystem): Promise<UsageBuilder> {
   const [measured, bare] = [await addOwners(system, "Measured"), await addOwners(system, "Floor")];
   const keys: (readonly string[])[] = [];
   for (const { organisationId } of measured)
@@ -96,12 +96,12 @@ export async function addUsageWorld(system: MeasuredSystem): Promise<UsageBuilde
   return {
     organisationIds: measured.map(({ organisationId }) => organisationId),
     keys,
-    hundreds: inTurn(measured, hundreds, reportsOf(100)),
-    singles: inTurn(measured, singles, reportsOf(1)),
+    hundreds: batchesOf(measured, hundreds, reportsOf(100)),
+    singles: batchesOf(measured, singles, reportsOf(1)),
     floor: {
       organisationIds: bare.map(({ organisationId }) => organisationId),
-      hundreds: inTurn(bare, hundreds, floorsOf(100)),
-      singles: inTurn(bare, singles, floorsOf(1)),
+      hundreds: batchesOf(bare, hundreds, floorsOf(100)),
+      singles: batchesOf(bare, singles, floorsOf(1)),
     },
   };
 }
@@ -123,8 +123,8 @@ async function addOwners(
   return owners;
 }
 
-/** Creates so many batches. Owners take turns, and each batch starts with other subscriptions. */
-function inTurn<T>(
+/** Creates so many batches. Owners alternate, and each batch starts with other subscriptions. */
+function batchesOf<T>(
   owners: readonly Owner[],
   count: number,
   make: (owner: Owner, index: number, from: number) => T,
@@ -141,7 +141,7 @@ function inTurn<T>(
 export async function requireStoredOnce(
   databaseUrl: string,
   organisationIds: readonly string[],
-  told: number,
+  acknowledged: number,
 ): Promise<void> {
   // Not by the pool: its statements are limited to ten seconds.
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -155,8 +155,8 @@ export async function requireStoredOnce(
     );
     assert.deepEqual(
       rows,
-      [{ stored: told, different: told }],
-      "what was told as new is stored, each event once",
+      [{ stored: acknowledged, different: acknowledged }],
+      "what was acknowledged as new is stored, each event once",
     );
   } finally {
     await client.end();
