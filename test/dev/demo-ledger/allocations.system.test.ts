@@ -2,6 +2,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
+import { sumsThatDiffer } from "./document-sums.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
 let fixture: DemoLedgerFixture;
@@ -263,4 +264,8 @@ describe("credit is refused", () => {
     const undated = await http.send("PUT", `CreditNotes/${noteId}/Allocations`, { Allocations });
     expect(messagesOf(undated)).toEqual(["The Date is not a valid date."]);
   });
+});
+
+test("the documents of all these requests have the sums of their allocations", async () => {
+  expect(await sumsThatDiffer(database)).toEqual([]);
 });
