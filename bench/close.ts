@@ -71,7 +71,7 @@ async function sumBarely(databaseUrl: string, subscriptions: number, events: num
   };
   return withClient(databaseUrl, async (client) => {
     let best: Sum = { seconds: Number.POSITIVE_INFINITY, cpuSeconds: 0 };
-    for (let turn = 0; turn < 2; turn++) {
+    for (let repetition = 0; repetition < 2; repetition++) {
       const cpuBefore = cpuSecondsUsed(null);
       const began = performance.now();
       const { rows } = await client.query(bareSumText);

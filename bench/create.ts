@@ -18,7 +18,7 @@ import { createStore } from "../src/store/tenant.ts";
 import { hashApiKey } from "../src/transport/rpc/gate/api-key.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { printFigure } from "./support/figure.ts";
-import { requireSettledOnce } from "./support/settled-once.ts";
+import { requirePostedOnce } from "./support/posted-once.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /**
@@ -54,7 +54,7 @@ const body = JSON.stringify({
 type Create = () => Promise<void>;
 
 /** The result of one load: milliseconds of each creation, in rising order. */
-interface Round {
+interface LoadResult {
   readonly perSecond: number;
   /**
    * By the processor time of every process involved, also the client. Other work on the machine
@@ -67,7 +67,7 @@ interface Round {
 async function measure(
   create: Create,
   { atOnce, durationMs }: { atOnce: number; durationMs: number },
-): Promise<Round> {
+): Promise<LoadResult> {
   const cpuBefore = cpuSecondsUsed(null);
   const began = performance.now();
   const tookMs: number[] = [];
@@ -199,15 +199,15 @@ export async function run(): Promise<void> {
   try {
     const made: CreatedOrganisation = await system.organisation("Measured");
     const acknowledged = new Map<string, string>();
-    const keys = await system.addKeys(made.organisationId, keyCount);
+    const keys = await system.addKeys(measured.organisationId, keyCount);
     const create = createOverRest(system.baseUrl, keys, acknowledged);
     await measure(create, warmUp);
     // Autovacuum does this within the first minute. Without it, statements planned over empty
     // tables read an organisation's whole history.
     await system.pool.query("VACUUM ANALYZE");
-    const rounds: Round[] = [];
-    for (const load of loads) rounds.push(await measure(create, load));
-    await requireSettledOnce(system.pool, made, acknowledged);
+    const results: LoadResult[] = [];
+    for (const load of loads) results.push(await measure(create, load));
+    await requirePostedOnce(system.pool, measured, acknowledged);
     // After the check, in a separate organisation: the worker posts the documents that the floor
     // leaves waiting.
     const other = await system.organisation("Floor");
@@ -218,21 +218,21 @@ export async function run(): Promise<void> {
     );
     await measure(floor.create, { ...warmUp, durationMs: 500 });
     for (const [index, { atOnce }] of loads.entries()) {
-      const round = rounds[index];
+      const result = results[index];
       const bare = await measure(floor.create, { atOnce, durationMs: 1_500 });
-      assert(round);
-      printFigure(`create_${atOnce}_at_once`, round.perSecond, "creations/s", bare.perSecond);
+      assert(result);
+      printFigure(`create_${atOnce}_at_once`, result.perSecond, "creations/s", bare.perSecond);
       printFigure(
         `create_${atOnce}_at_once_cpu`,
-        round.perCpuSecond,
+        result.perCpuSecond,
         "creations/cpu-s",
         bare.perCpuSecond,
       );
-      printFigure(`create_${atOnce}_at_once_p50`, at(round.tookMs, 0.5), "ms");
-      printFigure(`create_${atOnce}_at_once_p95`, at(round.tookMs, 0.95), "ms");
+      printFigure(`create_${atOnce}_at_once_p50`, at(result.tookMs, 0.5), "ms");
+      printFigure(`create_${atOnce}_at_once_p95`, at(result.tookMs, 0.95), "ms");
     }
     await floor.stop();
-    printFigure("create_acknowledged_and_settled_once", acknowledged.size, "creations");
+    printFigure("create_acknowledged_and_posted_once", acknowledged.size, "creations");
   } finally {
     await system.stop();
   }

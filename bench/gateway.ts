@@ -29,7 +29,7 @@ const connections = 32;
 /** Long enough that the compiler is done after the first, short enough that all end within 20 s. */
 const batchMs = 1_500;
 /** Gateway and floor alternate, so that other work on the machine affects both. */
-const rounds = 5;
+const repetitions = 5;
 
 const body = JSON.stringify({
   customer_code: "ACME",
@@ -157,7 +157,7 @@ interface Speed {
 
 async function measure(load: HttpLoad, port: number, durationMs: number): Promise<Speed> {
   const before = process.cpuUsage();
-  const result = await load.round({
+  const result = await load.run({
     port,
     requests: [request],
     status: 201,
@@ -189,7 +189,7 @@ export async function run(): Promise<void> {
   const load = startHttpLoad();
   const speeds: { gateway: Speed[]; floor: Speed[] } = { gateway: [], floor: [] };
   for (const port of [gateway.port, floor.port]) await measure(load, port, batchMs);
-  for (let round = 0; round < rounds; round++) {
+  for (let repetition = 0; repetition < repetitions; repetition++) {
     speeds.gateway.push(await measure(load, gateway.port, batchMs));
     speeds.floor.push(await measure(load, floor.port, batchMs));
   }

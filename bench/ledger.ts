@@ -15,7 +15,7 @@ import { type CallCounts, xeroLimits } from "../src/dev/demo-ledger/api/limits.t
 import type { CreatedOrganisation } from "../src/dev/local-stack/demo/first-data.ts";
 import { addReadyDocuments } from "../test/support/ready-documents.ts";
 import { median, printFigure } from "./support/figure.ts";
-import { requireSettledOnce } from "./support/settled-once.ts";
+import { requirePostedOnce } from "./support/posted-once.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /**
@@ -96,11 +96,11 @@ async function addDocuments(
   made: CreatedOrganisation,
 ): Promise<Map<string, string>> {
   for (let before = 0; before < readyDocuments; before += batch)
-    await addReadyDocuments(pool, made, batch, before);
+    await addReadyDocuments(pool, organisation, batch, before);
   await pool.query("VACUUM ANALYZE");
   const { rows } = await pool.query<{ id: string; subscription_id: string }>(
     "SELECT id, subscription_id FROM invoices WHERE organisation_id = $1",
-    [made.organisationId],
+    [organisation.organisationId],
   );
   return new Map(rows.map((row) => [row.subscription_id, row.id]));
 }
@@ -119,19 +119,19 @@ async function measure(system: MeasuredSystem, made: CreatedOrganisation): Promi
     for (let nextMs = callerEveryMs; nextMs < measuredMs; nextMs += callerEveryMs) {
       await wait(Math.max(0, beganMs + nextMs - performance.now()));
       const startedMs = performance.now();
-      acknowledged.set(...(await createOne(system, made)));
+      acknowledged.set(...(await createOne(system, organisation)));
       callersMs.push(performance.now() - startedMs);
     }
   };
   await Promise.all([callers(), wait(measuredMs)]);
   const minutes = (performance.now() - beganMs) / 60_000;
   const [{ taken }, documents] = [
-    await countCalls(system, made),
-    await countDocuments(system, made),
+    await countCalls(system, organisation),
+    await countDocuments(system, organisation),
   ];
-  await untilSettled(system, made);
-  await requireSettledOnce(system.pool, made, acknowledged);
-  const { turnedAway } = await countCalls(system, made);
+  await untilPosted(system, organisation);
+  await requirePostedOnce(system.pool, organisation, acknowledged);
+  const { turnedAway } = await countCalls(system, organisation);
   return {
     callsPerMinute: (taken - before) / minutes,
     documentsPerMinute: documents / minutes,
@@ -142,7 +142,7 @@ async function measure(system: MeasuredSystem, made: CreatedOrganisation): Promi
 
 async function untilSettled(system: MeasuredSystem, made: CreatedOrganisation): Promise<void> {
   const endMs = performance.now() + restMs;
-  while (performance.now() < endMs && (await countDocuments(system, made)) < readyDocuments)
+  while (performance.now() < endMs && (await countDocuments(system, organisation)) < readyDocuments)
     await wait(500);
 }
 

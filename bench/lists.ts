@@ -10,14 +10,14 @@ import { listPage } from "../src/store/database/page.ts";
 import { invoiceListing } from "../src/store/documents/invoices.ts";
 import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
-import { type HttpLoad, type RoundResult, startHttpLoad } from "./support/http-load.ts";
+import { type HttpLoad, type LoadResult, startHttpLoad } from "./support/http-load.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
 
 /** Enough to keep both cores busy. */
 const connections = 32;
 const batchMs = 4_000;
 /** Service and floor alternate, so that other work on the machine affects both. */
-const rounds = 3;
+const repetitions = 3;
 
 const organisations = 20;
 const subscriptions = 100;
@@ -34,35 +34,49 @@ const pageSize = 25;
  */
 const seedText = `
 WITH subscription AS (
-  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
-    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent, due_at, request_hash)
-  SELECT gen_random_uuid(), $1, (SELECT id FROM customers WHERE organisation_id = $1 ORDER BY seq OFFSET n % 3 LIMIT 1), p.id,
-    'active', 'NZD', 'month', 1, 'Pacific/Auckland', '2024-03-01', 1, $3 - 1, '2024-03-01'::date + $3 * interval '1 month',
+  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
+    interval_unit, interval_count, timezone,
+    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent,
+      due_at, request_hash)
+  SELECT gen_random_uuid(), $1, (SELECT id FROM customers WHERE organisation_id = $1
+    ORDER BY seq OFFSET n % 3 LIMIT 1), p.id,
+    'active', 'NZD', 'month', 1, 'Pacific/Auckland', '2024-03-01', 1, $3 - 1,
+      '2024-03-01'::date + $3 * interval '1 month',
     10, 1, 0, '2100-01-01', '\\x00'
   FROM generate_series(1, $2::int) n, plans p WHERE p.organisation_id = $1 AND p.code = 'team'
   RETURNING id, customer_id
 ), month AS (
-  SELECT n, ('2024-03-01'::date + n * interval '1 month')::date AS start, ('2024-03-01'::date + (n + 1) * interval '1 month')::date AS end
+  SELECT n, ('2024-03-01'::date + n * interval '1 month')::date AS start,
+    ('2024-03-01'::date + (n + 1) * interval '1 month')::date AS end
   FROM generate_series(0, $3::int - 1) n
 ), period AS (
-  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units)
+  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date,
+    end_date, billed_units)
   SELECT $1, s.id, m.n, nullif(m.n, 0) - 1, m.start, m.end, 10 FROM subscription s, month m
 ), invoice AS (
-  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type, status, currency, subtotal,
-    total, amount_due, issue_date, due_date, period_index, period_start, period_end, ledger_invoice_id)
-  SELECT gen_random_uuid(), $1, s.customer_id, s.id, 'INV-' || row_number() OVER (ORDER BY n, s.id), 'PO-' || n,
-    CASE n WHEN 0 THEN 'first' ELSE 'renewal' END, CASE WHEN n < $3 - 2 THEN 'paid' ELSE 'draft' END, 'NZD', 164.9, 189.635,
-    CASE WHEN n < $3 - 2 THEN 0 ELSE 189.635 END, m.start, m.start + 14, n, m.start, m.end, gen_random_uuid()
+  INSERT INTO invoices (id, organisation_id, customer_id, subscription_id, number, reference, type,
+    status, currency, subtotal,
+    total, amount_due, issue_date, due_date, period_index, period_start, period_end,
+      ledger_invoice_id)
+  SELECT gen_random_uuid(), $1, s.customer_id, s.id, 'INV-' || row_number() OVER (ORDER BY n, s.id),
+    'PO-' || n,
+    CASE n WHEN 0 THEN 'first' ELSE 'renewal' END, CASE WHEN n < $3 - 2 THEN 'paid'
+      ELSE 'draft' END, 'NZD', 164.9, 189.635,
+    CASE WHEN n < $3 - 2 THEN 0 ELSE 189.635 END, m.start, m.start + 14, n, m.start, m.end,
+      gen_random_uuid()
   FROM subscription s, month m ORDER BY n, s.id
   RETURNING id, period_start, period_end
 )
-INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description, units, unit_price, amount,
+INSERT INTO invoice_lines (id, organisation_id, invoice_id, position, kind, name, description,
+  units, unit_price, amount,
   period_start, period_end, charge_id, revenue_account, tax_type)
-SELECT gen_random_uuid(), $1, i.id, l.position, l.kind, l.name, l.description, l.units, l.price, l.amount,
+SELECT gen_random_uuid(), $1, i.id, l.position, l.kind, l.name, l.description, l.units, l.price,
+  l.amount,
   CASE l.position WHEN 0 THEN i.period_start END, CASE l.position WHEN 0 THEN i.period_end END,
   CASE l.position WHEN 1 THEN c.id END, '200', 'OUTPUT2'
 FROM invoice i, charges c, (VALUES (0, 'plan', 'Team', 'Team, 10 seats x 12.50', 10, 12.5, 125),
-  (1, 'charge', 'Hardware key', 'Hardware key, 1 x 39.90', 1, 39.9, 39.9)) l (position, kind, name, description, units, price, amount)
+  (1, 'charge', 'Hardware key', 'Hardware key, 1 x 39.90', 1, 39.9, 39.9)) l (position, kind, name,
+    description, units, price, amount)
 WHERE c.organisation_id = $1 AND c.code = 'hardware-key'`;
 
 interface Seeded {
@@ -78,7 +92,8 @@ async function seed({ organisation, addKeys, pool }: MeasuredSystem): Promise<re
     const { organisationId } = await organisation(`Organisation ${number}`);
     await pool.query(seedText, [organisationId, subscriptions, invoicesOfEach]);
     const { rows } = await pool.query<{ id: string }>(
-      `SELECT id FROM (SELECT id, row_number() OVER (ORDER BY seq DESC) AS place FROM invoices WHERE organisation_id = $1) i
+      `SELECT id FROM (SELECT id, row_number() OVER (ORDER BY seq DESC) AS place FROM invoices
+        WHERE organisation_id = $1) i
         WHERE place % ($2::int / $3::int) = 0 ORDER BY place LIMIT $3::int - 1`,
       [organisationId, subscriptions * invoicesOfEach, pages],
     );
@@ -97,7 +112,8 @@ function requestsOf(seeded: readonly Seeded[]): readonly string[] {
       seeded.map(({ keys, positions }) => {
         const after = positions[page] ? `&starting_after=${positions[page]}` : "";
         const path = `/v1/invoices?limit=${pageSize}${after}`;
-        return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${keys[key]}\r\n\r\n`;
+        const authorization = `Authorization: Bearer ${keys[key]}`;
+        return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}\r\n\r\n`;
       }),
     ),
   );
@@ -180,12 +196,12 @@ export async function run(): Promise<void> {
     const requests = requestsOf(seeded);
     const statements = await statementsOf(seeded);
     const port = Number(new URL(system.baseUrl).port);
-    const results: RoundResult[] = [];
+    const results: LoadResult[] = [];
     const speeds: { lists: Speed[]; floor: Speed[] } = { lists: [], floor: [] };
     // The first batch warms up the compilers and the database's cache.
-    for (let round = 0; round <= rounds; round++) {
+    for (let repetition = 0; repetition <= repetitions; repetition++) {
       const lists = await measure(load, async () => {
-        const given = {
+        const parameters = {
           port,
           requests,
           status: 200,
@@ -193,7 +209,7 @@ export async function run(): Promise<void> {
           durationMs: batchMs,
           sleeps: true,
         };
-        const result = await load.round(given);
+        const result = await load.run(parameters);
         assert.equal(result.failures, 0, "every list is answered");
         results.push(result);
         return result.answers;

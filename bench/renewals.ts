@@ -16,7 +16,7 @@ import { renewAll, renewByBilling, renewByFloor } from "./support/renewing.ts";
 const organisations = 20;
 
 /** How many are due in each step, over all organisations. Each step adds to the ones before. */
-const rounds = [
+const steps = [
   // Compiling and first plans do not count.
   { name: null, due: 2_000 },
   { name: "1k", due: 1_000 },
@@ -35,20 +35,27 @@ async function requireEachOnce(
 ): Promise<void> {
   const { rows } = await pool.query(
     `SELECT count(*)::int AS subscriptions,
-      count(*) FILTER (WHERE r.invoices IS DISTINCT FROM 1 OR r.lines IS DISTINCT FROM 1 OR r.operations IS DISTINCT FROM 1)::int AS wrong_invoices,
-      count(*) FILTER (WHERE p.periods <> 2 OR s.current_period <> 1 OR s.due_at <= now() OR s.parked_attempts > 0)::int AS wrong_periods
+      count(*) FILTER (WHERE r.invoices IS DISTINCT FROM 1 OR r.lines IS DISTINCT FROM 1
+        OR r.operations IS DISTINCT FROM 1)::int AS wrong_invoices,
+      count(*) FILTER (WHERE p.periods <> 2 OR s.current_period <> 1 OR s.due_at <= now()
+        OR s.parked_attempts > 0)::int AS wrong_periods
     FROM subscriptions s
-    LEFT JOIN (SELECT i.subscription_id, count(DISTINCT i.id) AS invoices, count(DISTINCT l.id) AS lines, count(DISTINCT o.id) AS operations
-      FROM invoices i LEFT JOIN invoice_lines l ON l.organisation_id = i.organisation_id AND l.invoice_id = i.id
-      LEFT JOIN ledger_jobs o ON o.organisation_id = i.organisation_id AND o.invoice_id = i.id AND o.state = 'ready'
+    LEFT JOIN (SELECT i.subscription_id, count(DISTINCT i.id) AS invoices,
+      count(DISTINCT l.id) AS lines, count(DISTINCT o.id) AS operations
+      FROM invoices i LEFT JOIN invoice_lines l ON l.organisation_id = i.organisation_id
+        AND l.invoice_id = i.id
+      LEFT JOIN ledger_jobs o ON o.organisation_id = i.organisation_id AND o.invoice_id = i.id
+        AND o.state = 'ready'
       WHERE i.type = 'renewal' GROUP BY i.subscription_id) r ON r.subscription_id = s.id
-    LEFT JOIN (SELECT subscription_id, count(*) AS periods FROM periods GROUP BY subscription_id) p ON p.subscription_id = s.id
+    LEFT JOIN (SELECT subscription_id, count(*) AS periods FROM periods GROUP BY subscription_id) p
+      ON p.subscription_id = s.id
     WHERE s.organisation_id = ANY ($1)`,
     [organisationIds],
   );
   assert.deepEqual(rows, [{ subscriptions: count, wrong_invoices: 0, wrong_periods: 0 }]);
   const numbers = await pool.query(
-    `SELECT organisation_id FROM invoices WHERE type = 'renewal' AND organisation_id = ANY ($1) GROUP BY organisation_id
+    `SELECT organisation_id FROM invoices WHERE type = 'renewal' AND organisation_id = ANY ($1)
+      GROUP BY organisation_id
       HAVING count(DISTINCT number) <> count(*) OR max(substr(number, 5)::int) <> count(*)`,
     [organisationIds],
   );
@@ -76,20 +83,20 @@ export async function run(): Promise<void> {
     ];
     const [renew, renewBare] = [renewByBilling(pool), renewByFloor(pool)];
     let total = 0;
-    for (const { name, due } of rounds) {
+    for (const { name, due } of steps) {
       const each = due / organisations;
       for (const id of [...measured, ...bare]) await addDueSubscriptions(pool, id, each);
       // Autovacuum does this within the first minute. Without it, statements planned over empty
       // tables read whole tables.
       await pool.query({ text: "VACUUM ANALYZE", ...unlimited });
-      const round = await renewAll(renew, measured, due);
+      const renewed = await renewAll(renew, measured, due);
       const floor = await renewAll(renewBare, bare, due);
       total += due;
       if (name === null) continue;
-      printFigure(`renewals_${name}`, round.perSecond, "renewals/s", floor.perSecond);
+      printFigure(`renewals_${name}`, renewed.perSecond, "renewals/s", floor.perSecond);
       printFigure(
         `renewals_${name}_cost`,
-        round.cpuMicroseconds,
+        renewed.cpuMicroseconds,
         "cpu-us/renewal",
         floor.cpuMicroseconds,
       );

@@ -13,14 +13,14 @@ import { cpuSecondsUsed } from "./support/cpu.ts";
 import { median, printFigure } from "./support/figure.ts";
 import { startHttpFloor } from "./support/http-floor.ts";
 import { type MeasuredSystem, startMeasuredSystem } from "./support/system.ts";
-import { type FloorTable, insertBarely, makeFloorTables } from "./support/usage-floor.ts";
+import { addUsageFixture, requireStoredOnce, type UsageBuilder } from "./support/usage-fixture.ts";
+import { createFloorTables, type FloorTable, insertBarely } from "./support/usage-floor.ts";
 import {
   type Serials,
   startUsageLoad,
   type UsageLoad,
-  type UsageRoundResult,
+  type UsageLoadResult,
 } from "./support/usage-load.ts";
-import { addUsageWorld, requireStoredOnce, type UsageBuilder } from "./support/usage-world.ts";
 
 /** Enough that PostgreSQL always has work: twice the service's own connections to it. */
 const connections = 24;
@@ -29,7 +29,7 @@ const connections = 24;
 const floorConnections = 8;
 
 /** Service and floor alternate, so that other work on the machine affects both. */
-const rounds = 3;
+const repetitions = 3;
 const batchMs = 4_000;
 const floorMs = 2_500;
 const halfLoadMs = 6_000;
@@ -48,11 +48,11 @@ interface Speed {
 interface Measuring {
   readonly system: MeasuredSystem;
   readonly load: UsageLoad;
-  readonly world: UsageBuilder;
+  readonly fixture: UsageBuilder;
   /** The next serial numbers, of the service's batches and of the floor's. */
   readonly next: { service: number; floor: number };
   /** Events that were acknowledged as new. */
-  readonly told: { service: number; floor: number };
+  readonly acknowledged: { service: number; floor: number };
 }
 
 interface Reports {
@@ -67,8 +67,8 @@ function duplicatesOf({ ofHundred, stored }: Reports) {
   return ofHundred === undefined || stored === undefined ? null : { ofHundred, stored };
 }
 
-interface Round extends Speed {
-  readonly result: UsageRoundResult;
+interface ReportRun extends Speed {
+  readonly result: UsageLoadResult;
   readonly loadShare: number;
 }
 
@@ -76,13 +76,13 @@ interface Round extends Speed {
  * Sends reports to the service and adds up its answers. Rejects if a report failed, or if a stored
  * event was acknowledged as new. USAGE-3
  */
-async function report(measuring: Measuring, reports: Reports): Promise<Round> {
-  const { system, load, world, next, told } = measuring;
+async function report(measuring: Measuring, reports: Reports): Promise<ReportRun> {
+  const { system, load, fixture, next, acknowledged } = measuring;
   const cpuBefore = { all: cpuSecondsUsed(null), service: cpuSecondsUsed(load.pid) };
-  const result = await load.round({
+  const result = await load.run({
     port: Number(new URL(system.baseUrl).port),
-    keys: world.keys,
-    batches: world[reports.of],
+    keys: fixture.keys,
+    batches: fixture[reports.of],
     first: next.service,
     duplicates: duplicatesOf(reports),
     connections,
@@ -98,15 +98,15 @@ async function report(measuring: Measuring, reports: Reports): Promise<Round> {
   assert.equal(
     events,
     result.answers * (reports.of === "hundreds" ? 100 : 1),
-    "every event is told of",
+    "every event has a result",
   );
   assert.equal(
     result.duplicates,
     result.resent,
-    "what was stored is told as a duplicate, and nothing else",
+    "exactly the stored events are reported as duplicates",
   );
   next.service += result.sent.count;
-  told.service += result.created;
+  acknowledged.service += result.created;
   return {
     result,
     perSecond: (events * 1_000) / result.elapsedMs,
@@ -124,11 +124,11 @@ async function insert(
   reports: Reports,
   table: FloorTable = "usage_events",
 ): Promise<FloorRun> {
-  const { system, world, next, told } = measuring;
+  const { system, fixture, next, acknowledged } = measuring;
   const cpuBefore = cpuSecondsUsed(null);
   const { sent, created, resent, events, elapsedMs } = await insertBarely(system.pool, {
     table,
-    batches: world.floor[reports.of],
+    batches: fixture.floor[reports.of],
     first: next.floor,
     duplicates: duplicatesOf(reports),
     connections: floorConnections,
@@ -137,7 +137,7 @@ async function insert(
   const cpu = cpuSecondsUsed(null) - cpuBefore;
   assert.equal(created, events - resent, "the floor stores what is new");
   next.floor += sent.count;
-  if (table === "usage_events") told.floor += created;
+  if (table === "usage_events") acknowledged.floor += created;
   return { sent, perSecond: (events * 1_000) / elapsedMs, perCpuSecond: events / cpu };
 }
 
@@ -159,8 +159,8 @@ function print(
 
 /** Batches without and with duplicates, and their duration at half of the load. */
 async function measureBatches(measuring: Measuring): Promise<void> {
-  const fresh: { service: Round[]; floor: FloorRun[] } = { service: [], floor: [] };
-  for (let round = 0; round < rounds; round++) {
+  const fresh: { service: ReportRun[]; floor: FloorRun[] } = { service: [], floor: [] };
+  for (let repetition = 0; repetition < repetitions; repetition++) {
     fresh.floor.push(await insert(measuring, { of: "hundreds" }));
     fresh.service.push(await report(measuring, { of: "hundreds" }));
   }
@@ -178,7 +178,7 @@ async function measureBatches(measuring: Measuring): Promise<void> {
     100 * median(fresh.service.map(({ loadShare }) => loadShare)),
     "%",
   );
-  const perSecond = median(fresh.service.map((round) => round.perSecond)) / 100 / 2;
+  const perSecond = median(fresh.service.map(({ perSecond }) => perSecond)) / 100 / 2;
   const half = await report(measuring, { of: "hundreds", durationMs: halfLoadMs, perSecond });
   printFigure("usage_half_load", half.perSecond, "events/s");
   printFigure("usage_half_load_p50", half.result.p50Ms, "ms");
@@ -195,26 +195,26 @@ async function measureSingles(measuring: Measuring): Promise<void> {
 
 /** Variants of the floor, and the rate that HTTP alone could carry. */
 async function measureParts(measuring: Measuring): Promise<void> {
-  const { system, load, world } = measuring;
-  await makeFloorTables(system.pool);
+  const { system, load, fixture } = measuring;
+  await createFloorTables(system.pool);
   for (const table of ["usage_events_untriggered", "usage_events_unparted"] as const) {
     const { perSecond } = await insert(measuring, { of: "hundreds" }, table);
     printFigure(`usage_floor_${table.slice("usage_events_".length)}`, perSecond, "events/s");
   }
-  const [batch] = world.hundreds;
+  const [batch] = fixture.hundreds;
   assert(batch);
   const floor = await startHttpFloor(200, await answerText(measuring), batch.body.length);
   try {
-    const round = {
-      keys: world.keys,
+    const parameters = {
+      keys: fixture.keys,
       batches: [batch],
       first: 0,
       duplicates: null,
       connections,
       perSecond: null,
     };
-    const { answers, elapsedMs, failures } = await load.round({
-      ...round,
+    const { answers, elapsedMs, failures } = await load.run({
+      ...parameters,
       port: floor.port,
       durationMs: floorMs,
     });
@@ -226,8 +226,8 @@ async function measureParts(measuring: Measuring): Promise<void> {
 }
 
 /** A whole answer to a batch, for the HTTP floor. */
-async function answerText({ system, world, next, told }: Measuring): Promise<string> {
-  const [batch] = world.hundreds;
+async function answerText({ system, fixture, next, acknowledged }: Measuring): Promise<string> {
+  const [batch] = fixture.hundreds;
   assert(batch);
   let text = "";
   let last = 0;
@@ -238,12 +238,15 @@ async function answerText({ system, world, next, told }: Measuring): Promise<str
   next.service++;
   const { statusCode, body } = await request(`${system.baseUrl}/v1/usage_events`, {
     method: "POST",
-    headers: { authorization: `Bearer ${world.keys[0]?.[0]}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${fixture.keys[0]?.[0]}`,
+      "content-type": "application/json",
+    },
     body: text + batch.body.slice(last),
   });
   const answer = await body.text();
   assert.equal(statusCode, 200, answer);
-  told.service += 100;
+  acknowledged.service += 100;
   return answer;
 }
 
@@ -255,13 +258,13 @@ export async function run(): Promise<void> {
   const system = await startMeasuredSystem();
   const load = startUsageLoad();
   try {
-    const world = await addUsageWorld(system);
+    const fixture = await addUsageFixture(system);
     const measuring = {
       system,
       load,
-      world,
+      fixture,
       next: { service: 0, floor: 0 },
-      told: { service: 0, floor: 0 },
+      acknowledged: { service: 0, floor: 0 },
     };
     // Warms up the compilers, and gives PostgreSQL statistics for its plans.
     await insert(measuring, { of: "hundreds" });
@@ -270,9 +273,17 @@ export async function run(): Promise<void> {
     await measureBatches(measuring);
     await measureSingles(measuring);
     await measureParts(measuring);
-    await requireStoredOnce(system.databaseUrl, world.organisationIds, measuring.told.service);
-    await requireStoredOnce(system.databaseUrl, world.floor.organisationIds, measuring.told.floor);
-    printFigure("usage_stored_once", measuring.told.service, "events");
+    await requireStoredOnce(
+      system.databaseUrl,
+      fixture.organisationIds,
+      measuring.acknowledged.service,
+    );
+    await requireStoredOnce(
+      system.databaseUrl,
+      fixture.floor.organisationIds,
+      measuring.acknowledged.floor,
+    );
+    printFigure("usage_stored_once", measuring.acknowledged.service, "events");
   } finally {
     load.stop();
     await system.stop();

@@ -45,7 +45,7 @@ const silenceMs = 240_000;
 /** Concurrent requests of the floor: what the worker's limits at ten endpoints allow. */
 const floorAtOnce = 50;
 
-interface Round {
+interface Measurement {
   readonly deliveriesPerSecond: number;
   readonly cpuMsOfEach: number;
   readonly floorPerSecond: number;
@@ -108,7 +108,8 @@ async function requireEachOnce(
     const ids = receiver.received(path).map(({ body }) => JSON.parse(body).id as string);
     assert.deepEqual(ids.toSorted(), wanted.toSorted(), `${path} was not sent each event once`);
   }
-  const text = `SELECT count(*)::int AS open FROM webhook_deliveries WHERE endpoint_id = ANY ($1) AND (state <> 'delivered' OR attempts <> 1)`;
+  const text = `SELECT count(*)::int AS open FROM webhook_deliveries WHERE endpoint_id = ANY ($1)
+    AND (state <> 'delivered' OR attempts <> 1)`;
   const ids = living.map(({ endpoint }) => endpoint.id);
   for (let left = 1, tries = 0; left > 0; tries += 1) {
     assert.ok(tries < 100, `${left} deliveries are not written down`);
@@ -118,7 +119,7 @@ async function requireEachOnce(
 }
 
 /** Creates the endpoints of a new organisation, each at its own path. */
-async function makeEndpoints(
+async function createEndpoints(
   { pool, encryption }: MeasuredSystem,
   receiver: WebhookReceiver,
   count: number,
@@ -139,10 +140,14 @@ async function makeEndpoints(
   return { organisationId, endpoints, addEvents };
 }
 
-async function measure(system: MeasuredSystem, events: number, deadCount: number): Promise<Round> {
+async function measure(
+  system: MeasuredSystem,
+  events: number,
+  deadCount: number,
+): Promise<Measurement> {
   const receiver = await startReceiver();
   try {
-    const { organisationId, endpoints, addEvents } = await makeEndpoints(
+    const { organisationId, endpoints, addEvents } = await createEndpoints(
       system,
       receiver,
       endpointCount,
@@ -159,7 +164,8 @@ async function measure(system: MeasuredSystem, events: number, deadCount: number
     await requireEachOnce(system, receiver, living, deliveries);
     // Deliveries that still go to dead endpoints must not disturb the next measurement.
     await system.pool.query(
-      `UPDATE webhook_endpoints SET status = 'disabled', disabled_at = now(), disabled_reason = 'measured' WHERE organisation_id = $1`,
+      `UPDATE webhook_endpoints SET status = 'disabled', disabled_at = now(),
+        disabled_reason = 'measured' WHERE organisation_id = $1`,
       [organisationId],
     );
     const bodies = deliveries.slice(0, 5_000).map(({ body }) => body);
@@ -175,37 +181,37 @@ async function measure(system: MeasuredSystem, events: number, deadCount: number
 }
 
 /** Measures calls of platforms, first alone and then for as long as deliveries wait. */
-async function measureBeside(system: MeasuredSystem, events: number) {
+async function measureDuringDeliveries(system: MeasuredSystem, events: number) {
   const receiver = await startReceiver();
   try {
-    const made = await system.organisation("Beside");
-    const keys = await system.addKeys(made.organisationId, 50);
+    const caller = await system.organisation("Calls");
+    const keys = await system.addKeys(caller.organisationId, 50);
     const warmMs = performance.now() + 3_000;
-    await callUntil(system, made, keys, () => performance.now() > warmMs);
+    await callUntil(system, caller, keys, () => performance.now() > warmMs);
     await system.pool.query("VACUUM ANALYZE");
     const aloneEndMs = performance.now() + aloneMs;
-    const alone = await callUntil(system, made, keys, () => performance.now() > aloneEndMs);
-    const { endpoints, addEvents } = await makeEndpoints(system, receiver, waitingEndpoints);
+    const alone = await callUntil(system, caller, keys, () => performance.now() > aloneEndMs);
+    const { endpoints, addEvents } = await createEndpoints(system, receiver, waitingEndpoints);
     const deliveries = await addEvents(events);
     const paths = endpoints.map(({ path }) => path);
     const count = events * endpoints.length;
     const watched = watch(receiver, paths, count);
     while (countOf(receiver, paths) === 0) await Promise.race([wait(5), watched]);
-    const beside = await callUntil(system, made, keys, () => countOf(receiver, paths) >= count);
+    const during = await callUntil(system, caller, keys, () => countOf(receiver, paths) >= count);
     const { seconds } = await watched;
     await requireEachOnce(system, receiver, endpoints, deliveries);
-    return { alone, beside, deliveriesPerSecond: count / seconds };
+    return { alone, during, deliveriesPerSecond: count / seconds };
   } finally {
     await receiver.stop();
   }
 }
 
-function printBeside(alone: CallTimes, beside: CallTimes): void {
+function printDuring(alone: CallTimes, during: CallTimes): void {
   for (const kind of ["creations", "amendments", "ends"] as const) {
-    printFigure(`webhooks_beside_${kind}_p50`, median(beside[kind]), "ms", median(alone[kind]));
+    printFigure(`webhooks_during_${kind}_p50`, median(during[kind]), "ms", median(alone[kind]));
     printFigure(
-      `webhooks_beside_${kind}_worst`,
-      Math.max(...beside[kind]),
+      `webhooks_during_${kind}_worst`,
+      Math.max(...during[kind]),
       "ms",
       Math.max(...alone[kind]),
     );
@@ -231,12 +237,12 @@ export async function run(): Promise<void> {
       printFigure(name, deliveriesPerSecond, "deliveries/s", floorPerSecond);
       printFigure(`${name}_cpu`, cpuMsOfEach, "ms");
     }
-    const { alone, beside, deliveriesPerSecond } = await measureBeside(
+    const { alone, during, deliveriesPerSecond } = await measureDuringDeliveries(
       system,
       (waitingEvents * events) / allEvents,
     );
-    printBeside(alone, beside);
-    printFigure("webhooks_beside_calls", deliveriesPerSecond, "deliveries/s");
+    printDuring(alone, during);
+    printFigure("webhooks_during_calls", deliveriesPerSecond, "deliveries/s");
   } finally {
     await system.stop();
   }

@@ -9,7 +9,7 @@ import { connect } from "node:net";
 import { readAnswers } from "./http-answers.ts";
 
 /** The parameters of one run of load. */
-export interface Round {
+export interface LoadParameters {
   readonly port: number;
   /** Whole requests, head and body, sent in turn. */
   readonly requests: readonly string[];
@@ -25,7 +25,7 @@ export interface Round {
 }
 
 /** The result of one run. */
-export interface RoundResult {
+export interface LoadResult {
   /** Answers with the right status. */
   readonly answers: number;
   /** All other answers, and broken connections. */
@@ -40,7 +40,7 @@ export interface RoundResult {
 export interface HttpLoad {
   /** The process id, to leave out its processor time. */
   readonly pid: number;
-  round(round: Round): Promise<RoundResult>;
+  run(parameters: LoadParameters): Promise<LoadResult>;
   stop(): void;
 }
 
@@ -49,28 +49,28 @@ export function startHttpLoad(): HttpLoad {
   const child: ChildProcess = fork(import.meta.filename, ["load"], { stdio: "inherit" });
   return {
     pid: child.pid ?? 0,
-    async round(round) {
-      child.send(round);
-      const [result] = (await once(child, "message")) as [RoundResult];
+    async run(parameters) {
+      child.send(parameters);
+      const [result] = (await once(child, "message")) as [LoadResult];
       return result;
     },
     stop: () => child.disconnect(),
   };
 }
 
-async function makeLoad(round: Round): Promise<RoundResult> {
+async function generateLoad(parameters: LoadParameters): Promise<LoadResult> {
   const startedMs = performance.now();
-  const endMs = startedMs + round.durationMs;
+  const endMs = startedMs + parameters.durationMs;
   const tookMs: number[] = [];
   // Waking a sleeping client costs the server 20 µs a response. That would count as the server's
   // own work.
-  let awake = round.sleeps !== true;
+  let awake = parameters.sleeps !== true;
   const stayAwake = () => {
     if (awake) setImmediate(stayAwake);
   };
   stayAwake();
   const failures = await Promise.all(
-    Array.from({ length: round.connections }, () => drive(round, endMs, tookMs)),
+    Array.from({ length: parameters.connections }, () => drive(parameters, endMs, tookMs)),
   );
   const elapsedMs = performance.now() - startedMs;
   awake = false;
@@ -80,19 +80,19 @@ async function makeLoad(round: Round): Promise<RoundResult> {
   return { answers: tookMs.length, failures: failed, elapsedMs, p50Ms: at(0.5), p99Ms: at(0.99) };
 }
 
-/** Counted over all connections, so that each request of a run gets its turn. */
+/** Counted over all connections, so that all requests of a run are used equally. */
 let sent = 0;
 
 /** Drives one connection until the time is over. Resolves with the number of failures. */
-function drive(round: Round, endMs: number, tookMs: number[]): Promise<number> {
+function drive(parameters: LoadParameters, endMs: number, tookMs: number[]): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<number>();
-  const expected = `HTTP/1.1 ${round.status} `;
-  const socket = connect({ host: "127.0.0.1", port: round.port, noDelay: true });
+  const expected = `HTTP/1.1 ${parameters.status} `;
+  const socket = connect({ host: "127.0.0.1", port: parameters.port, noDelay: true });
   let sentMs = 0;
   let failures = 0;
   const send = () => {
     sentMs = performance.now();
-    socket.write(round.requests[sent++ % round.requests.length] ?? "", "utf8");
+    socket.write(parameters.requests[sent++ % parameters.requests.length] ?? "", "utf8");
   };
   socket.once("connect", send);
   readAnswers(socket, (head) => {
@@ -108,5 +108,7 @@ function drive(round: Round, endMs: number, tookMs: number[]): Promise<number> {
 }
 
 if (process.argv[2] === "load" && process.send !== undefined) {
-  process.on("message", async (round: Round) => process.send?.(await makeLoad(round)));
+  process.on("message", async (parameters: LoadParameters) =>
+    process.send?.(await generateLoad(parameters)),
+  );
 }

@@ -67,9 +67,9 @@ export function renewByBilling(pool: pg.Pool): Renew {
   return async (organisationId) => {
     let renewed = 0;
     for (;;) {
-      const round = await billBatch({ organisationId });
-      renewed += round.done;
-      if (!round.isMore) return renewed;
+      const batch = await billBatch({ organisationId });
+      renewed += batch.done;
+      if (!batch.isMore) return renewed;
     }
   };
 }

@@ -120,7 +120,8 @@ async function addKeys(
   const keys = Array.from({ length: count }, () => generateApiKey(true));
   await pool.query(
     `INSERT INTO api_keys (id, organisation_id, name, key_hash, hint, scopes)
-      SELECT id, $1, 'measured', hash, hint, $5 FROM unnest($2::uuid[], $3::bytea[], $4::text[]) AS k (id, hash, hint)`,
+      SELECT id, $1, 'measured', hash, hint, $5 FROM unnest($2::uuid[], $3::bytea[],
+        $4::text[]) AS k (id, hash, hint)`,
     [
       organisationId,
       keys.map(() => newId()),

@@ -54,7 +54,8 @@ export function batchOf(organisation: number, events: readonly MeasuredEvent[]):
     body += `${index === 0 ? "" : ","}{"event_id":"`;
     idsAt.push(body.length);
     const amount = index % 2 === 0 ? quantity : `"${quantity}"`;
-    body += `${" ".repeat(idLength)}","subscription":"${subscription}","meter_code":"${meterCodes[meter]}"`;
+    body += `${" ".repeat(idLength)}","subscription":"${subscription}"`;
+    body += `,"meter_code":"${meterCodes[meter]}"`;
     body += `,"quantity":${amount},"timestamp":"${timestamp}"}`;
   }
   return { organisation, body: `${body}]}`, idsAt };

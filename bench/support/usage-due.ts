@@ -14,9 +14,12 @@ const eventsOfStatement = 50;
 // another order. A subscription's events are as far apart as after a month of reports. Quantities
 // are up to 2, 8 or 40 with four decimals, so that all tiers are reached.
 const eventsText = `
-INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity, occurred_at)
-SELECT s.organisation_id, 'evt-' || lpad(n::text, 6, '0') || '-' || s.seq || '-' || m.position, s.id, m.meter_id, 0, 0,
-  (abs(hashint8(n * 8191 + s.seq)::bigint) % (CASE s.seq % 3 WHEN 0 THEN 20000 WHEN 1 THEN 80000 ELSE 400000 END) + 1) * 0.0001,
+INSERT INTO usage_events (organisation_id, event_id, subscription_id, meter_id, period_index, bill,
+  quantity, occurred_at)
+SELECT s.organisation_id, 'evt-' || lpad(n::text, 6, '0') || '-' || s.seq || '-' || m.position,
+  s.id, m.meter_id, 0, 0,
+  (abs(hashint8(n * 8191 + s.seq)::bigint) % (CASE s.seq % 3 WHEN 0 THEN 20000 WHEN 1 THEN 80000
+    ELSE 400000 END) + 1) * 0.0001,
   s.start_date + n * interval '50 minutes'
 FROM generate_series($2::bigint, $3::bigint) n, subscriptions s
   JOIN plan_meters m ON m.organisation_id = s.organisation_id AND m.plan_id = s.plan_id

@@ -11,7 +11,10 @@ import type { MeasuredEvent } from "./usage-batches.ts";
 import { idLength, writeId } from "./usage-ids.ts";
 import { batchSize, isResent, type Serials } from "./usage-load.ts";
 
-/** A batch's parameters: its organisation, a text with room for its ids, and all other columns. */
+/**
+ * A batch's parameters: its organisation, a text with placeholders for its ids, and all other
+ * columns.
+ */
 export interface FloorBatch {
   readonly organisationId: string;
   readonly ids: Buffer;
@@ -47,22 +50,25 @@ export function floorBatchOf(
 export type FloorTable = "usage_events" | "usage_events_untriggered" | "usage_events_unparted";
 
 /** Creates the tables that a migrated database lacks: copies with every index and check. */
-export async function makeFloorTables(pool: pg.Pool): Promise<void> {
+export async function createFloorTables(pool: pg.Pool): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query("CREATE TABLE usage_events_unparted (LIKE usage_events INCLUDING ALL)");
     await client.query(
-      "CREATE TABLE usage_events_untriggered (LIKE usage_events INCLUDING ALL) PARTITION BY HASH (organisation_id, event_id)",
+      `CREATE TABLE usage_events_untriggered (LIKE usage_events INCLUDING ALL)
+        PARTITION BY HASH (organisation_id, event_id)`,
     );
     for (let part = 0; part < 16; part++) {
       await client.query(
-        `CREATE TABLE usage_events_untriggered_${part} PARTITION OF usage_events_untriggered FOR VALUES WITH (MODULUS 16, REMAINDER ${part})`,
+        `CREATE TABLE usage_events_untriggered_${part} PARTITION OF usage_events_untriggered FOR
+          VALUES WITH (MODULUS 16, REMAINDER ${part})`,
       );
     }
   });
 }
 
 function insertText(table: FloorTable): string {
-  return `INSERT INTO ${table} (organisation_id, event_id, subscription_id, meter_id, period_index, bill, quantity, occurred_at)
+  return `INSERT INTO ${table} (organisation_id, event_id, subscription_id, meter_id, period_index,
+    bill, quantity, occurred_at)
     SELECT $1, e.event_id, e.subscription_id, e.meter_id, 1, 1, e.quantity, e.occurred_at
     FROM unnest($2::text[], $3::uuid[], $4::uuid[], $5::numeric[], $6::timestamptz[])
       e (event_id, subscription_id, meter_id, quantity, occurred_at)
@@ -70,7 +76,7 @@ function insertText(table: FloorTable): string {
 }
 
 /** The parameters of one run of inserts. */
-export interface FloorRound {
+export interface FloorParameters {
   readonly table: FloorTable;
   readonly batches: readonly FloorBatch[];
   readonly first: number;
@@ -80,7 +86,7 @@ export interface FloorRound {
 }
 
 /** The result of one run: the batches it sent and the events that were new. */
-export interface FloorRoundResult {
+export interface FloorResult {
   readonly sent: Serials;
   readonly created: number;
   readonly resent: number;
@@ -89,8 +95,11 @@ export interface FloorRoundResult {
 }
 
 /** Sends batches until the time is over, one after the other on each connection. */
-export async function insertBarely(pool: pg.Pool, round: FloorRound): Promise<FloorRoundResult> {
-  const { table, batches, first, duplicates, connections, durationMs } = round;
+export async function insertBarely(
+  pool: pg.Pool,
+  parameters: FloorParameters,
+): Promise<FloorResult> {
+  const { table, batches, first, duplicates, connections, durationMs } = parameters;
   const text = insertText(table);
   const beganMs = performance.now();
   const counts = { sent: 0, created: 0, resent: 0, events: 0 };

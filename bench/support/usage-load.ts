@@ -17,7 +17,7 @@ export interface Serials {
 }
 
 /** The parameters of one run of reports. */
-export interface UsageRound {
+export interface UsageLoadParameters {
   readonly port: number;
   /**
    * API keys by organisation. They are used in turn, because the rate limit holds for each key.
@@ -40,7 +40,7 @@ export interface UsageRound {
 }
 
 /** The result of one run, by the service's answers. */
-export interface UsageRoundResult {
+export interface UsageLoadResult {
   /** The batches that were sent. All of them are answered. */
   readonly sent: Serials;
   /** Answers with 200. */
@@ -61,7 +61,7 @@ export interface UsageRoundResult {
 export interface UsageLoad {
   /** The process id, to leave out its processor time. */
   readonly pid: number;
-  round(round: UsageRound): Promise<UsageRoundResult>;
+  run(parameters: UsageLoadParameters): Promise<UsageLoadResult>;
   stop(): void;
 }
 
@@ -73,9 +73,9 @@ export function startUsageLoad(): UsageLoad {
   const child: ChildProcess = fork(import.meta.filename, ["load"], { stdio: "inherit" });
   return {
     pid: child.pid ?? 0,
-    async round(round) {
-      child.send(round);
-      const [result] = (await once(child, "message")) as [UsageRoundResult];
+    async run(parameters) {
+      child.send(parameters);
+      const [result] = (await once(child, "message")) as [UsageLoadResult];
       return result;
     },
     stop: () => child.disconnect(),
@@ -95,7 +95,7 @@ interface Filled {
 }
 
 /** Fills batches one after the other. */
-function filler({ batches, first, duplicates }: UsageRound): (index: number) => Filled {
+function filler({ batches, first, duplicates }: UsageLoadParameters): (index: number) => Filled {
   const bodies = batches.map(({ body }) => Buffer.from(body, "latin1"));
   return (index) => {
     const fresh = first + index;
@@ -105,7 +105,7 @@ function filler({ batches, first, duplicates }: UsageRound): (index: number) => 
     const place = old % batches.length;
     const batch = batches[place];
     const template = bodies[place];
-    if (batch === undefined || template === undefined) throw new Error("a round needs batches");
+    if (batch === undefined || template === undefined) throw new Error("a run needs batches");
     const body = Buffer.allocUnsafe(template.length);
     template.copy(body);
     let resent = 0;
@@ -131,23 +131,23 @@ interface Counts {
   resent: number;
 }
 
-/** By organisation and over all runs, so that each key gets its turn. */
+/** By organisation and over all runs, so that all keys are used equally. */
 const keysUsed: number[] = [];
 
-async function makeLoad(round: UsageRound): Promise<UsageRoundResult> {
+async function generateLoad(parameters: UsageLoadParameters): Promise<UsageLoadResult> {
   const none = { claimed: 0, sent: 0, failures: 0, created: 0, duplicates: 0, resent: 0 };
   const counts: Counts = { tookMs: [], failure: null, ...none };
-  const fill = filler(round);
+  const fill = filler(parameters);
   const beganMs = performance.now();
   await Promise.all(
-    Array.from({ length: round.connections }, () => drive(round, beganMs, fill, counts)),
+    Array.from({ length: parameters.connections }, () => drive(parameters, beganMs, fill, counts)),
   );
   const elapsedMs = performance.now() - beganMs;
   const { tookMs, sent, failures, failure, created, duplicates, resent } = counts;
   tookMs.sort((a, b) => a - b);
   const at = (share: number) => tookMs[Math.floor(tookMs.length * share)] ?? Number.NaN;
   return {
-    sent: { first: round.first, count: sent },
+    sent: { first: parameters.first, count: sent },
     answers: tookMs.length,
     ...{ failures, failure, created, duplicates, resent, elapsedMs },
     p50Ms: at(0.5),
@@ -157,19 +157,19 @@ async function makeLoad(round: UsageRound): Promise<UsageRoundResult> {
 
 /** Drives one connection until the time is over and its last request is answered. */
 function drive(
-  round: UsageRound,
+  parameters: UsageLoadParameters,
   beganMs: number,
   fill: (index: number) => Filled,
   counts: Counts,
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const { perSecond, durationMs } = round;
-  const socket = connect({ host: "127.0.0.1", port: round.port, noDelay: true });
+  const { perSecond, durationMs } = parameters;
+  const socket = connect({ host: "127.0.0.1", port: parameters.port, noDelay: true });
   let fromMs = 0;
   const send = () => {
     const { organisation, body, resent } = fill(counts.sent++);
     counts.resent += resent;
-    write(socket, nextKey(round, organisation), body);
+    write(socket, nextKey(parameters, organisation), body);
   };
   const next = () => {
     // A free connection takes the earliest request that is still open. The wait of a request for a
@@ -205,7 +205,7 @@ function drive(
   return promise;
 }
 
-function nextKey({ keys }: UsageRound, organisation: number): string {
+function nextKey({ keys }: UsageLoadParameters, organisation: number): string {
   const among = keys[organisation] ?? [];
   const used = keysUsed[organisation] ?? 0;
   keysUsed[organisation] = used + 1;
@@ -230,15 +230,17 @@ const countsLength = 120;
 
 /** Whether the answer is correct: every event is stored, now or before. */
 function count(head: string, body: Buffer, counts: Counts): boolean {
-  const told = countsBegin.exec(body.toString("latin1", 0, countsLength));
-  counts.created += Number(told?.[1] ?? 0);
-  counts.duplicates += Number(told?.[2] ?? 0);
-  if (head.startsWith("HTTP/1.1 200 ") && told?.[3] === "0") return true;
+  const counted = countsBegin.exec(body.toString("latin1", 0, countsLength));
+  counts.created += Number(counted?.[1] ?? 0);
+  counts.duplicates += Number(counted?.[2] ?? 0);
+  if (head.startsWith("HTTP/1.1 200 ") && counted?.[3] === "0") return true;
   counts.failures++;
   counts.failure ??= `${head}\n\n${body.toString("utf8", 0, 1_000)}`;
   return false;
 }
 
 if (process.argv[2] === "load" && process.send !== undefined) {
-  process.on("message", async (round: UsageRound) => process.send?.(await makeLoad(round)));
+  process.on("message", async (parameters: UsageLoadParameters) =>
+    process.send?.(await generateLoad(parameters)),
+  );
 }

@@ -16,11 +16,11 @@ import { type DemoAnswer, jsonAnswer } from "./api/answers.ts";
 import { mergeContact } from "./api/contact-merges.ts";
 import { isUuid } from "./api/contact-rows.ts";
 import type { LimitBook } from "./api/limits.ts";
-import { newestCreditNotes, newestDocuments, newestInvoices } from "./books.ts";
 import { answerByHand } from "./by-hand.ts";
 import { inTransaction } from "./database.ts";
 import { recordPayment } from "./documents/payments.ts";
 import type { FaultBook } from "./faults.ts";
+import { newestCreditNotes, newestDocuments, newestInvoices } from "./ledger-documents.ts";
 import type { AppBook } from "./oauth/apps.ts";
 import { setWebhook, type Tenant, type TenantBook } from "./tenants.ts";
 import { intentToReceive, type WebhookTarget } from "./webhooks.ts";
@@ -53,7 +53,7 @@ export interface AdminRequest {
  * - `GET /demo/tenants/{id}/calls`: how many calls were admitted and rejected by a limit since the
  *   start
  * - `GET /demo/invoices` and `GET /demo/credit-notes`: the newest documents of all organisations
- * - `GET /demo/books` and `GET /demo/tenants/{id}/books`: the whole content of the page
+ * - `GET /demo/documents` and `GET /demo/tenants/{id}/documents`: the whole content of the page
  */
 export async function answerAdmin(
   parts: AdminDependencies,
@@ -68,9 +68,10 @@ export async function answerAdmin(
   if (resource === "faults" && request.segments.length === 1)
     return answerFaults(parts.faults, request.method, body);
   if (resource === "apps") return answerApps(parts.apps, request, body);
-  if (request.method === "GET" && resource === "books" && request.segments.length === 1)
-    return books(parts, null);
-  if (request.method === "GET" && request.segments.length === 1) return look(parts.pool, resource);
+  if (request.method === "GET" && resource === "documents" && request.segments.length === 1)
+    return pageContent(parts, null);
+  if (request.method === "GET" && request.segments.length === 1)
+    return listNewest(parts.pool, resource);
   if (isPost && resource === "webhook" && request.segments.length === 1) {
     return putWebhook(body, (target) =>
       target ? parts.tenants.sendAllWebhooks(target) : Promise.resolve(),
@@ -87,10 +88,12 @@ export async function answerAdmin(
   if (
     resource === "tenants" &&
     request.method === "GET" &&
-    second === "books" &&
+    second === "documents" &&
     request.segments.length === 3
   ) {
-    return isUuid(tenantId) ? books(parts, tenantId) : refusal(404, "There is no such route.");
+    return isUuid(tenantId)
+      ? pageContent(parts, tenantId)
+      : refusal(404, "There is no such route.");
   }
   if (resource !== "tenants" || !isPost) return refusal(404, "There is no such route.");
   if (request.segments.length === 1) return putTenant(parts.tenants, body);
@@ -110,7 +113,7 @@ export async function answerAdmin(
 /**
  * Returns the page's content with the pending faults. `faults` is null if they are switched off.
  */
-async function books(
+async function pageContent(
   { pool, faults }: AdminDependencies,
   tenantId: string | null,
 ): Promise<DemoAnswer> {
@@ -151,7 +154,7 @@ async function answerApps(
   return jsonAnswer(200, { clientId: id, name, redirectUrls, ...lives });
 }
 
-async function look(pool: pg.Pool, resource: string | undefined): Promise<DemoAnswer> {
+async function listNewest(pool: pg.Pool, resource: string | undefined): Promise<DemoAnswer> {
   if (resource === "invoices") return jsonAnswer(200, { invoices: await newestInvoices(pool) });
   if (resource === "credit-notes")
     return jsonAnswer(200, { credit_notes: await newestCreditNotes(pool) });

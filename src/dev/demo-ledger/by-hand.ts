@@ -72,7 +72,7 @@ export async function answerByHand(
     highVolume: Number.POSITIVE_INFINITY,
     refusalOf: () => [],
   });
-  return told(await inTransaction(pool, (client) => act(request, client, id)));
+  return plainAnswer(await inTransaction(pool, (client) => act(request, client, id)));
 }
 
 function approve<Row extends DocumentRow, Values extends DocumentValues>(
@@ -104,7 +104,8 @@ async function send(
 ): Promise<DemoAnswer> {
   const { tenantId } = request({}).tenant;
   const { rowCount } = await client.query(
-    `update demo_ledger.invoices set sent = true, updated_at = case when amount_paid + amount_credited = 0
+    `update demo_ledger.invoices set sent = true, updated_at = case
+      when amount_paid + amount_credited = 0
         then date_trunc('milliseconds', clock_timestamp()) else updated_at end
       where tenant_id = $1 and invoice_id = $2 and status in ('AUTHORISED', 'PAID')`,
     [tenantId, id],
@@ -118,7 +119,7 @@ function takeBack(allocationId: string): Act {
 }
 
 // Converts Xero's envelope to the plain form of the routes below /demo.
-function told(answer: DemoAnswer): DemoAnswer {
+function plainAnswer(answer: DemoAnswer): DemoAnswer {
   if (answer.status === 404)
     return jsonAnswer(404, { error: "There is no such document or contact." });
   const body = objectOf(readExactJson(answer.body)) ?? {};

@@ -7,9 +7,9 @@ import type { DemoAnswer } from "./api/answers.ts";
 
 const script = "text/javascript; charset=utf-8";
 const files: Readonly<Record<string, readonly [name: string, type: string]>> = {
-  "/": ["books.html", "text/html; charset=utf-8"],
-  "/page/books.css": ["books.css", "text/css; charset=utf-8"],
-  "/page/books.js": ["books.js", script],
+  "/": ["ledger-documents.html", "text/html; charset=utf-8"],
+  "/page/ledger-documents.css": ["ledger-documents.css", "text/css; charset=utf-8"],
+  "/page/ledger-documents.js": ["ledger-documents.js", script],
   "/page/elements.js": ["elements.js", script],
   "/page/faults.js": ["faults.js", script],
   "/page/tables.js": ["tables.js", script],
@@ -19,7 +19,8 @@ const headers = {
   "cache-control": "no-store",
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+    "require-trusted-types-for 'script'; trusted-types 'none'",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
 };

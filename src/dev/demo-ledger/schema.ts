@@ -49,7 +49,8 @@ create unique index if not exists contacts_active_name
   on demo_ledger.contacts (tenant_id, lower(name)) where status = 'ACTIVE';
 create unique index if not exists contacts_number
   on demo_ledger.contacts (tenant_id, contact_number) where contact_number is not null;
-create index if not exists contacts_changes on demo_ledger.contacts (tenant_id, updated_at, contact_id);
+create index if not exists contacts_changes on demo_ledger.contacts (tenant_id, updated_at,
+  contact_id);
 create table if not exists demo_ledger.invoices (
   invoice_id uuid primary key,
   tenant_id uuid not null references demo_ledger.tenants,
@@ -57,7 +58,8 @@ create table if not exists demo_ledger.invoices (
   number text not null,
   reference text not null,
   url text,
-  status text not null check (status in ('DRAFT', 'SUBMITTED', 'AUTHORISED', 'PAID', 'VOIDED', 'DELETED')),
+  status text not null check (status in ('DRAFT', 'SUBMITTED', 'AUTHORISED', 'PAID', 'VOIDED',
+    'DELETED')),
   line_amount_types text not null,
   currency text not null,
   issue_date text not null,
@@ -78,11 +80,14 @@ alter table demo_ledger.invoices
   drop constraint if exists invoices_money_not_negative,
   drop constraint if exists invoices_money_on_approved,
   drop constraint if exists invoices_paid_whole,
-  add constraint invoices_money_not_negative check (amount_paid >= 0 and amount_credited >= 0) not valid,
+  add constraint invoices_money_not_negative check (amount_paid >= 0
+    and amount_credited >= 0) not valid,
   add constraint invoices_money_on_approved
     check (amount_paid + amount_credited = 0 or status in ('AUTHORISED', 'PAID')) not valid,
-  add constraint invoices_paid_whole check (amount_paid + amount_credited = total or status <> 'PAID') not valid;
-create index if not exists invoices_changes on demo_ledger.invoices (tenant_id, updated_at, invoice_id);
+  add constraint invoices_paid_whole check (amount_paid + amount_credited = total
+    or status <> 'PAID') not valid;
+create index if not exists invoices_changes on demo_ledger.invoices (tenant_id, updated_at,
+  invoice_id);
 create index if not exists invoices_contact on demo_ledger.invoices (tenant_id, contact_id);
 create table if not exists demo_ledger.payments (
   payment_id uuid primary key,
@@ -93,9 +98,12 @@ create table if not exists demo_ledger.payments (
   created_at timestamptz not null default now()
 );
 alter table demo_ledger.payments
-  add column if not exists status text not null default 'AUTHORISED' check (status in ('AUTHORISED', 'DELETED')),
-  add column if not exists updated_at timestamptz not null default date_trunc('milliseconds', clock_timestamp());
-create index if not exists payments_changes on demo_ledger.payments (tenant_id, updated_at, payment_id);
+  add column if not exists status text not null default 'AUTHORISED'
+    check (status in ('AUTHORISED', 'DELETED')),
+  add column if not exists updated_at timestamptz not null
+    default date_trunc('milliseconds', clock_timestamp());
+create index if not exists payments_changes on demo_ledger.payments (tenant_id, updated_at,
+  payment_id);
 create index if not exists payments_invoice on demo_ledger.payments (invoice_id);
 create table if not exists demo_ledger.credit_notes (
   credit_note_id uuid primary key,
@@ -103,7 +111,8 @@ create table if not exists demo_ledger.credit_notes (
   contact_id uuid not null references demo_ledger.contacts,
   number text not null,
   reference text not null,
-  status text not null check (status in ('DRAFT', 'SUBMITTED', 'AUTHORISED', 'PAID', 'VOIDED', 'DELETED')),
+  status text not null check (status in ('DRAFT', 'SUBMITTED', 'AUTHORISED', 'PAID', 'VOIDED',
+    'DELETED')),
   line_amount_types text not null,
   currency text not null,
   issue_date text not null,
@@ -120,7 +129,8 @@ create table if not exists demo_ledger.credit_notes (
   check (amount_allocated = 0 or status in ('AUTHORISED', 'PAID')),
   check (amount_allocated = total or status <> 'PAID')
 );
-create index if not exists credit_notes_changes on demo_ledger.credit_notes (tenant_id, updated_at, credit_note_id);
+create index if not exists credit_notes_changes
+  on demo_ledger.credit_notes (tenant_id, updated_at, credit_note_id);
 create index if not exists credit_notes_contact on demo_ledger.credit_notes (tenant_id, contact_id);
 create table if not exists demo_ledger.credit_allocations (
   allocation_id uuid primary key,
@@ -131,8 +141,10 @@ create table if not exists demo_ledger.credit_allocations (
   allocated_on text not null,
   entry bigint not null generated always as identity
 );
-create index if not exists credit_allocations_note on demo_ledger.credit_allocations (credit_note_id);
-create index if not exists credit_allocations_invoice on demo_ledger.credit_allocations (invoice_id);
+create index if not exists credit_allocations_note
+  on demo_ledger.credit_allocations (credit_note_id);
+create index if not exists credit_allocations_invoice
+  on demo_ledger.credit_allocations (invoice_id);
 create table if not exists demo_ledger.idempotency (
   client_id text not null,
   key text not null,
@@ -186,7 +198,8 @@ create table if not exists demo_ledger.webhook_events (
   attempts integer not null default 0,
   try_at timestamptz not null default now()
 );
-create or replace function demo_ledger.tell_change() returns trigger language plpgsql as $tell$
+create or replace function demo_ledger.publish_change() returns trigger
+language plpgsql as $publish$
 begin
   if tg_op = 'UPDATE' and new.updated_at = old.updated_at
     and to_jsonb(new) ->> 'sent' is distinct from to_jsonb(old) ->> 'sent' then
@@ -197,13 +210,15 @@ begin
       (to_jsonb(new) ->> tg_argv[1])::uuid, new.updated_at
     from demo_ledger.tenants t where t.tenant_id = new.tenant_id and t.webhook_url is not null;
   return null;
-end $tell$;
-create or replace trigger tell_change after insert or update on demo_ledger.contacts
-  for each row execute function demo_ledger.tell_change('CONTACT', 'contact_id');
-create or replace trigger tell_change after insert or update on demo_ledger.invoices
-  for each row execute function demo_ledger.tell_change('INVOICE', 'invoice_id');
-create or replace trigger tell_change after insert or update on demo_ledger.credit_notes
-  for each row execute function demo_ledger.tell_change('CREDITNOTE', 'credit_note_id');
+end $publish$;
+create or replace trigger publish_change after insert or update on demo_ledger.contacts
+  for each row execute function demo_ledger.publish_change('CONTACT', 'contact_id');
+create or replace trigger publish_change after insert or update on demo_ledger.invoices
+  for each row execute function demo_ledger.publish_change('INVOICE', 'invoice_id');
+create or replace trigger publish_change after insert or update on demo_ledger.credit_notes
+  for each row execute function demo_ledger.publish_change('CREDITNOTE', 'credit_note_id');
+-- The triggers of earlier versions, which would publish every change a second time.
+drop function if exists demo_ledger.tell_change cascade;
 `;
 
 // Stored as the schema's comment. Running the statements again would lock tables that another

@@ -111,12 +111,12 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     await pool.end();
     throw error;
   }
-  const forgetting = setInterval(() => {
+  const cleanup = setInterval(() => {
     deleteExpiredKeys(pool).catch((error: Error) =>
       log({ event: "delete_expired_keys", cause: error.message }),
     );
   }, cleanupEveryMs);
-  forgetting.unref();
+  cleanup.unref();
   webhooks.kick();
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : options.port;
@@ -124,7 +124,7 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     url: `http://${options.host ?? "127.0.0.1"}:${port}`,
     port,
     async stop() {
-      clearInterval(forgetting);
+      clearInterval(cleanup);
       stopping.abort();
       await close(server);
       await webhooks.stop();
@@ -146,24 +146,24 @@ async function serve(
   try {
     const text = await readBody(incoming);
     if (text === null)
-      return tell(response, jsonAnswer(413, { Title: "Request Entity Too Large", Status: 413 }));
+      return send(response, jsonAnswer(413, { Title: "Request Entity Too Large", Status: 413 }));
     const isPacked = /\bgzip\b/.test(String(incoming.headers["accept-encoding"] ?? ""));
-    settle(response, await handle(parts, requestOf(incoming, text)), isPacked);
+    respond(response, await handle(parts, requestOf(incoming, text)), isPacked);
   } catch (error) {
     log({
       event: "request_failed",
       cause: error instanceof Error ? (error.stack ?? error.message) : String(error),
     });
-    tell(response, failedAnswer());
+    send(response, failedAnswer());
   }
 }
 
-function settle(response: ServerResponse, outcome: DemoOutcome, isPacked: boolean): void {
-  if (outcome.kind === "answer") tell(response, outcome.answer, isPacked);
+function respond(response: ServerResponse, outcome: DemoOutcome, isPacked: boolean): void {
+  if (outcome.kind === "answer") send(response, outcome.answer, isPacked);
   if (outcome.kind === "cut") response.destroy();
 }
 
-function tell(response: ServerResponse, answer: DemoAnswer, isPacked = false): void {
+function send(response: ServerResponse, answer: DemoAnswer, isPacked = false): void {
   if (response.destroyed || response.headersSent) return;
   const packed = isPacked && answer.body.length > packedFrom;
   const body = packed ? gzipSync(answer.body) : Buffer.from(answer.body);

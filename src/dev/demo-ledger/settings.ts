@@ -110,5 +110,6 @@ export function currenciesAnswer(tenant: Tenant): DemoAnswer {
 // start.
 function accountId(tenant: Tenant, code: string): string {
   const hex = createHash("sha256").update(`${tenant.tenantId} ${code}`).digest("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  const [a, b, c, d] = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(13, 16), hex.slice(17, 20)];
+  return `${a}-${b}-4${c}-8${d}-${hex.slice(20, 32)}`;
 }

@@ -53,16 +53,20 @@ export interface TenantBook {
 // Another server on this database may change a tenant, so cached tenants are never older than this.
 const rememberedMs = 1_000;
 
-const columns = `tenant_id as "tenantId", name, currency, timezone, client_id as "clientId", secret_hash as "secretHash",
-  period_lock_date::text as "periodLockDate", folds_numbers as "foldsNumbers", created_at as "createdAt"`;
+const columns = `tenant_id as "tenantId", name, currency, timezone, client_id as "clientId",
+  secret_hash as "secretHash", period_lock_date::text as "periodLockDate",
+  folds_numbers as "foldsNumbers", created_at as "createdAt"`;
 
 const putStatement = `
 insert into demo_ledger.tenants
   (tenant_id, name, currency, timezone, client_id, secret_hash, period_lock_date, folds_numbers)
-values (coalesce($1::uuid, (select tenant_id from demo_ledger.tenants where client_id = $5), $8::uuid),
+values (coalesce($1::uuid, (select tenant_id from demo_ledger.tenants
+  where client_id = $5), $8::uuid),
         $2, $3, $4, $5, $6, $7::date, $9)
-on conflict (tenant_id) do update set name = excluded.name, currency = excluded.currency, timezone = excluded.timezone,
-  client_id = excluded.client_id, secret_hash = excluded.secret_hash, period_lock_date = excluded.period_lock_date,
+on conflict (tenant_id) do update set name = excluded.name, currency = excluded.currency,
+  timezone = excluded.timezone,
+  client_id = excluded.client_id, secret_hash = excluded.secret_hash,
+    period_lock_date = excluded.period_lock_date,
   folds_numbers = excluded.folds_numbers
 returning ${columns}`;
 

@@ -46,7 +46,8 @@ const takeStatement = `
 with next as (
   select tenant_id from demo_ledger.webhook_events where try_at <= now() order by event_id limit 1
 ), taken as (
-  select event_id from demo_ledger.webhook_events where tenant_id = (select tenant_id from next) and try_at <= now()
+  select event_id from demo_ledger.webhook_events where tenant_id = (select tenant_id from next)
+    and try_at <= now()
   order by event_id limit ${eventsAtOnce} for update skip locked
 )
 update demo_ledger.webhook_events e
@@ -56,14 +57,14 @@ returning e.*, t.webhook_url as url, t.webhook_key as key`;
 
 /** Creates a sender over the ledger's database. `log` gets the cause of every failed delivery. */
 export function createWebhookSender(pool: pg.Pool, log: (cause: string) => void): WebhookSender {
-  let isAsked = false;
+  let isRequested = false;
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
   let sending = Promise.resolve();
 
   const sendAll = async (): Promise<void> => {
-    while (isAsked && !isStopped) {
-      isAsked = false;
+    while (isRequested && !isStopped) {
+      isRequested = false;
       while (!isStopped && (await sendNext(pool, log)));
     }
     const waitMs = isStopped ? null : await nextInMs(pool);
@@ -71,7 +72,7 @@ export function createWebhookSender(pool: pg.Pool, log: (cause: string) => void)
   };
   let isSending = false;
   const kick = (): void => {
-    isAsked = true;
+    isRequested = true;
     if (isSending || isStopped) return;
     clearTimeout(timer);
     isSending = true;
@@ -79,7 +80,7 @@ export function createWebhookSender(pool: pg.Pool, log: (cause: string) => void)
       .catch((error: Error) => log(error.message))
       .finally(() => {
         isSending = false;
-        if (isAsked) kick();
+        if (isRequested) kick();
       });
   };
   return {
@@ -119,8 +120,10 @@ async function sendNext(pool: pg.Pool, log: (cause: string) => void): Promise<bo
   }
   log(`a webhook was answered ${status ?? "not at all"}`);
   await pool.query(
-    `with late as (delete from demo_ledger.webhook_events where event_id = any($1::bigint[]) and attempts > ${pausesMs.length})
-     update demo_ledger.webhook_events set try_at = now() + ($2::int[])[attempts] * interval '1 millisecond'
+    `with late as (delete from demo_ledger.webhook_events where event_id = any($1::bigint[])
+      and attempts > ${pausesMs.length})
+     update demo_ledger.webhook_events
+       set try_at = now() + ($2::int[])[attempts] * interval '1 millisecond'
      where event_id = any($1::bigint[]) and attempts <= ${pausesMs.length}`,
     [ids, pausesMs],
   );
@@ -129,7 +132,8 @@ async function sendNext(pool: pg.Pool, log: (cause: string) => void): Promise<bo
 
 async function nextInMs(pool: pg.Pool): Promise<number | null> {
   const { rows } = await pool.query<{ wait_ms: number | null }>(
-    "select ceil(1000 * extract(epoch from min(try_at) - now()))::float8 as wait_ms from demo_ledger.webhook_events",
+    `select ceil(1000 * extract(epoch from min(try_at) - now()))::float8 as wait_ms
+    from demo_ledger.webhook_events`,
   );
   const waitMs = rows[0]?.wait_ms ?? null;
   return waitMs === null ? null : Math.max(1, waitMs);

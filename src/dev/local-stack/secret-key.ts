@@ -17,16 +17,16 @@ export async function secretKeyOf(env: NodeJS.ProcessEnv, dataFolder: string): P
   if (env.SECRET_KEY) return env.SECRET_KEY;
   const file = join(dataFolder, "secret-key");
   await mkdir(dataFolder, { recursive: true });
-  const made = `${file}.${randomUUID()}`;
-  await writeFile(made, `${randomBytes(keyBytes).toString("base64")}\n`, { mode: 0o600 });
+  const unlinked = `${file}.${randomUUID()}`;
+  await writeFile(unlinked, `${randomBytes(keyBytes).toString("base64")}\n`, { mode: 0o600 });
   try {
     // A link, not a rename: it never replaces a key with which another start, earlier or
     // concurrent, has begun to encrypt.
-    await link(made, file);
+    await link(unlinked, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
-    await rm(made);
+    await rm(unlinked);
   }
   return (await readFile(file, "utf8")).trim();
 }

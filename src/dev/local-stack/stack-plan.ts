@@ -30,7 +30,7 @@ export function planOf(env: NodeJS.ProcessEnv): Plan {
   };
   const apiPort = want("the API", "API_PORT", defaultPorts.api, apiHostOf(env));
   const adminPort = want(
-    "the application's side",
+    "the admin API",
     "ADMIN_PORT",
     defaultPorts.admin,
     env.ADMIN_HOST || localHost,

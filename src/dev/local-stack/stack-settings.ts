@@ -17,12 +17,12 @@ export interface Part {
 /** The collection of parts. After `stopAll` no part can be started. */
 export interface Parts {
   /**
-   * Starts a part. `where` returns the text about it in the log line. Throws the error of `make`,
+   * Starts a part. `where` returns the text about it in the log line. Throws the error of `create`,
    * or an Error if all parts are being stopped.
    */
   start<T extends Part>(
     name: string,
-    make: () => Promise<T>,
+    create: () => Promise<T>,
     where: (part: T) => string,
   ): Promise<T>;
   /**
@@ -45,7 +45,8 @@ export function collectParts(log: (line: string) => void): Parts {
     if (stopping !== undefined) return;
     const words = await part.lastWords?.();
     broken.resolve(
-      `${name} ended by itself${how === undefined ? "" : ` (${how})`}${words ? `. Its last words:\n${words}` : ""}`,
+      `${name} ended by itself${how === undefined ? "" : ` (${how})`}` +
+        `${words ? `. Its last words:\n${words}` : ""}`,
     );
   };
   const stopEach = async (): Promise<void> => {
@@ -58,12 +59,12 @@ export function collectParts(log: (line: string) => void): Parts {
     }
   };
   return {
-    async start(name, make, where) {
+    async start(name, create, where) {
       if (stopping !== undefined) throw new Error("everything is being stopped");
       const began = performance.now();
-      const making = make();
-      starting.push({ name, part: making });
-      const part = await making;
+      const creating = create();
+      starting.push({ name, part: creating });
+      const part = await creating;
       void watch(name, part);
       const seconds = ((performance.now() - began) / 1000).toFixed(1);
       log(`${name.padEnd(12)} ${where(part)} (${seconds} s)`);

@@ -102,15 +102,14 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
   if (plan.temporalPort !== undefined) await stopLeftTemporal(plan.temporalFile, log);
   await assertPortsFree(plan.wanted);
 
-  const [databaseUrl, temporal] = await postBoth(
+  const [databaseUrl, temporal] = await awaitBoth(
     startDatabase(plan, env, log, parts),
     startTemporalPart(plan, settings, lines),
   );
   const began = performance.now();
   const applied = await migrate(databaseUrl, { log });
-  log(
-    `${"Migrations".padEnd(12)} ${applied.length} applied (${((performance.now() - began) / 1000).toFixed(1)} s)`,
-  );
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  log(`${"Migrations".padEnd(12)} ${applied.length} applied (${seconds} s)`);
 
   const secretKey = await secretKeyOf(env, plan.dataFolder);
   const childEnv: NodeJS.ProcessEnv = {
@@ -169,8 +168,8 @@ async function startDatabase(
 ): Promise<string> {
   const port = plan.postgresPort;
   if (port === undefined) return env.DATABASE_URL ?? "";
-  const make = () => startPostgres({ dataFolder: plan.postgresFolder, port, log });
-  const { url } = await parts.start("PostgreSQL", make, () => `${localHost}:${port}`);
+  const create = () => startPostgres({ dataFolder: plan.postgresFolder, port, log });
+  const { url } = await parts.start("PostgreSQL", create, () => `${localHost}:${port}`);
   return url;
 }
 
@@ -190,11 +189,11 @@ async function startTemporalPart(
   await findTemporalCli(lines, { env });
   // The SDK's default, so that `temporal workflow list` needs no option.
   const namespace = env.TEMPORAL_NAMESPACE || "default";
-  const make = () =>
+  const create = () =>
     startTemporal({ dataFile: plan.temporalFile, port, uiPort, namespace, searchAttributes, log });
   const { address, uiUrl } = await parts.start(
     "Temporal",
-    make,
+    create,
     (part) => `${part.address}, Web UI ${part.uiUrl}`,
   );
   const profile = join(plan.dataFolder, "temporal", "profile.toml");
@@ -219,7 +218,7 @@ function withoutOthersTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /** Waits for both even if one fails, so that a stop finds everything that was started. */
-async function postBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
+async function awaitBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second]);
   return Promise.all([first, second]);
 }
@@ -240,13 +239,13 @@ function childRunner(
 ): RunChild {
   return async (name, script, drainMs, ready, where) => {
     const logFile = join(plan.logFolder, `${name.toLowerCase().replaceAll(" ", "-")}.log`);
-    const make = async (): Promise<Child> => {
+    const create = async (): Promise<Child> => {
       const child = await startChild({ name, script, env, logFile, drainMs });
       await record.add(name, child.pid);
       if (ready !== undefined) await untilReady(child, ready);
       return child;
     };
-    await parts.start(name, make, () => `${where === "" ? "" : `${where}, `}log ${logFile}`);
+    await parts.start(name, create, () => `${where === "" ? "" : `${where}, `}log ${logFile}`);
   };
 }
 

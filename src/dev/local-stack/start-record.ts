@@ -47,7 +47,8 @@ export async function holdStartRecord(
   const left = await readRecord(file);
   if (left !== undefined && left.owner.pid !== process.pid && (await isStill(left.owner))) {
     throw new Error(
-      `Already running over ${dataFolder} (process ${left.owner.pid}). Stop it first, or set DATA_FOLDER to another folder.`,
+      `Already running over ${dataFolder} (process ${left.owner.pid}). ` +
+        "Stop it first, or set DATA_FOLDER to another folder.",
     );
   }
   for (const child of left?.children ?? []) {

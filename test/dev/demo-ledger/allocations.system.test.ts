@@ -1,4 +1,4 @@
-/** Credit of the demo ledger's notes on its invoices: what is refused, what follows, and that no money is lost. */
+/** Allocates credit of the demo ledger's notes to its invoices: effects and refusals. */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await database.end();
-  await world.stop();
+  await fixture.stop();
 });
 
 const aboveOutstanding =
@@ -31,27 +31,13 @@ const approvedNote = async (changes: object = {}) =>
 const removeAllocation = (noteId: string, allocationId = "") =>
   http.send("DELETE", `CreditNotes/${noteId}/Allocations/${allocationId}`);
 const pay = (id: string, amount?: number) =>
-  world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
+  fixture.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
     amount,
     date: "2026-05-09",
   });
 const linesOf = (UnitAmount: number) => [
   { Description: "Work", Quantity: 1, UnitAmount, AccountCode: "200", TaxType: "NONE" },
 ];
-
-/** Whether every document's sums are those of what is on it. */
-async function sumsThatDiffer(): Promise<readonly object[]> {
-  const { rows } = await database.query<object>(`
-    select number, amount_allocated as told from demo_ledger.credit_notes n where amount_allocated <>
-      (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations a where a.credit_note_id = n.credit_note_id)
-    union all
-    select number, amount_credited from demo_ledger.invoices i where amount_credited <>
-      (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations a where a.invoice_id = i.invoice_id)
-    union all
-    select number, amount_paid from demo_ledger.invoices i where amount_paid <>
-      (select coalesce(sum(amount), 0) from demo_ledger.payments p where p.invoice_id = i.invoice_id and p.status = 'AUTHORISED')`);
-  return rows;
-}
 
 describe("credit on an invoice", () => {
   test("counts on both sides, is shown on both, and is answered without its id", async () => {
@@ -91,7 +77,7 @@ describe("credit on an invoice", () => {
     });
   });
 
-  test("is put on several invoices by one request, and a second request adds to the first", async () => {
+  test("is allocated to several invoices by one request, and a second one adds to it", async () => {
     const [one, other, noteId] = [
       await approvedInvoice(),
       await approvedInvoice(),
@@ -107,7 +93,7 @@ describe("credit on an invoice", () => {
     expect(await http.readInvoice(other)).toMatchObject({ AmountCredited: 5, AmountDue: 95 });
   });
 
-  test("pays an invoice off together with payments, and uses up the note", async () => {
+  test("pays an invoice in full together with payments, and uses up the note", async () => {
     const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
     await pay(invoiceId, 60);
     expect((await http.allocate(noteId, [invoiceId, 40])).status).toBe(200);
@@ -119,7 +105,7 @@ describe("credit on an invoice", () => {
     expect(await http.readCreditNote(noteId)).toMatchObject({ Status: "PAID", RemainingCredit: 0 });
   });
 
-  test("that is taken back opens both again, and can be put elsewhere", async () => {
+  test("that is returned opens both documents again, and can be allocated elsewhere", async () => {
     const [invoiceId, noteId] = [
       await approvedInvoice({ LineItems: linesOf(40) }),
       await approvedNote(),
@@ -150,13 +136,14 @@ describe("credit on an invoice", () => {
     expect((await http.allocate(noteId, [await approvedInvoice(), 40])).status).toBe(200);
   });
 
-  test("forbids voiding and changing either, until it is taken back", async () => {
+  test("forbids voiding and changing either document until it is returned", async () => {
     const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
     await http.allocate(noteId, [invoiceId, 1]);
     expect(
       messagesOf(await http.send("POST", `Invoices/${invoiceId}`, { Status: "VOIDED" })),
     ).toEqual([
-      "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.",
+      "The status VOIDED cannot be applied to the invoice because it has payments or credit " +
+        "notes allocated to it.",
     ]);
     for (const changes of [
       { Status: "VOIDED" },
@@ -199,7 +186,7 @@ describe("credit is refused", () => {
     expect(await refusal(noteId, invoiceId, 0.01)).toEqual([aboveOutstanding]);
   });
 
-  test("above what those before it in the same request leave, and then none of them is put on", async () => {
+  test("above what earlier allocations of its request leave, and none is recorded", async () => {
     const { status, body } = await http.allocate(noteId, [invoiceId, 30], [invoiceId, 11]);
     expect([status, body.Elements]).toMatchObject([
       400,
@@ -217,7 +204,7 @@ describe("credit is refused", () => {
     });
   });
 
-  test("each for itself where errors are not summarised", async () => {
+  test("one by one if errors are not summarised", async () => {
     const Allocations = [30, 11, 10].map((Amount) => ({
       Invoice: { InvoiceID: invoiceId },
       Amount,
@@ -278,124 +265,6 @@ describe("credit is refused", () => {
   });
 });
 
-describe("at the same time", () => {
-  const outcomesOf = async (asked: readonly Promise<{ readonly status: number }>[]) =>
-    (await Promise.all(asked)).map(({ status }) => status).toSorted();
-
-  test("twenty requests never spend more than a note has, nor more than an invoice is due", async () => {
-    const invoiceIds = await Promise.all(
-      Array.from({ length: 4 }, () => approvedInvoice({ LineItems: linesOf(10) })),
-    );
-    const noteIds = await Promise.all(
-      Array.from({ length: 2 }, () => approvedNote({ LineItems: linesOf(15) })),
-    );
-    // 40 due against 30 of credit, asked for 20 times in parts of 3 and in opposite orders.
-    const request = (index: number) => {
-      const pair: [string, number][] = [0, 1].map((step) => [
-        invoiceIds[(index + step) % 4] ?? "",
-        1.5,
-      ]);
-      return http.allocate(noteIds[index % 2], ...(index % 3 === 0 ? pair : pair.toReversed()));
-    };
-    const asked = Array.from({ length: 20 }, (_, index) => request(index));
-    const statuses = (await Promise.all(asked)).map(({ status }) => status);
-    const served = statuses.filter((status) => status === 200).length;
-    expect(statuses.filter((status) => status === 400)).toHaveLength(20 - served);
-    const notes = await Promise.all(
-      noteIds.map(async (id) => (await http.readCreditNote(id)) as CreditLeft),
-    );
-    expect(notes.every((note) => note.RemainingCredit >= 0)).toBe(true);
-    expect(notes.reduce((sum, note) => sum + note.RemainingCredit, 0)).toBe(30 - 3 * served);
-    const invoices = await Promise.all(
-      invoiceIds.map(async (id) => (await http.readInvoice(id)) as CreditedInvoice),
-    );
-    expect(invoices.every((invoice) => invoice.AmountCredited <= 10)).toBe(true);
-    expect(invoices.reduce((sum, invoice) => sum + invoice.AmountCredited, 0)).toBe(3 * served);
-    // Which ones were served is chance, and how many can be is with it; but nobody was refused for whom enough was left.
-    for (const index of statuses.keys())
-      if (statuses[index] === 400) expect((await request(index)).status).toBe(400);
-  });
-
-  test("payment and credit never take an invoice below nothing due", async () => {
-    const [invoiceId, noteIds] = [
-      await approvedInvoice(),
-      [await approvedNote({ LineItems: linesOf(100) })],
-    ];
-    const asked = [
-      ...Array.from({ length: 4 }, () => http.allocate(noteIds[0], [invoiceId, 25])),
-      ...Array.from({ length: 4 }, () => pay(invoiceId, 25)),
-    ];
-    expect(await outcomesOf(asked)).toEqual([200, 200, 200, 200, 400, 400, 400, 400]);
-    expect(await http.readInvoice(invoiceId)).toMatchObject({ Status: "PAID", AmountDue: 0 });
-  });
-
-  test("a note is voided or its credit is used, never both", async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
-      const outcomes = await outcomesOf([
-        http.allocate(noteId, [invoiceId, 40]),
-        http.send("POST", `CreditNotes/${noteId}`, { Status: "VOIDED" }),
-        http.send("POST", `Invoices/${invoiceId}`, { Status: "VOIDED" }),
-      ]);
-      const note = (await http.readCreditNote(noteId)) as Element & { readonly Status: string };
-      const invoice = await http.readInvoice(invoiceId);
-      const isUsed = note.Allocations.length === 1;
-      expect(outcomes).toEqual(isUsed ? [200, 400, 400] : [200, 200, 400]);
-      expect(invoice).toMatchObject({ AmountCredited: isUsed ? 40 : 0 });
-      expect([note.Status, invoice]).toMatchObject(
-        isUsed ? ["PAID", { Status: "AUTHORISED" }] : ["VOIDED", { Status: "VOIDED" }],
-      );
-    }
-  });
-
-  test("credit taken back twice is taken back once", async () => {
-    const [invoiceId, noteId] = [await approvedInvoice(), await approvedNote()];
-    await http.allocate(noteId, [invoiceId, 40]);
-    const [allocation] = (await http.readCreditNote(noteId))?.Allocations ?? [];
-    const asked = Array.from({ length: 5 }, () =>
-      removeAllocation(noteId, allocation?.AllocationID),
-    );
-    expect(await outcomesOf(asked)).toEqual([200, 404, 404, 404, 404]);
-  });
-});
-
-interface CreditedInvoice extends Element {
-  readonly AmountCredited: number;
-}
-
-interface CreditLeft extends Element {
-  readonly RemainingCredit: number;
-}
-
-describe("the books", () => {
-  test("have sums that are those of what is on each document", async () => {
-    expect(await sumsThatDiffer()).toEqual([]);
-  });
-
-  test.each([
-    ["more allocated than a note comes to", "credit_notes set amount_allocated = total + 1"],
-    [
-      "a removed note with credit on an invoice",
-      "credit_notes set status = 'VOIDED' where amount_allocated > 0",
-    ],
-    [
-      "a note that is used up with credit left",
-      "credit_notes set status = 'PAID' where amount_allocated < total",
-    ],
-    ["more credited than an invoice comes to", "invoices set amount_credited = total + 1"],
-    [
-      "a removed invoice with credit on it",
-      "invoices set status = 'VOIDED' where amount_credited > 0",
-    ],
-    [
-      "an invoice that is paid with something due",
-      "invoices set status = 'PAID' where amount_credited < total",
-    ],
-    ["less than nothing on an invoice", "invoices set amount_credited = -1"],
-  ])("cannot have %s", async (_what, change) => {
-    await http.allocate(await approvedNote(), [await approvedInvoice(), 1]);
-    await expect(database.query(`update demo_ledger.${change}`)).rejects.toThrow(
-      "violates check constraint",
-    );
-  });
+test("the documents of all these requests have the sums of their allocations", async () => {
+  expect(await sumsThatDiffer(database)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /**
- * Every answer of the demo ledger about credit notes, allocations and payments, good or bad, held against Xero's own OpenAPI file
- * where it lies beside the project.
+ * Every answer of the demo ledger about credit notes, allocations and payments, good or bad, held
+ * against Xero's own OpenAPI file if it lies next to the project.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -29,9 +29,9 @@ interface Operation {
   >;
 }
 
-test("answers about credit notes, allocations and payments are valid by Xero's own contract", async () => {
+test("answers about credit notes, allocations and payments fit Xero's own contract", async () => {
   if (!existsSync(contractFile)) {
-    console.log("Not checked: Xero's OpenAPI file does not lie beside this project.");
+    console.log("Not checked: Xero's OpenAPI file does not lie next to this project.");
     return;
   }
   const exchanges = await recordEverything();
@@ -115,7 +115,7 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   const allocationId = (await http.readCreditNote(id))?.Allocations[0]?.AllocationID;
   await http.send("GET", "CreditNotes");
   await http.send("GET", "CreditNotes?page=1");
-  await world.order({ match: "DELETE ", kind: "refuse", messages: ["No."] });
+  await fixture.order({ match: "DELETE ", kind: "refuse", messages: ["No."] });
   await http.send("DELETE", `CreditNotes/${id}/Allocations/${allocationId}`);
   await http.send("DELETE", `CreditNotes/${id}/Allocations/${allocationId}`);
   await http.send("POST", `CreditNotes/${id}`, { Status: "VOIDED" });
@@ -135,7 +135,7 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   await http.send("POST", paymentPath, { Status: "DELETED" });
 
   await proxy.stop();
-  await world.stop();
+  await fixture.stop();
   return proxy.exchanges;
 }
 
@@ -146,7 +146,7 @@ function createChecker(contract: Contract): (exchange: Exchange) => readonly str
   return ({ method, url, status, answer }) => {
     const what = `${status} ${method} ${templateOf(url)}`;
     const operation = contract.paths[templateOf(url)]?.[method.toLowerCase()];
-    // What an operation answers beside 200 has no schema of its own.
+    // An operation's answers other than 200 have no schema in the contract.
     const own = operation?.responses[status]?.content?.["application/json"].schema;
     const schema = JSON.stringify(own ?? { $ref: "#/components/schemas/Error" }).replaceAll(
       '"#/',

@@ -1,4 +1,7 @@
-/** Faults that tests order of the demo ledger happen on the paths of credit notes and allocations as on all others. */
+/**
+ * Faults that tests add to the demo ledger happen on the paths of credit notes and allocations as
+ * on all others.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp, type Sent } from "./request.ts";
@@ -10,8 +13,8 @@ beforeAll(async () => {
   world = await startDemoLedgerFixture();
   http = await openDemoHttp(await world.connect());
 });
-afterEach(() => fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" }));
-afterAll(() => world.stop());
+afterEach(() => fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" }));
+afterAll(() => fixture.stop());
 
 /** A write with where it goes (for the fault), how it is sent, and whether it took effect. */
 interface Write {
@@ -88,11 +91,11 @@ describe.each([
 ] as const)("%s", (_what, prepare) => {
   const order = async (fault: object) => {
     const write = await prepare();
-    await world.order({ match: write.match, ...fault });
+    await fixture.order({ match: write.match, ...fault });
     return write;
   };
 
-  test("is not done where the request is lost, and can be sent again", async () => {
+  test("is not done if the request is lost, and can be sent again", async () => {
     const write = await order({ kind: "drop_before" });
     await expect(write.send()).rejects.toThrow("fetch failed");
     expect(await write.isDone()).toBe(false);
@@ -100,13 +103,13 @@ describe.each([
     expect(await write.isDone()).toBe(true);
   });
 
-  test("is done where only the answer is lost", async () => {
+  test("is done if only the answer is lost", async () => {
     const write = await order({ kind: "drop_after" });
     await expect(write.send()).rejects.toThrow("fetch failed");
     expect(await write.isDone()).toBe(true);
   });
 
-  test("is not done where it is refused by order, in the words that were ordered", async () => {
+  test("is not done if a fault refuses it, with the messages of the fault", async () => {
     const write = await order({ kind: "refuse", messages: ["Not today."] });
     const refused = await write.send();
     expect([refused.status, messagesOf(refused)]).toEqual([400, ["Not today."]]);
@@ -118,7 +121,7 @@ describe.each([
     ["a gateway's error", { kind: "status", status: 503 }, 503],
     ["a dead token", { kind: "status", status: 401 }, 401],
     ["a limit", { kind: "rate_limit", problem: "day", retryAfterSeconds: 7 }, 429],
-  ])("is not done where the answer is %s", async (_fault, fault, status) => {
+  ])("is not done if the answer is %s", async (_fault, fault, status) => {
     const write = await order(fault);
     const answer = await write.send();
     expect(answer.status).toBe(status);
@@ -137,7 +140,7 @@ describe.each([
 
 test("a request that is never answered is not done", async () => {
   const { CreditNoteID } = await http.creditNote({ Status: "AUTHORISED" });
-  await world.order({ match: `POST ${base}/${CreditNoteID}`, kind: "hang" });
+  await fixture.order({ match: `POST ${base}/${CreditNoteID}`, kind: "hang" });
   const given = fetch(`${http.connection.baseUrl}/CreditNotes/${CreditNoteID}`, {
     method: "POST",
     headers: { authorization: `Bearer ${http.token}` },
@@ -148,10 +151,10 @@ test("a request that is never answered is not done", async () => {
   expect(await http.readCreditNote(CreditNoteID)).toMatchObject({ Status: "AUTHORISED" });
 });
 
-test("one element of a list is refused by its number, the others are made", async () => {
+test("one element of a list is refused by its number, and the others are created", async () => {
   const numbers = [1, 2].map(() => `F-${crypto.randomUUID()}`);
   const [first, second] = numbers;
-  await world.order({
+  await fixture.order({
     match: `PUT ${base}`,
     kind: "refuse",
     element: second,
@@ -173,13 +176,13 @@ test("one element of a list is refused by its number, the others are made", asyn
 });
 
 describe("an idempotency key", () => {
-  test("puts credit on an invoice once, however often its request is sent after a lost answer", async () => {
+  test("allocates credit once, however often its request is sent after a lost answer", async () => {
     const { CreditNoteID } = await http.creditNote({ Status: "AUTHORISED" });
     const { InvoiceID } = await http.invoice({ Status: "AUTHORISED" });
     const body = { Allocations: [{ Invoice: { InvoiceID }, Amount: 10, Date: "2026-05-03" }] };
     const key = { "idempotency-key": crypto.randomUUID() };
     const send = () => http.send("PUT", `CreditNotes/${CreditNoteID}/Allocations`, body, key);
-    await world.order({ match: `${CreditNoteID}/Allocations`, kind: "drop_after" });
+    await fixture.order({ match: `${CreditNoteID}/Allocations`, kind: "drop_after" });
     await expect(send()).rejects.toThrow("fetch failed");
     const again = await Promise.all([send(), send(), send()]);
     expect(again.map(({ status }) => status)).toEqual([200, 200, 200]);
@@ -189,7 +192,7 @@ describe("an idempotency key", () => {
     });
   });
 
-  test("makes one credit note of parallel requests, and is refused for another", async () => {
+  test("creates one credit note of parallel requests, and is refused for another", async () => {
     const key = { "idempotency-key": crypto.randomUUID() };
     const line = { Description: "Work", AccountCode: "200", TaxType: "NONE" };
     const note = {

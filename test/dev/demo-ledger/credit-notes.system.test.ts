@@ -1,4 +1,7 @@
-/** The demo ledger's rules of credit notes, asked over plain HTTP: numbers, statuses, edits, lists, the look. */
+/**
+ * The demo ledger's rules of credit notes over plain HTTP: numbers, statuses, edits, lists, and the
+ * view of an operator.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
@@ -10,7 +13,7 @@ beforeAll(async () => {
   world = await startDemoLedgerFixture();
   http = await openDemoHttp(await world.connect());
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 const send: DemoHttp["send"] = (...request) => http.send(...request);
 const creditNote: DemoHttp["creditNote"] = (changes) => http.creditNote(changes);
@@ -35,8 +38,8 @@ function draft(changes: object = {}): object {
 }
 
 describe("numbers", () => {
-  test("a credit note without one is numbered, over numbers that are taken", async () => {
-    const own = await openDemoHttp(await world.connect());
+  test("a credit note without a number gets the next one that is free", async () => {
+    const own = await openDemoHttp(await fixture.connect());
     const first = await own.creditNote();
     await own.creditNote({ CreditNoteNumber: "CN-0002" });
     const third = await own.creditNote();
@@ -46,8 +49,8 @@ describe("numbers", () => {
     expect((await own.invoice()).InvoiceNumber).toBe("INV-0001");
   });
 
-  test("a number of one request is not made a second time within it", async () => {
-    const own = await openDemoHttp(await world.connect());
+  test("a number in a request is not generated a second time for that request", async () => {
+    const own = await openDemoHttp(await fixture.connect());
     const drafts = [draft(), draft({ CreditNoteNumber: "CN-0001" }), draft()].map((one) => ({
       ...one,
       Contact: { ContactID: own.contactId },
@@ -57,7 +60,7 @@ describe("numbers", () => {
     expect(numbers).toEqual(["CN-0002", "CN-0001", "CN-0003"]);
   });
 
-  test("a number is one credit note's, also in a batch and after a change", async () => {
+  test("a number belongs to one credit note, also in a batch and after a change", async () => {
     const { CreditNoteNumber } = await creditNote();
     expect(await creditNote({ CreditNoteNumber })).toMatchObject({
       ErrorNumber: 10,
@@ -78,7 +81,7 @@ describe("numbers", () => {
     expect([renamed.status, messagesOf(renamed)]).toEqual([400, [taken]]);
   });
 
-  test("summarised errors answer 400 with the refused ones only, and the others are made", async () => {
+  test("summarised errors answer 400 with the refused, and the others are created", async () => {
     const CreditNoteNumber = `S-${crypto.randomUUID()}`;
     const drafts = [draft({ CreditNoteNumber }), draft({ CurrencyCode: "ZMW" })];
     const refused = await send("PUT", "CreditNotes?summarizeErrors=true", { CreditNotes: drafts });
@@ -121,7 +124,7 @@ describe("statuses", () => {
     expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
   });
 
-  test.each(["DELETED", "VOIDED"])("nothing can be done with one that is %s", async (status) => {
+  test.each(["DELETED", "VOIDED"])("a credit note that is %s cannot be changed", async (status) => {
     const { CreditNoteID } = await creditNote({
       Status: status === "VOIDED" ? "AUTHORISED" : "DRAFT",
     });
@@ -130,14 +133,18 @@ describe("statuses", () => {
     expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
   });
 
-  test.each(["PAID", "VOIDED", "DELETED"])("a credit note cannot be made as %s", async (status) => {
+  test.each([
+    "PAID",
+    "VOIDED",
+    "DELETED",
+  ])("a credit note cannot be created as %s", async (status) => {
     expect(await creditNote({ Status: status })).toMatchObject({
       ErrorNumber: 10,
       Type: "ValidationException",
     });
   });
 
-  test("one of another type, with a discount or below zero is refused", async () => {
+  test("a credit note of another type, with a discount or below zero is refused", async () => {
     const line = {
       Description: "Work",
       Quantity: 1,
@@ -154,7 +161,7 @@ describe("statuses", () => {
       expect(await creditNote(changes)).toMatchObject({ ErrorNumber: 10 });
   });
 
-  test("reference, contact and lines can be changed, being sent cannot, and credit is never put on while creating", async () => {
+  test("an edit changes reference, contact and lines, but not SentToContact", async () => {
     const { InvoiceID } = await http.invoice({ Status: "AUTHORISED" });
     const Allocations = [{ Invoice: { InvoiceID }, Amount: 1, Date: "2026-05-03" }];
     const { CreditNoteID } = await creditNote({
@@ -221,7 +228,7 @@ describe("lists", () => {
 
   test("are one organisation's, as are the documents", async () => {
     const { CreditNoteID } = await creditNote();
-    const other = await openDemoHttp(await world.connect());
+    const other = await openDemoHttp(await fixture.connect());
     expect((await other.send("GET", "CreditNotes")).body.CreditNotes).toEqual([]);
     expect((await other.send("GET", `CreditNotes/${CreditNoteID}`)).status).toBe(404);
     expect(
@@ -233,16 +240,16 @@ describe("lists", () => {
   });
 });
 
-test("an operator sees what is left of credit notes and what is on invoices, newest first", async () => {
+test("an operator sees the remaining and the allocated credit, newest first", async () => {
   const invoice = await http.invoice({ Status: "AUTHORISED" });
   const note = await creditNote({ Status: "AUTHORISED" });
   await http.allocate(note.CreditNoteID, [invoice.InvoiceID, 15]);
   const newestOf = async (what: string, member: string) => {
-    const books = (await (await fetch(`${world.demo.url}/demo/${what}`)).json()) as Record<
+    const answer = (await (await fetch(`${fixture.demo.url}/demo/${what}`)).json()) as Record<
       string,
       readonly object[]
     >;
-    return books[member]?.[0];
+    return answer[member]?.[0];
   };
   const { CreditNoteNumber, LineItems } = note;
   const allocations = [

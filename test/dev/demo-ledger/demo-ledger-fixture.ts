@@ -1,5 +1,6 @@
 /**
- * What the system tests of the ledger stand on: a database, a demo ledger on it with faults, and organisations in it.
+ * The fixture of the ledger's system tests: a database, a demo ledger on it with faults, and
+ * organisations in it.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -101,8 +102,8 @@ export function aShortCall(...jobKeys: readonly string[]): LedgerCall {
 }
 
 /**
- * What became of a call that gives up soon, once it was sent, and how many tries that took: a machine that stands still may use its time up
- * before, and then nothing was sent.
+ * What became of a call that gives up soon, once it was sent, and how many tries that took: a
+ * machine that stands still may use its time up before, and then nothing was sent.
  */
 export async function sentOnce<T>(
   send: () => Promise<LedgerAnswer<T>>,
@@ -120,7 +121,7 @@ export function okOf<T>(answer: LedgerAnswer<T> | undefined): T {
   return answer.value;
 }
 
-/** A contact with names of its own. */
+/** A contact with unique names. */
 export function contactDraft(changes: Partial<LedgerContactDraft> = {}): LedgerContactDraft {
   const code = `C-${randomUUID().slice(0, 13)}`;
   return {
@@ -133,7 +134,7 @@ export function contactDraft(changes: Partial<LedgerContactDraft> = {}): LedgerC
   };
 }
 
-/** An invoice of one line of 3 × 10.50 without tax, under a number of its own. */
+/** An invoice of one line of 3 × 10.50 without tax, with a unique number. */
 export function invoiceDraft(
   contactId: string,
   changes: Partial<LedgerInvoiceDraft> = {},
@@ -167,8 +168,8 @@ export function aLine(
 export async function addLedgerContact(connection: XeroConnection): Promise<LedgerContact> {
   const ledger = createXeroLedger(connection);
   try {
-    const [made] = okOf(await ledger.createContacts(aCall(), [contactDraft()]));
-    return okOf(made);
+    const [contact] = okOf(await ledger.createContacts(aCall(), [contactDraft()]));
+    return okOf(contact);
   } finally {
     await ledger.close();
   }

@@ -1,4 +1,7 @@
-/** The demo ledger under parallel calls and restarts: one document per number, and nothing forgotten. */
+/**
+ * The demo ledger under parallel calls and restarts: one document per number, and nothing
+ * lost.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -32,9 +35,9 @@ beforeAll(async () => {
   connection = await world.connect();
   contactId = (await addLedgerContact(connection)).id;
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
-test("twenty parallel creates of one number make exactly one invoice", async () => {
+test("twenty parallel creates of one number create exactly one invoice", async () => {
   const ledger = createXeroLedger(connection, { connections: 20 });
   const draft = invoiceDraft(contactId);
   const answers = await Promise.all(
@@ -62,7 +65,7 @@ test("twenty parallel creates under one idempotency key all get the one invoice"
   await ledger.close();
 });
 
-test("overlapping batches in opposite order never deadlock and make each number once", async () => {
+test("overlapping batches in opposite order create each number once", async () => {
   const ledger = createXeroLedger(connection, { connections: 10 });
   const drafts = Array.from({ length: 30 }, () => invoiceDraft(contactId));
   const answers = await Promise.all(
@@ -78,7 +81,7 @@ test("overlapping batches in opposite order never deadlock and make each number 
   await ledger.close();
 });
 
-test("parallel creates of one contact name make exactly one contact", async () => {
+test("parallel creates of one contact name create exactly one contact", async () => {
   const ledger = createXeroLedger(connection, { connections: 10 });
   const { name } = contactDraft();
   const answers = await Promise.all(
@@ -91,16 +94,16 @@ test("parallel creates of one contact name make exactly one contact", async () =
   await ledger.close();
 });
 
-test("parallel requests for one organisation make one", async () => {
+test("parallel requests for one organisation create it once", async () => {
   const credentials = { clientId: crypto.randomUUID(), clientSecret: "secret" };
   const made = await Promise.all(
-    Array.from({ length: 10 }, () => connectOrganisation(world.demo.url, credentials)),
+    Array.from({ length: 10 }, () => connectOrganisation(fixture.demo.url, credentials)),
   );
   expect(new Set(made.map(({ tenantId }) => tenantId)).size).toBe(1);
 });
 
-test("two thousand contacts of one second are all listed, over as many pages as it takes", async () => {
-  const ledger = createXeroLedger(await world.connect());
+test("two thousand contacts of one second are all listed, page by page", async () => {
+  const ledger = createXeroLedger(await fixture.connect());
   const made: string[] = [];
   for (let batch = 0; batch < 42; batch += 1) {
     const drafts = Array.from({ length: 50 }, () => contactDraft());
@@ -121,7 +124,7 @@ test("two thousand contacts of one second are all listed, over as many pages as 
 
 test("a restart keeps organisations, tokens, documents and idempotency keys", async () => {
   const database = await freshDatabase();
-  // One that nobody is given while it is down.
+  // A port that no other server gets while it is down.
   const first = await startDemoLedger({ databaseUrl: database.url, port: await freePort() });
   const before = await connectOrganisation(first.url);
   const contact = await addLedgerContact(before);
@@ -179,7 +182,7 @@ test("a restart keeps credit notes, allocations and their idempotency keys", asy
   await database.drop();
 });
 
-test("books from before there were credit notes are taken over as they are", async () => {
+test("ledger documents of a version without credit notes are kept as they are", async () => {
   const database = await freshDatabase();
   const first = await startDemoLedger({ databaseUrl: database.url, port: 0 });
   const before = await openDemoHttp(await connectOrganisation(first.url));
@@ -207,16 +210,17 @@ test("books from before there were credit notes are taken over as they are", asy
   await database.drop();
 });
 
-test("a server that starts on tables in use waits for nobody", async () => {
-  const client = new pg.Client({ connectionString: world.databaseUrl });
+test("a server that starts on tables in use does not wait for their locks", async () => {
+  const client = new pg.Client({ connectionString: fixture.databaseUrl });
   await client.connect();
   await client.query("begin");
   await client.query(
-    "lock demo_ledger.tenants, demo_ledger.invoices, demo_ledger.credit_notes in row exclusive mode",
+    `lock demo_ledger.tenants, demo_ledger.invoices, demo_ledger.credit_notes
+      in row exclusive mode`,
   );
-  const beside = await startDemoLedger({ databaseUrl: world.databaseUrl, port: 0 });
-  expect((await fetch(`${beside.url}/demo/credit-notes`)).status).toBe(200);
-  await beside.stop();
+  const other = await startDemoLedger({ databaseUrl: fixture.databaseUrl, port: 0 });
+  expect((await fetch(`${other.url}/demo/credit-notes`)).status).toBe(200);
+  await other.stop();
   await client.query("rollback");
   await client.end();
 });
@@ -235,7 +239,7 @@ test("several servers that start on an empty database at once all serve it", asy
   await database.drop();
 });
 
-test("the process serves when it says so, ends cleanly on SIGTERM, and loses nothing when it is killed", async () => {
+test("the process ends cleanly on SIGTERM and loses nothing if it is killed", async () => {
   const database = await freshDatabase();
   const one = await startProcess(database.url);
   const made = await connectOrganisation(one.url);

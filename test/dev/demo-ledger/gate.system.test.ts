@@ -1,4 +1,7 @@
-/** Tokens, tenants and limits: what the adapter makes of a gate that turns it away, and that nothing secret is told. */
+/**
+ * Tokens, tenants and limits: the adapter's answer to a gate that rejects it, without any secret in
+ * it.
+ */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
 import type { XeroLimitsLeft } from "../../../src/ledger/xero/wire/connection.ts";
@@ -16,9 +19,9 @@ beforeAll(async () => {
   world = await startDemoLedgerFixture();
 });
 afterEach(async () => {
-  await fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" });
+  await fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" });
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 const organisation = "GET /api.xro/2.0/Organisation";
 const unauthorised = {
@@ -31,15 +34,15 @@ describe("tokens", () => {
     const connection = await world.connect();
     const contact = await addLedgerContact(connection);
     const ledger = createXeroLedger(connection);
-    await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...unauthorised });
+    await fixture.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...unauthorised });
     const [made] = okOf(await ledger.createInvoices(aCall("t"), [invoiceDraft(contact.id)]));
     expect(made?.kind).toBe("ok");
     await ledger.close();
   });
 
   test("a token that is refused again is unauthorised, expired", async () => {
-    const ledger = createXeroLedger(await world.connect());
-    await world.order({ match: organisation, kind: "status", times: 2, ...unauthorised });
+    const ledger = createXeroLedger(await fixture.connect());
+    await fixture.order({ match: organisation, kind: "status", times: 2, ...unauthorised });
     expect(await ledger.describe(aCall())).toEqual({
       kind: "unauthorised",
       why: "expired",
@@ -51,10 +54,16 @@ describe("tokens", () => {
   test.each([
     "insufficient_scope",
     "insufficent_scope",
-  ])("a missing scope is told apart (%s)", async (spelling) => {
-    const ledger = createXeroLedger(await world.connect());
+  ])("a missing scope is distinguished from an expired token (%s)", async (spelling) => {
+    const ledger = createXeroLedger(await fixture.connect());
     const headers = { "www-authenticate": spelling };
-    await world.order({ match: organisation, kind: "status", times: 2, ...unauthorised, headers });
+    await fixture.order({
+      match: organisation,
+      kind: "status",
+      times: 2,
+      ...unauthorised,
+      headers,
+    });
     expect(await ledger.describe(aCall())).toMatchObject({
       kind: "unauthorised",
       why: "insufficient_scope",
@@ -63,17 +72,18 @@ describe("tokens", () => {
   });
 
   test("many calls at once fetch one token", async () => {
-    const ledger = createXeroLedger(await world.connect());
-    // Only the first fetch fails: with a fetch per call, most calls would have got a token of their own.
-    await world.order({ match: "POST /connect/token", kind: "drop_before" });
+    const ledger = createXeroLedger(await fixture.connect());
+    // Only the first fetch fails: with a fetch per call, most calls would have got a token of their
+    // own.
+    await fixture.order({ match: "POST /connect/token", kind: "drop_before" });
     const answers = await Promise.all(Array.from({ length: 5 }, () => ledger.describe(aCall())));
     expect(answers.map(({ kind }) => kind)).toEqual(Array(5).fill("unavailable"));
     expect((await ledger.describe(aCall())).kind).toBe("ok");
     await ledger.close();
   });
 
-  test("wrong credentials are unauthorised and not told", async () => {
-    const connection = { ...(await world.connect()), clientSecret: "not-the-secret" };
+  test("wrong credentials are unauthorised and not in the answer", async () => {
+    const connection = { ...(await fixture.connect()), clientSecret: "not-the-secret" };
     const ledger = createXeroLedger(connection);
     const answer = await ledger.describe(aCall());
     expect(answer).toMatchObject({ kind: "unauthorised", why: "disconnected" });
@@ -82,7 +92,7 @@ describe("tokens", () => {
   });
 
   test("a good token for another organisation is disconnected", async () => {
-    const [one, other] = [await world.connect(), await world.connect()];
+    const [one, other] = [await fixture.connect(), await fixture.connect()];
     const ledger = createXeroLedger({ ...one, tenantId: other.tenantId });
     expect(await ledger.describe(aCall())).toMatchObject({
       kind: "unauthorised",
@@ -99,8 +109,8 @@ describe("limits", () => {
     ["concurrent", "concurrent"],
     ["appminute", "app"],
   ])("429 for the %s limit says which and for how long", async (problem, scope) => {
-    const ledger = createXeroLedger(await world.connect());
-    await world.order({ match: organisation, kind: "rate_limit", problem, retryAfterSeconds: 7 });
+    const ledger = createXeroLedger(await fixture.connect());
+    await fixture.order({ match: organisation, kind: "rate_limit", problem, retryAfterSeconds: 7 });
     expect(await ledger.describe(aCall())).toEqual({
       kind: "rate_limited",
       scope,
@@ -127,7 +137,7 @@ describe("limits", () => {
 });
 
 describe("answers that cannot be trusted", () => {
-  test("one larger than the cap is cut off, its call is over, and of a list of changes less is asked for", async () => {
+  test("an answer over the cap is cut off, and lists of changes use smaller pages", async () => {
     let [taken, ended] = [0, 0];
     const take = async () => {
       taken += 1;
@@ -142,24 +152,24 @@ describe("answers that cannot be trusted", () => {
     expect(await ledger.listMappingOptions(aCall(), "accounts")).toMatchObject({
       kind: "unavailable",
     });
-    const seen = new Set<string>();
+    const ids = new Set<string>();
     let cursor: string | null = "";
     while (cursor !== null) {
       const from: object = cursor === "" ? {} : { cursor };
       const page = okOf(await ledger.listChanges(aCall(), { kind: "contacts", ...from }));
-      for (const { id } of page.changes) seen.add(id);
+      for (const { id } of page.changes) ids.add(id);
       cursor = page.cursor;
       expect(taken).toBeLessThan(100);
     }
-    expect(seen.size).toBe(5);
+    expect(ids.size).toBe(5);
     expect(ended).toBe(taken);
     await ledger.close();
   });
 
   test("a redirect is not followed", async () => {
-    const ledger = createXeroLedger(await world.connect());
-    const headers = { location: `${world.demo.url}/api.xro/2.0/Organisation` };
-    await world.order({ match: organisation, kind: "status", status: 302, headers });
+    const ledger = createXeroLedger(await fixture.connect());
+    const headers = { location: `${fixture.demo.url}/api.xro/2.0/Organisation` };
+    await fixture.order({ match: organisation, kind: "status", status: 302, headers });
     expect(await ledger.describe(aCall())).toMatchObject({
       kind: "unavailable",
       cause: "the ledger answered 302",
@@ -167,12 +177,12 @@ describe("answers that cannot be trusted", () => {
     await ledger.close();
   });
 
-  test("a status that nobody knows is not taken for another", async () => {
-    const ledger = createXeroLedger(await world.connect());
+  test("an unknown status is not mistaken for another", async () => {
+    const ledger = createXeroLedger(await fixture.connect());
     const body = JSON.stringify({
       Invoices: [{ InvoiceID: crypto.randomUUID(), Status: "SOMETHING" }],
     });
-    await world.order({ match: "GET /api.xro/2.0/Invoices", kind: "status", status: 200, body });
+    await fixture.order({ match: "GET /api.xro/2.0/Invoices", kind: "status", status: 200, body });
     expect(await ledger.getInvoice(aCall(), "x")).toMatchObject({
       kind: "unavailable",
       outcome: "not_sent",
@@ -184,7 +194,7 @@ describe("answers that cannot be trusted", () => {
     const connection = await world.connect();
     const contact = await addLedgerContact(connection);
     const ledger = createXeroLedger(connection);
-    await world.order({
+    await fixture.order({
       match: "PUT /api.xro",
       kind: "status",
       status: 200,
@@ -204,7 +214,7 @@ test("a 400 that names one document of a call refuses that one and leaves the ot
   const Elements = [
     { InvoiceNumber: drafts[1]?.number, ValidationErrors: [{ Message: "Account must be valid." }] },
   ];
-  await world.order({
+  await fixture.order({
     match: "PUT /api.xro",
     kind: "status",
     status: 400,

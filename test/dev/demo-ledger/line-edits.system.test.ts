@@ -10,7 +10,7 @@ beforeAll(async () => {
   world = await startDemoLedgerFixture();
   http = await openDemoHttp(await world.connect());
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 const line = { Quantity: 1, UnitAmount: 10, AccountCode: "200", TaxType: "NONE" };
 const send: DemoHttp["send"] = (...request) => http.send(...request);
@@ -19,7 +19,7 @@ const edit = (id: string | undefined, changes: object) =>
 const idsOf = (document: Partial<Element> | undefined) =>
   (document?.LineItems ?? []).map((one) => one.LineItemID);
 const pay = (id: string | undefined, amount?: number) =>
-  world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
+  fixture.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
     amount,
     date: "2026-05-09",
   });
@@ -28,7 +28,7 @@ describe.each([
   ["Invoices", () => http.invoice({ LineItems: twoLines })],
   ["CreditNotes", () => http.creditNote({ LineItems: twoLines })],
 ] as const)("lines of %s", (resource, make) => {
-  test("an update keeps the lines it names, adds those without id and drops the others", async () => {
+  test("an update keeps the lines it names, adds lines without id, drops the others", async () => {
     const made = await make();
     const id = made.InvoiceID ?? made.CreditNoteID;
     const [first, second] = idsOf(made);
@@ -49,7 +49,7 @@ describe.each([
     expect(idsOf(read)).toEqual(idsOf(after));
   });
 
-  test("a line that is another document's, or is named twice, is refused and nothing changes", async () => {
+  test("a line of another document, or named twice, is refused and nothing changes", async () => {
     const [made, other] = [await make(), await make()];
     const id = made.InvoiceID ?? made.CreditNoteID;
     const [first] = idsOf(made);
@@ -93,7 +93,7 @@ describe("amounts", () => {
     expect(await http.creditNote({ LineItems })).toMatchObject({ Type: "ValidationException" });
   });
 
-  test("a tax amount that was sent survives every edit that does not change what it follows from", async () => {
+  test("a sent tax amount survives every edit that does not change its basis", async () => {
     const taxed = { ...line, Description: "Taxed", TaxType: "OUTPUT2", TaxAmount: 1.97 };
     const made = await http.invoice({ LineItems: [taxed], Status: "AUTHORISED" });
     expect(made).toMatchObject({ TotalTax: 1.97, Total: 11.97 });
@@ -114,7 +114,7 @@ describe("amounts", () => {
     });
   });
 
-  test("tax is computed anew where quantity, price, tax type or the kind of amounts change", async () => {
+  test("tax is computed again if quantity, price, tax type or kind of amounts change", async () => {
     const taxed = { ...line, Description: "Taxed", TaxType: "OUTPUT2", TaxAmount: 1.97 };
     const made = await http.invoice({ LineItems: [taxed] });
     const [LineItemID] = idsOf(made);
@@ -137,7 +137,7 @@ describe("money on an invoice", () => {
     ["quantity", { Quantity: 1 }],
     ["tax type", { TaxType: "ZERORATEDOUTPUT" }],
     ["tax amount", { TaxAmount: 1 }],
-  ])("forbids another %s, also where it is credit", async (_what, change) => {
+  ])("forbids another %s, also if it is credit", async (_what, change) => {
     const [paid, credited] = [
       await http.invoice({ Status: "AUTHORISED" }),
       await http.invoice({ Status: "AUTHORISED" }),

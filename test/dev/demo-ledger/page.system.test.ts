@@ -1,4 +1,7 @@
-/** The page of the demo ledger's books, used by a person: headless Chromium on the real page, the books in PostgreSQL behind it. */
+/**
+ * The page of the demo ledger's documents as a person uses it: headless Chromium on the real page,
+ * with PostgreSQL behind it.
+ */
 import { get } from "node:http";
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -12,7 +15,7 @@ import { type DemoHttp, openDemoHttp } from "./request.ts";
 
 let world: DemoLedgerFixture;
 let chromium: RunningChromium;
-let books: DemoHttp;
+let http: DemoHttp;
 let page: Page;
 const problems: string[] = [];
 
@@ -26,17 +29,17 @@ beforeAll(async () => {
   page.setDefaultTimeout(100_000);
   page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
   page.on("pageerror", (error) => problems.push(error.message));
-  await page.goto(world.demo.url);
+  await page.goto(fixture.demo.url);
 });
 afterAll(async () => {
   await chromium?.stop();
-  await world?.stop();
+  await fixture?.stop();
 });
 
 /** What is answered to a browser that came here by this name. */
 function statusFor(host: string, path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    get({ host: "127.0.0.1", port: world.demo.port, path, headers: { host } }, (answer) => {
+    get({ host: "127.0.0.1", port: fixture.demo.port, path, headers: { host } }, (answer) => {
       answer.resume();
       resolve(answer.statusCode);
     }).on("error", reject);
@@ -46,11 +49,11 @@ function statusFor(host: string, path: string): Promise<number | undefined> {
 const rowOf = (id: string | undefined) => page.locator(`tr[data-id="${id}"]`);
 const press = (row: Locator, name: string) =>
   row.getByRole("button", { name, exact: true }).click();
-const told = (text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
+const untilNotice = (text: string) => page.getByRole("status").filter({ hasText: text }).waitFor();
 const shows = (row: Locator, text: string) => row.filter({ hasText: text }).waitFor();
 
-test("shows what was issued, a draft approved by hand, paid in part and in full, and is refused what Xero refuses", async () => {
-  const draft = await books.invoice({ Status: "DRAFT", Reference: hostile });
+test("the page approves a draft, records its payments, and shows what Xero refuses", async () => {
+  const draft = await http.invoice({ Status: "DRAFT", Reference: hostile });
   const row = rowOf(draft.InvoiceID);
   await shows(row, "DRAFT");
   await row.getByText("1 line").click();
@@ -60,19 +63,19 @@ test("shows what was issued, a draft approved by hand, paid in part and in full,
 
   await row.getByLabel("Amount").fill("100.01");
   await press(row, "Pay");
-  await told("Payment amount exceeds the amount outstanding on this document.");
+  await untilNotice("Payment amount exceeds the amount outstanding on this document.");
   await row.getByLabel("Amount").fill("30.5");
   await press(row, "Pay");
   await shows(row, "69.50");
-  expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({
+  expect(await http.readInvoice(draft.InvoiceID)).toMatchObject({
     AmountPaid: 30.5,
     AmountDue: 69.5,
   });
   await press(row, "Void");
-  await told("it has payments or credit notes allocated to it");
+  await untilNotice("it has payments or credit notes allocated to it");
   await press(row, "Pay");
   await shows(row, "PAID");
-  expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({ Status: "PAID", AmountDue: 0 });
+  expect(await http.readInvoice(draft.InvoiceID)).toMatchObject({ Status: "PAID", AmountDue: 0 });
   const payments = page.getByRole("table", { name: "Payments" }).locator("tbody tr");
   expect(await payments.allInnerTexts()).toEqual([
     expect.stringContaining("69.50"),
@@ -81,27 +84,27 @@ test("shows what was issued, a draft approved by hand, paid in part and in full,
   await press(payments.filter({ hasText: "30.50" }), "Delete");
   await shows(payments.filter({ hasText: "30.50" }), "DELETED");
   await shows(row.filter({ hasText: "69.50" }), "AUTHORISED");
-  expect(await books.readInvoice(draft.InvoiceID)).toMatchObject({
+  expect(await http.readInvoice(draft.InvoiceID)).toMatchObject({
     AmountPaid: 69.5,
     AmountDue: 30.5,
   });
 });
 
-test("deletes a draft, voids what is approved, and takes credit back, by Xero's rules", async () => {
-  const draft = await books.invoice({ Status: "SUBMITTED" });
+test("the page deletes drafts, voids approved documents and returns credit", async () => {
+  const draft = await http.invoice({ Status: "SUBMITTED" });
   await press(rowOf(draft.InvoiceID), "Delete");
   await shows(rowOf(draft.InvoiceID), "DELETED");
 
-  const invoice = await books.invoice({ Status: "AUTHORISED" });
-  const note = await books.creditNote({ Status: "AUTHORISED" });
-  await books.allocate(note.CreditNoteID, [invoice.InvoiceID, 15]);
+  const invoice = await http.invoice({ Status: "AUTHORISED" });
+  const note = await http.creditNote({ Status: "AUTHORISED" });
+  await http.allocate(note.CreditNoteID, [invoice.InvoiceID, 15]);
   const noteRow = rowOf(note.CreditNoteID);
   await shows(noteRow, `15.00 on ${invoice.InvoiceNumber}`);
   await press(noteRow, "Void");
-  await told("it has a payment or credit note allocated to it");
+  await untilNotice("it has a payment or credit note allocated to it");
   await press(noteRow, "Take back");
   await shows(rowOf(invoice.InvoiceID).filter({ hasNotText: "15.00" }), "100.00");
-  expect(await books.readCreditNote(note.CreditNoteID)).toMatchObject({
+  expect(await http.readCreditNote(note.CreditNoteID)).toMatchObject({
     RemainingCredit: 40,
     Allocations: [],
   });
@@ -109,71 +112,73 @@ test("deletes a draft, voids what is approved, and takes credit back, by Xero's 
   await shows(noteRow, "VOIDED");
   await press(rowOf(invoice.InvoiceID), "Void");
   await shows(rowOf(invoice.InvoiceID), "VOIDED");
-  expect(await books.readInvoice(invoice.InvoiceID)).toMatchObject({
+  expect(await http.readInvoice(invoice.InvoiceID)).toMatchObject({
     Status: "VOIDED",
     AmountDue: 0,
   });
 });
 
-test("archives a contact, which then carries no new document, and restores it", async () => {
-  const row = rowOf(books.contactId);
+test("the page archives a contact, which then takes no new document, and restores it", async () => {
+  const row = rowOf(http.contactId);
   await press(row, "Archive");
   await shows(row, "ARCHIVED");
-  expect(JSON.stringify(await books.invoice())).toContain("has been archived");
+  expect(JSON.stringify(await http.invoice())).toContain("has been archived");
   await press(row, "Restore");
   await shows(row, "ACTIVE");
-  expect((await books.invoice()).InvoiceID).toBeDefined();
+  expect((await http.invoice()).InvoiceID).toBeDefined();
 });
 
-test("orders a fault, shows it until it has happened, and clears what is left", async () => {
+test("the page orders a fault, shows it until it has happened, and clears the rest", async () => {
   await page.getByLabel("What goes wrong").selectOption({ label: "it is down (503)" });
   await page.getByLabel("With which calls").selectOption({ label: "a new invoice" });
   await page.getByLabel("How often").fill("2");
   await page.getByRole("button", { name: "Order" }).click();
   const faults = page.locator("#faults");
   await faults.getByRole("row", { name: "it is down (503) a new invoice 2" }).waitFor();
-  const invoice = { Type: "ACCREC", Contact: { ContactID: books.contactId } };
-  expect((await books.send("PUT", "Invoices", { Invoices: [invoice] })).status).toBe(503);
+  const invoice = { Type: "ACCREC", Contact: { ContactID: http.contactId } };
+  expect((await http.send("PUT", "Invoices", { Invoices: [invoice] })).status).toBe(503);
   await faults.getByRole("row", { name: "it is down (503) a new invoice 1" }).waitFor();
   await faults.getByRole("button", { name: "Clear all" }).click();
   await faults.getByText("None ordered.").waitFor();
-  expect((await books.invoice()).InvoiceID).toBeDefined();
+  expect((await http.invoice()).InvoiceID).toBeDefined();
 });
 
-test("shows one organisation alone, and nothing that a document says runs", async () => {
+test("the page shows one organisation alone, and runs no text of a document", async () => {
   const other = await openDemoHttp(
-    await connectOrganisation(world.demo.url, { name: "Other <b>Ltd</b>" }),
+    await connectOrganisation(fixture.demo.url, { name: "Other <b>Ltd</b>" }),
   );
   const theirs = await other.invoice();
   await rowOf(theirs.InvoiceID).waitFor();
   await page.getByLabel("Organisation").selectOption({ label: "Other <b>Ltd</b>" });
-  await rowOf(books.contactId).waitFor({ state: "detached" });
+  await rowOf(http.contactId).waitFor({ state: "detached" });
   expect(await page.locator("#invoices tbody tr").count()).toBe(1);
   await page.getByLabel("Organisation").selectOption({ label: "all" });
   await page.getByText(hostile).waitFor();
   expect(await page.locator("section img, section b").count()).toBe(0);
-  expect(await page.title()).toBe("Demo ledger: books");
+  expect(await page.title()).toBe("Demo ledger: documents");
 
-  const answer = await fetch(world.demo.url);
+  const answer = await fetch(fixture.demo.url);
   expect(answer.headers.get("content-security-policy")).toContain(
     "default-src 'none'; script-src 'self'",
   );
   expect(await answer.text()).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\son\w+=/);
-  // What was refused above is told by the browser as well; nothing else was wrong.
+  // The browser also reports the refusals above. There is no other problem.
   expect(problems.filter((text) => !/status of 400/.test(text))).toEqual([]);
 });
 
-test("a page of another site can do nothing here, and a name that was pointed here reads nothing", async () => {
-  const path = `${world.demo.url}/demo/tenants/${books.connection.tenantId}/contacts/${books.contactId}/archive`;
+test("a page of another site changes nothing, and a foreign domain reads nothing", async () => {
+  const { connection, contactId } = http;
+  const contact = `tenants/${connection.tenantId}/contacts/${contactId}`;
+  const path = `${fixture.demo.url}/demo/${contact}/archive`;
   const plain = await fetch(path, {
     method: "POST",
     headers: { "content-type": "text/plain" },
     body: "{}",
   });
   expect(plain.status).toBe(415);
-  expect(await statusFor("books.example", "/demo/books")).toBe(403);
-  expect(await statusFor("books.example", "/")).toBe(403);
-  expect(await statusFor("localhost", "/demo/books")).toBe(200);
+  expect(await statusFor("ledger.example", "/demo/documents")).toBe(403);
+  expect(await statusFor("ledger.example", "/")).toBe(403);
+  expect(await statusFor("localhost", "/demo/documents")).toBe(200);
   const foreign = await chromium.browser.newPage();
   await foreign.setContent("<title>elsewhere</title>");
   const outcome = await foreign.evaluate(
@@ -187,11 +192,11 @@ test("a page of another site can do nothing here, and a name that was pointed he
   );
   expect(outcome).toContain("Failed to fetch");
   await foreign.close();
-  expect((await books.send("GET", `Contacts/${books.contactId}`)).body.Contacts).toMatchObject([
+  expect((await http.send("GET", `Contacts/${http.contactId}`)).body.Contacts).toMatchObject([
     { ContactStatus: "ACTIVE" },
   ]);
   const unknown = await fetch(
-    `${world.demo.url}/demo/tenants/${crypto.randomUUID()}/contacts/${books.contactId}/archive`,
+    `${fixture.demo.url}/demo/tenants/${crypto.randomUUID()}/contacts/${http.contactId}/archive`,
     {
       method: "POST",
       headers: { "content-type": "application/json" },

@@ -1,4 +1,7 @@
-/** The demo ledger asked over plain HTTP, as any client of Xero could: one organisation, one contact, documents on it. */
+/**
+ * The demo ledger over plain HTTP, as any client of Xero could: one organisation, one
+ * contact, documents on it.
+ */
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 
 /** An element of an answer, of whatever kind; a member that the kind does not have is undefined. */
@@ -135,11 +138,10 @@ export async function openDemoHttp(connection: XeroConnection): Promise<DemoHttp
 }
 
 async function tokenOf(from: XeroConnection): Promise<string> {
+  const credentials = Buffer.from(`${from.clientId}:${from.clientSecret}`).toString("base64");
   const answer = await fetch(from.identityUrl, {
     method: "POST",
-    headers: {
-      authorization: `Basic ${Buffer.from(`${from.clientId}:${from.clientSecret}`).toString("base64")}`,
-    },
+    headers: { authorization: `Basic ${credentials}` },
     body: new URLSearchParams({ grant_type: "client_credentials" }),
   });
   return ((await answer.json()) as { access_token: string }).access_token;

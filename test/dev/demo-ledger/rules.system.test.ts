@@ -1,4 +1,7 @@
-/** The demo ledger's own rules, asked over plain HTTP: statuses, edits, payments, paging, error bodies. */
+/**
+ * The demo ledger's own rules over plain HTTP: statuses, edits, payments, paging, error
+ * bodies.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   connectOrganisation,
@@ -14,7 +17,7 @@ beforeAll(async () => {
   world = await startDemoLedgerFixture();
   http = await openDemoHttp(await world.connect());
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 const send: DemoHttp["send"] = (...request) => http.send(...request);
 const invoice: DemoHttp["invoice"] = (changes) => http.invoice(changes);
@@ -51,14 +54,14 @@ describe("statuses", () => {
     expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
   });
 
-  test.each(["DELETED", "VOIDED"])("nothing can be done with one that is %s", async (status) => {
+  test.each(["DELETED", "VOIDED"])("an invoice that is %s cannot be changed", async (status) => {
     const { InvoiceID } = await invoice({ Status: status === "VOIDED" ? "AUTHORISED" : "DRAFT" });
     await send("POST", `Invoices/${InvoiceID}`, { Status: status });
     const changed = await send("POST", `Invoices/${InvoiceID}`, { Reference: "late" });
     expect([changed.status, messagesOf(changed)]).toEqual([400, [wrongStatus]]);
   });
 
-  test.each(["PAID", "VOIDED", "DELETED"])("an invoice cannot be made as %s", async (status) => {
+  test.each(["PAID", "VOIDED", "DELETED"])("an invoice cannot be created as %s", async (status) => {
     expect(await invoice({ Status: status })).toMatchObject({
       ErrorNumber: 10,
       Type: "ValidationException",
@@ -74,12 +77,12 @@ describe("statuses", () => {
 
 describe("payments", () => {
   const pay = (id: string, amount?: number) =>
-    world.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
+    fixture.admin(`tenants/${http.connection.tenantId}/invoices/${id}/payments`, {
       amount,
       date: "2026-05-09",
     });
 
-  test("one over all that is due makes an approved invoice PAID", async () => {
+  test("a payment of the whole amount due makes an approved invoice PAID", async () => {
     const { InvoiceID } = await invoice({ Status: "AUTHORISED" });
     expect(await (await pay(InvoiceID ?? "")).json()).toMatchObject({
       status: "PAID",
@@ -95,7 +98,8 @@ describe("payments", () => {
     await pay(InvoiceID ?? "", 30);
     const voided = await send("POST", `Invoices/${InvoiceID}`, { Status: "VOIDED" });
     expect(messagesOf(voided)).toEqual([
-      "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.",
+      "The status VOIDED cannot be applied to the invoice because it has payments or credit " +
+        "notes allocated to it.",
     ]);
     const [line] = LineItems ?? [];
     const dearer = { LineItems: [{ LineItemID: line?.LineItemID, UnitAmount: 60 }] };
@@ -108,7 +112,7 @@ describe("payments", () => {
     ]);
   });
 
-  test("more than is due, or on a draft, is refused", async () => {
+  test("a payment above the amount due, or on a draft, is refused", async () => {
     const approved = await invoice({ Status: "AUTHORISED" });
     const draft = await invoice();
     expect((await pay(approved.InvoiceID ?? "", 100.01)).status).toBe(400);
@@ -158,7 +162,7 @@ describe("lists", () => {
     expect(status).toBe(400);
   });
 
-  test("archived contacts are listed only when asked for, and take no new invoice", async () => {
+  test("archived contacts are listed only on request, and take no new invoice", async () => {
     const made = await send("PUT", "Contacts", {
       Contacts: [{ Name: "Soon gone", ContactNumber: "G1" }],
     });
@@ -188,7 +192,7 @@ describe("lists", () => {
 });
 
 describe("errors", () => {
-  test("summarised errors answer 400 with the refused ones only, and the others are made", async () => {
+  test("summarised errors answer 400 with the refused, and the others are created", async () => {
     const numbers = [`S-${crypto.randomUUID()}`, `S-${crypto.randomUUID()}`];
     const drafts = numbers.map((InvoiceNumber, index) => ({
       Type: "ACCREC",
@@ -206,7 +210,7 @@ describe("errors", () => {
     expect(body.Invoices?.map(({ InvoiceNumber }) => InvoiceNumber)).toEqual(numbers.slice(0, 1));
   });
 
-  test("a missing token is 401, an unknown path 404 in plain text, and every answer of the API has its limits", async () => {
+  test("a missing token is 401, an unknown path 404, and every answer has limits", async () => {
     expect((await fetch(`${http.connection.baseUrl}/Invoices`)).status).toBe(401);
     const unknown = await send("GET", `Invoices/${crypto.randomUUID()}`);
     expect([unknown.status, unknown.headers.get("content-type")]).toEqual([
@@ -229,7 +233,7 @@ describe("errors", () => {
     expect([answer.status, await answer.json()]).toMatchObject([400, { ErrorNumber: errorNumber }]);
   });
 
-  test("one idempotency key with another body is refused, with the same body replayed byte for byte", async () => {
+  test("an idempotency key replays its answer byte for byte and refuses another body", async () => {
     const headers = { "idempotency-key": crypto.randomUUID() };
     const contact = { Contacts: [{ Name: `Keyed ${headers["idempotency-key"]}` }] };
     const first = await send("PUT", "Contacts", contact, headers);
@@ -241,13 +245,13 @@ describe("errors", () => {
     ]);
   });
 
-  test("an organisation is made once, however often it is asked for", async () => {
+  test("an organisation is created once, however often it is requested", async () => {
     const changes = {
       clientId: http.connection.clientId,
       clientSecret: http.connection.clientSecret,
       name: "Test Ltd",
     };
-    const again = await connectOrganisation(world.demo.url, changes);
+    const again = await connectOrganisation(fixture.demo.url, changes);
     expect(again.tenantId).toBe(http.connection.tenantId);
   });
 });

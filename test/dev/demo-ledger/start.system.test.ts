@@ -17,12 +17,12 @@ async function run(env: Record<string, string>): Promise<[number | null, string]
     env: { ...process.env, DATABASE_URL: database.url, ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let told = "";
+  let output = "";
   child.stderr.on("data", (chunk) => {
-    told += String(chunk);
+    output += String(chunk);
   });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return [code, told];
+  return [code, output];
 }
 
 test("a port that is taken names DEMO_LEDGER_PORT", async () => {
@@ -37,6 +37,6 @@ test("a port that is taken names DEMO_LEDGER_PORT", async () => {
 });
 
 test("a host that is none of this machine's names DEMO_LEDGER_HOST", async () => {
-  const told = "DEMO_LEDGER_HOST=192.0.2.1 is no address of this machine.\n";
-  expect(await run({ DEMO_LEDGER_PORT: "0", DEMO_LEDGER_HOST: "192.0.2.1" })).toEqual([1, told]);
+  const output = "DEMO_LEDGER_HOST=192.0.2.1 is no address of this machine.\n";
+  expect(await run({ DEMO_LEDGER_PORT: "0", DEMO_LEDGER_HOST: "192.0.2.1" })).toEqual([1, output]);
 });

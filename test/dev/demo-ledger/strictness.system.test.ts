@@ -1,4 +1,7 @@
-/** The demo ledger refuses and clamps where Xero does: large organisations, locked periods, summaries, number rules. */
+/**
+ * The demo ledger refuses and clamps where Xero does: large organisations, locked periods,
+ * summaries, number rules.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   connectOrganisation,
@@ -17,7 +20,7 @@ beforeAll(async () => {
   await http.invoice();
   await http.creditNote();
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 describe("a list of a large organisation", () => {
   const list = (resource: string, query: Record<string, string>) =>
@@ -74,7 +77,7 @@ test.each([
 test("nothing in a locked period is voided or deleted, and a credit note neither", async () => {
   const { clientId, clientSecret, tenantId } = http.connection;
   const lock = (periodLockDate: string | null) =>
-    world.admin("tenants", { tenantId, name: "Locked", clientId, clientSecret, periodLockDate });
+    fixture.admin("tenants", { tenantId, name: "Locked", clientId, clientSecret, periodLockDate });
   const [draft, approved] = [await http.invoice(), await http.invoice({ Status: "AUTHORISED" })];
   const note = await http.creditNote({ Status: "AUTHORISED" });
   await lock("2026-12-31");
@@ -95,7 +98,7 @@ test("nothing in a locked period is voided or deleted, and a credit note neither
   ).toBe(200);
 });
 
-test("without summarizeErrors a list with one refusal is a 400 that leaves the others made", async () => {
+test("without summarizeErrors a list with one refusal creates the others", async () => {
   const numbers = [crypto.randomUUID(), crypto.randomUUID()];
   const line = {
     Description: "Work",
@@ -125,8 +128,10 @@ test("lengths are counted in code points", async () => {
   expect((await describe(4_001)).InvoiceID).toBeUndefined();
 });
 
-test("an organisation that folds numbers keeps them trimmed and takes none twice in another case", async () => {
-  const own = await openDemoHttp(await connectOrganisation(world.demo.url, { foldsNumbers: true }));
+test("folded numbers are stored trimmed and are unique in any case", async () => {
+  const own = await openDemoHttp(
+    await connectOrganisation(fixture.demo.url, { foldsNumbers: true }),
+  );
   const InvoiceNumber = `inv ${crypto.randomUUID()}`;
   expect(await own.invoice({ InvoiceNumber: `${InvoiceNumber} ` })).toMatchObject({
     InvoiceNumber,
@@ -143,10 +148,10 @@ test("an organisation that folds numbers keeps them trimmed and takes none twice
 test("an invoice with money on it is sent without a new time of change", async () => {
   const { tenantId } = http.connection;
   const one = await http.invoice({ Status: "AUTHORISED" });
-  await world.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/payments`, { amount: 10 });
+  await fixture.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/payments`, { amount: 10 });
   const before = (await http.readInvoice(one.InvoiceID)) as object;
-  expect((await world.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/send`, {})).status).toBe(
-    200,
-  );
+  expect(
+    (await fixture.admin(`tenants/${tenantId}/invoices/${one.InvoiceID}/send`, {})).status,
+  ).toBe(200);
   expect(await http.readInvoice(one.InvoiceID)).toEqual({ ...before, SentToContact: true });
 });

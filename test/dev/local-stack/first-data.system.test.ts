@@ -1,4 +1,7 @@
-/** The first data of an empty database: two organisations that work at once, made together or not at all, and told in calls that work. */
+/**
+ * The first data of an empty database: two organisations that work at once, created together or not
+ * at all, and described by calls that work.
+ */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
@@ -34,7 +37,7 @@ async function run(curl: string): Promise<{ status: number; json: Record<string,
   return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
 }
 
-/** The demo ledger, but for a second tenant, which it does not make. */
+/** The demo ledger, except that it refuses to create a second tenant. */
 async function ledgerWithOneTenant(): Promise<{ url: string; server: Server }> {
   let tenants = 0;
   const server = createServer(async (request, response) => {
@@ -59,7 +62,7 @@ async function organisations(): Promise<readonly { name: string; livemode: boole
   return (await system.pool.query("SELECT name, livemode FROM organisations ORDER BY seq")).rows;
 }
 
-test("a ledger that fails after the first tenant leaves no organisation, so that the next start makes both", async () => {
+test("a ledger that fails after the first tenant leaves no organisation", async () => {
   const { url, server } = await ledgerWithOneTenant();
   await expect(make(url)).rejects.toThrow("The demo ledger made no tenant: 503 not now");
   server.closeAllConnections();
@@ -67,7 +70,7 @@ test("a ledger that fails after the first tenant leaves no organisation, so that
   expect(await organisations()).toEqual([]);
 });
 
-test("the first data is a live organisation and a sandbox whose keys work, and the calls that are told work as they are", async () => {
+test("the first data is a live organisation and a sandbox, with working keys", async () => {
   const data = await make();
   if (data === null) throw new Error("the database was empty");
   expect((await organisations()).map(({ livemode }) => livemode)).toEqual([true, false]);
@@ -78,8 +81,10 @@ test("the first data is a live organisation and a sandbox whose keys work, and t
     expect(customers.json.data).toHaveLength(1);
   }
   const { rows: metered } = await system.pool.query(
-    `SELECT o.livemode, o.usage_allowed, p.code AS plan, m.code AS meter, pm.type, array_agg(t.up_to ORDER BY t.position) AS bounds
-     FROM plan_meters pm JOIN meters m ON m.id = pm.meter_id JOIN plans p ON p.id = pm.plan_id JOIN organisations o ON o.id = p.organisation_id
+    `SELECT o.livemode, o.usage_allowed, p.code AS plan, m.code AS meter, pm.type, array_agg(t.up_to
+      ORDER BY t.position) AS bounds
+     FROM plan_meters pm JOIN meters m ON m.id = pm.meter_id JOIN plans p ON p.id = pm.plan_id
+       JOIN organisations o ON o.id = p.organisation_id
        JOIN plan_meter_tiers t ON t.plan_id = pm.plan_id AND t.meter_id = pm.meter_id
      GROUP BY o.seq, o.livemode, o.usage_allowed, p.code, m.code, pm.type ORDER BY o.seq`,
   );
@@ -130,7 +135,7 @@ test("a database that has an organisation gets no first data", async () => {
   expect(await organisations()).toEqual(before);
 });
 
-test("over TLS the told addresses are https, and gRPC needs no prior knowledge of HTTP/2", () => {
+test("over TLS the printed addresses are https, and gRPC negotiates HTTP/2", () => {
   const data = {
     liveKey: "key_live_a",
     testKey: "key_test_b",

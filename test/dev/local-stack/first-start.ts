@@ -1,4 +1,7 @@
-/** A start as a test makes it, on ports of its own, and what it prints for a new user, read as a user would: the keys, and the commands to paste. */
+/**
+ * Settings of a start on separate ports, and readers of what it prints for a new user: the keys,
+ * and the commands to paste.
+ */
 import { freePort } from "../../support/ports.ts";
 
 /** The settings of every port that a start takes. */

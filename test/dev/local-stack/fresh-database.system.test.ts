@@ -1,9 +1,9 @@
-/** The databases that the other tests stand on. */
+/** The databases of the other tests. */
 import pg from "pg";
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../support/database.ts";
 
-test("any number of fresh databases can be made at once, each its own, and dropped under open connections", async () => {
+test("concurrent fresh databases are separate and dropped under open connections", async () => {
   const databases = await Promise.all(Array.from({ length: 8 }, () => freshDatabase()));
   expect(new Set(databases.map(({ url }) => url)).size).toBe(8);
   const [first] = databases;

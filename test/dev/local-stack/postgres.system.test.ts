@@ -1,4 +1,7 @@
-/** The embedded PostgreSQL keeps its data and recovers from every way in which the start before may have ended. */
+/**
+ * The embedded PostgreSQL keeps its data and recovers from every way in which the start before may
+ * have ended.
+ */
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -84,7 +87,7 @@ test("a server that was killed under an open connection is recovered", async () 
   await expectKept();
 });
 
-test("a pid file whose number belongs to another program is no obstacle, and that program lives on", async () => {
+test("a pid file with the number of another program does not end that program", async () => {
   const first = await startWithRow();
   const pidFile = join(folder, "data/cluster/postmaster.pid");
   const text = await readFile(pidFile, "utf8");
@@ -94,7 +97,7 @@ test("a pid file whose number belongs to another program is no obstacle, and tha
   expect(process.kill(process.ppid, 0)).toBe(true);
 });
 
-test("it runs in a folder that other users may not enter", async () => {
+test("PostgreSQL runs in a folder that other users may not enter", async () => {
   const closed = join(folder, "closed");
   await mkdir(closed);
   await chmod(closed, 0o700);

@@ -46,7 +46,7 @@ test("a log line during the wait gets its own line above the counting one", asyn
   expect(shown(written())).toEqual(["PostgreSQL is up", ""]);
 });
 
-test("any other output gets one line before the wait and one after it, however long it takes", async () => {
+test("any other output gets one line before the wait and one after it", async () => {
   const { stream, written } = output(false);
   const lines = countingOn(stream);
   const wait = lines.begin("building");

@@ -29,7 +29,7 @@ test.each([
   );
 });
 
-test("two parts that want one port are told apart by their settings", async () => {
+test("two parts with one port are an error that names both settings", async () => {
   const wanted = [
     { part: "the API", port: 9000, setting: "API_PORT" },
     { part: "Temporal", port: 9000, setting: "TEMPORAL_PORT" },
@@ -50,7 +50,8 @@ test("Node before 22.18 is refused with what to do", () => {
 
 test("a process that ignores the polite signal is ended after its limit", async () => {
   const script =
-    'process.on("SIGTERM", () => undefined); process.stdout.write("up"); setInterval(() => undefined, 1000);';
+    'process.on("SIGTERM", () => undefined); process.stdout.write("up"); ' +
+    "setInterval(() => undefined, 1000);";
   const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "ignore"] });
   const pid = child.pid ?? 0;
   await new Promise((done) => child.stdout.once("data", done));
@@ -60,7 +61,7 @@ test("a process that ignores the polite signal is ended after its limit", async 
   expect(await isAlive(pid)).toBe(false);
 });
 
-test("the encryption key is made once, whoever comes first, is closed to others, and SECRET_KEY goes before it", async () => {
+test("the encryption key is created once, closed to others, unless SECRET_KEY is set", async () => {
   const folder = await mkdtemp(join(tmpdir(), "secret-key-test-"));
   const [first, ...others] = await Promise.all(
     Array.from({ length: 4 }, () => secretKeyOf({}, folder)),

@@ -1,4 +1,7 @@
-/** One command's worth of parts, with stand-ins for the programs of this repository: order of start and end, and every way to fail. */
+/**
+ * One command's worth of parts, with stand-ins for the programs of this repository: order of start
+ * and end, and every way to fail.
+ */
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -57,7 +60,7 @@ async function story(): Promise<string[]> {
     .filter((line) => line !== "");
 }
 
-/** A stack in a process of its own, up; the caller kills it. */
+/** A running stack in a separate process. The caller kills it. */
 async function startElsewhere(): Promise<{ pid: number; exited: Promise<void> }> {
   const child = spawn(process.execPath, [program("start-and-wait")], {
     env,
@@ -70,7 +73,7 @@ async function startElsewhere(): Promise<{ pid: number; exited: Promise<void> }>
   return { pid: child.pid ?? 0, exited };
 }
 
-test("API and worker are drained before the demo ledger, and that before Temporal and PostgreSQL are stopped", async () => {
+test("API and worker drain before the demo ledger, and that before the servers stop", async () => {
   const stack = await start();
   expect(await (await fetch(stack.baseUrl)).text()).toBe("ready");
   expect(stack.temporalUiUrl).toBe(`http://127.0.0.1:${env.TEMPORAL_UI_PORT}`);
@@ -113,7 +116,7 @@ test("the data folder is closed to other users, also one of an earlier start", a
   expect(others).toEqual([]);
 });
 
-test("every taken port is an error that names its setting, before anything is started", async () => {
+test("every taken port is an error that names its setting, before any part starts", async () => {
   for (const setting of portSettings) {
     const other = createServer();
     await new Promise<void>((done) => other.listen(Number(env[setting]), "127.0.0.1", done));
@@ -123,7 +126,7 @@ test("every taken port is an error that names its setting, before anything is st
   expect(lines).toEqual([]);
 });
 
-test("a program that cannot start is an error with its last words, and what runs is stopped", async () => {
+test("a program that cannot start is an error with its last words, and all stop", async () => {
   await expect(start({ api: program("die") })).rejects.toThrow(
     "API did not start (ended with status 3). Its last words:\nthe setting FOO is missing",
   );
@@ -131,7 +134,7 @@ test("a program that cannot start is an error with its last words, and what runs
   expect(await story()).toContain("demo-ledger drained");
 });
 
-test("a program that ends by itself is told", async () => {
+test("a program that ends by itself is reported", async () => {
   await start();
   const [api] = JSON.parse(await readFile(join(folder, "data/start.json"), "utf8")).children.slice(
     -1,
@@ -140,7 +143,7 @@ test("a program that ends by itself is told", async () => {
   expect(await parts.broken).toContain("API ended by itself (signal SIGKILL)");
 });
 
-test("what a killed start left behind is ended, and the next one comes up over the same data", async () => {
+test("processes of a killed start are ended, and the next start uses the same data", async () => {
   const killed = await startElsewhere();
   process.kill(killed.pid, "SIGKILL");
   await killed.exited;

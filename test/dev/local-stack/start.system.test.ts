@@ -1,4 +1,7 @@
-/** The one command itself, as a process: what it prints, how Ctrl-C ends it, and what it says where it cannot start. */
+/**
+ * The one command itself, as a process: what it prints, how Ctrl-C ends it, and what it says where
+ * it cannot start.
+ */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -43,7 +46,7 @@ interface Started {
   output(): string;
 }
 
-/** Starts it as a terminal does: in a process group of its own, to which Ctrl-C goes. */
+/** Starts it as a terminal does: in a separate process group, to which Ctrl-C goes. */
 function start(): Started {
   const child = spawn(process.execPath, [script], {
     env,
@@ -74,7 +77,10 @@ async function untilUp({ child, output }: Started): Promise<void> {
   );
 }
 
-/** What still runs over the data folder, or is a program that this start recorded, or listens on one of its ports. */
+/**
+ * What still runs over the data folder, or is a program that this start recorded, or listens on one
+ * of its ports.
+ */
 async function remains(): Promise<string[]> {
   const record = await readFile(join(folder, "data/start.json"), "utf8").catch(
     () => '{"children":[]}',
@@ -97,7 +103,7 @@ async function organisationOf(key: string): Promise<number> {
   return (await fetch(`http://127.0.0.1:${env.API_PORT}/v1/organisation`, { headers })).status;
 }
 
-test("the first start prints keys and calls that work, the next one neither, and Ctrl-C ends all with 0", async () => {
+test("only the first start prints keys and calls, and Ctrl-C ends all with 0", async () => {
   const first = start();
   await untilUp(first);
   const keys = keysIn(first.output());
@@ -105,12 +111,12 @@ test("the first start prints keys and calls that work, the next one neither, and
   for (const key of keys) expect(await organisationOf(key)).toBe(200);
   const { url, method, headers, body } = readCurl(commandsIn(first.output())[0] ?? "");
   expect((await fetch(url, { method, headers, body })).status).toBe(201);
-  // The books in a browser show what that issued, and faults can be ordered there.
-  const books = first.output().match(/books in a browser: (http\S+)/)?.[1] ?? "";
-  expect(await (await fetch(books)).text()).toContain("<title>Demo ledger: books</title>");
+  // The demo ledger's page shows the issued invoice, and faults can be ordered there.
+  const ledger = first.output().match(/demo ledger's [^:]*: (http\S+)/)?.[1] ?? "";
+  expect(await (await fetch(ledger)).text()).toContain("<title>Demo ledger: documents</title>");
   // A slow machine may answer before the ledger has it.
-  const shown = await until("the books have it", async () => {
-    const read = (await (await fetch(`${books}/demo/books`)).json()) as {
+  const shown = await until("the ledger has the invoice", async () => {
+    const read = (await (await fetch(`${ledger}/demo/documents`)).json()) as {
       invoices: readonly object[];
     };
     return read.invoices.length > 0 && read;
@@ -125,14 +131,14 @@ test("the first start prints keys and calls that work, the next one neither, and
   await untilUp(second);
   expect(keysIn(second.output())).toEqual([]);
   expect(commandsIn(second.output())).toEqual([]);
-  expect(second.output()).toContain("made and shown by an earlier start");
+  expect(second.output()).toContain("shown by an earlier start");
   for (const key of keys) expect(await organisationOf(key)).toBe(200);
   second.child.kill("SIGINT");
   expect(await second.ended, second.output()).toBe(0);
   expect(await remains()).toEqual([]);
 });
 
-test("a taken port is an error that names its setting, without a stack, and nothing is started", async () => {
+test("a taken port is an error that names its setting, without a stack trace", async () => {
   for (const setting of ["API_PORT", "TEMPORAL_UI_PORT"] as const) {
     const other = createServer();
     await new Promise<void>((done) => other.listen(Number(env[setting]), "127.0.0.1", done));

@@ -1,10 +1,16 @@
-/** The order in which a `temporal` program is looked for and made, and that two makers at once leave a whole one. */
+/**
+ * The order in which a `temporal` program is searched and provided. Two concurrent starts leave a
+ * whole one.
+ */
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { linesInto } from "../../../src/dev/local-stack/progress-line.ts";
-import { buildCli, type MakeCli } from "../../../src/dev/local-stack/temporal/make-temporal-cli.ts";
+import {
+  buildCli,
+  type ProvideCli,
+} from "../../../src/dev/local-stack/temporal/provide-temporal-cli.ts";
 import { findTemporalCli } from "../../../src/dev/local-stack/temporal/temporal-cli.ts";
 
 let folder = "";
@@ -27,22 +33,22 @@ async function writeProgram(path: string, text: string): Promise<string> {
 }
 
 const fails =
-  (why: string): MakeCli =>
+  (why: string): ProvideCli =>
   async () => {
     throw new Error(why);
   };
 const makes =
-  (text: string): MakeCli =>
+  (text: string): ProvideCli =>
   (into) =>
     writeProgram(join(into, "made"), text);
 
-const find = (download: MakeCli, build: MakeCli): Promise<string> =>
+const find = (download: ProvideCli, build: ProvideCli): Promise<string> =>
   findTemporalCli(
     linesInto((line) => lines.push(line)),
     { env, download, build },
   );
 
-test("one on PATH is taken before one in the cache, and that before any is made", async () => {
+test("a program on PATH goes before one in the cache, and that before a new one", async () => {
   const never = fails("not to be asked");
   const cached = await writeProgram(
     join(folder, "cache/subscription-billing/temporal-1.8.2/temporal"),
@@ -53,13 +59,13 @@ test("one on PATH is taken before one in the cache, and that before any is made"
   expect(await find(never, never)).toBe(onPath);
 });
 
-test("the SDK's download is taken before a build, kept in the cache and not asked for again", async () => {
+test("the SDK's download goes before a build and is cached", async () => {
   const made = await find(makes("downloaded"), fails("not to be asked"));
   expect(await readFile(made, "utf8")).toBe("downloaded");
   expect(await find(fails("not to be asked"), fails("not to be asked"))).toBe(made);
 });
 
-test("two builds at once both end with the whole program and leave nothing else in the cache", async () => {
+test("concurrent builds return the whole program and leave nothing else in the cache", async () => {
   const build = makes("built");
   const [one, two] = await Promise.all([
     find(fails("closed"), build),
@@ -73,15 +79,17 @@ test("two builds at once both end with the whole program and leave nothing else 
 test("when nothing works, the error gives each reason and says what to do", async () => {
   await expect(find(fails("no network"), buildCli)).rejects.toThrow(
     "There is no Temporal server: no network; Go is not installed, so it cannot be built. " +
-      'Put the program "temporal" (Temporal CLI) on PATH, or install Go 1.25 or newer, or set TEMPORAL_ADDRESS to a server of your own.',
+      'Put the program "temporal" (Temporal CLI) on PATH, or install Go 1.25 or newer, ' +
+      "or set TEMPORAL_ADDRESS to a server of your own.",
   );
 });
 
-test("a Go that is too old is said to be so, and a new one builds the pinned version", async () => {
+test("a Go that is too old is an error, and a new one builds the pinned version", async () => {
   await writeProgram(join(folder, "bin/go"), "#!/bin/sh\necho go1.24.9\n");
   await expect(find(fails("closed"), buildCli)).rejects.toThrow("Go 1.24 is too old to build it");
   const script =
-    '#!/bin/sh\n[ "$1" = env ] && echo go1.26.0 && exit\n/bin/cp go.mod temporal\n/bin/chmod 755 temporal\n';
+    '#!/bin/sh\n[ "$1" = env ] && echo go1.26.0 && exit\n' +
+    "/bin/cp go.mod temporal\n/bin/chmod 755 temporal\n";
   await writeProgram(join(folder, "bin/go"), script);
   const built = await find(fails("closed"), buildCli);
   expect(await readFile(built, "utf8")).toContain("require github.com/temporalio/cli v1.8.2");

@@ -1,4 +1,7 @@
-/** The embedded Temporal dev server keeps its file, knows the search attributes, and follows a killed start. */
+/**
+ * The embedded Temporal dev server keeps its file, knows the search attributes, and follows a
+ * killed start.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { request } from "node:http";
 import { createServer } from "node:net";
@@ -76,14 +79,14 @@ async function expectKept(temporal: EmbeddedTemporal): Promise<void> {
   });
 }
 
-test("workflows of one start are there in the next, and search attributes that came later are added", async () => {
+test("a start has the workflows of the previous one and adds search attributes", async () => {
   const first = await start(searchAttributes.slice(0, 2));
   await startWorkflow(first);
   await first.stop();
   await expectKept(await start(searchAttributes));
 });
 
-test("a server that a killed start left running is stopped, and its workflows are there", async () => {
+test("a server that a killed start left is stopped, and its workflows survive", async () => {
   const left = await start(searchAttributes);
   await startWorkflow(left);
   await expectKept(await start(searchAttributes));

@@ -56,19 +56,26 @@ export async function createAllocations(
   if (!note) return notFoundAnswer();
   const wanted = read.elements.map((sent) => ({ sent, invoiceId: invoiceIdOf(sent) }));
   const ids = wanted.map(({ invoiceId }) => invoiceId);
-  const judge = createDocumentValidation(request, note, await lockInvoices(request, client, ids));
-  const judged = wanted.map(({ sent, invoiceId }) => ({ sent, outcome: judge(sent, invoiceId) }));
-  const good = judged.flatMap(({ outcome }) => ("messages" in outcome ? [] : [outcome]));
-  if (good.length === judged.length || !isSummarised(request)) {
+  const validate = createDocumentValidation(
+    request,
+    note,
+    await lockInvoices(request, client, ids),
+  );
+  const validated = wanted.map(({ sent, invoiceId }) => ({
+    sent,
+    outcome: validate(sent, invoiceId),
+  }));
+  const good = validated.flatMap(({ outcome }) => ("messages" in outcome ? [] : [outcome]));
+  if (good.length === validated.length || !isSummarised(request)) {
     await insertAllocations(client, request.tenant.tenantId, note.id, good);
   }
   return finishedAnswer(
     request,
     "Allocations",
-    judged.map(({ sent, outcome }) =>
+    validated.map(({ sent, outcome }) =>
       "messages" in outcome
         ? { kind: "refused", element: refusedEcho(sent, outcome.messages) }
-        : { kind: "made", element: presentNewAllocation(outcome, note.id) },
+        : { kind: "created", element: presentNewAllocation(outcome, note.id) },
     ),
   );
 }
@@ -202,7 +209,8 @@ async function insertAllocations(
     `insert into demo_ledger.credit_allocations
        (allocation_id, tenant_id, credit_note_id, invoice_id, amount, allocated_on)
      select id, $1, $2, "invoiceId", amount, "allocatedOn"
-     from jsonb_to_recordset($3::jsonb) as draft (id uuid, "invoiceId" uuid, amount numeric, "allocatedOn" text)`,
+     from jsonb_to_recordset($3::jsonb) as draft (id uuid, "invoiceId" uuid, amount numeric,
+       "allocatedOn" text)`,
     [tenantId, creditNoteId, JSON.stringify(allocations)],
   );
   const touched = allocations.map(({ invoiceId }) => invoiceId);
@@ -233,9 +241,12 @@ async function recordSums(
        fully_paid_on = case when i.amount_paid + s.credited = i.total then s.last_on end,
        updated_at = date_trunc('milliseconds', clock_timestamp())
      from (select touched.id,
-             (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations where invoice_id = touched.id) as credited,
-             greatest((select max(allocated_on) from demo_ledger.credit_allocations where invoice_id = touched.id),
-               (select max(paid_on) from demo_ledger.payments where invoice_id = touched.id and status = 'AUTHORISED')) as last_on
+             (select coalesce(sum(amount), 0) from demo_ledger.credit_allocations
+               where invoice_id = touched.id) as credited,
+             greatest((select max(allocated_on) from demo_ledger.credit_allocations
+               where invoice_id = touched.id),
+               (select max(paid_on) from demo_ledger.payments where invoice_id = touched.id
+                 and status = 'AUTHORISED')) as last_on
            from (select distinct unnest($2::uuid[]) as id) as touched) as s
      where i.tenant_id = $1 and i.invoice_id = s.id`,
     [tenantId, invoiceIds],

@@ -52,7 +52,9 @@ export function badRequestAnswer(errorNumber: number, type: string, message: str
 
 /** Returns 400 for a list that Xero refuses in an organisation with too many records (XERO-5). */
 export function highVolumeAnswer(member: string): DemoAnswer {
-  const message = `Due to the high number of ${member} this query cannot be answered: use an optimised filter.`;
+  const message =
+    `Due to the high number of ${member} this query cannot be answered: ` +
+    "use an optimised filter.";
   return badRequestAnswer(51, "HighVolumeException", message);
 }
 

@@ -56,7 +56,9 @@ export function readElements(
   const list = objectsOf(wrapped ?? (Array.isArray(body) ? body : [body]));
   const elements = list.filter((element) => Object.keys(element).length > 0);
   if (elements.length === 0) {
-    const message = `No data has been processed for this endpoint. This endpoint is expecting ${member} data.`;
+    const message =
+      "No data has been processed for this endpoint. " +
+      `This endpoint is expecting ${member} data.`;
     return badRequestAnswer(17, "NoDataProcessedException", message);
   }
   return { kind: "elements", elements };
@@ -71,8 +73,8 @@ export function isSummarised(request: ApiRequest): boolean {
 }
 
 /** The outcome of one element: created, or refused with its echo. */
-export type Settled =
-  | { readonly kind: "made"; readonly element: object }
+export type ElementOutcome =
+  | { readonly kind: "created"; readonly element: object }
   | { readonly kind: "refused"; readonly element: object };
 
 /**
@@ -82,16 +84,16 @@ export type Settled =
 export function finishedAnswer(
   request: ApiRequest,
   member: string,
-  settled: readonly Settled[],
+  outcomes: readonly ElementOutcome[],
 ): DemoAnswer {
-  const refused = settled.filter(({ kind }) => kind === "refused");
+  const refused = outcomes.filter(({ kind }) => kind === "refused");
   if (refused.length > 0 && isSummarised(request))
     return validationAnswer(refused.map(({ element }) => element));
   return listAnswer(
     member,
-    settled.map(({ kind, element }) => ({
+    outcomes.map(({ kind, element }) => ({
       ...element,
-      StatusAttributeString: kind === "made" ? "OK" : "ERROR",
+      StatusAttributeString: kind === "created" ? "OK" : "ERROR",
     })),
   );
 }

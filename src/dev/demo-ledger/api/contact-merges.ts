@@ -15,13 +15,15 @@ export function mergeContact(
   return inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(
       `select 1 from demo_ledger.contacts
-       where tenant_id = $1 and contact_id in ($2, $3) and status = 'ACTIVE' order by contact_id for update`,
+       where tenant_id = $1 and contact_id in ($2, $3) and status = 'ACTIVE'
+         order by contact_id for update`,
       [tenantId, contactId, into],
     );
     if (rowCount !== 2) return false;
     for (const table of ["invoices", "credit_notes"]) {
       await client.query(
-        `update demo_ledger.${table} set contact_id = $3, updated_at = date_trunc('milliseconds', clock_timestamp())
+        `update demo_ledger.${table} set contact_id = $3, updated_at = date_trunc('milliseconds',
+          clock_timestamp())
          where tenant_id = $1 and contact_id = $2`,
         [tenantId, contactId, into],
       );

@@ -16,16 +16,16 @@ import {
 } from "./answers.ts";
 import {
   type ApiRequest,
+  type ElementOutcome,
   finishedAnswer,
   readElements,
   refusedElement,
-  type Settled,
 } from "./api-request.ts";
 import { type ContactRow, isUuid, presentContact, presentSummary } from "./contact-rows.ts";
 import { clausesOf, isSummary, isTooMuch, paginationOf, readListQuery } from "./list-query.ts";
 
-const rowColumns =
-  "*, exists (select 1 from demo_ledger.invoices i where i.tenant_id = contacts.tenant_id and i.contact_id = contacts.contact_id) as is_customer";
+const rowColumns = `*, exists (select 1 from demo_ledger.invoices i
+  where i.tenant_id = contacts.tenant_id and i.contact_id = contacts.contact_id) as is_customer`;
 
 const columns = {
   id: "contact_id",
@@ -83,7 +83,8 @@ async function countOf(client: Queryable, tenantId: string): Promise<number> {
 /** `GET /Contacts/{id or number}`. */
 export async function getContact(request: ApiRequest, id: string): Promise<DemoAnswer> {
   const { rows } = await request.pool.query<ContactRow>(
-    `select ${rowColumns} from demo_ledger.contacts where tenant_id = $1 and ${isUuid(id) ? "contact_id" : "contact_number"} = $2`,
+    `select ${rowColumns} from demo_ledger.contacts where tenant_id = $1
+      and ${isUuid(id) ? "contact_id" : "contact_number"} = $2`,
     [request.tenant.tenantId, id],
   );
   const [row] = rows;
@@ -99,24 +100,24 @@ export async function createContacts(request: ApiRequest, client: Queryable): Pr
     id: randomUUID(),
     messages: faultsOf(request, sent),
   }));
-  const made = await insertContacts(
+  const created = await insertContacts(
     client,
     request.tenant.tenantId,
     drafts.filter(({ messages }) => messages.length === 0),
   );
-  const taken = drafts.filter(({ id, messages }) => messages.length === 0 && !made.has(id));
+  const taken = drafts.filter(({ id, messages }) => messages.length === 0 && !created.has(id));
   const numbers = await takenNumbers(client, request.tenant.tenantId, taken);
   // As in Xero, valid contacts stay created even if the answer is a 400 for the others.
-  const settled = drafts.map(({ sent, id, messages }): Settled => {
-    const row = made.get(id);
-    if (row) return { kind: "made", element: presentContact(row) };
+  const outcomes = drafts.map(({ sent, id, messages }): ElementOutcome => {
+    const row = created.get(id);
+    if (row) return { kind: "created", element: presentContact(row) };
     const reasons = messages.length > 0 ? messages : [conflictOf(sent, numbers)];
     return {
       kind: "refused",
       element: refusedElement("ContactID", "HasValidationErrors", sent, reasons),
     };
   });
-  return finishedAnswer(request, "Contacts", settled);
+  return finishedAnswer(request, "Contacts", outcomes);
 }
 
 /** `POST /Contacts/{id}`: changes the sent members. `ContactStatus` archives and restores. */
@@ -144,8 +145,10 @@ export async function updateContact(
   try {
     return await inSavepoint(client, async () => {
       const { rows } = await client.query<ContactRow>(
-        `update demo_ledger.contacts set name = $3, contact_number = $4, account_number = $5, first_name = $6,
-           last_name = $7, email = $8, status = $9, updated_at = date_trunc('milliseconds', clock_timestamp())
+        `update demo_ledger.contacts set name = $3, contact_number = $4, account_number = $5,
+          first_name = $6,
+           last_name = $7, email = $8, status = $9, updated_at = date_trunc('milliseconds',
+             clock_timestamp())
          where tenant_id = $1 and contact_id = $2 returning ${rowColumns}`,
         [request.tenant.tenantId, id, ...changedValues(sent, current)],
       );
@@ -163,7 +166,10 @@ export async function updateContact(
 const numberTaken = "Another contact has this contact number";
 
 function nameTaken(name: string): string {
-  return `The contact name ${name} is already assigned to another contact. The contact name must be unique across all active contacts.`;
+  return (
+    `The contact name ${name} is already assigned to another contact. ` +
+    "The contact name must be unique across all active contacts."
+  );
 }
 
 function conflictOf(sent: ExactObject, numbers: ReadonlySet<string>): string {
@@ -216,7 +222,8 @@ interface ContactDraft {
 const insertStatement = {
   name: "demo-insert-contacts",
   text: `insert into demo_ledger.contacts
-      (contact_id, tenant_id, name, contact_number, account_number, first_name, last_name, email, status)
+      (contact_id, tenant_id, name, contact_number, account_number, first_name, last_name, email,
+        status)
     select id, $1, name, number, account, first, last, email, 'ACTIVE'
     from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
       as draft (id, name, number, account, first, last, email)
@@ -259,7 +266,8 @@ async function takenNumbers(
     .filter((one) => one !== undefined);
   if (numbers.length === 0) return new Set();
   const { rows } = await client.query<{ contact_number: string }>(
-    "select contact_number from demo_ledger.contacts where tenant_id = $1 and contact_number = any($2::text[])",
+    `select contact_number from demo_ledger.contacts
+      where tenant_id = $1 and contact_number = any($2::text[])`,
     [tenantId, numbers],
   );
   return new Set(rows.map((row) => row.contact_number));

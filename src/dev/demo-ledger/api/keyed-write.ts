@@ -24,18 +24,22 @@ const maxKeyLength = 128;
 const takeKey = {
   name: "demo-take-key",
   text: `insert into demo_ledger.idempotency (client_id, key, fingerprint) values ($1, $2, $3)
-    on conflict (client_id, key) do update set fingerprint = excluded.fingerprint, status = null, body = null,
+    on conflict (client_id, key) do update set fingerprint = excluded.fingerprint, status = null,
+      body = null,
       created_at = clock_timestamp()
-    where demo_ledger.idempotency.created_at < clock_timestamp() - make_interval(secs => ${keyLifeSeconds})
+    where demo_ledger.idempotency.created_at
+      < clock_timestamp() - make_interval(secs => ${keyLifeSeconds})
     returning 1`,
 };
 const readKey = {
   name: "demo-read-key",
-  text: "select fingerprint, status, body from demo_ledger.idempotency where client_id = $1 and key = $2",
+  text: `select fingerprint, status, body from demo_ledger.idempotency
+    where client_id = $1 and key = $2`,
 };
 const saveAnswer = {
   name: "demo-save-answer",
-  text: "update demo_ledger.idempotency set status = $3, body = $4 where client_id = $1 and key = $2",
+  text: `update demo_ledger.idempotency set status = $3, body = $4
+    where client_id = $1 and key = $2`,
 };
 
 interface CachedAnswer {
@@ -75,7 +79,8 @@ export async function keyedWrite(
 /** Deletes expired keys. */
 export async function deleteExpiredKeys(pool: pg.Pool): Promise<void> {
   await pool.query(
-    "delete from demo_ledger.idempotency where created_at < clock_timestamp() - make_interval(secs => $1)",
+    `delete from demo_ledger.idempotency
+      where created_at < clock_timestamp() - make_interval(secs => $1)`,
     [keyLifeSeconds],
   );
 }

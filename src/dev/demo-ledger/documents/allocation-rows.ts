@@ -24,8 +24,10 @@ export async function loadAllocations(
 ): Promise<readonly AllocationRow[]> {
   if (ids.length === 0) return [];
   const { rows } = await client.query<AllocationRow>(
-    `select a.allocation_id, a.credit_note_id, n.number as credit_note_number, n.issue_date as credit_note_date,
-       n.total as credit_note_total, a.invoice_id, i.number as invoice_number, a.amount, a.allocated_on
+    `select a.allocation_id, a.credit_note_id, n.number as credit_note_number,
+      n.issue_date as credit_note_date,
+       n.total as credit_note_total, a.invoice_id, i.number as invoice_number, a.amount,
+         a.allocated_on
      from demo_ledger.credit_allocations a
      join demo_ledger.credit_notes n on n.credit_note_id = a.credit_note_id
      join demo_ledger.invoices i on i.invoice_id = a.invoice_id

@@ -3,10 +3,10 @@ import { allocatedOf, type CreditNoteRow } from "./credit-note-rows.ts";
 import {
   type DocumentValues,
   evaluateFirst,
-  type Judged,
   moneyOnIt,
   nextStatusOf,
   type SentDocument,
+  type Validated,
   validateDocument,
   wrongStatus,
 } from "./document-rules.ts";
@@ -22,10 +22,10 @@ export const creditNoteNames = {
  * Validates a new credit note. Allocations in the request are not applied, as in Xero.
  * `SentToContact` cannot be written.
  */
-export function validateNewCreditNote(document: SentDocument): Judged<DocumentValues> {
+export function validateNewCreditNote(document: SentDocument): Validated<DocumentValues> {
   const first = evaluateFirst(document.sent, creditNoteNames);
-  const judged = validateDocument(document, null, first.values, creditNoteNames);
-  return { values: judged.values, messages: [...first.messages, ...judged.messages] };
+  const validated = validateDocument(document, null, first.values, creditNoteNames);
+  return { values: validated.values, messages: [...first.messages, ...validated.messages] };
 }
 
 /**
@@ -35,7 +35,7 @@ export function validateNewCreditNote(document: SentDocument): Judged<DocumentVa
 export function validateCreditNoteChange(
   document: SentDocument,
   current: CreditNoteRow,
-): Judged<DocumentValues> {
+): Validated<DocumentValues> {
   const applied = allocatedOf(current);
   if (applied !== 0n) return { values: current, messages: [moneyOnIt] };
   const status = nextStatusOf(document.sent, current.status);

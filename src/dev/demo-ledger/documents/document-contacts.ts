@@ -4,7 +4,8 @@ import type { Queryable } from "../database.ts";
 
 const noContact = "A Contact must be specified for this type of transaction.";
 const contactArchived =
-  "The contact with the specified contact details has been archived. The contact must be un-archived before creating new invoices or credit notes.";
+  "The contact with the specified contact details has been archived. " +
+  "The contact must be un-archived before creating new invoices or credit notes.";
 
 /** Returns contacts by id. Text that is not a UUID is left out. */
 export async function loadContacts(
@@ -14,7 +15,8 @@ export async function loadContacts(
 ): Promise<ReadonlyMap<string, ContactRow>> {
   const { rows } = await client.query<ContactRow>({
     name: "demo-load-contacts",
-    text: "select * from demo_ledger.contacts where tenant_id = $1 and contact_id = any($2::uuid[])",
+    text: `select * from demo_ledger.contacts
+      where tenant_id = $1 and contact_id = any($2::uuid[])`,
     values: [tenantId, [...new Set(ids.filter(isUuid))]],
   });
   return new Map(rows.map((row) => [row.contact_id, row]));

@@ -41,6 +41,7 @@ export function issueDateFaults(
 export function lockFaults(tenant: Tenant, issueDate: string): readonly string[] {
   if (tenant.periodLockDate === null || issueDate > tenant.periodLockDate) return [];
   return [
-    `The document date cannot be before the period lock date, currently set at ${tenant.periodLockDate}`,
+    "The document date cannot be before the period lock date, " +
+      `currently set at ${tenant.periodLockDate}`,
   ];
 }

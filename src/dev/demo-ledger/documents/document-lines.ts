@@ -156,7 +156,8 @@ function faultsOf(line: LineRow, rules: LineRules): readonly string[] {
   }
   if (!rate) {
     messages.push(
-      `The TaxType code '${line.taxType}' does not exist or cannot be used for this type of transaction.`,
+      `The TaxType code '${line.taxType}' does not exist or cannot be used ` +
+        "for this type of transaction.",
     );
   } else if (!rate.forRevenue && account?.class === "REVENUE") {
     messages.push(
@@ -167,9 +168,9 @@ function faultsOf(line: LineRow, rules: LineRules): readonly string[] {
 }
 
 function lineTotalFaults(sent: ExactObject, row: LineRow): readonly string[] {
-  const told = filledTextOf(sent.LineAmount);
-  if (told === undefined || scaledOf(told, 4) === scaledOf(row.lineAmount, 4)) return [];
-  return [`The line total ${told} does not match the expected line total ${row.lineAmount}`];
+  const sentTotal = filledTextOf(sent.LineAmount);
+  if (sentTotal === undefined || scaledOf(sentTotal, 4) === scaledOf(row.lineAmount, 4)) return [];
+  return [`The line total ${sentTotal} does not match the expected line total ${row.lineAmount}`];
 }
 
 function isNumber(value: ExactJson | undefined): boolean {

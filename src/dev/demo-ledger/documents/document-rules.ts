@@ -34,7 +34,7 @@ export type DocumentValues = Pick<
 > & { readonly number: string | null };
 
 /** The values and their faults. Values with messages must not be stored. */
-export interface Judged<Values> {
+export interface Validated<Values> {
   readonly values: Values;
   readonly messages: readonly string[];
 }
@@ -84,20 +84,20 @@ const maxNumberLength = 255;
 export function evaluateFirst(
   sent: ExactObject,
   { type, title }: DocumentNames,
-): Judged<XeroStatus> {
-  const asked = textOf(sent.Status) ?? "DRAFT";
-  const status = firstStatuses.find((first) => first === asked);
+): Validated<XeroStatus> {
+  const sentStatus = textOf(sent.Status) ?? "DRAFT";
+  const status = firstStatuses.find((first) => first === sentStatus);
   const messages =
     textOf(sent.Type) === type ? [] : [`${title} Type must be ${type} in the demo ledger.`];
   if (!status)
-    messages.push(`The status ${asked} cannot be applied to a new ${title.toLowerCase()}.`);
+    messages.push(`The status ${sentStatus} cannot be applied to a new ${title.toLowerCase()}.`);
   return { values: status ?? "DRAFT", messages };
 }
 
 /** Returns the status after a change, or undefined if it may not follow the current one. */
 export function nextStatusOf(sent: ExactObject, current: XeroStatus): XeroStatus | undefined {
-  const asked = textOf(sent.Status) ?? current;
-  return nextStatuses[current].find((next) => next === asked);
+  const sentStatus = textOf(sent.Status) ?? current;
+  return nextStatuses[current].find((next) => next === sentStatus);
 }
 
 /** Returns Xero's text for a status that does not allow the request. */
@@ -111,7 +111,7 @@ export function validateDocument(
   there: CurrentDocument | null,
   status: XeroStatus,
   names: DocumentNames,
-): Judged<DocumentValues> {
+): Validated<DocumentValues> {
   const current = there?.row;
   const isApproval = status !== "DRAFT";
   const currentTypes = current?.line_amount_types ?? "Exclusive";

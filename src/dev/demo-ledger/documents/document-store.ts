@@ -73,14 +73,20 @@ export async function insertDocuments<Row extends DocumentRow>(
 ): Promise<ReadonlyMap<string, Row>> {
   if (drafts.length === 0) return new Map();
   const numberOf = (number: string | null) => (foldsNumbers ? (number?.trim() ?? null) : number);
-  const given = drafts
+  const sentNumbers = drafts
     .map(({ values }) => numberOf(values.number))
     .filter((number) => number !== null);
-  const made = await reserveNumbers(client, table, tenantId, drafts.length - given.length, given);
+  const numbers = await reserveNumbers(
+    client,
+    table,
+    tenantId,
+    drafts.length - sentNumbers.length,
+    sentNumbers,
+  );
   const numbered = drafts.map(({ id, values }) => ({
     ...values,
     id,
-    number: numberOf(values.number) ?? made.shift(),
+    number: numberOf(values.number) ?? numbers.shift(),
   }));
   const names = Object.keys(table.columns).join(", ");
   const types = Object.entries(table.columns).map(([name, type]) => `${name} ${type}`);
@@ -89,7 +95,8 @@ export async function insertDocuments<Row extends DocumentRow>(
     // Ordered by number, so that two requests with the same numbers wait for each other and do not
     // deadlock.
     text: `insert into demo_ledger.${table.name} (${table.idColumn}, tenant_id, ${names})
-      select id, $1, ${names} from jsonb_to_recordset($2::jsonb) as draft (id uuid, ${types.join(", ")})
+      select id, $1, ${names} from jsonb_to_recordset($2::jsonb) as draft (id uuid,
+        ${types.join(", ")})
       ${foldsNumbers ? `where not exists (${sameFolded(table)})` : ""}
       order by number
       on conflict (tenant_id, number) do nothing
@@ -102,7 +109,8 @@ export async function insertDocuments<Row extends DocumentRow>(
 // No two numbers of one request differ only by case or blanks. So a number is compared only with
 // stored ones.
 function sameFolded({ name }: DocumentTable): string {
-  return `select 1 from demo_ledger.${name} d where d.tenant_id = $1 and lower(btrim(d.number)) = lower(draft.number)`;
+  return `select 1 from demo_ledger.${name} d where d.tenant_id = $1
+    and lower(btrim(d.number)) = lower(draft.number)`;
 }
 
 /**
@@ -134,14 +142,15 @@ async function reserveNumbers(
   table: DocumentTable,
   tenantId: string,
   count: number,
-  given: readonly string[],
+  sentNumbers: readonly string[],
 ): Promise<string[]> {
-  const made: string[] = [];
-  while (made.length < count) {
-    const missing = count - made.length;
+  const numbers: string[] = [];
+  while (numbers.length < count) {
+    const missing = count - numbers.length;
     const { rows } = await client.query<{ number: string }>(
       `with taken as (
-         update demo_ledger.tenants set ${table.counter} = ${table.counter} + $2 where tenant_id = $1
+         update demo_ledger.tenants set ${table.counter} = ${table.counter} + $2
+           where tenant_id = $1
          returning ${table.counter} - $2 as first)
        select n.number from taken,
          lateral (select k, $3 || lpad(k::text, greatest(4, length(k::text)), '0') as number
@@ -149,9 +158,9 @@ async function reserveNumbers(
        where n.number <> all($4::text[]) and not exists
          (select 1 from demo_ledger.${table.name} d where d.tenant_id = $1 and d.number = n.number)
        order by n.k`,
-      [tenantId, missing, table.prefix, given],
+      [tenantId, missing, table.prefix, sentNumbers],
     );
-    made.push(...rows.map(({ number }) => number));
+    numbers.push(...rows.map(({ number }) => number));
   }
-  return made;
+  return numbers;
 }

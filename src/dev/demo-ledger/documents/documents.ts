@@ -14,10 +14,10 @@ import {
 } from "../api/answers.ts";
 import {
   type ApiRequest,
+  type ElementOutcome,
   finishedAnswer,
   readElements,
   refusedElement,
-  type Settled,
 } from "../api/api-request.ts";
 import type { ContactRow } from "../api/contact-rows.ts";
 import {
@@ -32,7 +32,7 @@ import { inSavepoint, inSnapshot, type Queryable, violatedIndex } from "../datab
 import { contactFaults, loadContacts } from "./document-contacts.ts";
 import { lockFaults } from "./document-dates.ts";
 import type { DocumentRow } from "./document-rows.ts";
-import type { DocumentValues, Judged, SentDocument } from "./document-rules.ts";
+import type { DocumentValues, SentDocument, Validated } from "./document-rules.ts";
 import {
   changeDocument,
   type DocumentTable,
@@ -58,8 +58,8 @@ export interface DocumentResource<Row extends DocumentRow, Values extends Docume
   readonly filters: Readonly<Record<string, string>>;
   readonly searched: readonly string[];
   readonly heavy: readonly string[] | null;
-  readonly validateNew: (document: SentDocument) => Judged<Values>;
-  readonly validateChange: (document: SentDocument, current: Row) => Judged<Values>;
+  readonly validateNew: (document: SentDocument) => Validated<Values>;
+  readonly validateChange: (document: SentDocument, current: Row) => Validated<Values>;
   readonly present: (
     client: Queryable,
     rows: readonly Row[],
@@ -90,7 +90,8 @@ export async function listDocuments<Row extends DocumentRow, Values extends Docu
       return highVolumeAnswer(member);
     }
     const { rows } = await client.query<Row & { found: string }>(
-      `select ${selectedOf(table)}, count(*) over () as found from demo_ledger.${table.name} ${clausesOf(read)}`,
+      `select ${selectedOf(table)}, count(*) over () as found
+        from demo_ledger.${table.name} ${clausesOf(read)}`,
       [...read.values],
     );
     const elements = await presentAll(
@@ -140,7 +141,7 @@ export async function getDocument<Row extends DocumentRow, Values extends Docume
   });
 }
 
-interface Draft<Values> extends Judged<Values> {
+interface Draft<Values> extends Validated<Values> {
   readonly id: string;
   readonly sent: ExactObject;
 }
@@ -154,13 +155,13 @@ export async function createDocuments<Row extends DocumentRow, Values extends Do
   const read = readElements(request, resource.member);
   if (!("kind" in read)) return read;
   const { tenantId } = request.tenant;
-  const judged = read.elements.map((sent) => ({
+  const validated = read.elements.map((sent) => ({
     sent,
     ...resource.validateNew(sentDocument(request, sent)),
   }));
-  const contactIds = judged.map(({ values }) => values.contact_id);
+  const contactIds = validated.map(({ values }) => values.contact_id);
   const contacts = await loadContacts(client, tenantId, contactIds);
-  const drafts = judged.map(({ sent, values, messages }): Draft<Values> => {
+  const drafts = validated.map(({ sent, values, messages }): Draft<Values> => {
     const faults = contactFaults(contacts, values.contact_id);
     return {
       id: randomUUID(),
@@ -173,8 +174,8 @@ export async function createDocuments<Row extends DocumentRow, Values extends Do
   const stored = await insertDocuments<Row>(client, resource.table, request.tenant, good);
   const elements = await presentEach(resource, client, [...stored.values()], contacts);
   // As in Xero, valid documents stay created even if the answer is a 400 for the others.
-  const settled = drafts.map((draft) => settle(resource, draft, elements.get(draft.id)));
-  return finishedAnswer(request, resource.member, settled);
+  const outcomes = drafts.map((draft) => outcomeOf(resource, draft, elements.get(draft.id)));
+  return finishedAnswer(request, resource.member, outcomes);
 }
 
 /** Changes one document: its status, and its content if the status allows it. */
@@ -241,12 +242,12 @@ async function presentEach<Row extends DocumentRow, Values extends DocumentValue
   return new Map(rows.map((row, index) => [row.id, elements[index] ?? {}]));
 }
 
-function settle<Row extends DocumentRow, Values extends DocumentValues>(
+function outcomeOf<Row extends DocumentRow, Values extends DocumentValues>(
   resource: DocumentResource<Row, Values>,
   draft: Draft<Values>,
   element: object | undefined,
-): Settled {
-  if (element) return { kind: "made", element };
+): ElementOutcome {
+  if (element) return { kind: "created", element };
   const messages = draft.messages.length > 0 ? draft.messages : [resource.numberTaken];
   return {
     kind: "refused",

@@ -5,10 +5,10 @@ import { isOpen, type XeroStatus } from "./document-rows.ts";
 import {
   type DocumentValues,
   evaluateFirst,
-  type Judged,
   moneyOnIt,
   nextStatusOf,
   type SentDocument,
+  type Validated,
   validateDocument,
   wrongStatus,
 } from "./document-rules.ts";
@@ -20,20 +20,21 @@ export type InvoiceValues = DocumentValues & Pick<InvoiceRow, "url" | "due_date"
 const names = { type: "ACCREC", title: "Invoice", numberName: "InvoiceNumber" } as const;
 
 const moneyOnVoided =
-  "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.";
+  "The status VOIDED cannot be applied to the invoice because it has payments or credit notes " +
+  "allocated to it.";
 
 /** Validates a new invoice. Contacts and unique numbers are validated with the database. */
-export function validateNewInvoice(document: SentDocument): Judged<InvoiceValues> {
+export function validateNewInvoice(document: SentDocument): Validated<InvoiceValues> {
   const first = evaluateFirst(document.sent, names);
-  const judged = validateValues(document, null, first.values);
-  return { values: judged.values, messages: [...first.messages, ...judged.messages] };
+  const validated = validateValues(document, null, first.values);
+  return { values: validated.values, messages: [...first.messages, ...validated.messages] };
 }
 
 /** Validates a change of an invoice, from its current and its sent members. */
 export function validateInvoiceChange(
   document: SentDocument,
   current: InvoiceRow,
-): Judged<InvoiceValues> {
+): Validated<InvoiceValues> {
   const hasMoney = moneyOn(current) !== 0n;
   if (document.sent.Status === "VOIDED" && hasMoney)
     return { values: current, messages: [moneyOnVoided] };
@@ -41,8 +42,9 @@ export function validateInvoiceChange(
   if (!status) return { values: current, messages: [wrongStatus(names)] };
   if (status === "VOIDED" || status === "DELETED")
     return { values: { ...current, status }, messages: [] };
-  const judged = validateValues(document, current, status);
-  if (judged.messages.length > 0 || !hasMoney || isSameMoney(judged.values, current)) return judged;
+  const validated = validateValues(document, current, status);
+  if (validated.messages.length > 0 || !hasMoney || isSameMoney(validated.values, current))
+    return validated;
   return { values: current, messages: [moneyOnIt] };
 }
 
@@ -50,7 +52,7 @@ function validateValues(
   document: SentDocument,
   current: InvoiceRow | null,
   status: XeroStatus,
-): Judged<InvoiceValues> {
+): Validated<InvoiceValues> {
   const { sent } = document;
   const there = current && { row: current, applied: moneyOn(current) };
   const { values, messages } = validateDocument(document, there, status, names);

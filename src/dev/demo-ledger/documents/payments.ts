@@ -56,8 +56,10 @@ export async function recordPayment(
     [paymentId, tenantId, invoiceId, decimalTextOf(paid, 2), paidOn],
   );
   await client.query(
-    `update demo_ledger.invoices set amount_paid = amount_paid + $3, status = $4, fully_paid_on = $5,
-       updated_at = date_trunc('milliseconds', clock_timestamp()) where tenant_id = $1 and invoice_id = $2`,
+    `update demo_ledger.invoices set amount_paid = amount_paid + $3, status = $4,
+      fully_paid_on = $5,
+       updated_at = date_trunc('milliseconds', clock_timestamp()) where tenant_id = $1
+         and invoice_id = $2`,
     [tenantId, invoiceId, decimalTextOf(paid, 2), status, status === "PAID" ? paidOn : null],
   );
   return { kind: "paid", paymentId, status, amountDue: decimalTextOf(due - paid, 2) };
@@ -79,20 +81,25 @@ export async function deletePayment(
   // each other.
   const { rowCount: found } = await client.query(
     `select 1 from demo_ledger.invoices where tenant_id = $1 and invoice_id =
-       (select invoice_id from demo_ledger.payments where tenant_id = $1 and payment_id = $2) for update`,
+       (select invoice_id from demo_ledger.payments where tenant_id = $1
+         and payment_id = $2) for update`,
     [tenantId, paymentId],
   );
   if (found === 0) return "not_found";
   const { rows } = await client.query<{ invoice_id: string; amount: string }>(
-    `update demo_ledger.payments set status = 'DELETED', updated_at = date_trunc('milliseconds', clock_timestamp())
-     where tenant_id = $1 and payment_id = $2 and status = 'AUTHORISED' returning invoice_id, amount`,
+    `update demo_ledger.payments set status = 'DELETED', updated_at = date_trunc('milliseconds',
+      clock_timestamp())
+     where tenant_id = $1 and payment_id = $2 and status = 'AUTHORISED'
+       returning invoice_id, amount`,
     [tenantId, paymentId],
   );
   const [payment] = rows;
   if (!payment) return "deleted_before";
   await client.query(
-    `update demo_ledger.invoices set amount_paid = amount_paid - $3, status = 'AUTHORISED', fully_paid_on = null,
-       updated_at = date_trunc('milliseconds', clock_timestamp()) where tenant_id = $1 and invoice_id = $2`,
+    `update demo_ledger.invoices set amount_paid = amount_paid - $3, status = 'AUTHORISED',
+      fully_paid_on = null,
+       updated_at = date_trunc('milliseconds', clock_timestamp()) where tenant_id = $1
+         and invoice_id = $2`,
     [tenantId, payment.invoice_id, payment.amount],
   );
   return "deleted";

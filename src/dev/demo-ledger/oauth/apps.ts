@@ -28,7 +28,7 @@ export interface AppConnection {
 }
 
 /** The content of a consent. */
-export interface ConsentGiven {
+export interface Consent {
   readonly clientId: string;
   readonly redirectUrl: string;
   readonly challenge: string | null;
@@ -36,7 +36,7 @@ export interface ConsentGiven {
 }
 
 /** The issued tokens, or null if the code or token is not valid. */
-export type GivenTokens = { readonly accessToken: string; readonly refreshToken: string } | null;
+export type IssuedTokens = { readonly accessToken: string; readonly refreshToken: string } | null;
 
 /** Finds and creates apps, with their codes, tokens and connections. */
 export interface AppBook {
@@ -46,14 +46,14 @@ export interface AppBook {
    * Creates the code of a consent, valid once within five minutes, and the connections of that
    * consent.
    */
-  consent(given: ConsentGiven): Promise<string>;
+  consent(consent: Consent): Promise<string>;
   exchange(
     app: DemoApp,
     code: string,
     redirectUrl: string,
     verifier: string | null,
-  ): Promise<GivenTokens>;
-  refresh(app: DemoApp, refreshToken: string): Promise<GivenTokens>;
+  ): Promise<IssuedTokens>;
+  refresh(app: DemoApp, refreshToken: string): Promise<IssuedTokens>;
   /**
    * Returns the app and the consent of an access token, `expired`, or null if it is not a token.
    */
@@ -69,8 +69,9 @@ export interface AppBook {
   refreshes(clientId: string): Promise<number>;
 }
 
-const appColumns = `client_id as "clientId", secret_hash as "secretHash", name, redirect_urls as "redirectUrls",
-  access_seconds as "accessSeconds", grace_seconds as "graceSeconds", refresh_seconds as "refreshSeconds"`;
+const appColumns = `client_id as "clientId", secret_hash as "secretHash", name,
+  redirect_urls as "redirectUrls", access_seconds as "accessSeconds",
+  grace_seconds as "graceSeconds", refresh_seconds as "refreshSeconds"`;
 
 const header = Buffer.from(JSON.stringify({ alg: "HS256", typ: "JWT" })).toString("base64url");
 
@@ -95,9 +96,11 @@ export function createAppBook(pool: pg.Pool): AppBook {
       refreshSeconds,
     }) {
       await pool.query(
-        `insert into demo_ledger.apps (client_id, secret_hash, name, redirect_urls, access_seconds, grace_seconds, refresh_seconds)
+        `insert into demo_ledger.apps (client_id, secret_hash, name, redirect_urls, access_seconds,
+          grace_seconds, refresh_seconds)
         values ($1, $2, $3, $4, $5, $6, $7)
-        on conflict (client_id) do update set secret_hash = excluded.secret_hash, name = excluded.name,
+        on conflict (client_id) do update set secret_hash = excluded.secret_hash,
+          name = excluded.name,
           redirect_urls = excluded.redirect_urls, access_seconds = excluded.access_seconds,
           grace_seconds = excluded.grace_seconds, refresh_seconds = excluded.refresh_seconds`,
         [
@@ -111,7 +114,7 @@ export function createAppBook(pool: pg.Pool): AppBook {
         ],
       );
     },
-    consent: (given) => inTransaction(pool, (client) => giveConsent(client, given)),
+    consent: (consent) => inTransaction(pool, (client) => recordConsent(client, consent)),
     exchange: (app, code, redirectUrl, verifier) =>
       inTransaction(pool, (client) => exchangeCode(client, app, code, redirectUrl, verifier)),
     refresh: (app, refreshToken) =>
@@ -132,7 +135,8 @@ export function createAppBook(pool: pg.Pool): AppBook {
     },
     async connections({ clientId }) {
       const { rows } = await pool.query<AppConnection>(
-        `select c.connection_id as "connectionId", c.tenant_id as "tenantId", t.name as "tenantName",
+        `select c.connection_id as "connectionId", c.tenant_id as "tenantId",
+          t.name as "tenantName",
           c.event_id as "eventId", c.created_at as "createdAt"
         from demo_ledger.app_connections c join demo_ledger.tenants t using (tenant_id)
         where c.client_id = $1 order by c.created_at, c.connection_id`,
@@ -160,8 +164,8 @@ export function createAppBook(pool: pg.Pool): AppBook {
   };
 }
 
-async function giveConsent(client: Queryable, given: ConsentGiven): Promise<string> {
-  const { clientId, redirectUrl, challenge, tenantIds } = given;
+async function recordConsent(client: Queryable, consent: Consent): Promise<string> {
+  const { clientId, redirectUrl, challenge, tenantIds } = consent;
   const code = randomBytes(32).toString("base64url");
   const eventId = randomUUID();
   await client.query(
@@ -171,7 +175,8 @@ async function giveConsent(client: Queryable, given: ConsentGiven): Promise<stri
   );
   for (const tenantId of tenantIds) {
     await client.query(
-      `insert into demo_ledger.app_connections (connection_id, client_id, tenant_id, event_id) values ($1, $2, $3, $4)
+      `insert into demo_ledger.app_connections (connection_id, client_id, tenant_id, event_id)
+        values ($1, $2, $3, $4)
       on conflict (client_id, tenant_id) do update set event_id = excluded.event_id`,
       [randomUUID(), clientId, tenantId, eventId],
     );
@@ -185,26 +190,31 @@ async function exchangeCode(
   code: string,
   redirectUrl: string,
   verifier: string | null,
-): Promise<GivenTokens> {
+): Promise<IssuedTokens> {
   const { rows } = await client.query<{
     eventId: string;
     redirectUrl: string;
     challenge: string | null;
   }>(
-    `delete from demo_ledger.codes where code_hash = $1 and client_id = $2 and created_at > now() - interval '5 minutes'
+    `delete from demo_ledger.codes where code_hash = $1 and client_id = $2
+      and created_at > now() - interval '5 minutes'
     returning event_id as "eventId", redirect_url as "redirectUrl", challenge`,
     [hashOfSecret(code), app.clientId],
   );
-  const [given] = rows;
-  if (!given || given.redirectUrl !== redirectUrl) return null;
+  const [consented] = rows;
+  if (!consented || consented.redirectUrl !== redirectUrl) return null;
   const shown =
     verifier === null ? null : createHash("sha256").update(verifier).digest("base64url");
-  return shown === given.challenge ? give(client, app, given.eventId) : null;
+  return shown === consented.challenge ? issueTokens(client, app, consented.eventId) : null;
 }
 
 // The sent token works once, and again within the grace period, because the answer may have been
 // lost.
-async function rotate(client: Queryable, app: DemoApp, refreshToken: string): Promise<GivenTokens> {
+async function rotate(
+  client: Queryable,
+  app: DemoApp,
+  refreshToken: string,
+): Promise<IssuedTokens> {
   const { rows } = await client.query<{ eventId: string }>(
     `update demo_ledger.refresh_tokens set replaced_at = coalesce(replaced_at, clock_timestamp())
     where token_hash = $1 and client_id = $2 and expires_at > clock_timestamp()
@@ -217,10 +227,14 @@ async function rotate(client: Queryable, app: DemoApp, refreshToken: string): Pr
   await client.query("update demo_ledger.apps set refreshes = refreshes + 1 where client_id = $1", [
     app.clientId,
   ]);
-  return give(client, app, shown.eventId);
+  return issueTokens(client, app, shown.eventId);
 }
 
-async function give(client: Queryable, app: DemoApp, eventId: string): Promise<GivenTokens> {
+async function issueTokens(
+  client: Queryable,
+  app: DemoApp,
+  eventId: string,
+): Promise<IssuedTokens> {
   const refreshToken = randomBytes(32).toString("base64url");
   await client.query(
     `insert into demo_ledger.refresh_tokens (token_hash, client_id, event_id, expires_at)

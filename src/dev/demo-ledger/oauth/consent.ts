@@ -46,7 +46,8 @@ export async function consentAnswer(
 
 async function listOrganisations(pool: pg.Pool): Promise<readonly Organisation[]> {
   const { rows } = await pool.query<Organisation>(
-    `select tenant_id as "tenantId", name from demo_ledger.tenants order by created_at desc, tenant_id limit $1`,
+    `select tenant_id as "tenantId", name from demo_ledger.tenants
+      order by created_at desc, tenant_id limit $1`,
     [mostShown],
   );
   return rows;
@@ -55,20 +56,22 @@ async function listOrganisations(pool: pg.Pool): Promise<readonly Organisation[]
 function formOf(app: DemoApp, organisations: readonly Organisation[]): string {
   const rows = organisations.map(
     ({ tenantId, name }) =>
-      `<label><input type="checkbox" name="tenant" value="${tenantId}"> ${escapeHtml(name)} <code>${tenantId}</code></label><br>`,
+      `<label><input type="checkbox" name="tenant" value="${tenantId}"> ` +
+      `${escapeHtml(name)} <code>${tenantId}</code></label><br>`,
   );
-  return `<p><b>${escapeHtml(app.name)}</b> asks for access to:</p><form method="post">${rows.join("")}
+  const title = `<p><b>${escapeHtml(app.name)}</b> asks for access to:</p>`;
+  return `${title}<form method="post">${rows.join("")}
 <p><button>Allow access</button> (with nothing ticked: deny)</p></form>`;
 }
 
 function leadBack(
   redirectUrl: string,
-  told: Readonly<Record<string, string>>,
+  parameters: Readonly<Record<string, string>>,
   query: URLSearchParams,
 ): DemoAnswer {
   const url = new URL(redirectUrl);
   const state = query.get("state");
-  for (const [name, value] of Object.entries(told)) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   if (state !== null) url.searchParams.set("state", state);
   return { status: 302, headers: { location: url.href, "cache-control": "no-store" }, body: "" };
 }
@@ -81,7 +84,9 @@ function page(status: number, content: string): DemoAnswer {
   };
   const title = "Demo ledger: consent";
   const head = `<meta charset="utf-8"><title>${title}</title>`;
-  const body = `<!doctype html><html lang="en"><head>${head}</head><body><h1>${title}</h1>${content}</body></html>`;
+  const body =
+    `<!doctype html><html lang="en"><head>${head}</head>` +
+    `<body><h1>${title}</h1>${content}</body></html>`;
   return { status, headers, body };
 }
 

@@ -5,7 +5,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { type DemoAnswer, jsonAnswer, notFoundAnswer } from "../api/answers.ts";
 import { hashOfSecret, type Tenant, type TenantBook } from "../tenants.ts";
-import type { AppBook, DemoApp, GivenTokens } from "./apps.ts";
+import type { AppBook, DemoApp, IssuedTokens } from "./apps.ts";
 
 // The same lifetime as Xero's (XERO-12).
 const tokenLifeMs = 30 * 60_000;
@@ -58,17 +58,17 @@ async function appTokenAnswer(
   const app = await apps.byClient(clientId);
   if (!app || !isEqual(secretHash, app.secretHash))
     return jsonAnswer(400, { error: "invalid_client" });
-  const given = await grantOf(apps, app, form);
-  if (!given) return jsonAnswer(400, { error: "invalid_grant" });
+  const issued = await grantOf(apps, app, form);
+  if (!issued) return jsonAnswer(400, { error: "invalid_grant" });
   return jsonAnswer(200, {
-    access_token: given.accessToken,
-    refresh_token: given.refreshToken,
+    access_token: issued.accessToken,
+    refresh_token: issued.refreshToken,
     expires_in: app.accessSeconds,
     token_type: "Bearer",
   });
 }
 
-function grantOf(apps: AppBook, app: DemoApp, form: URLSearchParams): Promise<GivenTokens> {
+function grantOf(apps: AppBook, app: DemoApp, form: URLSearchParams): Promise<IssuedTokens> {
   if (form.get("grant_type") === "refresh_token")
     return apps.refresh(app, form.get("refresh_token") ?? "");
   return apps.exchange(
@@ -175,7 +175,8 @@ export async function appConnectionsAnswer(
 // Signed with the hash of the secret. A new secret invalidates the old one's tokens.
 function tokenOf(tenant: Tenant, expiresAt: number): string {
   const content = `${tenant.tenantId}.${expiresAt}`;
-  return `demo.${content}.${createHmac("sha256", tenant.secretHash).update(content).digest("base64url")}`;
+  const signature = createHmac("sha256", tenant.secretHash).update(content).digest("base64url");
+  return `demo.${content}.${signature}`;
 }
 
 function isEqual(one: string, other: string): boolean {

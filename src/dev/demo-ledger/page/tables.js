@@ -168,7 +168,8 @@ function lines(row) {
     element(
       "li",
       {},
-      `${line.description}: ${line.quantity} × ${line.unit_amount} = ${line.amount}, tax ${line.tax}`,
+      `${line.description}: ${line.quantity} × ${line.unit_amount} = ${line.amount}, ` +
+        `tax ${line.tax}`,
     ),
   );
   const count = `${all.length} ${all.length === 1 ? "line" : "lines"}`;

@@ -96,12 +96,12 @@ export async function createFirstData(settings: FirstDataSettings): Promise<Firs
     // All or nothing: after a start that dies in between, the next start begins again.
     await settingUp.save(first.toSave, second.toSave);
     const token = generateOperatorToken();
-    const isMade = await createFirstOperator(pool, "First operator", token);
+    const isCreated = await createFirstOperator(pool, "First operator", token);
     return {
-      liveKey: first.made.apiKey,
-      testKey: second.made.apiKey,
-      operatorToken: isMade ? token.value : null,
-      subscriptionId: derivedId("subscription", first.made.apiKeyId, firstTry),
+      liveKey: first.created.apiKey,
+      testKey: second.created.apiKey,
+      operatorToken: isCreated ? token.value : null,
+      subscriptionId: derivedId("subscription", first.created.apiKeyId, firstTry),
     };
   } finally {
     await pool.end();
@@ -116,7 +116,7 @@ export async function createDemoOrganisation(
 ): Promise<CreatedOrganisation> {
   const { made, toSave } = await prepareDemoOrganisation(demoLedgerUrl, organisation);
   await settingUp.save(toSave);
-  return made;
+  return created;
 }
 
 /** Creates the tenant and its contacts, and prepares everything else for the save. */
@@ -155,7 +155,7 @@ async function prepareDemoOrganisation(
     customers,
   };
   return {
-    made: { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId },
+    created: { organisationId, apiKeyId, apiKey: key.value, tenantId: connection.tenantId },
     toSave,
   };
 }
@@ -230,7 +230,9 @@ export function describeFirstData(
 ): string {
   const { baseUrl, adminUrl, temporalUiUrl } = where;
   const body = '{"customer_code":"ACME","plan_code":"team","units":10}';
-  const event = `{"event_id":"call-1","subscription":"${data.subscriptionId}","meter_code":"api-calls","quantity":1500`;
+  const event =
+    `{"event_id":"call-1","subscription":"${data.subscriptionId}",` +
+    `"meter_code":"api-calls","quantity":1500`;
   // Over TLS the client and the server negotiate HTTP/2.
   const priorKnowledge = new URL(baseUrl).protocol === "https:" ? "" : " --http2-prior-knowledge";
   return `
@@ -242,7 +244,7 @@ OpenAPI       ${baseUrl}/v1/openapi.json
 Shown this once, the API keys and the operator's token for the admin side:
   live      ${data.liveKey}
   sandbox   ${data.testKey}
-  operator  ${data.operatorToken ?? "made by an earlier start"}
+  operator  ${data.operatorToken ?? "created by an earlier start"}
 
 Create a subscription, and read its invoice:
 

@@ -33,12 +33,13 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
     root = dirname(dirname(require.resolve(name)));
   } catch (cause) {
     throw new Error(
-      `There is no embedded PostgreSQL for ${process.platform} ${process.arch} (${name} is not installed). ` +
+      `There is no embedded PostgreSQL for ${process.platform} ${process.arch} ` +
+        `(${name} is not installed). ` +
         "Set DATABASE_URL to a PostgreSQL of your own.",
       { cause },
     );
   }
-  await makeLinks(root);
+  await createLinks(root);
   const end = process.platform === "win32" ? ".exe" : "";
   return {
     initdb: join(root, "native/bin", `initdb${end}`),
@@ -46,7 +47,7 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   };
 }
 
-async function makeLinks(root: string): Promise<void> {
+async function createLinks(root: string): Promise<void> {
   const list = join(root, "native/pg-symlinks.json");
   const text = await readFile(list, "utf8").catch((error: NodeJS.ErrnoException) => {
     // The packages of macOS and Windows need no links and have no list.
@@ -61,7 +62,8 @@ async function makeLinks(root: string): Promise<void> {
       if (code === "EEXIST") continue;
       if (await exists(join(root, target))) continue;
       throw new Error(
-        `The embedded PostgreSQL needs library links in ${root}, which cannot be written (${code}). ` +
+        `The embedded PostgreSQL needs library links in ${root}, ` +
+          `which cannot be written (${code}). ` +
           "Make the folder writable once, or set DATABASE_URL to a PostgreSQL of your own.",
         { cause },
       );

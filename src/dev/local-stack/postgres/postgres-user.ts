@@ -46,20 +46,21 @@ export async function findRunAs(): Promise<RunAs | undefined> {
     );
   } catch (cause) {
     // With two concurrent starts the other one may have created the user in the meantime.
-    const made = await lookUp();
-    if (made) return made;
+    const created = await lookUp();
+    if (created) return created;
     throw new Error(
-      `PostgreSQL does not run as root, and the user ${userName} could not be made. ` +
-        `Start as an ordinary user, make a system user named ${userName}, or set DATABASE_URL.`,
+      `PostgreSQL does not run as root, and the user ${userName} could not be created. ` +
+        `Start as an ordinary user, create a system user named ${userName}, or set DATABASE_URL.`,
       { cause },
     );
   }
-  const made = await lookUp();
-  if (!made)
+  const created = await lookUp();
+  if (!created)
     throw new Error(
-      `The user ${userName} was made but cannot be found. Start as an ordinary user, or set DATABASE_URL.`,
+      `The user ${userName} was created but cannot be found. ` +
+        "Start as an ordinary user, or set DATABASE_URL.",
     );
-  return made;
+  return created;
 }
 
 async function lookUp(): Promise<RunAs | undefined> {
@@ -102,8 +103,10 @@ export async function commandAs(
     return { file: "setpriv", args: [...keeping, file, ...args], options: {} };
   }
   throw new Error(
-    `PostgreSQL does not run as root, and the user ${userName} may not reach ${paths.join(" or ")}. ` +
-      "Move this folder to where other users may enter, start as an ordinary user, or set DATABASE_URL.",
+    `PostgreSQL does not run as root, and the user ${userName} ` +
+      `may not reach ${paths.join(" or ")}. ` +
+      "Move this folder to where other users may enter, start as an ordinary user, " +
+      "or set DATABASE_URL.",
   );
 }
 

@@ -52,10 +52,10 @@ const role = "postgres";
 const readyLimitMs = 60_000;
 
 /**
- * Fast shutdown writes a PostgreSQL checkpoint. After the limit the immediate one follows, from
- * which the next start recovers.
+ * Fast shutdown flushes all changes to the data files. After the limit the immediate one follows,
+ * from which the next start recovers.
  */
-const endings = [
+const endSteps = [
   { signal: "SIGINT", limitMs: 20_000 },
   { signal: "SIGQUIT", limitMs: 5_000 },
 ] as const;
@@ -145,10 +145,10 @@ async function initialise(
   }
   // Created under another name and renamed: a start that is killed here leaves nothing that passes
   // for a database.
-  const made = join(dataFolder, "cluster.new");
-  await rm(made, { recursive: true, force: true });
+  const unfinished = join(dataFolder, "cluster.new");
+  await rm(unfinished, { recursive: true, force: true });
   const args = [
-    `--pgdata=${made}`,
+    `--pgdata=${unfinished}`,
     `--username=${role}`,
     `--pwfile=${passwordFile}`,
     "--auth=scram-sha-256",
@@ -175,9 +175,10 @@ async function initialise(
   );
   if (code !== 0)
     throw new Error(
-      `PostgreSQL could not initialise ${dataFolder} (initdb ended with ${code}):\n${output.join("")}`,
+      `PostgreSQL could not initialise ${dataFolder} (initdb ended with ${code}):\n` +
+        `${output.join("")}`,
     );
-  await rename(made, cluster);
+  await rename(unfinished, cluster);
   return password;
 }
 
@@ -202,7 +203,7 @@ export async function stopLeftPostgres(folder: string, log: (line: string) => vo
   if (!found) return;
   if (await isServerOver(found.pid, dataFolder)) {
     log(`PostgreSQL still runs from an earlier start (process ${found.pid}): stopping it`);
-    await endProcess(found.pid, endings);
+    await endProcess(found.pid, endSteps);
   } else {
     // Another program may have this number by now, and PostgreSQL would take it for a running
     // server.
@@ -274,7 +275,7 @@ function running({ child, exited }: Started, url: string, dataFolder: string): E
     exited,
     lastWords: () => lastWords(dataFolder),
     async stop() {
-      if (await isAlive(pid)) await endProcess(pid, endings);
+      if (await isAlive(pid)) await endProcess(pid, endSteps);
       await exited;
     },
   };

@@ -31,7 +31,8 @@ export function adminAddressOf(env: NodeJS.ProcessEnv, port: number): string {
 }
 
 function addressOf(env: NodeJS.ProcessEnv, host: string, port: number): string {
-  return `${env.TLS_CERT_FILE ? "https" : "http"}://${everywhere.has(host) ? localHost : host}:${port}`;
+  const scheme = env.TLS_CERT_FILE ? "https" : "http";
+  return `${scheme}://${everywhere.has(host) ? localHost : host}:${port}`;
 }
 
 /**

@@ -47,7 +47,7 @@ export async function startChild({
   drainMs,
 }: ChildSettings): Promise<Child> {
   await mkdir(dirname(logFile), { recursive: true });
-  // A person may look for the log of a failed run after starting the next one.
+  // A person may read the log of a failed run after starting the next one.
   await rename(logFile, `${logFile}.previous`).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });

@@ -60,7 +60,8 @@ export async function assertPortsFree(wanted: readonly WantedPort[]): Promise<vo
     const other = wanted.slice(0, index).find(({ port }) => port === one.port);
     if (other === undefined) continue;
     throw new Error(
-      `${other.part} and ${one.part} both want port ${one.port}. Change ${other.setting} or ${one.setting}.`,
+      `${other.part} and ${one.part} both want port ${one.port}. ` +
+        `Change ${other.setting} or ${one.setting}.`,
     );
   }
   for (const one of wanted) if (!(await isPortFree(one.port, one.host))) throw takenPort(one);

@@ -63,16 +63,16 @@ export async function waitUntil(
 }
 
 /** One step of ending a process: a signal, and the time before the next one. */
-export interface Ending {
+export interface EndStep {
   readonly signal: NodeJS.Signals;
   readonly limitMs: number;
 }
 
 /** Ends the process by these signals, and finally by SIGKILL. Returns once it is gone. */
-export async function endProcess(pid: number, endings: readonly Ending[]): Promise<void> {
+export async function endProcess(pid: number, steps: readonly EndStep[]): Promise<void> {
   for (const { signal, limitMs } of [
-    ...endings,
-    { signal: "SIGKILL", limitMs: 5_000 } satisfies Ending,
+    ...steps,
+    { signal: "SIGKILL", limitMs: 5_000 } satisfies EndStep,
   ]) {
     try {
       process.kill(pid, signal);

@@ -13,7 +13,7 @@ export interface QuietRun {
 }
 
 /** Short against every limit in use. */
-const lookMs = 500;
+const pollMs = 500;
 
 /** An error that wraps errors repeats itself and names its cause last. */
 const mostOfLine = 160;
@@ -49,7 +49,7 @@ export async function runQuietly(
     reason ??=
       elapsed > run.limitMs ? `it took longer than ${run.limitMs / 1000} s` : await run.giveUp?.();
     if (reason !== undefined) endChild();
-  }, lookMs);
+  }, pollMs);
   try {
     const code = await new Promise<number | null>((done, fail) =>
       child.once("error", fail).once("close", done),

@@ -14,19 +14,19 @@ const ownHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i;
 
 /** Listens on `port` and forwards the requests of this machine's own pages to the port `target`. */
 export async function guardHosts(port: number, target: number): Promise<{ stop(): Promise<void> }> {
-  const server = createServer((asked, answer) => {
-    if (!isOwn(asked.headers)) {
+  const server = createServer((incoming, answer) => {
+    if (!isOwn(incoming.headers)) {
       answer.writeHead(403).end("Open this page by 127.0.0.1 or localhost.\n");
       return;
     }
-    const { method, url: path, headers } = asked;
+    const { method, url: path, headers } = incoming;
     const passed = request({ host: localHost, port: target, method, path, headers }, (got) => {
       answer.writeHead(got.statusCode ?? 502, got.headers);
       got.on("error", () => answer.destroy()).pipe(answer);
     });
     passed.on("error", () => (answer.headersSent ? answer.destroy() : answer.writeHead(502).end()));
     answer.on("close", () => passed.destroy());
-    asked.pipe(passed);
+    incoming.pipe(passed);
   });
   await listen(server, port);
   return {

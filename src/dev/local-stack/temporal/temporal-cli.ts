@@ -14,15 +14,15 @@ import {
   buildCli,
   builtCliVersion,
   downloadCli,
-  type MakeCli,
   oldestGo,
-} from "./make-temporal-cli.ts";
+  type ProvideCli,
+} from "./provide-temporal-cli.ts";
 
 /** Where to search, and how to get a missing program. Tests set their own. */
 export interface CliSearch {
   readonly env?: NodeJS.ProcessEnv;
-  readonly download?: MakeCli;
-  readonly build?: MakeCli;
+  readonly download?: ProvideCli;
+  readonly build?: ProvideCli;
 }
 
 /**
@@ -41,19 +41,21 @@ export async function findTemporalCli(
   );
   const built = join(cache, `temporal-${builtCliVersion}`, "temporal");
   const downloaded = join(cache, `temporal-sdk-${sdkVersion()}`, "temporal");
-  for (const kept of [built, downloaded]) if (await isProgram(kept)) return kept;
+  for (const cached of [built, downloaded]) if (await isProgram(cached)) return cached;
   const problems: string[] = [];
-  for (const [make, place] of [[download, downloaded] as const, [build, built] as const]) {
+  for (const [provide, place] of [[download, downloaded] as const, [build, built] as const]) {
     try {
-      await makeInto(place, make, lines, env);
+      await provideInto(place, provide, lines, env);
       return place;
     } catch (error) {
       problems.push(error instanceof Error ? error.message : String(error));
     }
   }
   throw new Error(
-    `There is no Temporal server: ${problems.join("; ")}. Put the program "temporal" (Temporal CLI) on PATH, ` +
-      `or install Go ${oldestGo.join(".")} or newer, or set TEMPORAL_ADDRESS to a server of your own.`,
+    `There is no Temporal server: ${problems.join("; ")}. ` +
+      'Put the program "temporal" (Temporal CLI) on PATH, ' +
+      `or install Go ${oldestGo.join(".")} or newer, ` +
+      "or set TEMPORAL_ADDRESS to a server of your own.",
   );
 }
 
@@ -62,19 +64,19 @@ function sdkVersion(): string {
   return (require("@temporalio/worker/package.json") as { version: string }).version;
 }
 
-async function makeInto(
+async function provideInto(
   place: string,
-  make: MakeCli,
+  provide: ProvideCli,
   lines: Counting,
   env: NodeJS.ProcessEnv,
 ): Promise<void> {
   await mkdir(dirname(place), { recursive: true });
   // Next to its final path, so that the rename stays within one file system.
-  const folder = await mkdtemp(join(dirname(place), "making-"));
+  const folder = await mkdtemp(join(dirname(place), "unfinished-"));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   process.once("exit", removeFolder);
   try {
-    await rename(await make(folder, lines, env), place);
+    await rename(await provide(folder, lines, env), place);
   } finally {
     process.off("exit", removeFolder);
     removeFolder();

@@ -74,7 +74,7 @@ const pragmas = ["journal_mode=WAL", "synchronous=NORMAL"];
 const readyLimitMs = 60_000;
 
 /** It drains its services on SIGTERM within a second or two. */
-const endings = [{ signal: "SIGTERM", limitMs: 10_000 }] as const;
+const endSteps = [{ signal: "SIGTERM", limitMs: 10_000 }] as const;
 
 /** The server picks ports for its inner services itself and may lose a race for one. */
 const tries = 3;
@@ -252,7 +252,7 @@ async function running(
     lastWords: () => lastWordsOf(logFile),
     async stop() {
       await guard?.stop();
-      if (await isAlive(pid)) await endProcess(pid, endings);
+      if (await isAlive(pid)) await endProcess(pid, endSteps);
       await exited;
       await rm(dataFile === undefined ? logFile : pidFileOf(dataFile), { force: true });
     },
@@ -274,5 +274,5 @@ export async function stopLeftTemporal(file: string, log: (line: string) => void
   const pid = Number(await readFile(pidFileOf(dataFile), "utf8").catch(() => ""));
   if (!(pid > 0) || !(await commandOf(pid)).includes(`--db-filename ${dataFile} `)) return;
   log(`Temporal still runs from an earlier start (process ${pid}): stopping it`);
-  await endProcess(pid, endings);
+  await endProcess(pid, endSteps);
 }

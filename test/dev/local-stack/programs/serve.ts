@@ -1,4 +1,7 @@
-/** Stands for a program of the stack: answers on the port that the environment names, writes its life into a file, drains on SIGTERM. */
+/**
+ * Stands for a program of the stack: answers on the port that the environment names, writes its
+ * life into a file, drains on SIGTERM.
+ */
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { basename } from "node:path";
@@ -12,7 +15,7 @@ process.on("SIGTERM", () => {
   process.exit(0);
 });
 
-/** Listens on the port and tells that it has started, with the addresses that it was given. */
+/** Listens on the port and records the start, and whether it got the address of Temporal. */
 export function serve(port: string | undefined): void {
   server.listen(Number(port), "127.0.0.1", () =>
     story(`started ${process.env.TEMPORAL_ADDRESS !== undefined}`),

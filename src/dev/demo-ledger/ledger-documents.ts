@@ -21,7 +21,7 @@ const shownOthers = 100;
  * their lines with ids.
  */
 export function newestInvoices(pool: pg.Pool): Promise<readonly object[]> {
-  return inSnapshot(pool, (client) => lookAtInvoices(client, null));
+  return inSnapshot(pool, (client) => loadNewestInvoices(client, null));
 }
 
 /**
@@ -29,7 +29,7 @@ export function newestInvoices(pool: pg.Pool): Promise<readonly object[]> {
  * and their lines with ids.
  */
 export function newestCreditNotes(pool: pg.Pool): Promise<readonly object[]> {
-  return inSnapshot(pool, (client) => lookAtCreditNotes(client, null));
+  return inSnapshot(pool, (client) => loadNewestCreditNotes(client, null));
 }
 
 /**
@@ -40,28 +40,31 @@ export function newestDocuments(pool: pg.Pool, tenantId: string | null): Promise
   return inSnapshot(pool, async (client) => ({
     organisations: (await client.query(organisationsStatement, [shownOthers])).rows,
     contacts: (await client.query(contactsStatement, [tenantId, shownOthers])).rows,
-    invoices: await lookAtInvoices(client, tenantId),
-    credit_notes: await lookAtCreditNotes(client, tenantId),
+    invoices: await loadNewestInvoices(client, tenantId),
+    credit_notes: await loadNewestCreditNotes(client, tenantId),
     payments: (await client.query(paymentsStatement, [tenantId, shownOthers])).rows,
   }));
 }
 
 const organisationsStatement = `
-select tenant_id as id, name, currency, timezone from demo_ledger.tenants order by created_at desc, tenant_id limit $1`;
+select tenant_id as id, name, currency, timezone from demo_ledger.tenants
+  order by created_at desc, tenant_id limit $1`;
 
 const contactsStatement = `
-select c.contact_id as id, c.tenant_id, t.name as organisation, c.name, c.contact_number as number, c.email, c.status, c.merged_to
+select c.contact_id as id, c.tenant_id, t.name as organisation, c.name, c.contact_number as number,
+  c.email, c.status, c.merged_to
 from demo_ledger.contacts c join demo_ledger.tenants t on t.tenant_id = c.tenant_id
 where $1::uuid is null or c.tenant_id = $1 order by c.updated_at desc, c.contact_id limit $2`;
 
 const paymentsStatement = `
-select p.payment_id as id, p.tenant_id, t.name as organisation, i.number as invoice, i.currency, p.amount, p.paid_on as date, p.status
+select p.payment_id as id, p.tenant_id, t.name as organisation, i.number as invoice, i.currency,
+  p.amount, p.paid_on as date, p.status
 from demo_ledger.payments p
 join demo_ledger.tenants t on t.tenant_id = p.tenant_id
 join demo_ledger.invoices i on i.invoice_id = p.invoice_id
 where $1::uuid is null or p.tenant_id = $1 order by p.created_at desc, p.payment_id limit $2`;
 
-async function lookAtInvoices(
+async function loadNewestInvoices(
   client: Queryable,
   tenantId: string | null,
 ): Promise<readonly object[]> {
@@ -79,7 +82,7 @@ async function lookAtInvoices(
   }));
 }
 
-async function lookAtCreditNotes(
+async function loadNewestCreditNotes(
   client: Queryable,
   tenantId: string | null,
 ): Promise<readonly object[]> {
@@ -108,7 +111,8 @@ async function newest<Row extends DocumentRow>(
   const { rows } = await client.query<Row & Names>(
     `select d.*, t.name as organisation, c.name as contact
      from (select ${selectedOf(table)} from demo_ledger.${table.name}
-           where $1::uuid is null or tenant_id = $1 order by updated_at desc, number desc limit $2) d
+           where $1::uuid is null or tenant_id = $1 order by updated_at desc, number desc
+             limit $2) d
      join demo_ledger.tenants t on t.tenant_id = d.tenant_id
      join demo_ledger.contacts c on c.contact_id = d.contact_id
      order by d.updated_at desc, d.number desc`,

@@ -8,8 +8,8 @@ const everyMs = 2_000;
 const chosen = document.getElementById("organisation");
 const notice = document.getElementById("notice");
 let shown = "";
-let turns = 0;
-let shownTurn = 0;
+let requests = 0;
+let shownRequest = 0;
 
 /** Sends one request to the demo ledger. Throws with its message if it refuses. */
 async function ask(path, method = "GET", body = undefined) {
@@ -21,11 +21,11 @@ async function ask(path, method = "GET", body = undefined) {
   });
   const text = await answer.text();
   if (answer.ok) return text;
-  const told = text.startsWith("{") ? JSON.parse(text).error : undefined;
-  throw new Error(told ?? `The demo ledger answered ${answer.status}.`);
+  const message = text.startsWith("{") ? JSON.parse(text).error : undefined;
+  throw new Error(message ?? `The demo ledger answered ${answer.status}.`);
 }
 
-function tell(text, isRefused) {
+function report(text, isRefused) {
   notice.textContent = text;
   notice.classList.toggle("refused", isRefused);
 }
@@ -34,9 +34,9 @@ function tell(text, isRefused) {
 async function run(path, method, body) {
   try {
     await ask(path, method, body);
-    tell("Done.", false);
+    report("Done.", false);
   } catch (error) {
-    tell(error.message, true);
+    report(error.message, true);
   }
   await refresh(true);
 }
@@ -45,29 +45,29 @@ function actOn(row) {
   return (path, body = {}) => void run(`tenants/${row.tenant_id}/${path}`, "POST", body);
 }
 
-function put(id, content) {
-  document.getElementById(id).replaceChildren(content);
+function put(id, table) {
+  document.getElementById(id).replaceChildren(table);
 }
 
-function show(books) {
+function show(content) {
   const { value } = chosen;
   const opened = new Set(
     [...document.querySelectorAll("tr:has(details[open])")].map(({ dataset }) => dataset.id),
   );
-  const organisations = books.organisations.map(({ id, name }) =>
+  const organisations = content.organisations.map(({ id, name }) =>
     element("option", { value: id }, name),
   );
   chosen.replaceChildren(element("option", { value: "" }, "all"), ...organisations);
-  chosen.value = books.organisations.some(({ id }) => id === value) ? value : "";
-  put("invoices", invoiceTable(books.invoices, actOn));
-  put("credit-notes", creditNoteTable(books.credit_notes, actOn));
-  put("payments", paymentTable(books.payments, actOn));
-  put("contacts", contactTable(books.contacts, actOn));
+  chosen.value = content.organisations.some(({ id }) => id === value) ? value : "";
+  put("invoices", invoiceTable(content.invoices, actOn));
+  put("credit-notes", creditNoteTable(content.credit_notes, actOn));
+  put("payments", paymentTable(content.payments, actOn));
+  put("contacts", contactTable(content.contacts, actOn));
   put(
     "faults",
-    faultTable(books.faults, () => void run("faults", "DELETE")),
+    faultTable(content.faults, () => void run("faults", "DELETE")),
   );
-  document.getElementById("order").hidden = books.faults === null;
+  document.getElementById("order").hidden = content.faults === null;
   for (const row of document.querySelectorAll("tr:has(details)")) {
     row.querySelector("details").open = opened.has(row.dataset.id);
   }
@@ -82,19 +82,19 @@ function isBusy() {
   return focused === chosen || focused?.closest("td input") != null;
 }
 
-async function refresh(isAsked) {
-  turns += 1;
-  const turn = turns;
+async function refresh(isForced) {
+  requests += 1;
+  const request = requests;
   try {
-    const text = await ask(chosen.value === "" ? "books" : `tenants/${chosen.value}/books`);
+    const text = await ask(chosen.value === "" ? "documents" : `tenants/${chosen.value}/documents`);
     // An earlier request may be answered later, with older content.
-    if (turn < shownTurn || (isBusy() && !isAsked)) return;
-    shownTurn = turn;
+    if (request < shownRequest || (isBusy() && !isForced)) return;
+    shownRequest = request;
     if (text === shown) return;
     shown = text;
     show(JSON.parse(text));
   } catch (error) {
-    tell(`The books cannot be read: ${error.message}`, true);
+    report(`The documents cannot be read: ${error.message}`, true);
   }
 }
 

@@ -1,4 +1,4 @@
-/** The namespaces that the other tests stand on. */
+/** The Temporal namespaces of the other tests. */
 import { Client, Connection } from "@temporalio/client";
 import { expect, test } from "vitest";
 import { testTemporal } from "../../support/temporal.ts";

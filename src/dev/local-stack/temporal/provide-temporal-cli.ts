@@ -13,10 +13,16 @@ import type { Counting } from "../progress-line.ts";
  * Creates a program in the empty `folder` and returns its path. `lines` shows the wait. Throws an
  * Error with the reason if it cannot.
  */
-export type MakeCli = (folder: string, lines: Counting, env: NodeJS.ProcessEnv) => Promise<string>;
+export type ProvideCli = (
+  folder: string,
+  lines: Counting,
+  env: NodeJS.ProcessEnv,
+) => Promise<string>;
 
 /** The release that is built: Server 1.31.2, UI 2.50.1. */
 export const builtCliVersion = "1.8.2";
+
+const cliext = "github.com/temporalio/cli/cliext";
 
 /** The release's `replace` is repeated, because Go applies only those of the main module. */
 const goMod = `module temporal-cli-build
@@ -25,7 +31,7 @@ go 1.25
 
 require github.com/temporalio/cli v${builtCliVersion}
 
-replace github.com/temporalio/cli/cliext => github.com/temporalio/cli/cliext v0.0.0-20260731000218-c579925f193f
+replace ${cliext} => ${cliext} v0.0.0-20260731000218-c579925f193f
 `;
 
 /** The oldest Go that builds this release. */
@@ -44,7 +50,7 @@ const downloadLimitMs = 5 * 60_000;
 const buildLimitMs = 30 * 60_000;
 
 /** Downloads by the SDK: its address, its version and its check. */
-export const downloadCli: MakeCli = async (folder, lines, env) => {
+export const downloadCli: ProvideCli = async (folder, lines, env) => {
   const program = fileURLToPath(new URL("download-temporal-cli.ts", import.meta.url));
   const began = performance.now();
   let reached = false;
@@ -68,7 +74,7 @@ export const downloadCli: MakeCli = async (folder, lines, env) => {
 };
 
 /** Builds from the Go module proxy, in a temporary module. */
-export const buildCli: MakeCli = async (folder, lines, env) => {
+export const buildCli: ProvideCli = async (folder, lines, env) => {
   const go = await findOnPath("go", env);
   if (go === undefined) throw new Error("Go is not installed, so it cannot be built");
   const version = await runQuietly(go, ["env", "GOVERSION"], {

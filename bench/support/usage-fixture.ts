@@ -26,16 +26,22 @@ const runningText = `
 WITH day AS (
   SELECT date_trunc('month', now() AT TIME ZONE 'Pacific/Auckland')::date AS start
 ), subscription AS (
-  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency, interval_unit, interval_count, timezone,
-    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent, due_at, request_hash, usage_bill,
+  INSERT INTO subscriptions (id, organisation_id, customer_id, plan_id, status, currency,
+    interval_unit, interval_count, timezone,
+    start_date, billing_day, current_period, renewal_date, units, minimum_units, discount_percent,
+      due_at, request_hash, usage_bill,
     usage_billed)
-  SELECT gen_random_uuid(), $1, (SELECT id FROM customers WHERE organisation_id = $1 ORDER BY seq LIMIT 1), p.id, 'active', 'NZD', 'month', 1,
-    'Pacific/Auckland', day.start - interval '1 month', 1, 1, day.start + interval '1 month', 10, 1, 0, '2100-01-01', '\\x00', 1, 1
+  SELECT gen_random_uuid(), $1, (SELECT id FROM customers WHERE organisation_id = $1 ORDER BY seq
+    LIMIT 1), p.id, 'active', 'NZD', 'month', 1,
+    'Pacific/Auckland', day.start - interval '1 month', 1, 1, day.start + interval '1 month', 10, 1,
+      0, '2100-01-01', '\\x00', 1, 1
   FROM generate_series(1, $2::int), day, plans p WHERE p.organisation_id = $1 AND p.code = 'team'
   RETURNING id, start_date, renewal_date
 ), period AS (
-  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date, end_date, billed_units)
-  SELECT $1, s.id, n, nullif(n, 0) - 1, s.start_date + n * interval '1 month', s.start_date + (n + 1) * interval '1 month', 10
+  INSERT INTO periods (organisation_id, subscription_id, index, previous_index, start_date,
+    end_date, billed_units)
+  SELECT $1, s.id, n, nullif(n, 0) - 1, s.start_date + n * interval '1 month',
+    s.start_date + (n + 1) * interval '1 month', 10
   FROM subscription s, generate_series(0, 1) n
 )
 SELECT id FROM subscription`;
@@ -74,7 +80,7 @@ interface Owner {
 }
 
 /** Creates the whole fixture. */
-export async function addUsageWorld(system: MeasuredSystem): Promise<UsageBuilder> {
+export async function addUsageFixture(system: MeasuredSystem): Promise<UsageBuilder> {
   const [measured, bare] = [await addOwners(system, "Measured"), await addOwners(system, "Floor")];
   const keys: (readonly string[])[] = [];
   for (const { organisationId } of measured)
@@ -90,12 +96,12 @@ export async function addUsageWorld(system: MeasuredSystem): Promise<UsageBuilde
   return {
     organisationIds: measured.map(({ organisationId }) => organisationId),
     keys,
-    hundreds: inTurn(measured, hundreds, reportsOf(100)),
-    singles: inTurn(measured, singles, reportsOf(1)),
+    hundreds: batchesOf(measured, hundreds, reportsOf(100)),
+    singles: batchesOf(measured, singles, reportsOf(1)),
     floor: {
       organisationIds: bare.map(({ organisationId }) => organisationId),
-      hundreds: inTurn(bare, hundreds, floorsOf(100)),
-      singles: inTurn(bare, singles, floorsOf(1)),
+      hundreds: batchesOf(bare, hundreds, floorsOf(100)),
+      singles: batchesOf(bare, singles, floorsOf(1)),
     },
   };
 }
@@ -117,8 +123,8 @@ async function addOwners(
   return owners;
 }
 
-/** Creates so many batches. Owners take turns, and each batch starts with other subscriptions. */
-function inTurn<T>(
+/** Creates so many batches. Owners alternate, and each batch starts with other subscriptions. */
+function batchesOf<T>(
   owners: readonly Owner[],
   count: number,
   make: (owner: Owner, index: number, from: number) => T,
@@ -135,7 +141,7 @@ function inTurn<T>(
 export async function requireStoredOnce(
   databaseUrl: string,
   organisationIds: readonly string[],
-  told: number,
+  acknowledged: number,
 ): Promise<void> {
   // Not by the pool: its statements are limited to ten seconds.
   const client = new pg.Client({ connectionString: databaseUrl });
@@ -143,13 +149,14 @@ export async function requireStoredOnce(
   try {
     const { rows } = await client.query(
       `SELECT coalesce(sum(times), 0)::int AS stored, count(*)::int AS different
-        FROM (SELECT count(*) AS times FROM usage_events WHERE organisation_id = ANY ($1) GROUP BY organisation_id, event_id) ids`,
+        FROM (SELECT count(*) AS times FROM usage_events WHERE organisation_id = ANY ($1)
+          GROUP BY organisation_id, event_id) ids`,
       [organisationIds],
     );
     assert.deepEqual(
       rows,
-      [{ stored: told, different: told }],
-      "what was told as new is stored, each event once",
+      [{ stored: acknowledged, different: acknowledged }],
+      "what was acknowledged as new is stored, each event once",
     );
   } finally {
     await client.end();
