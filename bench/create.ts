@@ -197,7 +197,7 @@ function at(sorted: readonly number[], share: number): number {
 export async function run(): Promise<void> {
   const system = await startMeasuredSystem();
   try {
-    const made: CreatedOrganisation = await system.organisation("Measured");
+    const measured: CreatedOrganisation = await system.organisation("Measured");
     const acknowledged = new Map<string, string>();
     const keys = await system.addKeys(measured.organisationId, keyCount);
     const create = createOverRest(system.baseUrl, keys, acknowledged);

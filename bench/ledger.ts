@@ -93,7 +93,7 @@ async function createOne(
 /** Adds the waiting documents. Returns their invoices by subscription. */
 async function addDocuments(
   { pool }: MeasuredSystem,
-  made: CreatedOrganisation,
+  organisation: CreatedOrganisation,
 ): Promise<Map<string, string>> {
   for (let before = 0; before < readyDocuments; before += batch)
     await addReadyDocuments(pool, organisation, batch, before);
@@ -109,10 +109,10 @@ async function addDocuments(
  * Measures from the ledger's first call. Rejects unless every document is in the ledger exactly
  * once at the end.
  */
-async function measure(system: MeasuredSystem, made: CreatedOrganisation): Promise<Stage> {
-  const { taken: before } = await countCalls(system, made);
-  const acknowledged = await addDocuments(system, made);
-  while ((await countCalls(system, made)).taken === before) await wait(20);
+async function measure(system: MeasuredSystem, organisation: CreatedOrganisation): Promise<Stage> {
+  const { taken: before } = await countCalls(system, organisation);
+  const acknowledged = await addDocuments(system, organisation);
+  while ((await countCalls(system, organisation)).taken === before) await wait(20);
   const beganMs = performance.now();
   const callersMs: number[] = [];
   const callers = async () => {
@@ -140,7 +140,10 @@ async function measure(system: MeasuredSystem, made: CreatedOrganisation): Promi
   };
 }
 
-async function untilSettled(system: MeasuredSystem, made: CreatedOrganisation): Promise<void> {
+async function untilPosted(
+  system: MeasuredSystem,
+  organisation: CreatedOrganisation,
+): Promise<void> {
   const endMs = performance.now() + restMs;
   while (performance.now() < endMs && (await countDocuments(system, organisation)) < readyDocuments)
     await wait(500);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, posix } from "node:path";
 import { expect, test } from "vitest";
-import { importsOf } from "../../tools/tidy/rooms.ts";
+import { importsOf } from "../../tools/tidy/layers.ts";
 import { readSource } from "../../tools/tidy/source.ts";
 
 const root = join(import.meta.dirname, "../..");

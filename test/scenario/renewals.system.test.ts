@@ -50,7 +50,7 @@ async function shown(organisation: CreatedOrganisation, id: string): Promise<rea
  * the arithmetic of a line.
  */
 async function expectSameDocuments(
-  organisation: MadeOrganisation,
+  organisation: CreatedOrganisation,
   ...ids: readonly string[]
 ): Promise<void> {
   await builder.posted(organisation);

@@ -2,16 +2,17 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
-import { type DemoHttp, type Element, messagesOf, openDemoHttp } from "./request.ts";
+import { sumsThatDiffer } from "./document-sums.ts";
+import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let http: DemoHttp;
 let database: pg.Pool;
 
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
-  http = await openDemoHttp(await world.connect());
-  database = new pg.Pool({ connectionString: world.databaseUrl, max: 1 });
+  fixture = await startDemoLedgerFixture();
+  http = await openDemoHttp(await fixture.connect());
+  database = new pg.Pool({ connectionString: fixture.databaseUrl, max: 1 });
 });
 afterAll(async () => {
   await database.end();

@@ -75,9 +75,9 @@ test("answers about credit notes, allocations and payments fit Xero's own contra
 });
 
 async function recordEverything(): Promise<readonly Exchange[]> {
-  const world = await startDemoLedgerFixture();
-  const proxy = await startRecordingProxy(world.demo.url);
-  const http = await openDemoHttp({ ...(await world.connect()), ...addresses(proxy.url) });
+  const fixture = await startDemoLedgerFixture();
+  const proxy = await startRecordingProxy(fixture.demo.url);
+  const http = await openDemoHttp({ ...(await fixture.connect()), ...addresses(proxy.url) });
   const taxed = {
     Description: "Work",
     Quantity: 1,

@@ -6,12 +6,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp, type Sent } from "./request.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let http: DemoHttp;
 
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
-  http = await openDemoHttp(await world.connect());
+  fixture = await startDemoLedgerFixture();
+  http = await openDemoHttp(await fixture.connect());
 });
 afterEach(() => fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" }));
 afterAll(() => fixture.stop());

@@ -19,7 +19,7 @@ import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts
 import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import { freshDatabase } from "../../support/database.ts";
 
-/** A demo ledger on a database of its own. */
+/** A demo ledger on a separate database. */
 export interface DemoLedgerFixture {
   readonly databaseUrl: string;
   readonly demo: DemoLedger;
@@ -164,7 +164,7 @@ export function aLine(
   return { description: "Seats", quantity, unitAmount, amount, accountCode: "200", taxType };
 }
 
-/** A contact that is there. */
+/** Creates a contact and returns it. */
 export async function addLedgerContact(connection: XeroConnection): Promise<LedgerContact> {
   const ledger = createXeroLedger(connection);
   try {

@@ -26,13 +26,13 @@ import {
 } from "./demo-ledger-fixture.ts";
 import { openDemoHttp } from "./request.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let connection: XeroConnection;
 let contactId: string;
 
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
-  connection = await world.connect();
+  fixture = await startDemoLedgerFixture();
+  connection = await fixture.connect();
   contactId = (await addLedgerContact(connection)).id;
 });
 afterAll(() => fixture.stop());

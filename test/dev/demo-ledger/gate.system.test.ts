@@ -14,9 +14,9 @@ import {
   startDemoLedgerFixture,
 } from "./demo-ledger-fixture.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
+  fixture = await startDemoLedgerFixture();
 });
 afterEach(async () => {
   await fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" });
@@ -31,7 +31,7 @@ const unauthorised = {
 
 describe("tokens", () => {
   test("one refused token is replaced and the call replayed, for a write too", async () => {
-    const connection = await world.connect();
+    const connection = await fixture.connect();
     const contact = await addLedgerContact(connection);
     const ledger = createXeroLedger(connection);
     await fixture.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...unauthorised });
@@ -119,7 +119,7 @@ describe("limits", () => {
     await ledger.close();
   });
 
-  test("the demo ledger keeps Xero's limits where it is told to, and every answer says what is left", async () => {
+  test("the demo ledger keeps Xero's limits if set, and answers the remaining calls", async () => {
     const strict = await startDemoLedgerFixture({ limits: { minute: 3 } });
     const left: XeroLimitsLeft[] = [];
     const ledger = createXeroLedger(await strict.connect(), {
@@ -146,8 +146,8 @@ describe("answers that cannot be trusted", () => {
     const end = async () => {
       ended += 1;
     };
-    const connection = await world.connect();
-    for (let made = 0; made < 5; made += 1) await addLedgerContact(connection);
+    const connection = await fixture.connect();
+    for (let count = 0; count < 5; count += 1) await addLedgerContact(connection);
     const ledger = createXeroLedger(connection, { maxResponseBytes: 2_000, budget: { take } });
     expect(await ledger.listMappingOptions(aCall(), "accounts")).toMatchObject({
       kind: "unavailable",
@@ -191,7 +191,7 @@ describe("answers that cannot be trusted", () => {
   });
 
   test("a batch answer without a document leaves that document unknown", async () => {
-    const connection = await world.connect();
+    const connection = await fixture.connect();
     const contact = await addLedgerContact(connection);
     const ledger = createXeroLedger(connection);
     await fixture.order({
@@ -206,8 +206,8 @@ describe("answers that cannot be trusted", () => {
   });
 });
 
-test("a 400 that names one document of a call refuses that one and leaves the others unknown", async () => {
-  const connection = await world.connect();
+test("a 400 that names one document refuses that one and leaves the others unknown", async () => {
+  const connection = await fixture.connect();
   const contact = await addLedgerContact(connection);
   const ledger = createXeroLedger(connection);
   const drafts = [invoiceDraft(contact.id), invoiceDraft(contact.id)];
@@ -228,7 +228,7 @@ test("a 400 that names one document of a call refuses that one and leaves the ot
   await ledger.close();
 });
 
-test("faults are refused where they are not switched on", async () => {
+test("faults are refused if they are not switched on", async () => {
   const plain = await startDemoLedgerFixture({ faults: false });
   const answer = await plain.admin("faults", { match: "PUT", kind: "hang" });
   expect(answer.status).toBe(403);

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type DemoLedgerFixture, startDemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, type Element, messagesOf, openDemoHttp } from "./request.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let http: DemoHttp;
 
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
-  http = await openDemoHttp(await world.connect());
+  fixture = await startDemoLedgerFixture();
+  http = await openDemoHttp(await fixture.connect());
 });
 afterAll(() => fixture.stop());
 

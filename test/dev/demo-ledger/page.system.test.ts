@@ -13,7 +13,7 @@ import {
 } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, openDemoHttp } from "./request.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let chromium: RunningChromium;
 let http: DemoHttp;
 let page: Page;
@@ -22,8 +22,8 @@ const problems: string[] = [];
 const hostile = `<img src=x onerror="document.title='hit'">"&amp;`;
 
 beforeAll(async () => {
-  [world, chromium] = await Promise.all([startDemoLedgerFixture(), startChromium()]);
-  books = await openDemoHttp(await world.connect());
+  [fixture, chromium] = await Promise.all([startDemoLedgerFixture(), startChromium()]);
+  http = await openDemoHttp(await fixture.connect());
   page = await chromium.browser.newPage();
   // By default half a minute, which a browser needs where the machine does much else.
   page.setDefaultTimeout(100_000);

@@ -10,12 +10,12 @@ import {
 } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let http: DemoHttp;
 
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
-  http = await openDemoHttp(await world.connect());
+  fixture = await startDemoLedgerFixture();
+  http = await openDemoHttp(await fixture.connect());
 });
 afterAll(() => fixture.stop());
 

@@ -10,13 +10,13 @@ import {
 } from "./demo-ledger-fixture.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let http: DemoHttp;
 
 beforeAll(async () => {
   // One record is a high volume here.
-  world = await startDemoLedgerFixture({ highVolume: 0 });
-  http = await openDemoHttp(await world.connect());
+  fixture = await startDemoLedgerFixture({ highVolume: 0 });
+  http = await openDemoHttp(await fixture.connect());
   await http.invoice();
   await http.creditNote();
 });

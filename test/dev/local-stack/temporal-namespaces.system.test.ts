@@ -3,7 +3,7 @@ import { Client, Connection } from "@temporalio/client";
 import { expect, test } from "vitest";
 import { testTemporal } from "../../support/temporal.ts";
 
-test("namespaces made at once are apart, and a workflow in one is found by its search attribute", async () => {
+test("concurrent namespaces are separate, and search attributes find a workflow", async () => {
   const made = await Promise.all(Array.from({ length: 4 }, () => testTemporal()));
   const [first, second] = made;
   if (!first || !second) throw new Error("none made");

@@ -48,10 +48,8 @@ function faultOf(
   changes: Partial<DocumentToValidate>,
   known: Partial<LedgerReferenceData> = {},
 ): string | null {
-  const fault = validateDocument({ ...document, ...changes }, "invoice", {
-    ...referenceData,
-    ...known,
-  });
+  const reference = { ...referenceData, ...known };
+  const fault = validateDocument({ ...document, ...changes }, "invoice", reference, rules);
   return fault && `${fault.reason} by ${fault.by}`;
 }
 

@@ -114,7 +114,7 @@ export async function createDemoOrganisation(
   demoLedgerUrl: string,
   organisation: DemoOrganisation,
 ): Promise<CreatedOrganisation> {
-  const { made, toSave } = await prepareDemoOrganisation(demoLedgerUrl, organisation);
+  const { created, toSave } = await prepareDemoOrganisation(demoLedgerUrl, organisation);
   await settingUp.save(toSave);
   return created;
 }
@@ -123,7 +123,7 @@ export async function createDemoOrganisation(
 async function prepareDemoOrganisation(
   demoLedgerUrl: string,
   organisation: DemoOrganisation,
-): Promise<{ readonly made: CreatedOrganisation; readonly toSave: OrganisationToSave }> {
+): Promise<{ readonly created: CreatedOrganisation; readonly toSave: OrganisationToSave }> {
   const { name, livemode, timezone, currency } = organisation;
   const connection = await createTenant(demoLedgerUrl, organisation);
   const now = new Date();
