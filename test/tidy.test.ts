@@ -150,7 +150,9 @@ describe("the rules themselves", () => {
   });
 
   test("find an import that leaves its layer, and allow types if only types may cross", () => {
-    expect(layerFaults(at("src/domain/a.ts", 'import { b } from "../store/b.ts";'))).toHaveLength(1);
+    expect(layerFaults(at("src/domain/a.ts", 'import { b } from "../store/b.ts";'))).toHaveLength(
+      1,
+    );
     expect(layerFaults(at("src/domain/a.ts", 'import { b } from "./pricing/b.ts";'))).toEqual([]);
     expect(layerFaults(at("src/domain/a.ts", 'import fs from "node:fs";'))).toHaveLength(1);
     expect(

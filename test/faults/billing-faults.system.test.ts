@@ -57,7 +57,10 @@ async function missedMonths(): Promise<{
  * Every month of every subscription has one invoice, in order, which is in the ledger once, and
  * nothing is parked.
  */
-async function expectEachMonthOnce({ organisationId, tenantId }: CreatedOrganisation): Promise<void> {
+async function expectEachMonthOnce({
+  organisationId,
+  tenantId,
+}: CreatedOrganisation): Promise<void> {
   await untilPosted(system, organisationId);
   const { rows } = await system.pool.query(
     `SELECT s.parked_until, s.renewal_date, (SELECT array_agg(i.period_start::text ORDER BY i.seq)

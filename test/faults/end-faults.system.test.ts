@@ -148,9 +148,7 @@ test("an end without a key is not advised to repeat with it after a 502", async 
   );
   await system.startLedger();
   expect(refusalOf(answer)).toEqual(unavailable);
-  expect(answer.json.error.message).toMatch(
-    /The end goes on by itself: read the subscription\.$/,
-  );
+  expect(answer.json.error.message).toMatch(/The end goes on by itself: read the subscription\.$/);
   expect(await decided(endable)).toBe("done");
   await ends.expectEnded(endable);
 });

@@ -22,8 +22,8 @@ import { type Answered, ask, askUntilPosted, type RequestOptions } from "./answe
 import { freshDatabase } from "./database.ts";
 import { testPool } from "./pool.ts";
 import { freePort } from "./ports.ts";
-import { processHere } from "./process-here.ts";
 import { type TestProcess, testProcess } from "./process.ts";
+import { processHere } from "./process-here.ts";
 import { testTemporal } from "./temporal.ts";
 
 export type { Answered, RequestOptions } from "./answer.ts";
