@@ -40,18 +40,18 @@ async function file(name: string, text: string): Promise<string> {
 async function run(
   script: string,
   env: Record<string, string>,
-): Promise<{ code: number | null; told: string }> {
+): Promise<{ code: number | null; output: string }> {
   const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
   const child = spawn(process.execPath, [path], {
     env: { ...process.env, DATABASE_URL: nowhere, API_PORT: "0", ADMIN_PORT: "0", ...env },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let told = "";
+  let output = "";
   child.stderr.on("data", (chunk) => {
-    told += String(chunk);
+    output += String(chunk);
   });
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-  return { code, told };
+  return { code, output };
 }
 
 describe("a port that is taken names its setting", () => {
@@ -59,8 +59,8 @@ describe("a port that is taken names its setting", () => {
     ["the API", "server.ts", "API_PORT"],
     ["the admin port", "server.ts", "ADMIN_PORT"],
   ])("of %s", async (_, script, setting) => {
-    const { code, told } = await run(script, { [setting]: takenPort });
-    expect(told).toBe(
+    const { code, output } = await run(script, { [setting]: takenPort });
+    expect(output).toBe(
       `Port ${takenPort} on 127.0.0.1 is taken by another process: set ${setting} to a free one\n`,
     );
     expect(code).toBe(1);
@@ -69,8 +69,8 @@ describe("a port that is taken names its setting", () => {
 
 test("a host that is none of this machine's names its setting", async () => {
   for (const setting of ["API_HOST", "ADMIN_HOST"]) {
-    const { code, told } = await run("server.ts", { [setting]: "192.0.2.1" });
-    expect([code, told]).toEqual([1, `${setting}=192.0.2.1 is no address of this machine\n`]);
+    const { code, output } = await run("server.ts", { [setting]: "192.0.2.1" });
+    expect([code, output]).toEqual([1, `${setting}=192.0.2.1 is no address of this machine\n`]);
   }
 });
 
@@ -110,13 +110,13 @@ describe("a pair of PEM files names the one at fault and shows no key", () => {
 
   test("and stops the process with that line alone", async () => {
     const { key, text } = await pairs();
-    const { code, told } = await run("server.ts", { TLS_CERT_FILE: text, TLS_KEY_FILE: key });
-    expect([code, told]).toEqual([1, `TLS_CERT_FILE=${text} is no certificate in PEM.\n`]);
+    const { code, output } = await run("server.ts", { TLS_CERT_FILE: text, TLS_KEY_FILE: key });
+    expect([code, output]).toEqual([1, `TLS_CERT_FILE=${text} is no certificate in PEM.\n`]);
   });
 });
 
 test("a log that is silent does not hide why a process did not start", async () => {
-  const { code, told } = await run("worker.ts", { LOG_LEVEL: "silent" });
+  const { code, output } = await run("worker.ts", { LOG_LEVEL: "silent" });
   expect(code).toBe(1);
-  expect(told).toContain("SECRET_KEY");
+  expect(output).toContain("SECRET_KEY");
 });

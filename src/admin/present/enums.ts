@@ -30,10 +30,16 @@ export const firstInvoiceStatuses = byWord(FirstInvoiceStatus);
 export const testClockStates = byWord(TestClockState);
 export const roles = byWord(OperatorRole);
 
-/** Enum values of ledger connections. Stored texts may be newer than this code. */
+/** Enum values of the grants by which a ledger is connected. */
 export const ledgerGrants: Readonly<Record<string, LedgerGrant>> = byWord(LedgerGrant);
+
+/** Enum values of the authorisations of a ledger connection. */
 export const authorisationStatuses = byWord(LedgerAuthorisationStatus);
+
+/** Enum values of the mappings to accounts and tax types. */
 export const mappingKinds = byWord(MappingKind);
+
+/** Enum values of contacts in the ledger. */
 export const contactStatuses = byWord(LedgerContactStatus);
 
 /** Enum values of documents and their ledger jobs. */

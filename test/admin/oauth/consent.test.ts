@@ -45,17 +45,17 @@ describe("a consent that fails here", () => {
 
   /** What is told of it, where our app fails so. */
   async function publishedOf(error: Error): Promise<readonly string[]> {
-    const told: string[] = [];
+    const reasons: string[] = [];
     const consents = {
       use: async () => asked,
-      fail: async (_: string, why: string) => void told.push(why),
+      fail: async (_: string, why: string) => void reasons.push(why),
     };
     const app: Partial<LedgerApp> = { exchange: () => Promise.reject(error) };
     const ledgerApps = new Map([["xero", app]]);
     const parts = { store: { consents }, ledgerApps } as unknown as AdminDependencies;
     const answer = { state: "state", code: "code", error: null };
     await expect(answerConsent(parts, answer, "request")).rejects.toBe(error);
-    return told;
+    return reasons;
   }
 
   test("is told as failed at once, and never in the words of what failed", async () => {

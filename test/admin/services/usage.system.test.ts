@@ -13,19 +13,19 @@ import { type Answered, startSystem, type TestSystem } from "../../support/syste
 import { type AdminAsk, askWith, codeOf } from "./request.ts";
 
 let system: TestSystem;
-let world: BillingFixture;
+let fixture: BillingFixture;
 let admin: AdminAsk;
 let reader: AdminAsk;
 
 beforeAll(async () => {
   system = await startSystem({ without: ["worker"] });
-  world = await billingFixture({ url: system.databaseUrl, drop: async () => undefined });
+  fixture = await billingFixture({ url: system.databaseUrl, drop: async () => undefined });
   admin = askWith(system, await system.operator("admin", "Ada"));
   reader = askWith(system, await system.operator("read-only", "Rita"));
 });
 
 afterAll(async () => {
-  await world?.drop();
+  await fixture?.drop();
   await system?.stop();
 });
 
@@ -38,13 +38,13 @@ type Event = readonly [id: string, quantity: string, timestamp: string, meter?: 
  * eleven on all of it 0.50.
  */
 async function sandbox(changes: Record<string, unknown> = {}): Promise<string> {
-  const id = await world.sandbox("2026-04-16", changes);
-  await addMeter(world.pool, id);
+  const id = await fixture.sandbox("2026-04-16", changes);
+  await addMeter(fixture.pool, id);
   const bands = [
     [10, "1.00", null],
     [null, "0.50", null],
   ] as const;
-  await addMeter(world.pool, id, {
+  await addMeter(fixture.pool, id, {
     code: "storage",
     name: "Storage",
     unitLabel: "GB",
@@ -62,7 +62,7 @@ async function report(
   subscription: string,
   events: readonly Event[],
 ): Promise<readonly string[]> {
-  const { rows } = await world.pool.query("SELECT test_clock FROM organisations WHERE id = $1", [
+  const { rows } = await fixture.pool.query("SELECT test_clock FROM organisations WHERE id = $1", [
     organisation,
   ]);
   const reported = events.map(([eventId, quantity, timestamp, meter = "api-calls"]) => {
@@ -76,7 +76,7 @@ async function report(
       occurredAt,
     };
   });
-  const verdicts = await createStore(world.pool)
+  const verdicts = await createStore(fixture.pool)
     .tenant(organisation, rows[0].test_clock)
     .usage.report(reported, rows[0].test_clock);
   return verdicts.map((verdict) => (verdict.status === "rejected" ? verdict.code : verdict.status));
@@ -84,8 +84,8 @@ async function report(
 
 /** Moves the clock, and performs what is due by then. */
 async function billOn(organisation: string, day: string): Promise<void> {
-  await world.setClock(organisation, day);
-  await world.bill(organisation);
+  await fixture.setClock(organisation, day);
+  await fixture.bill(organisation);
 }
 
 /**
@@ -97,7 +97,7 @@ async function usageOf(
   subscription: string,
   filter: object = {},
 ): Promise<readonly string[]> {
-  const told: string[] = [];
+  const listed: string[] = [];
   let page: object = {};
   for (;;) {
     const request = { organisation, subscription, limit: 2, ...filter, ...page };
@@ -121,9 +121,9 @@ async function usageOf(
         events,
         quantity,
       ];
-      told.push([...row, late === true ? "late" : "in time", amount ?? "-", document].join(" "));
+      listed.push([...row, late === true ? "late" : "in time", amount ?? "-", document].join(" "));
     }
-    if (hasMore !== true) return told.sort();
+    if (hasMore !== true) return listed.sort();
     page = { startingAfter: data.at(-1).id };
   }
 }
@@ -142,7 +142,7 @@ async function eventsOf(
 
 test("usage is open until it is billed, and then names its document", async () => {
   const organisation = await sandbox();
-  const id = await world.subscribe(organisation, inApril);
+  const id = await fixture.subscribe(organisation, inApril);
   const events: readonly Event[] = [
     ["a", "10", "2026-04-02T00:00:00Z"],
     ["b", "5.25", "2026-04-15T10:00:00.123456Z"],
@@ -157,7 +157,7 @@ test("usage is open until it is billed, and then names its document", async () =
   expect(await usageOf(organisation, id)).toEqual([kept, open[1]]);
 
   await billOn(organisation, "2026-05-01");
-  const invoices = await world.invoices(id);
+  const invoices = await fixture.invoices(id);
   expect(invoices.at(-1)).toMatchObject({
     lines: ["plan 125.0000", "usage 7.6300", "usage 10.0000"],
   });
@@ -190,7 +190,7 @@ test("usage is open until it is billed, and then names its document", async () =
   ]);
   expect(rows).toHaveLength(4);
 
-  const meters = await world.pool.query(
+  const meters = await fixture.pool.query(
     "SELECT id FROM meters WHERE organisation_id = $1 ORDER BY code",
     [organisation],
   );
@@ -214,11 +214,11 @@ test("usage is open until it is billed, and then names its document", async () =
 
 test("usage of Setup Mode waits for its bill, and is then on no document", async () => {
   const organisation = await sandbox({ setup_mode: true });
-  const id = await world.subscribe(organisation, inApril);
+  const id = await fixture.subscribe(organisation, inApril);
   await report(organisation, id, [["a", "3", "2026-04-02T00:00:00Z"]]);
   await billOn(organisation, "2026-05-01");
   expect(await usageOf(organisation, id)).toEqual(["0 api-calls waiting 1 3.0000 in time - -"]);
-  await world.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
+  await fixture.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
     organisation,
   ]);
   await billOn(organisation, "2026-06-01");
@@ -233,7 +233,7 @@ test("usage of Setup Mode waits for its bill, and is then on no document", async
 
 test("an event is voided once, by an admin, with a reason, and its id stays taken", async () => {
   const organisation = await sandbox();
-  const id = await world.subscribe(organisation, inApril);
+  const id = await fixture.subscribe(organisation, inApril);
   const event: Event = ["zwölf/1", "2.5", "2026-04-02T03:04:05.000006+02:00"];
   await report(organisation, id, [event, ["other", "1", "2026-04-02T00:00:00Z"]]);
   const own = { organisation, id: event[0] };
@@ -297,8 +297,8 @@ test("an event is voided once, by an admin, with a reason, and its id stays take
 
 test("another organisation's usage is neither shown nor voided", async () => {
   const [organisation, other] = [await sandbox(), await sandbox()];
-  const id = await world.subscribe(organisation, inApril);
-  const others = await world.subscribe(other, inApril);
+  const id = await fixture.subscribe(organisation, inApril);
+  const others = await fixture.subscribe(other, inApril);
   // The same id is another event there.
   await report(organisation, id, [["same", "1", "2026-04-02T00:00:00Z"]]);
   await report(other, others, [
@@ -340,33 +340,33 @@ test("another organisation's usage is neither shown nor voided", async () => {
 test("an event that is voided during billing is voided or billed, never both", async () => {
   const organisation = await sandbox();
   const ids: string[] = [];
-  for (let round = 0; round < 50; round++) {
-    const id = await world.subscribe(organisation, inApril);
+  for (let index = 0; index < 50; index++) {
+    const id = await fixture.subscribe(organisation, inApril);
     await report(organisation, id, [[`event ${id}`, "4", "2026-04-02T00:00:00Z"]]);
     ids.push(id);
   }
   ids.sort();
-  await world.setClock(organisation, "2026-05-01");
+  await fixture.setClock(organisation, "2026-05-01");
   const voidOf = (id: string) =>
     admin.ask(voidEvent, { organisation, id: `event ${id}`, reason: "A race" });
   const answers: Answered[] = [];
-  for (const [round, id] of ids.entries()) {
+  for (const [index, id] of ids.entries()) {
     // The chunk locks them in the order of their ids. In every other attempt it runs when the void
     // begins. In the others the void begins earlier, by a varying number of calls.
     let asked: Promise<Answered> | null = null;
     const ask = () => {
       asked ??= voidOf(id);
     };
-    if (round % 2 === 0) {
+    if (index % 2 === 0) {
       ask();
-      for (let trips = 0; trips < round; trips++) await world.pool.query("SELECT 1");
+      for (let trips = 0; trips < index; trips++) await fixture.pool.query("SELECT 1");
     }
-    await billChunk(world.pool, organisation, { size: 1, onLoaded: ask });
+    await billChunk(fixture.pool, organisation, { size: 1, onLoaded: ask });
     assert(asked !== null);
     answers.push(await asked);
   }
-  await world.bill(organisation);
-  const { rows } = await world.pool.query<{
+  await fixture.bill(organisation);
+  const { rows } = await fixture.pool.query<{
     id: string;
     voided: boolean;
     billed: boolean;
@@ -379,12 +379,12 @@ test("an event that is voided during billing is voided or billed, never both", a
     WHERE e.organisation_id = $1 ORDER BY e.subscription_id`,
     [organisation],
   );
-  const told = answers.map((answer, index) => {
+  const listed = answers.map((answer, index) => {
     const voided = answer.status === 200;
     if (!voided) expect(codeOf(answer)).toBe("invalid_state");
     return { id: ids[index], voided, billed: !voided, lines: voided ? "0" : "1" };
   });
-  expect(rows).toEqual(told.sort((left, right) => (left.id ?? "").localeCompare(right.id ?? "")));
+  expect(rows).toEqual(listed.sort((left, right) => (left.id ?? "").localeCompare(right.id ?? "")));
   // Either outcome is correct if the void begins first. If the bill does, it stands.
-  expect(told.filter(({ billed }) => billed).length).toBeGreaterThanOrEqual(25);
+  expect(listed.filter(({ billed }) => billed).length).toBeGreaterThanOrEqual(25);
 });

@@ -14,18 +14,18 @@ import { describeOpenPoints } from "./open-points.ts";
 import { type OpenedPlace, openForSuite } from "./opened-place.ts";
 import { cleaningMs, conformancePlaces, xeroPlaceOf } from "./places.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
+  fixture = await startDemoLedgerFixture();
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 describe.each(conformancePlaces())("$name", ({ name, open }) => {
   let place: OpenedPlace;
   let ledger: OpenedPlace["ledger"];
 
   beforeAll(async () => {
-    place = await openForSuite(open, world);
+    place = await openForSuite(open, fixture);
     ledger = place.ledger;
   });
   afterAll(() => place?.close(), cleaningMs);

@@ -16,11 +16,11 @@ import { type OpenedPlace, openForSuite } from "./opened-place.ts";
 import { cleaningMs, conformancePlaces } from "./places.ts";
 import { whyNotXero } from "./xero-places.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
+  fixture = await startDemoLedgerFixture();
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 test("the suite calls Xero itself if its credentials are set, and never in CI", () => {
   const credentials = { XERO_DEMO_CLIENT_ID: "id", XERO_DEMO_CLIENT_SECRET: "secret" };
@@ -35,7 +35,7 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
   let ledger: OpenedPlace["ledger"];
 
   beforeAll(async () => {
-    place = await openForSuite(open, world);
+    place = await openForSuite(open, fixture);
     ledger = place.ledger;
   });
   afterAll(() => place?.close(), cleaningMs);
@@ -65,11 +65,11 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
   test("a contact comes back as it was made, by id and by code", async () => {
     const draft = contactDraft({ code: `A "quoted" \\ ${crypto.randomUUID()}`, firstName: null });
     const [made] = okOf(await ledger.createContacts(aCall(), [draft]));
-    const contactMade = okOf(made);
-    expect(contactMade).toMatchObject({ ...draft, status: "active", mergedInto: null });
-    expect(okOf(await ledger.getContact(aCall(), contactMade.id))).toEqual(contactMade);
+    const contact = okOf(made);
+    expect(contact).toMatchObject({ ...draft, status: "active", mergedInto: null });
+    expect(okOf(await ledger.getContact(aCall(), contact.id))).toEqual(contact);
     const found = okOf(await ledger.findContacts(aCall(), { codes: [draft.code, "nobody's"] }));
-    expect(found).toEqual([contactMade]);
+    expect(found).toEqual([contact]);
   });
 
   test("a contact with a taken name or code is refused, the others of its call are created", async () => {

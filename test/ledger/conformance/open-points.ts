@@ -63,7 +63,7 @@ function openPoints(opened: () => XeroPlace): void {
     return place.xero.send("PUT", `CreditNotes/${from.CreditNoteID}/Allocations`, { Allocations });
   };
 
-  const told = (sent: Sent) => `${sent.status} ${messagesOf(sent).join(" ")}`;
+  const textOf = (sent: Sent) => `${sent.status} ${messagesOf(sent).join(" ")}`;
 
   test("an invoice that waits for approval does not become a draft again", async () => {
     const { InvoiceID } = await invoice({ Status: "SUBMITTED" });
@@ -77,7 +77,7 @@ function openPoints(opened: () => XeroPlace): void {
     const InvoiceNumber = aNumber();
     const { InvoiceID } = await invoice({ InvoiceNumber, Status: from });
     expect((await post(`Invoices/${InvoiceID}`, to)).status).toBe(200);
-    expect(told(await put(invoiceOf({ InvoiceNumber })))).toMatch(/^400 .*must be unique/);
+    expect(textOf(await put(invoiceOf({ InvoiceNumber })))).toMatch(/^400 .*must be unique/);
   });
 
   test("half a penny of units times price is rounded up", async () => {
@@ -140,9 +140,9 @@ function openPoints(opened: () => XeroPlace): void {
     const ours = changes.filter(({ contactId }) => contacts.includes(contactId));
     expect(ours.length).toBeGreaterThan(5);
     expect(ours.filter(({ status }) => status !== "voided" && status !== "deleted")).toEqual([]);
-    const seen = okOf(
+    const observed = okOf(
       await place.ledger.getMany(aCall(), { kind: "contacts", ids: contacts }),
     ).found;
-    expect(seen.map(({ status }) => status)).toEqual(["archived", "archived"]);
+    expect(observed.map(({ status }) => status)).toEqual(["archived", "archived"]);
   });
 }

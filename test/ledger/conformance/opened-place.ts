@@ -33,9 +33,9 @@ export interface OpenedPlace extends Omit<ConformancePlace, "xero"> {
 /** Opens a place and creates a contact in it. */
 export async function openForSuite(
   open: NamedPlace["open"],
-  world: DemoLedgerFixture,
+  fixture: DemoLedgerFixture,
 ): Promise<OpenedPlace> {
-  const place = await open(world);
+  const place = await open(fixture);
   const { ledger, currency } = place;
   const contact = okOf(okOf(await ledger.createContacts(aCall("c1"), [contactDraft()]))[0]);
   const { hasDrafts } = ledger.traits.documents;

@@ -49,7 +49,7 @@ export type XeroPlace = ConformancePlace & { readonly xero: XeroAccess };
 /** A place by its name. `open` creates nothing in the ledger. */
 export interface NamedPlace {
   readonly name: string;
-  open(world: DemoLedgerFixture): Promise<ConformancePlace>;
+  open(fixture: DemoLedgerFixture): Promise<ConformancePlace>;
 }
 
 /** How long the removal may take: a call for each of about two hundred objects, at Xero's pace. */

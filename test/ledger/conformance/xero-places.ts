@@ -12,10 +12,10 @@ import type { Body, Element, Sent } from "../../dev/demo-ledger/request.ts";
 import type { ConformancePlace, XeroPlace } from "./places.ts";
 
 /** Opens a new organisation of the demo ledger. */
-export async function openDemoLedger(world: DemoLedgerFixture): Promise<XeroPlace> {
-  const connection = await world.connect();
+export async function openDemoLedger(fixture: DemoLedgerFixture): Promise<XeroPlace> {
+  const connection = await fixture.connect();
   const organisation = { name: "Test Ltd", currency: "GBP", periodLockDate: null };
-  const another = async () => ledgers.xero.connect(await world.connect(), {});
+  const another = async () => ledgers.xero.connect(await fixture.connect(), {});
   return openPlace(connection, { organisation, another, gapMs: 0, isKept: true });
 }
 

@@ -13,14 +13,14 @@ afterEach(() => void vi.useRealTimers());
 type Answer = Awaited<ReturnType<CallBudget["take"]>>;
 
 /** A budget that answers as it is told, and what it was asked and given back. */
-interface BudgetForTest extends CallBudget {
+interface FakeBudget extends CallBudget {
   readonly asked: boolean[];
   readonly ended: unknown[];
 }
 
 function budgetOf(
   answer: (isBackground: boolean) => "granted" | (Answer & { readonly kind: "spent" }),
-): BudgetForTest {
+): FakeBudget {
   const asked: boolean[] = [];
   const ended: unknown[] = [];
   return {
@@ -48,9 +48,9 @@ function aCall(
 }
 
 /** A turn that is being waited for, and what it came to once it did. */
-function watch(turns: CallPermits, call: Waiting): { answer: unknown } {
+function watch(permits: CallPermits, call: Waiting): { answer: unknown } {
   const watched: { answer: unknown } = { answer: null };
-  void turns.take(call).then((answer) => (watched.answer = answer));
+  void permits.take(call).then((answer) => (watched.answer = answer));
   return watched;
 }
 
@@ -80,16 +80,16 @@ test("a long wait is told at once, as ours", async () => {
 });
 
 test("a call waits for half of what it has left at the most, and not at all once its deadline has passed", async () => {
-  const turns = createPermits(budgetOf(() => minute(600)));
-  const patient = watch(turns, aCall({ leftMs: 2_000 }));
-  expect(await turns.take(aCall({ leftMs: 1_000 }))).toMatchObject({
+  const permits = createPermits(budgetOf(() => minute(600)));
+  const patient = watch(permits, aCall({ leftMs: 2_000 }));
+  expect(await permits.take(aCall({ leftMs: 1_000 }))).toMatchObject({
     ...ours,
     retryAfterMs: 1_600,
   });
   expect(patient.answer).toBeNull();
   await vi.advanceTimersByTimeAsync(600);
   expect(patient.answer).toMatchObject(ours);
-  const late = await turns.take(aCall({ leftMs: 0 }));
+  const late = await permits.take(aCall({ leftMs: 0 }));
   expect(late).toEqual({
     kind: "unavailable",
     outcome: "not_sent",
@@ -101,17 +101,17 @@ test("what a call has begun goes first, then calls for which somebody waits, eac
   let free = 1;
   const order: string[] = [];
   const budget = budgetOf(() => (free-- > 0 ? "granted" : minute(100)));
-  const turns = createPermits(budget);
+  const permits = createPermits(budget);
   const begun = aCall({ isBackground: true });
-  await turns.take(begun);
+  await permits.take(begun);
   await vi.advanceTimersByTimeAsync(0);
   const names = ["background 1", "background 2", "awaited 1", "awaited 2"];
   for (const name of names) {
-    void turns
+    void permits
       .take(aCall({ isBackground: name.startsWith("background") }))
       .then(() => order.push(name));
   }
-  void turns.take(begun).then(() => order.push("continuing"));
+  void permits.take(begun).then(() => order.push("continuing"));
   await vi.advanceTimersByTimeAsync(50);
   expect(order).toEqual([]);
   // The first came first; what came while it was asked for is asked for at once.
@@ -124,8 +124,8 @@ test("what a call has begun goes first, then calls for which somebody waits, eac
 });
 
 test("those who come later are told to come back one after the other", async () => {
-  const turns = createPermits(budgetOf(() => minute(3_000)));
-  const calls = Array.from({ length: 4 }, () => turns.take(aCall({ isBackground: true })));
+  const permits = createPermits(budgetOf(() => minute(3_000)));
+  const calls = Array.from({ length: 4 }, () => permits.take(aCall({ isBackground: true })));
   const answers = await Promise.all(calls);
   expect(answers.map((answer) => "retryAfterMs" in answer && answer.retryAfterMs)).toEqual([
     3_000, 4_000, 5_000, 6_000,
@@ -139,9 +139,9 @@ test("one who waits asks again as soon as a call of its process is over, where t
     running += 1;
     return "granted";
   });
-  const turns = createPermits(budget);
-  const first = await turns.take(aCall());
-  const second = watch(turns, aCall());
+  const permits = createPermits(budget);
+  const first = await permits.take(aCall());
+  const second = watch(permits, aCall());
   await vi.advanceTimersByTimeAsync(10);
   expect(second.answer).toBeNull();
   running = 0;
@@ -154,15 +154,15 @@ test("one who waits asks again as soon as a call of its process is over, where t
 
 test("only the first in the queue asks the budget, however many wait", async () => {
   const budget = budgetOf(() => minute(1_000));
-  const turns = createPermits(budget);
-  for (let index = 0; index < 50; index += 1) void turns.take(aCall({ isBackground: true }));
+  const permits = createPermits(budget);
+  for (let index = 0; index < 50; index += 1) void permits.take(aCall({ isBackground: true }));
   await vi.advanceTimersByTimeAsync(999);
   expect(budget.asked).toHaveLength(1);
 });
 
 test("a budget that cannot be asked allows nothing, tells everybody so, and is asked again by the next", async () => {
   let isAway = true;
-  const turns = createPermits({
+  const permits = createPermits({
     take: async () => {
       if (isAway) throw new Error("the database is away");
       return { kind: "granted", end: async () => undefined };
@@ -170,10 +170,10 @@ test("a budget that cannot be asked allows nothing, tells everybody so, and is a
   });
   const notSent = { kind: "unavailable", outcome: "not_sent" };
   const answers = await Promise.all([
-    turns.take(aCall()),
-    turns.take(aCall({ isBackground: true })),
+    permits.take(aCall()),
+    permits.take(aCall({ isBackground: true })),
   ]);
   expect(answers).toMatchObject([notSent, notSent]);
   isAway = false;
-  expect(await turns.take(aCall())).toMatchObject({ kind: "granted" });
+  expect(await permits.take(aCall())).toMatchObject({ kind: "granted" });
 });

@@ -15,7 +15,7 @@ let origin: string;
 let ledger: Ledger;
 let headers: readonly Record<string, unknown>[] = [];
 let answer: { readonly status: number; readonly body: string };
-const told: ReportedAnswer[] = [];
+const reported: ReportedAnswer[] = [];
 const call = { deadlineMs: 20_000, jobKeys: [] };
 
 beforeAll(async () => {
@@ -42,10 +42,10 @@ afterAll(() => server.close());
 function open(options: XeroOptions = {}): void {
   const credentials = { tenantId: "tenant", clientId: "client", clientSecret: "secret" };
   const addresses = { baseUrl: `${origin}/api.xro/2.0`, identityUrl: `${origin}/connect/token` };
-  told.length = 0;
+  reported.length = 0;
   ledger = createXeroLedger(
     { ...credentials, ...addresses },
-    { ...options, observeAnswer: (one) => told.push(one) },
+    { ...options, observeAnswer: (one) => reported.push(one) },
   );
 }
 
@@ -62,7 +62,7 @@ test("a request names the product with its version and takes a packed answer, wh
   });
   const product = `subscription-billing/${packageFile.version}`;
   expect(headers.at(-1)).toMatchObject({ "user-agent": product, "accept-encoding": "gzip" });
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
 test("an answer that is too large once it is unpacked is not read", async () => {
@@ -81,7 +81,7 @@ test("a bad answer is told with its correlation id, and names nothing but the re
   await ledger.getInvoice(call, crypto.randomUUID());
   await ledger.findContacts(call, { codes: ["ADA"] });
   const bad = { method: "GET", status: 400, correlationId: "b0f7-41c2", warnings: [] };
-  expect(told).toEqual([
+  expect(reported).toEqual([
     { ...bad, path: "/Invoices/{id}" },
     { ...bad, path: "/Contacts/{id}" },
   ]);
@@ -99,7 +99,7 @@ test("warnings of what was taken are told in the ledger's words, those of contac
   };
   await ledger.createInvoices(call, [invoiceDraft(crypto.randomUUID())]);
   await ledger.createContacts(call, [contactDraft()]);
-  expect(told.map(({ path, warnings }) => [path, warnings])).toEqual([
+  expect(reported.map(({ path, warnings }) => [path, warnings])).toEqual([
     ["/Invoices", ["Only AR is read; {e-mail} is not", "Only AR is read; {e-mail} is not"]],
     ["/Contacts", ["a warning about a contact", "a warning about a contact"]],
   ]);

@@ -20,21 +20,21 @@ import {
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { testPool } from "../../support/pool.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let pool: pg.Pool;
 
 beforeAll(async () => {
-  world = await startDemoLedgerFixture({ limits: xeroLimits });
-  pool = testPool(world.databaseUrl, 4);
+  fixture = await startDemoLedgerFixture({ limits: xeroLimits });
+  pool = testPool(fixture.databaseUrl, 4);
 });
 
 afterEach(async () => {
-  await fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" });
+  await fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" });
 });
 
 afterAll(async () => {
   await pool?.end();
-  await world?.stop();
+  await fixture?.stop();
 });
 
 /** An organisation with a budget, and its ledger. */
@@ -51,7 +51,7 @@ async function budgeted(leaseMs = 60_000): Promise<Budgeted> {
     "INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'GBP', true)",
     [organisationId],
   );
-  const connection = await world.connect();
+  const connection = await fixture.connect();
   const contact = await addLedgerContact(connection);
   const ledger = createXeroLedger(connection, {
     budget: createCallBudget(pool, organisationId, leaseMs, xeroTraits.calls),
@@ -60,7 +60,7 @@ async function budgeted(leaseMs = 60_000): Promise<Budgeted> {
 }
 
 async function callsTaken({ connection }: Budgeted): Promise<CallCounts> {
-  const answer = await fetch(`${world.demo.url}/demo/tenants/${connection.tenantId}/calls`);
+  const answer = await fetch(`${fixture.demo.url}/demo/tenants/${connection.tenantId}/calls`);
   return (await answer.json()) as CallCounts;
 }
 
@@ -106,14 +106,14 @@ describe("every request is a call of the budget:", () => {
       status: 401,
       body: JSON.stringify({ Title: "Unauthorized", Detail: "TokenExpired" }),
     };
-    await world.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...refused });
+    await fixture.order({ match: "PUT /api.xro/2.0/Invoices", kind: "status", ...refused });
     okOf(await own.ledger.createInvoices(aCall("a"), [invoiceDraft(own.contact.id)]));
     expect(await counted(own)).toEqual([2, 0]);
   });
 
   test("one without an answer is one, and keeps its place until the ledger can be at it no more", async () => {
     const own = await budgeted(2_000);
-    await world.order({
+    await fixture.order({
       match: "PUT /api.xro/2.0/Invoices",
       kind: "hang",
       tenantId: own.connection.tenantId,
@@ -167,7 +167,7 @@ describe("a call for which there is none in the budget", () => {
 
   test("fails as not sent where the budget cannot be asked", async () => {
     const { connection } = await budgeted();
-    const gone = testPool(world.databaseUrl, 1, "gone");
+    const gone = testPool(fixture.databaseUrl, 1, "gone");
     await gone.end();
     const ledger = createXeroLedger(connection, {
       budget: createCallBudget(gone, randomUUID(), 5_000, xeroTraits.calls),

@@ -25,11 +25,11 @@ import { openDemoHttp } from "../../dev/demo-ledger/request.ts";
 import { until } from "../../support/system.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
+  fixture = await startDemoLedgerFixture();
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 /** The ids of all changes of a kind since an instant, page by page, the oldest first. */
 async function changedSince(
@@ -62,7 +62,7 @@ describe("Xero", () => {
   let ledger: Ledger;
 
   beforeAll(async () => {
-    connection = await world.connect();
+    connection = await fixture.connect();
     ledger = ledgers.xero.connect(connection, {});
   });
   afterAll(() => ledger.close());
@@ -89,7 +89,7 @@ describe("Xero", () => {
     await demo.allocate(note.id, [credited.id, 10]);
     await demo.send("POST", `Invoices/${voided.id}`, { Invoices: [{ Status: "VOIDED" }] });
     await demo.send("POST", `Invoices/${deleted.id}`, { Invoices: [{ Status: "DELETED" }] });
-    await world.admin(`tenants/${connection.tenantId}/invoices/${paid.id}/payments`, {});
+    await fixture.admin(`tenants/${connection.tenantId}/invoices/${paid.id}/payments`, {});
     await demo.send("POST", `Contacts/${other.id}`, { Contacts: [{ ContactStatus: "ARCHIVED" }] });
 
     const touched = [credited.id, voided.id, deleted.id, paid.id];
@@ -97,17 +97,17 @@ describe("Xero", () => {
     expect((await changedSince(ledger, "credit_notes", note.updatedAt)).at(-1)).toBe(note.id);
     expect((await changedSince(ledger, "contacts", contact.updatedAt)).at(-1)).toBe(other.id);
 
-    const seen = okOf(
+    const changed = okOf(
       await ledger.getMany(aCall(), {
         kind: "invoices",
         ids: [...touched, crypto.randomUUID(), "none"],
       }),
     ).found;
-    expect(seen).toHaveLength(4);
-    for (const one of seen) {
+    expect(changed).toHaveLength(4);
+    for (const one of changed) {
       expect(one).toEqual({ ...okOf(await ledger.getInvoice(aCall(), one.id)), lines: [] });
     }
-    expect(new Map(seen.map(({ id, status }) => [id, status]))).toEqual(
+    expect(new Map(changed.map(({ id, status }) => [id, status]))).toEqual(
       new Map([
         [credited.id, "approved"],
         [voided.id, "voided"],
@@ -115,11 +115,11 @@ describe("Xero", () => {
         [paid.id, "paid"],
       ]),
     );
-    const [noteSeen] = okOf(
+    const [observedNote] = okOf(
       await ledger.getMany(aCall(), { kind: "credit_notes", ids: [note.id] }),
     ).found;
-    expect(noteSeen).toEqual(okOf(await ledger.getCreditNote(aCall(), note.id)));
-    expect(noteSeen).toMatchObject({
+    expect(observedNote).toEqual(okOf(await ledger.getCreditNote(aCall(), note.id)));
+    expect(observedNote).toMatchObject({
       allocations: [{ invoiceId: credited.id, amount: "10.0000" }],
     });
     expect(
@@ -129,7 +129,7 @@ describe("Xero", () => {
 
     // A merge, which only people can do there: the old contact says where it went, and its documents are the other's.
     const [into] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
-    await world.admin(`tenants/${connection.tenantId}/contacts/${contact.id}/merge`, {
+    await fixture.admin(`tenants/${connection.tenantId}/contacts/${contact.id}/merge`, {
       into: into?.id,
     });
     expect(
@@ -144,11 +144,11 @@ describe("Xero", () => {
     const ids = okOf(await ledger.createCreditNotes(aCall(), drafts)).map(
       (answer) => okOf(answer).id,
     );
-    const seen = okOf(
+    const changed = okOf(
       await ledger.getMany(aCall(), { kind: "credit_notes", ids: [...ids, ...ids] }),
     ).found;
-    expect(seen.map(({ id }) => id).sort()).toEqual(ids.toSorted());
-    expect(seen.every(({ lines }) => lines.length === 1)).toBe(true);
+    expect(changed.map(({ id }) => id).sort()).toEqual(ids.toSorted());
+    expect(changed.every(({ lines }) => lines.length === 1)).toBe(true);
   });
 
   test("each change is told by a signed webhook, also where the first delivery was answered 500", async () => {
@@ -160,34 +160,36 @@ describe("Xero", () => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
       const rawBody = Buffer.concat(chunks);
-      const told = read(
+      const webhook = read(
         { rawBody, signature: String(request.headers[signatureHeader] ?? "") },
         key,
       );
-      const isEvent = told.kind === "valid" && told.notifications.length > 0;
+      const isEvent = webhook.kind === "valid" && webhook.notifications.length > 0;
       if (isEvent && refusals > 0) {
         refusals -= 1;
         response.writeHead(500).end();
         return;
       }
-      if (told.kind === "valid") notified.push(...told.notifications);
-      response.writeHead(told.kind === "invalid" ? 401 : 200).end();
+      if (webhook.kind === "valid") notified.push(...webhook.notifications);
+      response.writeHead(webhook.kind === "invalid" ? 401 : 200).end();
     });
     await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
     const path = `tenants/${connection.tenantId}/webhook`;
     try {
       // Whoever takes a body that is signed wrongly, or none at all, is sent nothing.
-      expect((await world.admin(path, { url: `${world.demo.url}/nowhere`, key })).status).toBe(400);
-      expect((await world.admin(path, { url, key: "another" })).status).toBe(400);
-      expect((await world.admin(path, { url, key })).status).toBe(200);
+      expect((await fixture.admin(path, { url: `${fixture.demo.url}/nowhere`, key })).status).toBe(
+        400,
+      );
+      expect((await fixture.admin(path, { url, key: "another" })).status).toBe(400);
+      expect((await fixture.admin(path, { url, key })).status).toBe(200);
       const [contact] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
       const [invoice] = okOf(
         await ledger.createInvoices(aCall(), [
           invoiceDraft(contact?.id ?? "", { status: "approved" }),
         ]),
       ).map(okOf);
-      await world.admin(`tenants/${connection.tenantId}/invoices/${invoice?.id}/payments`, {});
+      await fixture.admin(`tenants/${connection.tenantId}/invoices/${invoice?.id}/payments`, {});
       const after = okOf(await ledger.getInvoice(aCall(), invoice?.id ?? ""));
       const { tenantId } = connection;
       const last = { tenantId, kind: "invoices", ledgerId: after.id, changedAt: after.updatedAt };
@@ -203,15 +205,15 @@ describe("Xero", () => {
       await until("both are told", async () => isPublished(last) && isPublished(made));
       expect(refusals).toBe(0);
       // One for all organisations is for those to come as well.
-      expect((await world.admin("webhook", { url, key: "another" })).status).toBe(400);
-      expect((await world.admin("webhook", { url, key })).status).toBe(200);
-      const later = await openDemoHttp(await world.connect());
+      expect((await fixture.admin("webhook", { url, key: "another" })).status).toBe(400);
+      expect((await fixture.admin("webhook", { url, key })).status).toBe(200);
+      const later = await openDemoHttp(await fixture.connect());
       const { tenantId: laterTenant } = later.connection;
       await until("a new organisation's contact is told", async () =>
         notified.some((one) => one.tenantId === laterTenant),
       );
     } finally {
-      await world.admin(path, {});
+      await fixture.admin(path, {});
       await new Promise((resolve) => receiver.close(resolve));
     }
   });

@@ -97,9 +97,11 @@ describe("a page of changes", () => {
           }
         });
         const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
-        const seen = new Set(pages.flatMap((page) => page.changes.map(({ id }) => id)));
+        const listed = new Set(pages.flatMap((page) => page.changes.map(({ id }) => id)));
         // What is changed meanwhile is newer than the reading, and is what the next one begins with.
-        const missed = rows.filter(({ id, at }) => at < start + 10_000_000 && !seen.has(idOf(id)));
+        const missed = rows.filter(
+          ({ id, at }) => at < start + 10_000_000 && !listed.has(idOf(id)),
+        );
         expect(missed).toEqual([]);
       }),
       { numRuns: 20 },
@@ -186,11 +188,11 @@ describe("a page of changes", () => {
           return ok({ Contacts: listed.map(({ element }) => element) });
         });
         const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
-        const seen = new Set(pages.flatMap(({ changes }) => changes.map(({ id }) => id)));
+        const listed = new Set(pages.flatMap(({ changes }) => changes.map(({ id }) => id)));
         const readable = all
           .filter(({ size }) => size <= most)
           .map(({ element }) => element.ContactID);
-        expect([...seen].sort()).toEqual(readable.sort());
+        expect([...listed].sort()).toEqual(readable.sort());
         // Each that is too large by itself is told of, and costs no call for each of the others.
         expect(pages.some(({ unread }) => unread.includes(null))).toBe(
           readable.length < all.length,

@@ -98,8 +98,8 @@ test("requests and answers are valid by Xero's own contract", async () => {
     misasked.searchParams.set(name, value);
   }
   expect(check({ ...lists, url: misasked }).length).toBeGreaterThanOrEqual(3);
-  const seen = new Set(exchanges.map(({ method, url }) => `${method} ${templateOf(url)}`));
-  expect([...seen].sort()).toEqual([
+  const used = new Set(exchanges.map(({ method, url }) => `${method} ${templateOf(url)}`));
+  expect([...used].sort()).toEqual([
     "GET /Accounts",
     "GET /Contacts",
     "GET /Contacts/{ContactID}",
@@ -120,9 +120,9 @@ test("requests and answers are valid by Xero's own contract", async () => {
 });
 
 async function recordEverything(): Promise<readonly Exchange[]> {
-  const world = await startDemoLedgerFixture();
-  const proxy = await startRecordingProxy(world.demo.url);
-  const connection = await world.connect();
+  const fixture = await startDemoLedgerFixture();
+  const proxy = await startRecordingProxy(fixture.demo.url);
+  const connection = await fixture.connect();
   const ledger = createXeroLedger({ ...connection, ...addresses(proxy.url) });
   const call = aCall("operation");
 
@@ -148,7 +148,7 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   const approved = okOf(invoices[0]);
   const draft = okOf(invoices[2]);
   okOf(await ledger.findInvoices(call, { numbers: [approved.number, "A,B"] }));
-  await world.admin(`tenants/${connection.tenantId}/invoices/${approved.id}/payments`, {
+  await fixture.admin(`tenants/${connection.tenantId}/invoices/${approved.id}/payments`, {
     amount: 1,
   });
   okOf(await ledger.getInvoice(call, approved.id));
@@ -162,8 +162,8 @@ async function recordEverything(): Promise<readonly Exchange[]> {
     const ids = changes.map(({ id }) => id);
     expect(okOf(await ledger.getMany(call, { kind, ids })).found).toHaveLength(ids.length);
   }
-  await doByHand(world, { ...connection, ...addresses(proxy.url) });
-  await world.order({ match: "POST /api.xro/2.0/Invoices", kind: "refuse", messages: ["No."] });
+  await doByHand(fixture, { ...connection, ...addresses(proxy.url) });
+  await fixture.order({ match: "POST /api.xro/2.0/Invoices", kind: "refuse", messages: ["No."] });
   await ledger.removeInvoice(
     call,
     okOf(okOf(await ledger.createInvoices(call, [invoiceDraft(contact.id)]))[0]).id,
@@ -171,19 +171,19 @@ async function recordEverything(): Promise<readonly Exchange[]> {
 
   await ledger.close();
   await proxy.stop();
-  await world.stop();
+  await fixture.stop();
   return proxy.exchanges.filter(({ url }) => url.pathname.startsWith("/api.xro/2.0/"));
 }
 
 // What the adapter never asks for, and other clients do: lists without pages, statuses, archiving, and what is refused of it.
-async function doByHand(world: DemoLedgerFixture, connection: XeroConnection): Promise<void> {
+async function doByHand(fixture: DemoLedgerFixture, connection: XeroConnection): Promise<void> {
   const demo = await openDemoHttp(connection);
   const [paid, credited, draft] = [
     await demo.invoice({ Status: "AUTHORISED" }),
     await demo.invoice({ Status: "AUTHORISED" }),
     await demo.invoice({ Status: "SUBMITTED" }),
   ];
-  await world.admin(`tenants/${connection.tenantId}/invoices/${paid.InvoiceID}/payments`, {});
+  await fixture.admin(`tenants/${connection.tenantId}/invoices/${paid.InvoiceID}/payments`, {});
   const note = await demo.creditNote({ Status: "AUTHORISED" });
   await demo.allocate(note.CreditNoteID, [credited.InvoiceID, 40]);
   const { status } = await demo.send("POST", `Invoices/${paid.InvoiceID}`, {
@@ -196,7 +196,7 @@ async function doByHand(world: DemoLedgerFixture, connection: XeroConnection): P
     Contacts: [{ ContactStatus: "ARCHIVED" }],
   });
   const other = await openDemoHttp(connection);
-  await world.admin(`tenants/${connection.tenantId}/contacts/${demo.contactId}/merge`, {
+  await fixture.admin(`tenants/${connection.tenantId}/contacts/${demo.contactId}/merge`, {
     into: other.contactId,
   });
   for (const path of [
@@ -298,7 +298,7 @@ function createChecker(contract: Contract): (exchange: Exchange) => readonly str
   addFormats.default(ajv);
   ajv.addSchema(contract, "xero");
   const compiled = new Map<string, ValidateFunction>();
-  const judge = (schema: object, value: unknown, what: string): readonly string[] => {
+  const validate = (schema: object, value: unknown, what: string): readonly string[] => {
     const text = JSON.stringify(schema).replaceAll('"#/', '"xero#/');
     const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
     compiled.set(text, validate);
@@ -319,10 +319,10 @@ function createChecker(contract: Contract): (exchange: Exchange) => readonly str
     return [
       ...parameterFaults(contract, operation, exchange, what),
       ...queryOf(contract, operation, exchange).flatMap(([schema, value, name]) =>
-        judge(schema, value, `${what} ${name}`),
+        validate(schema, value, `${what} ${name}`),
       ),
-      ...(body ? judge(body, JSON.parse(exchange.sent), `${what} request`) : []),
-      ...judge(response, JSON.parse(exchange.answer), `${what} answer ${exchange.status}`),
+      ...(body ? validate(body, JSON.parse(exchange.sent), `${what} request`) : []),
+      ...validate(response, JSON.parse(exchange.answer), `${what} answer ${exchange.status}`),
     ];
   };
 }

@@ -21,7 +21,7 @@ import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 
 const getNotes = "GET /api.xro/2.0/CreditNotes";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let proxy: RecordingProxy;
 let connection: XeroConnection;
 let contactId: string;
@@ -30,9 +30,9 @@ let ledger: Ledger;
 let watched: Ledger;
 
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
-  proxy = await startRecordingProxy(world.demo.url);
-  connection = await world.connect();
+  fixture = await startDemoLedgerFixture();
+  proxy = await startRecordingProxy(fixture.demo.url);
+  connection = await fixture.connect();
   contactId = (await addLedgerContact(connection)).id;
   ledger = createXeroLedger(connection);
   watched = createXeroLedger({ ...connection, ...addresses(proxy.url) });
@@ -41,16 +41,16 @@ beforeEach(() => {
   proxy.exchanges.length = 0;
 });
 afterEach(async () => {
-  await fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" });
+  await fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" });
 });
 afterAll(async () => {
   await ledger.close();
   await watched.close();
   await proxy.stop();
-  await world.stop();
+  await fixture.stop();
 });
 
-async function makeNote(
+async function createNote(
   changes: Parameters<typeof creditNoteDraft>[1] = {},
 ): Promise<LedgerCreditNote> {
   return okOf(
@@ -58,7 +58,7 @@ async function makeNote(
   );
 }
 
-async function makeInvoice(
+async function createInvoice(
   changes: Parameters<typeof invoiceDraft>[1] = {},
 ): Promise<LedgerInvoice> {
   const draft = invoiceDraft(contactId, { status: "approved", ...changes });
@@ -70,7 +70,7 @@ function putting(note: LedgerCreditNote, invoice: LedgerInvoice, amount: string)
 }
 
 async function pay(id: string): Promise<void> {
-  const answer = await world.admin(`tenants/${connection.tenantId}/invoices/${id}/payments`, {});
+  const answer = await fixture.admin(`tenants/${connection.tenantId}/invoices/${id}/payments`, {});
   if (answer.status !== 200) throw new Error(await answer.text());
 }
 
@@ -91,7 +91,7 @@ async function sayOf(note: LedgerCreditNote, fault: object): Promise<void> {
     UpdatedDateUTC: "/Date(1541176592690+0000)/",
     ...fault,
   };
-  await world.order({
+  await fixture.order({
     match: getNotes,
     kind: "status",
     status: 200,
@@ -105,7 +105,7 @@ describe("a credit note", () => {
     ["awaiting_approval", "31.5000"],
     ["approved", "31.5000"],
   ] as const)("is made as %s with all its credit left", async (status, remainingCredit) => {
-    const note = await makeNote({ status });
+    const note = await createNote({ status });
     expect(note).toMatchObject({
       status,
       total: "31.5000",
@@ -125,13 +125,13 @@ describe("a credit note", () => {
       aLine("3", "0.3333", "1.0000", "OUTPUT2"),
       aLine("0.1", "123456789.1000", "12345678.9100", "OUTPUT2"),
     ];
-    const note = await makeNote({ lineAmounts, lines });
+    const note = await createNote({ lineAmounts, lines });
     expect(note.lines.map(({ amount }) => amount)).toEqual(["1.0000", "12345678.9100"]);
     expect(note).toMatchObject({ subtotal, tax, total, remainingCredit: total });
   });
 
   test("keeps unit amounts of four places", async () => {
-    const note = await makeNote({ lines: [aLine("10000", "0.0123", "123.0000")] });
+    const note = await createNote({ lines: [aLine("10000", "0.0123", "123.0000")] });
     expect(note).toMatchObject({
       total: "123.0000",
       lines: [{ description: "Seats", amount: "123.0000" }],
@@ -139,7 +139,7 @@ describe("a credit note", () => {
   });
 
   test("is found again where it was removed, and only under its very number", async () => {
-    const note = await makeNote();
+    const note = await createNote();
     const found = okOf(
       await ledger.findCreditNotes(aCall(), { numbers: [note.number, note.number, "none"] }),
     );
@@ -154,7 +154,7 @@ describe("a credit note", () => {
   });
 
   test("is found among hundreds, in few requests", async () => {
-    const note = await makeNote();
+    const note = await createNote();
     const numbers = Array.from({ length: 300 }, (_, index) => `CN-2026-${index}`);
     expect(
       okOf(await watched.findCreditNotes(aCall(), { numbers: [...numbers, note.number] })),
@@ -168,13 +168,13 @@ describe("a credit note", () => {
     ["of a supplier under the same number", { Type: "ACCPAYCREDIT" }],
     ["under another number", { CreditNoteNumber: "CN-OTHER" }],
   ])("%s is not found", async (_what, fault) => {
-    const note = await makeNote();
+    const note = await createNote();
     await sayOf(note, fault);
     expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [note.number] }))).toEqual([]);
   });
 
   test("whose number the ledger keeps trimmed or in another case is found", async () => {
-    const note = await makeNote();
+    const note = await createNote();
     const number = ` ${note.number.toLowerCase()}`;
     await sayOf(note, { CreditNoteNumber: number });
     expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [note.number] }))).toMatchObject([
@@ -187,7 +187,7 @@ describe("a credit note", () => {
     { RemainingCredit: null },
     { Status: "SENT" },
   ])("that cannot be read whole is not half read: %o", async (fault) => {
-    const note = await makeNote();
+    const note = await createNote();
     const unreadable = { kind: "unavailable", outcome: "not_sent" };
     await sayOf(note, fault);
     expect(await ledger.getCreditNote(aCall(), note.id)).toMatchObject(unreadable);
@@ -198,7 +198,7 @@ describe("a credit note", () => {
   });
 
   test("is not there under an id that is none", async () => {
-    const note = await makeNote();
+    const note = await createNote();
     for (const id of [note.number, `${note.id}/Allocations`, "..", ""]) {
       expect(await watched.getCreditNote(aCall(), id)).toMatchObject({
         kind: "refused",
@@ -211,8 +211,8 @@ describe("a credit note", () => {
 
 describe("credit", () => {
   test("goes onto an invoice in full or in part, and the note says what is left and where the rest is", async () => {
-    const note = await makeNote();
-    const [first, second] = [await makeInvoice(), await makeInvoice()];
+    const note = await createNote();
+    const [first, second] = [await createInvoice(), await createInvoice()];
     const part = okOf(await ledger.allocateCredit(aCall("one"), putting(note, first, "10.0100")));
     expect(part).toMatchObject({ status: "approved", remainingCredit: "21.4900" });
     expect(part.allocations).toEqual([
@@ -241,8 +241,8 @@ describe("credit", () => {
   });
 
   test("goes alone: what the note has on other invoices is not sent again, and an idempotency key goes along", async () => {
-    const note = await makeNote();
-    const [first, second] = [await makeInvoice(), await makeInvoice()];
+    const note = await createNote();
+    const [first, second] = [await createInvoice(), await createInvoice()];
     okOf(await watched.allocateCredit(aCall("one"), putting(note, first, "1.1000")));
     okOf(await watched.allocateCredit(aCall("two"), putting(note, second, "2.0000")));
     const puts = proxy.exchanges.filter(({ method }) => method === "PUT");
@@ -259,7 +259,7 @@ describe("credit", () => {
   });
 
   test("pays an invoice off, and money on it forbids to amend or remove it", async () => {
-    const [note, invoice] = [await makeNote(), await makeInvoice()];
+    const [note, invoice] = [await createNote(), await createInvoice()];
     okOf(await ledger.allocateCredit(aCall(), putting(note, invoice, "31.5000")));
     const paid = okOf(await ledger.getInvoice(aCall(), invoice.id));
     expect(paid).toMatchObject({
@@ -278,7 +278,7 @@ describe("credit", () => {
     ["more than the note has", "31.5100", {}, { lines: [aLine("10", "10.5000", "105.0000")] }],
     ["more than is due", "31.5100", { lines: [aLine("10", "10.5000", "105.0000")] }, {}],
   ] as const)("%s is refused as too much", async (_what, amount, noteChanges, invoiceChanges) => {
-    const [note, invoice] = [await makeNote(noteChanges), await makeInvoice(invoiceChanges)];
+    const [note, invoice] = [await createNote(noteChanges), await createInvoice(invoiceChanges)];
     const answer = await ledger.allocateCredit(aCall(), putting(note, invoice, amount));
     expect(answer).toMatchObject({
       kind: "refused",
@@ -290,14 +290,18 @@ describe("credit", () => {
   });
 
   test("for an invoice that is paid off, or of a note that is used up, is refused as too much", async () => {
-    const [note, invoice, other] = [await makeNote(), await makeInvoice(), await makeInvoice()];
+    const [note, invoice, other] = [
+      await createNote(),
+      await createInvoice(),
+      await createInvoice(),
+    ];
     await pay(other.id);
     const paidOff = await ledger.allocateCredit(aCall(), putting(note, other, "1.0000"));
     expect(paidOff).toMatchObject({ kind: "refused", reason: "amount_exceeds" });
     okOf(await ledger.allocateCredit(aCall(), putting(note, invoice, "31.5000")));
     const usedUp = await ledger.allocateCredit(
       aCall(),
-      putting(note, await makeInvoice(), "1.0000"),
+      putting(note, await createInvoice(), "1.0000"),
     );
     expect(usedUp).toMatchObject({ kind: "refused", reason: "amount_exceeds" });
   });
@@ -311,13 +315,13 @@ describe("credit", () => {
       reason: "wrong_status",
       messages: [expect.stringMatching(/status/)],
     };
-    const note = await makeNote({ status });
+    const note = await createNote({ status });
     expect(
-      await ledger.allocateCredit(aCall(), putting(note, await makeInvoice(), "1.0000")),
+      await ledger.allocateCredit(aCall(), putting(note, await createInvoice(), "1.0000")),
     ).toMatchObject(refused);
-    const invoice = await makeInvoice({ status });
+    const invoice = await createInvoice({ status });
     expect(
-      await ledger.allocateCredit(aCall(), putting(await makeNote(), invoice, "1.0000")),
+      await ledger.allocateCredit(aCall(), putting(await createNote(), invoice, "1.0000")),
     ).toMatchObject(refused);
   });
 
@@ -325,17 +329,17 @@ describe("credit", () => {
     "voided",
     "deleted",
   ])("for an invoice that is %s is refused by its status", async (outcome) => {
-    const invoice = await makeInvoice({ status: outcome === "voided" ? "approved" : "draft" });
+    const invoice = await createInvoice({ status: outcome === "voided" ? "approved" : "draft" });
     expect(okOf(await ledger.removeInvoice(aCall(), invoice.id))).toMatchObject({ outcome });
     const answer = await ledger.allocateCredit(
       aCall(),
-      putting(await makeNote(), invoice, "1.0000"),
+      putting(await createNote(), invoice, "1.0000"),
     );
     expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });
   });
 
   test("for or of a document that is not there is refused, without a write where the id is none", async () => {
-    const [note, invoice] = [await makeNote(), await makeInvoice()];
+    const [note, invoice] = [await createNote(), await createInvoice()];
     const refused = { kind: "refused", reason: "not_found" };
     const id = crypto.randomUUID();
     const application = putting(note, invoice, "1.0000");
@@ -359,14 +363,14 @@ describe("credit", () => {
     const answer = okOf(
       await ledger.createInvoices(aCall(), [invoiceDraft(other, { status: "approved" })]),
     );
-    const application = putting(await makeNote(), okOf(answer[0]), "1.0000");
+    const application = putting(await createNote(), okOf(answer[0]), "1.0000");
     const refused = { kind: "refused", messages: [expect.stringMatching(/contact/)] };
     expect(await ledger.allocateCredit(aCall(), application)).toMatchObject(refused);
   });
 
   test("that a note has not left, asked for many times at once, is never spent twice", async () => {
-    const note = await makeNote();
-    const invoices = await Promise.all(Array.from({ length: 4 }, () => makeInvoice()));
+    const note = await createNote();
+    const invoices = await Promise.all(Array.from({ length: 4 }, () => createInvoice()));
     const answers = await Promise.all(
       invoices.map((invoice) =>
         ledger.allocateCredit(aCall(invoice.id), putting(note, invoice, "20.0000")),

@@ -14,7 +14,7 @@ import {
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let connection: XeroConnection;
 let ledger: Ledger;
 let contactId: string;
@@ -30,8 +30,8 @@ const codes = [
 
 beforeAll(async () => {
   // One record is too many here.
-  world = await startDemoLedgerFixture({ highVolume: 0 });
-  connection = await world.connect();
+  fixture = await startDemoLedgerFixture({ highVolume: 0 });
+  connection = await fixture.connect();
   ledger = createXeroLedger(connection);
   const made = okOf(
     await ledger.createContacts(
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await ledger.close();
-  await world.stop();
+  await fixture.stop();
 });
 
 describe("in a large organisation", () => {
@@ -138,7 +138,7 @@ test("a description is cut between two characters, and the whole call is read", 
   const [made] = okOf(
     await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { lines })]),
   ).map(okOf);
-  const told = made?.lines.map((line) => line.description) ?? [];
-  expect(told[0]).toBe("x".repeat(3_999));
-  expect(told.every((one) => one.isWellFormed() && one.length <= 4_000)).toBe(true);
+  const descriptions = made?.lines.map((line) => line.description) ?? [];
+  expect(descriptions[0]).toBe("x".repeat(3_999));
+  expect(descriptions.every((one) => one.isWellFormed() && one.length <= 4_000)).toBe(true);
 });

@@ -16,31 +16,31 @@ import {
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
-let world: DemoLedgerFixture;
+let fixture: DemoLedgerFixture;
 let connection: XeroConnection;
 let contactId: string;
 let ledger: Ledger;
 
 beforeAll(async () => {
-  world = await startDemoLedgerFixture();
-  connection = await world.connect();
+  fixture = await startDemoLedgerFixture();
+  connection = await fixture.connect();
   contactId = (await addLedgerContact(connection)).id;
 });
 beforeEach(() => {
   ledger = createXeroLedger(connection);
 });
 afterEach(async () => {
-  await fetch(`${world.demo.url}/demo/faults`, { method: "DELETE" });
+  await fetch(`${fixture.demo.url}/demo/faults`, { method: "DELETE" });
   await ledger.close();
 });
-afterAll(() => world.stop());
+afterAll(() => fixture.stop());
 
 const put = "PUT /api.xro/2.0/Invoices";
 
 describe("a create whose answer is lost", () => {
   test("is unknown, and not there where the request was lost", async () => {
     const draft = invoiceDraft(contactId);
-    await world.order({ match: put, kind: "drop_before" });
+    await fixture.order({ match: put, kind: "drop_before" });
     const answer = await ledger.createInvoices(aCall("lost-1"), [draft]);
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     expect(okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] }))).toEqual([]);
@@ -51,7 +51,7 @@ describe("a create whose answer is lost", () => {
 
   test("is unknown, and found by its number where the answer was lost", async () => {
     const drafts = [invoiceDraft(contactId), invoiceDraft(contactId)];
-    await world.order({ match: put, kind: "drop_after" });
+    await fixture.order({ match: put, kind: "drop_after" });
     const answer = await ledger.createInvoices(aCall("lost-2", "lost-3"), drafts);
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     const found = okOf(
@@ -65,7 +65,7 @@ describe("a create whose answer is lost", () => {
 
   test("is given again by a fast resend of the same operations, not made twice", async () => {
     const draft = invoiceDraft(contactId);
-    await world.order({ match: put, kind: "drop_after" });
+    await fixture.order({ match: put, kind: "drop_after" });
     await ledger.createInvoices(aCall("lost-4"), [draft]);
     const again = okOf(okOf(await ledger.createInvoices(aCall("lost-4"), [draft]))[0]);
     const found = okOf(await ledger.findInvoices(aCall(), { numbers: [draft.number] }));
@@ -74,7 +74,7 @@ describe("a create whose answer is lost", () => {
 
   test("and is resent as another operation is refused, because its number is taken", async () => {
     const draft = invoiceDraft(contactId);
-    await world.order({ match: put, kind: "drop_after" });
+    await fixture.order({ match: put, kind: "drop_after" });
     await ledger.createInvoices(aCall("lost-5"), [draft]);
     const [again] = okOf(await ledger.createInvoices(aCall("other"), [draft]));
     expect(again).toMatchObject({ kind: "refused", reason: "duplicate_number" });
@@ -83,7 +83,7 @@ describe("a create whose answer is lost", () => {
   test("is unknown where the ledger is silent beyond the deadline, and may still be made", async () => {
     const draft = invoiceDraft(contactId);
     await ledger.describe(aCall());
-    await world.order({ match: put, kind: "slow_before", delayMs: 800 });
+    await fixture.order({ match: put, kind: "slow_before", delayMs: 800 });
     const { answer } = await sentOnce(() => ledger.createInvoices(aShortCall("slow"), [draft]));
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     await expect
@@ -95,7 +95,7 @@ describe("a create whose answer is lost", () => {
 
   test("is unknown where the ledger hangs", async () => {
     await ledger.describe(aCall());
-    await world.order({ match: put, kind: "hang" });
+    await fixture.order({ match: put, kind: "hang" });
     const { answer } = await sentOnce(() =>
       ledger.createInvoices(aShortCall("hang"), [invoiceDraft(contactId)]),
     );
@@ -109,7 +109,7 @@ describe("a create whose answer is lost", () => {
   test("is unknown where it comes too late", async () => {
     const draft = invoiceDraft(contactId);
     await ledger.describe(aCall());
-    await world.order({ match: put, kind: "slow_after", delayMs: 5_000 });
+    await fixture.order({ match: put, kind: "slow_after", delayMs: 5_000 });
     const { answer } = await sentOnce(() => ledger.createInvoices(aShortCall("late"), [draft]));
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     await expect
@@ -120,7 +120,7 @@ describe("a create whose answer is lost", () => {
   });
 
   test("is unknown where a gateway answers 503 in HTML", async () => {
-    await world.order({ match: put, kind: "status", status: 503 });
+    await fixture.order({ match: put, kind: "status", status: 503 });
     const answer = await ledger.createInvoices(aCall("html"), [invoiceDraft(contactId)]);
     expect(answer).toEqual({
       kind: "unavailable",
@@ -131,7 +131,7 @@ describe("a create whose answer is lost", () => {
 
   test("is remembered by the ledger as an internal error until another variant is sent", async () => {
     const draft = invoiceDraft(contactId);
-    await world.order({ match: put, kind: "status", status: 500 });
+    await fixture.order({ match: put, kind: "status", status: 500 });
     const unknown = { kind: "unavailable", outcome: "unknown" };
     expect(await ledger.createInvoices(aCall("cached"), [draft])).toMatchObject(unknown);
     expect(await ledger.createInvoices(aCall("cached"), [draft])).toMatchObject(unknown);
@@ -141,7 +141,7 @@ describe("a create whose answer is lost", () => {
 
   test("of a contact is found by its code", async () => {
     const draft = contactDraft();
-    await world.order({ match: "PUT /api.xro/2.0/Contacts", kind: "drop_after" });
+    await fixture.order({ match: "PUT /api.xro/2.0/Contacts", kind: "drop_after" });
     expect(await ledger.createContacts(aCall("contact"), [draft])).toMatchObject({
       outcome: "unknown",
     });
@@ -156,7 +156,7 @@ describe("a credit note whose answer is lost", () => {
 
   test("is unknown, and not there where the request was lost", async () => {
     const draft = creditNoteDraft(contactId);
-    await world.order({ match: putNotes, kind: "drop_before" });
+    await fixture.order({ match: putNotes, kind: "drop_before" });
     const answer = await ledger.createCreditNotes(aCall("note-1"), [draft]);
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number] }))).toEqual([]);
@@ -164,7 +164,7 @@ describe("a credit note whose answer is lost", () => {
 
   test("is unknown, found by its number where the answer was lost, and made once by a fast resend", async () => {
     const drafts = [creditNoteDraft(contactId), creditNoteDraft(contactId)];
-    await world.order({ match: putNotes, kind: "drop_after" });
+    await fixture.order({ match: putNotes, kind: "drop_after" });
     const answer = await ledger.createCreditNotes(aCall("note-2", "note-3"), drafts);
     expect(answer).toMatchObject({ kind: "unavailable", outcome: "unknown" });
     const numbers = drafts.map(({ number }) => number);
@@ -179,7 +179,7 @@ describe("a credit note whose answer is lost", () => {
   test("because it came too late is found by its number", async () => {
     const draft = creditNoteDraft(contactId);
     await ledger.describe(aCall());
-    await world.order({ match: putNotes, kind: "slow_after", delayMs: 5_000 });
+    await fixture.order({ match: putNotes, kind: "slow_after", delayMs: 5_000 });
     const { answer } = await sentOnce(() =>
       ledger.createCreditNotes(aShortCall("note-4"), [draft]),
     );
@@ -216,7 +216,7 @@ describe("credit whose way onto an invoice is not told", () => {
   ];
 
   test("is not there where the request was lost, and goes there once it is asked for again", async () => {
-    await world.order({ match, kind: "drop_before" });
+    await fixture.order({ match, kind: "drop_before" });
     expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
     expect(await allocated()).toEqual([]);
     okOf(await ledger.allocateCredit(aCall("credit"), application));
@@ -224,7 +224,7 @@ describe("credit whose way onto an invoice is not told", () => {
   });
 
   test("is there exactly once where the answer was lost, also after a fast resend", async () => {
-    await world.order({ match, kind: "drop_after" });
+    await fixture.order({ match, kind: "drop_after" });
     expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
     expect(await allocated()).toEqual(expected());
     const again = okOf(await ledger.allocateCredit(aCall("credit"), application));
@@ -240,7 +240,7 @@ describe("credit whose way onto an invoice is not told", () => {
     { kind: "rate_limit" },
     { kind: "status", status: 200, body: "{}" },
   ])("is unknown where it went and the note could not be read: %o", async (fault) => {
-    await world.order({ match: getNote, ...fault });
+    await fixture.order({ match: getNote, ...fault });
     expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
     expect(await allocated()).toEqual(expected());
   });
@@ -263,14 +263,14 @@ describe("credit whose way onto an invoice is not told", () => {
       },
     };
     const body = JSON.stringify({ CreditNotes: [element] });
-    await world.order({ match: getNote, kind: "status", status: 200, body });
+    await fixture.order({ match: getNote, kind: "status", status: 200, body });
     expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
   });
 
   test("is refused, not unknown, where the ledger says so in a 200", async () => {
     const Message = "Credit Note cannot be allocated as amount is greater than amount outstanding";
     const body = JSON.stringify({ Allocations: [{ Amount: 10, ValidationErrors: [{ Message }] }] });
-    await world.order({ match, kind: "status", status: 200, body });
+    await fixture.order({ match, kind: "status", status: 200, body });
     const answer = await ledger.allocateCredit(aCall("credit"), application);
     expect(answer).toEqual({ kind: "refused", reason: "amount_exceeds", messages: [Message] });
   });
@@ -281,7 +281,7 @@ test("a removal whose answer is lost converges when it is repeated", async () =>
     await ledger.createInvoices(aCall(), [invoiceDraft(contactId, { status: "approved" })]),
   );
   const { id } = okOf(made);
-  await world.order({ match: "POST /api.xro/2.0/Invoices", kind: "drop_after" });
+  await fixture.order({ match: "POST /api.xro/2.0/Invoices", kind: "drop_after" });
   expect(await ledger.removeInvoice(aCall(), id)).toMatchObject({
     kind: "unavailable",
     outcome: "unknown",
@@ -293,7 +293,7 @@ test("a removal whose answer is lost converges when it is repeated", async () =>
 
 test("a read that fails was not sent, because repeating it is free", async () => {
   const missing = crypto.randomUUID();
-  await world.order({ match: "GET /api.xro/2.0/Invoices", kind: "drop_before" });
+  await fixture.order({ match: "GET /api.xro/2.0/Invoices", kind: "drop_before" });
   expect(await ledger.getInvoice(aCall(), missing)).toMatchObject({
     kind: "unavailable",
     outcome: "not_sent",
@@ -332,7 +332,7 @@ test("a refusal of one element leaves the others made", async () => {
   const messages = [
     "The document date cannot be before the period lock date, currently set at 2026-02-28",
   ];
-  await world.order({ match: put, kind: "refuse", element: refused, messages });
+  await fixture.order({ match: put, kind: "refuse", element: refused, messages });
   const answers = okOf(await ledger.createInvoices(aCall("part"), drafts));
   expect(answers.map(({ kind }) => kind)).toEqual(["ok", "refused", "ok"]);
   expect(answers[1]).toEqual({ kind: "refused", reason: "period_locked", messages });

@@ -47,7 +47,7 @@ const connection = (): LedgerConnection => ({
   clientSecret: "",
 });
 
-/** A keeper with these tokens, which nobody refreshes. */
+/** A tokens with these tokens, which nobody refreshes. */
 function storeOf(tokens: () => SharedTokens): TokenStore {
   const never = () => Promise.reject(new Error("nothing is to be refreshed here"));
   return {

@@ -1,104 +1,22 @@
-/** Xero's own client drives the demo ledger: it speaks Xero's contract, not only our adapter's idea of it. */
+/** Xero's own client drives the demo ledger: the demo ledger speaks Xero's contract. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import xeroNode from "xero-node";
-import type { XeroConnection } from "../../../src/ledger/xero/wire/connection.ts";
 import {
-  type DemoLedgerFixture,
-  startDemoLedgerFixture,
-} from "../../dev/demo-ledger/demo-ledger-fixture.ts";
+  addLedgerContact,
+  api,
+  createCreditNote,
+  createInvoice,
+  readCreditNote,
+  readInvoice,
+  startXeroNode,
+  stopXeroNode,
+  tenant,
+} from "./xero-node-fixture.ts";
 
-const { AccountingApi, Contact, CreditNote, Invoice, LineAmountTypes, Payment } = xeroNode;
+const { Contact, CreditNote, Invoice, Payment } = xeroNode;
 
-let world: DemoLedgerFixture;
-let connection: XeroConnection;
-const api = new AccountingApi();
-
-beforeAll(async () => {
-  world = await startDemoLedgerFixture();
-  connection = await world.connect();
-  const credentials = Buffer.from(`${connection.clientId}:${connection.clientSecret}`).toString(
-    "base64",
-  );
-  const answer = await fetch(connection.identityUrl, {
-    method: "POST",
-    headers: { authorization: `Basic ${credentials}` },
-    body: new URLSearchParams({ grant_type: "client_credentials" }),
-  });
-  api.basePath = connection.baseUrl;
-  api.accessToken = ((await answer.json()) as { access_token: string }).access_token;
-});
-afterAll(() => world.stop());
-
-const tenant = () => connection.tenantId;
-
-async function addLedgerContact(): Promise<string> {
-  const name = `Node ${crypto.randomUUID()}`;
-  const contact = { name, contactNumber: name.slice(0, 41), emailAddress: "node@example.com" };
-  const made = await api.createContacts(tenant(), { contacts: [contact] }, true);
-  return made.body.contacts?.[0]?.contactID ?? "";
-}
-
-async function makeInvoice(
-  status: (typeof Invoice.StatusEnum)[keyof typeof Invoice.StatusEnum],
-  contactID: string,
-) {
-  const invoice = {
-    type: Invoice.TypeEnum.ACCREC,
-    invoiceNumber: `NODE-${crypto.randomUUID()}`,
-    contact: { contactID },
-    date: "2026-03-01",
-    dueDate: "2026-03-31",
-    lineAmountTypes: LineAmountTypes.Exclusive,
-    lineItems: [
-      {
-        description: "Guitar",
-        quantity: 2,
-        unitAmount: 19.9955,
-        accountCode: "200",
-        taxType: "OUTPUT2",
-      },
-    ],
-    status,
-  };
-  const made = await api.createInvoices(
-    tenant(),
-    { invoices: [invoice] },
-    true,
-    4,
-    crypto.randomUUID(),
-  );
-  return made.body.invoices?.[0];
-}
-
-async function makeCreditNote(contactID: string, unitAmount = 10) {
-  const creditNote = {
-    type: CreditNote.TypeEnum.ACCRECCREDIT,
-    creditNoteNumber: `NODE-${crypto.randomUUID()}`,
-    contact: { contactID },
-    date: "2026-03-05",
-    lineAmountTypes: LineAmountTypes.Exclusive,
-    lineItems: [
-      { description: "Returned", quantity: 1, unitAmount, accountCode: "200", taxType: "OUTPUT2" },
-    ],
-    status: CreditNote.StatusEnum.AUTHORISED,
-  };
-  const made = await api.createCreditNotes(
-    tenant(),
-    { creditNotes: [creditNote] },
-    true,
-    4,
-    crypto.randomUUID(),
-  );
-  return made.body.creditNotes?.[0];
-}
-
-async function readCreditNote(creditNoteID = "") {
-  return (await api.getCreditNote(tenant(), creditNoteID, 4)).body.creditNotes?.[0];
-}
-
-async function readInvoice(invoiceID = "") {
-  return (await api.getInvoice(tenant(), invoiceID, 4)).body.invoices?.[0];
-}
+beforeAll(startXeroNode);
+afterAll(stopXeroNode);
 
 describe("xero-node", () => {
   test("creates a contact, reads it, archives it", async () => {
@@ -113,15 +31,15 @@ describe("xero-node", () => {
   });
 
   test("creates an invoice with exact amounts and reads it with its lines", async () => {
-    const made = await makeInvoice(Invoice.StatusEnum.AUTHORISED, await addLedgerContact());
-    expect(made).toMatchObject({
+    const created = await createInvoice(Invoice.StatusEnum.AUTHORISED, await addLedgerContact());
+    expect(created).toMatchObject({
       status: "AUTHORISED",
       subTotal: 39.99,
       totalTax: 8,
       total: 47.99,
       amountDue: 47.99,
     });
-    const read = await api.getInvoice(tenant(), made?.invoiceID ?? "", 4);
+    const read = await api.getInvoice(tenant(), created?.invoiceID ?? "", 4);
     const [invoice] = read.body.invoices ?? [];
     expect(invoice?.lineItems?.[0]).toMatchObject({
       description: "Guitar",
@@ -132,7 +50,7 @@ describe("xero-node", () => {
   });
 
   test("lists what changed since a time, and nothing before it", async () => {
-    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
+    const created = await createInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
     const since = (date: Date) =>
       api.getInvoices(
         tenant(),
@@ -149,7 +67,7 @@ describe("xero-node", () => {
         4,
       );
     const recent = await since(new Date(Date.now() - 60_000));
-    expect(recent.body.invoices?.map(({ invoiceID }) => invoiceID)).toContain(made?.invoiceID);
+    expect(recent.body.invoices?.map(({ invoiceID }) => invoiceID)).toContain(created?.invoiceID);
     expect(recent.body.pagination).toMatchObject({ page: 1 });
     expect((await since(new Date(Date.now() + 60_000))).body.invoices).toEqual([]);
     const contacts = (date: Date) =>
@@ -157,13 +75,13 @@ describe("xero-node", () => {
     const changed = (await contacts(new Date(Date.now() - 60_000))).body.contacts?.map(
       ({ contactID }) => contactID,
     );
-    expect(changed).toContain(made?.contact?.contactID);
+    expect(changed).toContain(created?.contact?.contactID);
     expect((await contacts(new Date(Date.now() + 60_000))).body.contacts).toEqual([]);
   });
 
   test("finds an invoice by its number", async () => {
-    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
-    const numbers = [made?.invoiceNumber ?? ""];
+    const created = await createInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
+    const numbers = [created?.invoiceNumber ?? ""];
     const found = await api.getInvoices(
       tenant(),
       undefined,
@@ -172,12 +90,12 @@ describe("xero-node", () => {
       undefined,
       numbers,
     );
-    expect(found.body.invoices?.map(({ invoiceID }) => invoiceID)).toEqual([made?.invoiceID]);
+    expect(found.body.invoices?.map(({ invoiceID }) => invoiceID)).toEqual([created?.invoiceID]);
   });
 
   test("approves, edits, voids and deletes", async () => {
     const contactID = await addLedgerContact();
-    const draft = await makeInvoice(Invoice.StatusEnum.DRAFT, contactID);
+    const draft = await createInvoice(Invoice.StatusEnum.DRAFT, contactID);
     const id = draft?.invoiceID ?? "";
     const approved = await api.updateInvoice(tenant(), id, {
       invoices: [{ status: Invoice.StatusEnum.AUTHORISED, reference: "edited" }],
@@ -210,7 +128,7 @@ describe("xero-node", () => {
       invoices: [{ status: Invoice.StatusEnum.VOIDED }],
     });
     expect(voided.body.invoices?.[0]).toMatchObject({ status: "VOIDED", amountDue: 0 });
-    const other = await makeInvoice(Invoice.StatusEnum.DRAFT, contactID);
+    const other = await createInvoice(Invoice.StatusEnum.DRAFT, contactID);
     const deleted = await api.updateInvoice(tenant(), other?.invoiceID ?? "", {
       invoices: [{ status: Invoice.StatusEnum.DELETED }],
     });
@@ -218,9 +136,9 @@ describe("xero-node", () => {
   });
 
   test("is told what was wrong in Xero's error body", async () => {
-    const made = await makeInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
+    const created = await createInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
     const refused = await api
-      .updateInvoice(tenant(), made?.invoiceID ?? "", {
+      .updateInvoice(tenant(), created?.invoiceID ?? "", {
         invoices: [{ status: Invoice.StatusEnum.VOIDED }],
       })
       .then(
@@ -234,14 +152,14 @@ describe("xero-node", () => {
   });
 
   test("creates a credit note with exact amounts and reads it with its lines", async () => {
-    const made = await makeCreditNote(await addLedgerContact(), 12.3455);
-    expect(made).toMatchObject({
+    const created = await createCreditNote(await addLedgerContact(), 12.3455);
+    expect(created).toMatchObject({
       status: "AUTHORISED",
       subTotal: 12.35,
       totalTax: 2.47,
       total: 14.82,
     });
-    const note = await readCreditNote(made?.creditNoteID);
+    const note = await readCreditNote(created?.creditNoteID);
     expect(note).toMatchObject({ type: "ACCRECCREDIT", remainingCredit: 14.82, allocations: [] });
     expect(note?.lineItems?.[0]).toMatchObject({
       description: "Returned",
@@ -252,24 +170,26 @@ describe("xero-node", () => {
   });
 
   test("lists credit notes that changed since a time, and finds one by its number", async () => {
-    const made = await makeCreditNote(await addLedgerContact());
+    const created = await createCreditNote(await addLedgerContact());
     const since = (date: Date) =>
       api.getCreditNotes(tenant(), date, undefined, "UpdatedDateUTC ASC", 1, 4);
     const recent = await since(new Date(Date.now() - 60_000));
     expect(recent.body.creditNotes?.map(({ creditNoteID }) => creditNoteID)).toContain(
-      made?.creditNoteID,
+      created?.creditNoteID,
     );
     expect(recent.body.pagination).toMatchObject({ page: 1 });
     expect((await since(new Date(Date.now() + 60_000))).body.creditNotes).toEqual([]);
-    const where = `CreditNoteNumber=="${made?.creditNoteNumber}" OR CreditNoteNumber=="none"`;
+    const where = `CreditNoteNumber=="${created?.creditNoteNumber}" OR CreditNoteNumber=="none"`;
     const found = await api.getCreditNotes(tenant(), undefined, where, undefined, 1, 4, 1_000);
-    expect(found.body.creditNotes).toMatchObject([{ creditNoteID: made?.creditNoteID, total: 12 }]);
+    expect(found.body.creditNotes).toMatchObject([
+      { creditNoteID: created?.creditNoteID, total: 12 },
+    ]);
   });
 
   test("puts credit on an invoice, reads where it went, and takes it back", async () => {
     const contactID = await addLedgerContact();
-    const invoice = await makeInvoice(Invoice.StatusEnum.AUTHORISED, contactID);
-    const { creditNoteID = "" } = (await makeCreditNote(contactID)) ?? {};
+    const invoice = await createInvoice(Invoice.StatusEnum.AUTHORISED, contactID);
+    const { creditNoteID = "" } = (await createCreditNote(contactID)) ?? {};
     const allocation = {
       invoice: { invoiceID: invoice?.invoiceID ?? "" },
       amount: 12,
@@ -319,22 +239,23 @@ describe("xero-node", () => {
 
   test("voids a credit note, and not one whose credit is on an invoice", async () => {
     const contactID = await addLedgerContact();
-    const { creditNoteID = "" } = (await makeCreditNote(contactID)) ?? {};
-    const { invoiceID = "" } = (await makeInvoice(Invoice.StatusEnum.AUTHORISED, contactID)) ?? {};
+    const { creditNoteID = "" } = (await createCreditNote(contactID)) ?? {};
+    const { invoiceID = "" } =
+      (await createInvoice(Invoice.StatusEnum.AUTHORISED, contactID)) ?? {};
     const allocations = [{ invoice: { invoiceID }, amount: 1, date: "2026-03-06" }];
     await api.createCreditNoteAllocation(tenant(), creditNoteID, { allocations });
     const asVoided = { creditNotes: [{ status: CreditNote.StatusEnum.VOIDED }] };
     await expect(api.updateCreditNote(tenant(), creditNoteID, asVoided)).rejects.toContain(
       "credit note allocated",
     );
-    const other = await makeCreditNote(contactID);
+    const other = await createCreditNote(contactID);
     const voided = await api.updateCreditNote(tenant(), other?.creditNoteID ?? "", asVoided);
     expect(voided.body.creditNotes).toMatchObject([{ status: "VOIDED", remainingCredit: 0 }]);
   });
 
   test("pays an invoice in part and in full, lists payments that changed since a time, and deletes one", async () => {
     const { invoiceID = "" } =
-      (await makeInvoice(Invoice.StatusEnum.AUTHORISED, await addLedgerContact())) ?? {};
+      (await createInvoice(Invoice.StatusEnum.AUTHORISED, await addLedgerContact())) ?? {};
     const pay = async (amount: number) => {
       const payment = {
         invoice: { invoiceID },

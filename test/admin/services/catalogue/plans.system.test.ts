@@ -92,8 +92,8 @@ describe("plans", () => {
   });
 
   test("keep their price during a concurrent creation of a subscription", async () => {
-    for (let round = 0; round < 6; round += 1) {
-      const code = `race-${round}`;
+    for (let race = 0; race < 6; race += 1) {
+      const code = `race-${race}`;
       const flat = { ...own, code, name: "Race", type: "PLAN_TYPE_FLAT_FEE", price: "10" };
       const { plan: raced } = await admin.done("PlanService/CreatePlan", flat);
       const at = { ...own, id: raced.id };

@@ -164,10 +164,10 @@ describe("customers", () => {
     expect((await system.ledgerCalls(tenant.tenantId)).taken).toBe(before.taken + 6);
     const { rows } = await system.pool.query(
       `SELECT count(*)::int AS customers, count(DISTINCT ledger_contact_id)::int AS contacts, (SELECT count(*)::int FROM audit_log
-        WHERE organisation_id = $1 AND target_kind = 'customer') AS told FROM customers WHERE organisation_id = $1`,
+        WHERE organisation_id = $1 AND target_kind = 'customer') AS entries FROM customers WHERE organisation_id = $1`,
       [organisation.id],
     );
-    expect(rows).toEqual([{ customers: 132, contacts: 132, told: 132 }]);
+    expect(rows).toEqual([{ customers: 132, contacts: 132, entries: 132 }]);
     await system.fault({
       tenantId: tenant.tenantId,
       match: "GET /api.xro/2.0/Contacts",

@@ -5,7 +5,7 @@ import { april, type DocumentsFixture, half, startDocuments } from "./documents-
 
 let system: DocumentsFixture["system"];
 let admin: DocumentsFixture["admin"];
-let world: DocumentsFixture["world"];
+let builder: DocumentsFixture["builder"];
 let sandbox: DocumentsFixture["sandbox"];
 let map: DocumentsFixture["map"];
 let list: DocumentsFixture["list"];
@@ -16,17 +16,17 @@ let lastRetry: DocumentsFixture["lastRetry"];
 let setupMode: DocumentsFixture["setupMode"];
 
 beforeAll(async () => {
-  ({ system, admin, world, sandbox, map, list, retry, refusal, synced, lastRetry, setupMode } =
+  ({ system, admin, builder, sandbox, map, list, retry, refusal, synced, lastRetry, setupMode } =
     await startDocuments());
 });
 
 describe.concurrent("an amendment that the ledger refused", () => {
   test("is listed with its invoice and retried with all missing lines", async () => {
     const made = await sandbox();
-    const { id, invoice } = await world.subscribe(made, april);
+    const { id, invoice } = await builder.subscribe(made, april);
     await map(made, "999");
-    await world.changed(made, id, { units: 13, ...half });
-    const { change } = await world.changed(made, id, { units: 14, ...half });
+    await builder.changed(made, id, { units: 13, ...half });
+    const { change } = await builder.changed(made, id, { units: 14, ...half });
     const failed = { sync_status: "failed", sync_error: expect.stringContaining("999") };
     expect(change.invoice).toMatchObject({
       id: invoice.id,
@@ -55,18 +55,14 @@ describe.concurrent("an amendment that the ledger refused", () => {
     await setupMode(made, false);
     await map(made, "260");
     expect(await retry(made, invoice.id)).not.toMatchObject({ state: "DOCUMENT_STATE_FAILED" });
-    const settled = await synced(made, invoice.id);
-    expect(settled).toMatchObject({ status: "DOCUMENT_STATUS_DRAFT", total: "144.0000" });
-    expect([settled.job, settled.reason, settled.message]).toEqual([
-      undefined,
-      undefined,
-      undefined,
-    ]);
-    expect((await world.invoices(made, id))[0].ledger).toMatchObject({
+    const result = await synced(made, invoice.id);
+    expect(result).toMatchObject({ status: "DOCUMENT_STATUS_DRAFT", total: "144.0000" });
+    expect([result.job, result.reason, result.message]).toEqual([undefined, undefined, undefined]);
+    expect((await builder.invoices(made, id))[0].ledger).toMatchObject({
       sync_status: "synced",
       sync_error: null,
     });
-    await world.expectEqualDocuments(made);
+    await builder.expectEqualDocuments(made);
     expect(await list(made)).toEqual([]);
     expect(await refusal(made, invoice.id)).toBe("invalid_state");
     const { before, after } = await lastRetry(made);
@@ -88,8 +84,8 @@ describe.concurrent("an amendment that the ledger refused", () => {
   test("is not retried during another amendment or an allocation", async () => {
     const made = await sandbox({ invoice_create_days: 20 });
     // Inside its invoice window: it has its renewal invoice already.
-    const { id, invoice } = await world.subscribe(made, april);
-    const [renewal] = await world.invoices(made, id);
+    const { id, invoice } = await builder.subscribe(made, april);
+    const [renewal] = await builder.invoices(made, id);
     expect(renewal.id).not.toBe(invoice.id);
     await system.pool.query(
       `WITH refused AS (
@@ -155,16 +151,16 @@ describe.concurrent("an amendment that the ledger refused", () => {
 
 test("a charge gets a new invoice if its invoice was approved before the retry", async () => {
   const made = await sandbox();
-  const { id, invoice } = await world.subscribe(made, april);
+  const { id, invoice } = await builder.subscribe(made, april);
   await map(made, "999");
-  await world.changed(made, id, { units: 13, ...half });
+  await builder.changed(made, id, { units: 13, ...half });
   const approve = "UPDATE demo_ledger.invoices SET status = 'AUTHORISED' WHERE tenant_id = $1";
   await system.pool.query(approve, [made.tenantId]);
   await map(made, "200");
   await retry(made, invoice.id);
   await synced(made, invoice.id);
-  await world.posted(made);
-  const [own, first] = await world.invoices(made, id);
+  await builder.posted(made);
+  const [own, first] = await builder.invoices(made, id);
   expect(own).toMatchObject({
     type: "change",
     subtotal: "15.0000",
@@ -173,19 +169,19 @@ test("a charge gets a new invoice if its invoice was approved before the retry",
   expect(first).toMatchObject({ id: invoice.id, status: "approved", subtotal: "100.0000" });
   const named = "SELECT invoice_id FROM unit_changes WHERE subscription_id = $1";
   expect((await system.pool.query(named, [id])).rows).toEqual([{ invoice_id: own.id }]);
-  await world.expectEqualDocuments(made);
+  await builder.expectEqualDocuments(made);
 });
 
 test("a pending amendment is listed, and a retry runs it at once", async () => {
   const made = await sandbox();
-  const { id, invoice } = await world.subscribe(made, april);
+  const { id, invoice } = await builder.subscribe(made, april);
   const pause = (until: string) =>
     system.pool.query(
       `UPDATE ledger_connections SET paused_until = ${until}, paused_reason = 'day limit' WHERE organisation_id = $1`,
       [made.organisationId],
     );
   await pause("now() + interval '1 hour'");
-  await world.changed(made, id, { units: 13, ...half });
+  await builder.changed(made, id, { units: 13, ...half });
   const waiting = {
     id: invoice.id,
     state: "DOCUMENT_STATE_WAITING",
@@ -205,5 +201,5 @@ test("a pending amendment is listed, and a retry runs it at once", async () => {
   const { before, after } = await lastRetry(made);
   expect(before).toMatchObject({ operation: "amendment", next_attempt_at: document.nextAttemptAt });
   expect(Date.parse(after.next_attempt_at)).toBeLessThan(Date.parse(before.next_attempt_at));
-  await world.expectEqualDocuments(made);
+  await builder.expectEqualDocuments(made);
 });

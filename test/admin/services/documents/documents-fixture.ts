@@ -27,10 +27,10 @@ export async function startDocuments() {
   return { system, admin, ...callsOf(system, admin, unitsBuilder(system, system.ask)) };
 }
 
-function callsOf(system: TestSystem, admin: AdminAsk, world: UnitsBuilder) {
+function callsOf(system: TestSystem, admin: AdminAsk, builder: UnitsBuilder) {
   /** An organisation in the middle of April. Up to ten units cost 10 each, more cost 8 each. */
   async function sandbox(changes: Record<string, unknown> = {}): Promise<CreatedOrganisation> {
-    const made = await world.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
+    const made = await builder.sandbox({ test_clock: "2026-04-16T12:00:00Z", ...changes });
     await addBands(system, made);
     return made;
   }
@@ -90,5 +90,5 @@ function callsOf(system: TestSystem, admin: AdminAsk, world: UnitsBuilder) {
   async function setupMode({ organisationId }: CreatedOrganisation, on: boolean): Promise<void> {
     await admin.done("OrganisationService/SetSetupMode", { id: organisationId, setupMode: on });
   }
-  return { world, sandbox, map, list, get, retry, refusal, synced, lastRetry, setupMode };
+  return { builder, sandbox, map, list, get, retry, refusal, synced, lastRetry, setupMode };
 }

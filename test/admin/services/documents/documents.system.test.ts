@@ -7,7 +7,7 @@ import { april, type DocumentsFixture, half, startDocuments, whole } from "./doc
 
 let system: DocumentsFixture["system"];
 let admin: DocumentsFixture["admin"];
-let world: DocumentsFixture["world"];
+let builder: DocumentsFixture["builder"];
 let sandbox: DocumentsFixture["sandbox"];
 let map: DocumentsFixture["map"];
 let list: DocumentsFixture["list"];
@@ -19,18 +19,30 @@ let lastRetry: DocumentsFixture["lastRetry"];
 let setupMode: DocumentsFixture["setupMode"];
 
 beforeAll(async () => {
-  ({ system, admin, world, sandbox, map, list, get, retry, refusal, synced, lastRetry, setupMode } =
-    await startDocuments());
+  ({
+    system,
+    admin,
+    builder,
+    sandbox,
+    map,
+    list,
+    get,
+    retry,
+    refusal,
+    synced,
+    lastRetry,
+    setupMode,
+  } = await startDocuments());
 });
 
 describe.concurrent("a credit note that the ledger refused", () => {
   test("is listed with the invoices, and a retry takes the current mapping", async () => {
     const made = await sandbox({ first_invoice_status: "approved" });
     await map(made, "999");
-    const { id, invoice } = await world.subscribe(made, { ...april, plan_code: "bands" });
-    const { change } = await world.changed(made, id, { units: 11, ...whole });
-    const { change: later } = await world.changed(made, id, { units: 12, ...half });
-    await world.posted(made);
+    const { id, invoice } = await builder.subscribe(made, { ...april, plan_code: "bands" });
+    const { change } = await builder.changed(made, id, { units: 11, ...whole });
+    const { change: later } = await builder.changed(made, id, { units: 12, ...half });
+    await builder.posted(made);
     const ids = [later.invoice.id, change.credit_note, invoice.id];
     const documents = await list(made);
     expect(
@@ -85,19 +97,19 @@ describe.concurrent("a credit note that the ledger refused", () => {
 
   test("because of its number takes the next number, with the current prefix", async () => {
     const made = await sandbox();
-    const raise = async (): Promise<string> => {
-      const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
-      const { change } = await world.changed(made, id, { units: 11, ...whole });
-      await world.posted(made);
+    const issue = async (): Promise<string> => {
+      const { id } = await builder.subscribe(made, { ...april, plan_code: "bands" });
+      const { change } = await builder.changed(made, id, { units: 11, ...whole });
+      await builder.posted(made);
       return change.credit_note;
     };
-    const first = await raise();
+    const first = await issue();
     // The number is taken in the ledger, and here it is free again.
     await system.pool.query("UPDATE credit_notes SET number = 'OTHER' WHERE id = $1", [first]);
     const counter =
       "UPDATE document_counters SET next = 1 WHERE organisation_id = $1 AND kind = 'credit_note'";
     await system.pool.query(counter, [made.organisationId]);
-    const second = await raise();
+    const second = await issue();
     expect(await list(made)).toMatchObject([
       { id: second, number: "CN-0001", reason: "duplicate_number" },
     ]);
@@ -113,7 +125,7 @@ describe.concurrent("a credit note that the ledger refused", () => {
       number: "CN-NZ-0002",
     });
     // The one that is issued next has the same form.
-    expect(await get(made, await raise())).toMatchObject({ number: "CN-NZ-0003" });
+    expect(await get(made, await issue())).toMatchObject({ number: "CN-NZ-0003" });
   });
 });
 
@@ -121,9 +133,9 @@ describe.concurrent("a credit note that the ledger refused", () => {
 async function addCredit(
   made: CreatedOrganisation,
 ): Promise<{ readonly id: string; readonly note: string }> {
-  const { id } = await world.subscribe(made, { ...april, plan_code: "bands" });
-  const { change } = await world.changed(made, id, { units: 11, ...whole });
-  await world.posted(made);
+  const { id } = await builder.subscribe(made, { ...april, plan_code: "bands" });
+  const { change } = await builder.changed(made, id, { units: 11, ...whole });
+  await builder.posted(made);
   return { id, note: change.credit_note };
 }
 
@@ -140,8 +152,8 @@ async function addRefusedCharge(made: CreatedOrganisation, id: string, times = 1
     messages,
     times,
   });
-  const { change } = await world.changed(made, id, { units: 12, ...half });
-  await world.posted(made);
+  const { change } = await builder.changed(made, id, { units: 12, ...half });
+  await builder.posted(made);
   return change.invoice.id;
 }
 
@@ -165,7 +177,7 @@ test("a refused allocation is listed with its credit note and planned again", as
   await retry(made, note);
   await synced(made, note);
   await until("the credit is on the invoice", async () => {
-    const [found] = await world.creditNotes(made, id);
+    const [found] = await builder.creditNotes(made, id);
     return found.allocations.length === 1 && found.remaining_credit === "9.6000";
   });
   const { before, after } = await lastRetry(made);
@@ -173,7 +185,7 @@ test("a refused allocation is listed with its credit note and planned again", as
   expect(before).toMatchObject({ ...refused, message: "Not today." });
   expect(after).toMatchObject({ operation: "allocation", reason: null, message: null });
   expect(await list(made)).toEqual([]);
-  await world.expectEqualDocuments(made);
+  await builder.expectEqualDocuments(made);
 });
 
 test("an allocation that was refused five times is planned again", async () => {
@@ -195,8 +207,8 @@ test("an allocation that was refused five times is planned again", async () => {
     { id: note, invoice, message: "Not today." },
   ]);
   await retry(made, note);
-  await world.posted(made);
-  expect(await world.creditNotes(made, id)).toMatchObject([
+  await builder.posted(made);
+  expect(await builder.creditNotes(made, id)).toMatchObject([
     { remaining_credit: "9.6000", allocations: [{ invoice }] },
   ]);
   expect(await list(made)).toEqual([]);
@@ -212,7 +224,7 @@ test("a refused allocation of remaining credit is listed", async () => {
   expect(await list(made, { state: "DOCUMENT_STATE_FAILED" })).toMatchObject([
     { id: note, invoice, message: "Not today." },
   ]);
-  const shown = async () => (await world.creditNotes(made, id))[0];
+  const shown = async () => (await builder.creditNotes(made, id))[0];
   const left = {
     total: "14.4000",
     remaining_credit: "2.4000",
@@ -221,7 +233,7 @@ test("a refused allocation of remaining credit is listed", async () => {
   };
   expect(await shown()).toMatchObject(left);
   await retry(made, note);
-  await world.posted(made);
+  await builder.posted(made);
   const used = {
     remaining_credit: "0.0000",
     allocation_status: "applied",

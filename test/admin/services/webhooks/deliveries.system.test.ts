@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { defaultTaskQueue, webhookQueue } from "../../../../workflows/contract.ts";
-import { type ResendWorld, resendsInCalls, resendsWhatWasMissed } from "./resend-cases.ts";
+import { type ResendFixture, resendsInCalls, resendsWhatWasMissed } from "./resend-cases.ts";
 import { addDelivery, addEvent, failing, wokenDeliveries } from "./webhook-rows.ts";
 import { call, day, startWebhooks, url, type WebhooksFixture } from "./webhooks-fixture.ts";
 
@@ -222,13 +222,13 @@ describe("deliveries", () => {
   });
 
   test("of events that an endpoint missed since an instant are created or pending again", () =>
-    resendsWhatWasMissed(resendWorld()));
+    resendsWhatWasMissed(resendFixture()));
 
   test("of more events than one call processes are resent once by a series of calls", () =>
-    resendsInCalls(resendWorld()));
+    resendsInCalls(resendFixture()));
 });
 
-function resendWorld(): ResendWorld {
+function resendFixture(): ResendFixture {
   return {
     system,
     admin,

@@ -11,7 +11,7 @@ const day = 24 * 60 * 60 * 1000;
 const method = "WebhookService/ResendWebhookDeliveries";
 
 /** A system without deliveries, an operator's calls, and a function that creates an endpoint. */
-export interface ResendWorld {
+export interface ResendFixture {
   readonly system: TestSystem;
   readonly admin: AdminAsk;
   readonly client: Client;
@@ -25,15 +25,15 @@ interface Owner {
 }
 
 /** Exhausted deliveries and events without one become pending, once for two concurrent calls. */
-export async function resendsWhatWasMissed(world: ResendWorld): Promise<void> {
-  const { system, admin, client, own, other } = world;
+export async function resendsWhatWasMissed(fixture: ResendFixture): Promise<void> {
+  const { system, admin, client, own, other } = fixture;
   const event = (type: string, daysAgo: number, of = other) =>
     addEvent(system.pool, of.organisation, type, daysAgo);
   const delivery = (eventId: string, endpointId: string, state: string) =>
     addDelivery(system.pool, other.organisation, eventId, endpointId, state);
   const rows = async (text: string, values: readonly unknown[]) =>
     (await system.pool.query(text, [...values])).rows;
-  const made = await world.endpoint({ kinds: ["invoice.paid", "customer.created"] }, other);
+  const made = await fixture.endpoint({ kinds: ["invoice.paid", "customer.created"] }, other);
   const at = { ...other, id: made.id };
   const daysAgo = (days: number) => ({ since: new Date(Date.now() - days * day).toISOString() });
   const resend = (days: number, more = {}) =>
@@ -101,7 +101,7 @@ export async function resendsWhatWasMissed(world: ResendWorld): Promise<void> {
  * Two calls over 20,001 events: what the first one sent, and was delivered meanwhile, the second
  * one leaves alone.
  */
-export async function resendsInCalls({ system, admin, endpoint }: ResendWorld): Promise<void> {
+export async function resendsInCalls({ system, admin, endpoint }: ResendFixture): Promise<void> {
   const { organisationId: organisation } = await system.organisation();
   const { id } = await endpoint({ kinds: ["invoice.paid"] }, { organisation });
   const first = await addDelivery(
