@@ -126,7 +126,7 @@ function startGateway() {
       message: answer(message as CreateSubscriptionRequest),
       replayed: false,
     }),
-    tell: (error) => assert.fail(error as Error),
+    reportError: (error) => assert.fail(error as Error),
     refusalOf: (fault) => fault,
   });
   return startHttp({

@@ -80,7 +80,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
   const ledgerApps = apps.byKind;
   const adminParts = { ...parts, ...settingsOf(config), store, ledgerApps };
   const bindings = adminServices(adminParts);
-  const tell = createReportError(parts.logFailure);
+  const reportError = createReportError(parts.logFailure);
   const call = createCall<OperatorCaller>({
     idempotency: createIdempotency(keys),
     observe: observeCall,
@@ -93,7 +93,7 @@ export async function startAdminPort(parts: AdminPortParts): Promise<AdminPort> 
     bindings,
     gate,
     call,
-    tell,
+    reportError,
     rest: unknownPaths,
     isReflected: config.api.grpcReflection,
   });

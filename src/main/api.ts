@@ -62,7 +62,7 @@ export async function startApi(config: Config, log: Log, kinds: LedgerKinds): Pr
     ...observed,
     ...createPublicTransports({ ...shared, log, metrics, bindings }),
     openapi: readOpenapi(),
-    doors: ledgerWebhookEndpoints(config, kinds, pool, work.startLedgerSync),
+    ledgerEndpoints: ledgerWebhookEndpoints(config, kinds, pool, work.startLedgerSync),
     readiness,
     // This port is public, so it shows no metrics.
     metrics: null,

@@ -51,7 +51,7 @@ export function createPublicTransports(parts: {
     ...parts,
     gate,
     call,
-    tell: createReportError((err, requestId) => log.error({ requestId, err }, "failure")),
+    reportError: createReportError((err, requestId) => log.error({ requestId, err }, "failure")),
     rest: { findRoute, pass: gate.pass, call },
     isReflected: config.api.grpcReflection,
   });

@@ -22,7 +22,7 @@ type ConnectParts<C extends Principal> = Parameters<typeof connectRoutes<C>>[1];
 
 /** The parts of a port's transports. */
 export interface TransportParts<C extends Principal>
-  extends Pick<ConnectParts<C>, "gate" | "call" | "tell"> {
+  extends Pick<ConnectParts<C>, "gate" | "call" | "reportError"> {
   readonly bindings: readonly ServiceBinding<C>[];
   /** How REST requests are routed, passed and called. */
   readonly rest: Pick<RestParts, "findRoute" | "pass" | "call">;
@@ -37,7 +37,7 @@ export interface TransportParts<C extends Principal>
 export function createTransports<C extends Principal>(
   parts: TransportParts<C>,
 ): Pick<HttpParts, "rest" | "connect"> {
-  const { bindings, gate, call, tell, shutdownSignal } = parts;
+  const { bindings, gate, call, reportError, shutdownSignal } = parts;
   const services = bindings.map(({ service }) => service);
   const health = healthRoutes({
     ...parts.readiness,
@@ -45,7 +45,7 @@ export function createTransports<C extends Principal>(
   });
   const open = parts.isReflected ? [health, reflectionRoutes(services)] : [health];
   const refusalOf = ({ code, message, param }: RequestFault) => new Refusal(code, message, param);
-  const rest = restHandler({ ...parts.rest, tell, refusalOf });
+  const rest = restHandler({ ...parts.rest, reportError, refusalOf });
   const checkJson = jsonCheck(refusalOf);
   const recordOf = exchangeOf;
   return {
@@ -54,7 +54,7 @@ export function createTransports<C extends Principal>(
       ...connectRoutes<C>(bindings, {
         gate,
         call,
-        tell,
+        reportError,
         checkJson,
         recordOf,
         shutdownSignal,

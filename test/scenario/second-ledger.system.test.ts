@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ledgers } from "../../src/ledger/index.ts";
 import { type AdminAsk, askWith } from "../admin/services/request.ts";
-import { payInvoice } from "../support/memory-books.ts";
+import { payInvoice } from "../support/memory-documents.ts";
 import { createMemoryLedger, memorySecret } from "../support/memory-ledger.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
 
@@ -41,7 +41,7 @@ afterAll(() => system?.stop());
 
 const created = (path: string, idempotencyKey: string, body: object) =>
   system.ask("POST", path, { key, idempotencyKey, body });
-const invoices = () => [...memory.books(tenantId).invoices.values()];
+const invoices = () => [...memory.documents(tenantId).invoices.values()];
 
 test("a connection obeys the form of its kind and has no consent", async () => {
   const refused = (changes: object) =>
@@ -100,7 +100,7 @@ test("an approved invoice is found after a lost answer, and its payment is synce
   });
   expect(await shown()).toMatchObject({ number: "INV-0001", status: "approved" });
 
-  payInvoice(memory.books(tenantId), invoice?.id ?? "");
+  payInvoice(memory.documents(tenantId), invoice?.id ?? "");
   await admin.done("LedgerSyncService/SyncLedger", own);
   await until("the payment is synced", async () => (await shown()).status === "paid");
   expect(await shown()).toMatchObject({ amount_due: "0.0000" });
@@ -109,8 +109,13 @@ test("an approved invoice is found after a lost answer, and its payment is synce
 test("a document of a person with the same number does not stand in the way", async () => {
   const [first] = invoices();
   if (first === undefined) throw new Error("there is an invoice");
-  const books = memory.books(tenantId);
-  books.invoices.set("by hand", { ...first, id: "by hand", number: "INV-0002", sourceUrl: null });
+  const documents = memory.documents(tenantId);
+  documents.invoices.set("by hand", {
+    ...first,
+    id: "by hand",
+    number: "INV-0002",
+    sourceUrl: null,
+  });
   memory.loseNextAnswer();
   const body = { customer_code: "FIRST", plan_code: "team", units: 3 };
   const { json } = await created("/v1/subscriptions", "order-2", body);

@@ -10,22 +10,22 @@ import type { LedgerTraits } from "../../src/ledger/port/ledger-traits.ts";
 import { foldText } from "../../src/ledger/port/texts.ts";
 import {
   changeInvoice,
-  createBooks,
+  createDocuments,
   documentOf,
   isMore,
   lineOf,
-  type MemoryBooks,
+  type MemoryDocuments,
   minus,
   taxes,
   totalsOf,
   zero,
-} from "./memory-books.ts";
+} from "./memory-documents.ts";
 
 /** The ledger, and what a test does in it. */
 export interface MemoryLedger {
   readonly kind: LedgerKind;
-  /** The books of an organisation there. */
-  books(tenantId: string): MemoryBooks;
+  /** The documents of an organisation there. */
+  documents(tenantId: string): MemoryDocuments;
   /** The next creation of documents takes effect, and its answer is lost. */
   loseNextAnswer(): void;
 }
@@ -61,10 +61,10 @@ const lists = { accounts, tax_rates: taxRates, currencies };
 
 /** Creates a ledger without organisations. An organisation begins with its first connection. */
 export function createMemoryLedger(): MemoryLedger {
-  const all = new Map<string, MemoryBooks>();
+  const all = new Map<string, MemoryDocuments>();
   const lost = { next: false };
-  const books = (tenantId: string): MemoryBooks => {
-    const known = all.get(tenantId) ?? createBooks();
+  const documents = (tenantId: string): MemoryDocuments => {
+    const known = all.get(tenantId) ?? createDocuments();
     all.set(tenantId, known);
     return known;
   };
@@ -72,7 +72,7 @@ export function createMemoryLedger(): MemoryLedger {
   const accept = () => null;
   const own = { fallback: null, isAddress: false };
   return {
-    books,
+    documents,
     loseNextAnswer: () => {
       lost.next = true;
     },
@@ -100,7 +100,7 @@ export function createMemoryLedger(): MemoryLedger {
           await permit.end(null);
           return answer;
         };
-        return adapterOf(books(tenantId), tenantId, call, lost);
+        return adapterOf(documents(tenantId), tenantId, call, lost);
       },
     },
   };
@@ -114,17 +114,17 @@ type Call = <T>(
 const lockedOut = { kind: "unauthorised", why: "expired", message: "Wrong secret" } as const;
 
 function adapterOf(
-  books: MemoryBooks,
+  documents: MemoryDocuments,
   tenantId: string,
   call: Call,
   lost: { next: boolean },
 ): port.Ledger {
-  const { contacts, invoices, notes } = books;
+  const { contacts, invoices, notes } = documents;
   const objects = (kind: port.LedgerChangeKind): readonly Seen[] =>
     kind === "contacts"
-      ? [...contacts.values()].map(seen)
+      ? [...contacts.values()].map(observed)
       : [...(kind === "invoices" ? invoices : notes).values()];
-  const seen = (contact: port.LedgerContact): port.LedgerContact => {
+  const observed = (contact: port.LedgerContact): port.LedgerContact => {
     const isCustomer = [...invoices.values()].some(({ contactId }) => contactId === contact.id);
     return { ...contact, isCustomer };
   };
@@ -191,21 +191,23 @@ function adapterOf(
         ok([...contacts.values()].filter(({ code }) => codes.includes(code ?? ""))),
       ),
     createContacts: (asked, drafts) =>
-      call(asked, () => create(() => drafts.map((draft) => createContact(books, draft)))),
+      call(asked, () => create(() => drafts.map((draft) => createContact(documents, draft)))),
     createInvoices: (asked, drafts) =>
       call(asked, () =>
-        create(() => drafts.map((draft) => faultOf(books, draft) ?? createInvoice(books, draft))),
+        create(() =>
+          drafts.map((draft) => faultOf(documents, draft) ?? createInvoice(documents, draft)),
+        ),
       ),
     getInvoice: (asked, id) => call(asked, () => get(invoices, id)),
     findInvoices: (asked, query) => call(asked, () => find(invoices, query)),
-    amendInvoice: (asked, amendment) => call(asked, () => amend(books, amendment)),
+    amendInvoice: (asked, amendment) => call(asked, () => amend(documents, amendment)),
     createCreditNotes: (asked, drafts) =>
       call(asked, () =>
         create(() =>
           drafts.map((draft) => {
-            const fault = faultOf(books, draft);
+            const fault = faultOf(documents, draft);
             if (fault !== null) return fault;
-            const document = documentOf(draft, books.now());
+            const document = documentOf(draft, documents.now());
             const note = { ...document, remainingCredit: document.total, allocations: [] };
             notes.set(note.id, note);
             return ok(note);
@@ -214,8 +216,8 @@ function adapterOf(
       ),
     getCreditNote: (asked, id) => call(asked, () => get(notes, id)),
     findCreditNotes: (asked, query) => call(asked, () => find(notes, query)),
-    allocateCredit: (asked, application) => call(asked, () => allocate(books, application)),
-    removeInvoice: (asked, id, which) => call(asked, () => remove(books, id, which)),
+    allocateCredit: (asked, application) => call(asked, () => allocate(documents, application)),
+    removeInvoice: (asked, id, which) => call(asked, () => remove(documents, id, which)),
     close: async () => undefined,
   };
 }
@@ -227,7 +229,7 @@ function withoutLines(kind: port.LedgerChangeKind, one: Seen): Seen {
 }
 
 function createContact(
-  { contacts, now }: MemoryBooks,
+  { contacts, now }: MemoryDocuments,
   draft: port.LedgerContactDraft,
 ): port.LedgerAnswer<port.LedgerContact> {
   const others = [...contacts.values()];
@@ -251,7 +253,7 @@ function isSame(left: string, right: string): boolean {
 }
 
 function faultOf(
-  { contacts }: MemoryBooks,
+  { contacts }: MemoryDocuments,
   draft: port.LedgerCreditNoteDraft,
 ): port.LedgerFailure | null {
   const { contactId, currency, lines, number, status } = draft;
@@ -276,21 +278,21 @@ function lineFaultOf(line: port.LedgerLineDraft): port.LedgerFailure | null {
 }
 
 function createInvoice(
-  books: MemoryBooks,
+  documents: MemoryDocuments,
   draft: port.LedgerInvoiceDraft,
 ): port.LedgerAnswer<port.LedgerInvoice> {
-  const document = documentOf(draft, books.now());
+  const document = documentOf(draft, documents.now());
   const amounts = { amountDue: document.total, amountPaid: zero, amountCredited: zero };
   const invoice = { ...document, ...amounts, dueDate: draft.dueDate };
-  books.invoices.set(invoice.id, invoice);
+  documents.invoices.set(invoice.id, invoice);
   return ok(invoice);
 }
 
 function amend(
-  books: MemoryBooks,
+  documents: MemoryDocuments,
   { id, allowed, changes }: port.LedgerInvoiceAmendment,
 ): port.LedgerAnswer<port.LedgerAmended> {
-  const invoice = books.invoices.get(id);
+  const invoice = documents.invoices.get(id);
   if (invoice === undefined) return refused("not_found", `There is no invoice ${id}`);
   const fault = allowed.includes(invoice.status)
     ? moneyFaultOf(invoice)
@@ -317,7 +319,7 @@ function amend(
     lines.map(({ amount }) => ({ amount, taxType: null })),
     "none",
   );
-  return ok({ invoice: changeInvoice(books, invoice, { ...totals, lines }), lineIds });
+  return ok({ invoice: changeInvoice(documents, invoice, { ...totals, lines }), lineIds });
 }
 
 function isEqual(left: port.LedgerLine, right: port.LedgerLine): boolean {
@@ -329,10 +331,10 @@ function isSameLine(left: port.LedgerLine, right: port.LedgerLine | undefined): 
 }
 
 function allocate(
-  books: MemoryBooks,
+  documents: MemoryDocuments,
   { creditNoteId, invoiceId, amount, date }: port.LedgerCreditApplication,
 ): port.LedgerAnswer<port.LedgerCreditNote> {
-  const [note, invoice] = [books.notes.get(creditNoteId), books.invoices.get(invoiceId)];
+  const [note, invoice] = [documents.notes.get(creditNoteId), documents.invoices.get(invoiceId)];
   if (note === undefined || invoice === undefined)
     return refused("not_found", "The note or the invoice is not there");
   if (note.status === "voided" || invoice.status === "voided")
@@ -340,22 +342,22 @@ function allocate(
   if (isMore(amount, note.remainingCredit) || isMore(amount, invoice.amountDue))
     return refused("amount_exceeds", "That is more than is left");
   const amountCredited = minus(invoice.amountCredited, minus(zero, amount));
-  changeInvoice(books, invoice, { amountCredited });
+  changeInvoice(documents, invoice, { amountCredited });
   const allocation = { id: randomUUID(), invoiceId, amount, date };
   const remainingCredit = minus(note.remainingCredit, amount);
   const status = remainingCredit === zero ? ("paid" as const) : note.status;
   const allocations = [...note.allocations, allocation];
-  const next = { ...note, status, remainingCredit, allocations, updatedAt: books.now() };
-  books.notes.set(next.id, next);
+  const next = { ...note, status, remainingCredit, allocations, updatedAt: documents.now() };
+  documents.notes.set(next.id, next);
   return ok(next);
 }
 
 function remove(
-  books: MemoryBooks,
+  documents: MemoryDocuments,
   id: string,
   which: { readonly onlyUnsent: boolean } | undefined,
 ): port.LedgerAnswer<port.LedgerRemoval> {
-  const invoice = books.invoices.get(id);
+  const invoice = documents.invoices.get(id);
   if (invoice === undefined) return ok({ outcome: "not_found", invoice: null });
   if (invoice.status === "voided") return ok({ outcome: "already_removed", invoice });
   if (which?.onlyUnsent) return refused("wrong_status", "Every invoice here is approved");
@@ -363,7 +365,7 @@ function remove(
   if (fault !== null) return fault;
   return ok({
     outcome: "voided",
-    invoice: changeInvoice(books, invoice, { status: "voided" }),
+    invoice: changeInvoice(documents, invoice, { status: "voided" }),
   });
 }
 

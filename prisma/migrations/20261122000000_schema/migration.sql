@@ -485,7 +485,7 @@ CREATE INDEX subscriptions_due_at ON subscriptions (organisation_id, due_at, id)
   WHERE due_at IS NOT NULL;
 
 -- Parked subscriptions, which are few among all others.
-CREATE INDEX subscriptions_set_aside ON subscriptions (organisation_id, seq)
+CREATE INDEX subscriptions_parked ON subscriptions (organisation_id, seq)
   WHERE parked_until IS NOT NULL;
 
 CREATE TABLE periods (
@@ -1662,14 +1662,14 @@ RETURNS TABLE (
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  asked record;
+  requested record;
   window_hits timestamptz[];
   instant timestamptz;
-  room integer;
+  free integer;
   granted integer;
-  turn integer;
+  place integer;
 BEGIN
-  FOR asked IN
+  FOR requested IN
     SELECT k.id, k.organisation_id AS owner_id, k.scopes AS owned_scopes, k.last_used_at,
       o.livemode AS is_live,
       o.can_create_ledger_contacts AS may_create, o.usage_allowed AS may_use, o.test_clock,
@@ -1681,10 +1681,12 @@ BEGIN
     GROUP BY k.id, o.id
     ORDER BY k.id
   LOOP
-    SELECT w.hits INTO window_hits FROM rate_windows w WHERE w.api_key_id = asked.id FOR UPDATE;
+    SELECT w.hits INTO window_hits FROM rate_windows w WHERE w.api_key_id = requested.id FOR UPDATE;
     IF NOT FOUND THEN
-      INSERT INTO rate_windows (api_key_id, hits) VALUES (asked.id, '{}') ON CONFLICT DO NOTHING;
-      SELECT w.hits INTO window_hits FROM rate_windows w WHERE w.api_key_id = asked.id FOR UPDATE;
+      INSERT INTO rate_windows (api_key_id, hits) VALUES (requested.id, '{}')
+        ON CONFLICT DO NOTHING;
+      SELECT w.hits INTO window_hits FROM rate_windows w
+        WHERE w.api_key_id = requested.id FOR UPDATE;
     END IF;
     -- Read after the lock, so that the times of a window only rise.
     instant := clock_timestamp();
@@ -1697,30 +1699,31 @@ BEGIN
     IF window_hits[1] <= instant - interval '60 seconds' THEN
       window_hits := window_hits[width_bucket(instant - interval '60 seconds', window_hits) + 1 :];
     END IF;
-    room := greatest(allowed - cardinality(window_hits), 0);
-    granted := least(room, cardinality(asked.places));
+    free := greatest(allowed - cardinality(window_hits), 0);
+    granted := least(free, cardinality(requested.places));
     IF granted > 0 THEN
       window_hits := window_hits || array_fill(instant, ARRAY[granted]);
-      UPDATE rate_windows w SET hits = window_hits WHERE w.api_key_id = asked.id;
-      IF asked.last_used_at IS NULL OR asked.last_used_at < instant - interval '1 minute' THEN
+      UPDATE rate_windows w SET hits = window_hits WHERE w.api_key_id = requested.id;
+      IF requested.last_used_at IS NULL
+        OR requested.last_used_at < instant - interval '1 minute' THEN
         -- People read it only, so it need not wait for the disk.
         PERFORM set_config('synchronous_commit', 'off', true);
         UPDATE api_keys k SET last_used_at = instant
-        WHERE k.id = asked.id AND (k.last_used_at IS NULL
+        WHERE k.id = requested.id AND (k.last_used_at IS NULL
           OR k.last_used_at < instant - interval '1 minute');
       END IF;
     END IF;
-    FOR turn IN 1 .. cardinality(asked.places) LOOP
-      ordinal := asked.places[turn];
-      api_key_id := asked.id;
-      organisation_id := asked.owner_id;
-      scopes := asked.owned_scopes;
-      livemode := asked.is_live;
-      can_create_ledger_contacts := asked.may_create;
-      usage_allowed := asked.may_use;
-      organisation_now := coalesce(asked.test_clock, instant);
-      counted := turn <= granted;
-      remaining := greatest(room - turn, 0);
+    FOR place IN 1 .. cardinality(requested.places) LOOP
+      ordinal := requested.places[place];
+      api_key_id := requested.id;
+      organisation_id := requested.owner_id;
+      scopes := requested.owned_scopes;
+      livemode := requested.is_live;
+      can_create_ledger_contacts := requested.may_create;
+      usage_allowed := requested.may_use;
+      organisation_now := coalesce(requested.test_clock, instant);
+      counted := place <= granted;
+      remaining := greatest(free - place, 0);
       reset_seconds := greatest(ceil(extract(epoch
         FROM window_hits[1] + interval '60 seconds' - instant)), 1);
       RETURN NEXT;

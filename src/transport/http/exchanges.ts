@@ -43,7 +43,7 @@ export interface RequestLine {
 export interface ExchangeParts {
   readonly own: ReadonlyMap<string, Answer>;
   /** Answers to `POST` in addition to those of the services, by path. */
-  readonly doors?: ReadonlyMap<string, Answer>;
+  readonly ledgerEndpoints?: ReadonlyMap<string, Answer>;
   readonly rest: Answer;
   readonly connect: (request: HttpRequest, response: HttpResponse) => void;
   readonly log: (line: RequestLine) => void;
@@ -172,7 +172,7 @@ function ownAnswer(
   path: string,
 ): Answer | undefined {
   if (method === "GET") return parts.own.get(path);
-  return method === "POST" ? parts.doors?.get(path) : undefined;
+  return method === "POST" ? parts.ledgerEndpoints?.get(path) : undefined;
 }
 
 function answer(

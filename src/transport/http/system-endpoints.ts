@@ -18,7 +18,7 @@ export interface SystemEndpoints {
   /** Further answers to `GET`, by path. */
   readonly pages?: ReadonlyMap<string, Answer>;
   /** Answers to `POST`, by path. */
-  readonly doors?: ReadonlyMap<string, Answer>;
+  readonly ledgerEndpoints?: ReadonlyMap<string, Answer>;
   /** Returns the metrics in the text format of Prometheus. Null if this port does not show them. */
   readonly metrics: (() => Promise<{ readonly contentType: string; readonly text: string }>) | null;
 }

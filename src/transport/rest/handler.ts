@@ -22,7 +22,7 @@ export interface GatewayParts {
   readonly pass: Gate["pass"];
   /** Validation, idempotency and the operation itself. */
   readonly call: CallOperation;
-  readonly tell: ReportError;
+  readonly reportError: ReportError;
   /** Turns a fault of the transport into a refusal that the error report understands. */
   readonly refusalOf: (fault: RequestFault) => Error;
 }
@@ -52,7 +52,7 @@ export function restHandler(
       if (answer.replayed) headers.push("Idempotent-Replayed", "true");
       respond(request, response, statusOf(operation, answer.message), headers, text);
     } catch (error) {
-      const report = parts.tell(
+      const report = parts.reportError(
         error instanceof RequestFault ? parts.refusalOf(error) : error,
         exchange.requestId,
       );

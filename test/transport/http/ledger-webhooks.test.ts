@@ -47,11 +47,11 @@ beforeAll(async () => {
   const limits = { slowBodyAfterMs: 600_000, requestMs: 600_000 };
   const organisation = { id: "o", object: "organisation", name: "Northwind" };
   port = await startPort(() => ({ organisation }), {
-    doors: new Map([[path, answer]]),
+    ledgerEndpoints: new Map([[path, answer]]),
     limits,
   });
   const hasty = ledgerWebhookAnswer({ ...parts, bodyMs: 200 });
-  impatient = await startPort(() => ({}), { doors: new Map([[path, hasty]]), limits });
+  impatient = await startPort(() => ({}), { ledgerEndpoints: new Map([[path, hasty]]), limits });
   closed = await startPort(() => ({}));
 });
 afterAll(() => Promise.all([port, impatient, closed].map((each) => each.stop({ graceMs: 100 }))));

@@ -77,7 +77,7 @@ export function gatewayParts(answer: Answer): GatewayParts {
       const message = create(pass.operation.method.output, answered);
       return { message, replayed: pass.idempotencyKey === "again" };
     },
-    tell: reportError,
+    reportError: reportError,
     refusalOf: ({ code, message, param }) => new Refusal(code, message, param),
   };
 }

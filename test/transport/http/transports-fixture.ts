@@ -39,7 +39,7 @@ export async function startTransports(
 ): Promise<TestTransports> {
   const requests: Message[] = [];
   const bindings = services.map((service) => bindAll(service, requests, answer));
-  const { findRoute, tell, refusalOf } = gatewayParts(() => ({}));
+  const { findRoute, reportError, refusalOf } = gatewayParts(() => ({}));
   const gate = createGate({ access: accessOf(admitted(scopes)), permits: () => null });
   const call = createCall({
     idempotency: { run: async (_, execute) => ({ message: await execute(), replayed: false }) },
@@ -47,12 +47,12 @@ export async function startTransports(
     implementations: bindings,
     formats: textFormats,
   });
-  const rest = restHandler({ findRoute, pass: gate.pass, call, tell, refusalOf });
+  const rest = restHandler({ findRoute, pass: gate.pass, call, reportError, refusalOf });
   const connect = connectNodeAdapter({
     ...connectRoutes(bindings, {
       gate,
       call,
-      tell,
+      reportError,
       checkJson: jsonCheck(refusalOf),
       recordOf: exchangeOf,
       open,

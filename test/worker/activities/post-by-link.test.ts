@@ -84,7 +84,7 @@ const send = async (ready: InvoiceToSend) =>
   (await postInvoices(ledger, { ready: [ready], uncertain: [] }, settings())).outcomes;
 const lookUp = async (uncertain: InvoiceToSend) =>
   (await postInvoices(ledger, { ready: [], uncertain: [uncertain] }, settings())).outcomes;
-const stored = () => [...memory.books("100001").invoices.values()];
+const stored = () => [...memory.documents("100001").invoices.values()];
 
 test("an invoice is created approved, whatever the organisation's first status", async () => {
   expect(await send(invoice())).toMatchObject([{ kind: "invoice_done", status: "approved" }]);
@@ -101,7 +101,7 @@ test("an invoice with a lost answer is adopted by its link", async () => {
 
 test("an equal document without our link is not adopted, and is no obstacle", async () => {
   await send(invoice());
-  const { invoices } = memory.books("100001");
+  const { invoices } = memory.documents("100001");
   for (const one of stored()) invoices.set(one.id, { ...one, sourceUrl: null });
   const again = { ...invoice(), attempts: 2 };
   expect(await lookUp(again)).toMatchObject([{ kind: "again", countsAsAttempt: true }]);
@@ -113,6 +113,6 @@ test("a credit note with a lost answer is adopted by its link", async () => {
   expect(first.outcomes).toMatchObject([{ kind: "uncertain" }]);
   const uncertain = [{ ...note(), attempts: 2 }];
   const found = await postCreditNotes(ledger, { ready: [], uncertain }, settings());
-  const [created] = memory.books("100001").notes.values();
+  const [created] = memory.documents("100001").notes.values();
   expect(found.outcomes).toMatchObject([{ kind: "credit_note_done", ledgerId: created?.id }]);
 });

@@ -51,7 +51,7 @@ export type OpenRoutes = (router: ConnectRouter) => void;
 export interface ConnectParts<C extends Principal = Caller> {
   readonly gate: Gate<C>;
   readonly call: CallOperation<C>;
-  readonly tell: ReportError;
+  readonly reportError: ReportError;
   /**
    * Compiles the strict check of a message's JSON, which throws a refusal. It is REST's check with
    * protobuf's names.
@@ -102,7 +102,7 @@ export function connectRoutes<C extends Principal = Caller>(
     for (const method of service.methods) operations.set(method, operationOf(method));
   }
   const reportError = (state: CallState, error: unknown): ErrorReport => {
-    const report = parts.tell(error, state.record.requestId);
+    const report = parts.reportError(error, state.record.requestId);
     state.record.code = report.code;
     return report;
   };

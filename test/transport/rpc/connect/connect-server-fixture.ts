@@ -100,7 +100,7 @@ export async function startServer(settings: ServerSettings): Promise<TestServer>
         implementations: bindings,
       }),
       checkJson: jsonCheck(({ code, message, param }) => new Refusal(code, message, param)),
-      tell: createReportError((error) => failures.push(error)),
+      reportError: createReportError((error) => failures.push(error)),
       recordOf: (request) => recordByRequest.get(request),
       open: [
         healthRoutes({

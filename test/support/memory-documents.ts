@@ -10,20 +10,20 @@ import type {
   LedgerLineDraft,
 } from "../../src/ledger/port/ledger.ts";
 
-/** The books of one organisation. */
-export interface MemoryBooks {
+/** The documents of one organisation. */
+export interface MemoryDocuments {
   readonly contacts: Map<string, LedgerContact>;
   readonly invoices: Map<string, LedgerInvoice>;
   readonly notes: Map<string, LedgerCreditNote>;
-  /** An instant after every earlier one of these books. */
+  /** An instant after every earlier one of these documents. */
   now(): string;
 }
 
 /** The percents of each tax that sales can have. */
 export const taxes: Readonly<Record<string, bigint>> = { NONE: 0n, GST: 15n };
 
-/** Creates empty books. */
-export function createBooks(): MemoryBooks {
+/** Creates empty documents. */
+export function createDocuments(): MemoryDocuments {
   let lastMs = 0;
   return {
     contacts: new Map(),
@@ -37,27 +37,27 @@ export function createBooks(): MemoryBooks {
 }
 
 /** What a person does there: pays an invoice in full. Returns it. */
-export function payInvoice(books: MemoryBooks, id: string): LedgerInvoice {
-  const invoice = books.invoices.get(id);
+export function payInvoice(documents: MemoryDocuments, id: string): LedgerInvoice {
+  const invoice = documents.invoices.get(id);
   if (invoice === undefined) throw new Error(`there is no invoice ${id}`);
-  return changeInvoice(books, invoice, {
+  return changeInvoice(documents, invoice, {
     amountPaid: minus(invoice.total, invoice.amountCredited),
   });
 }
 
 /** Saves a change of an invoice, with what is due after it. */
 export function changeInvoice(
-  books: MemoryBooks,
+  documents: MemoryDocuments,
   invoice: LedgerInvoice,
   change: Partial<LedgerInvoice>,
 ): LedgerInvoice {
-  const next = { ...invoice, ...change, updatedAt: books.now() };
+  const next = { ...invoice, ...change, updatedAt: documents.now() };
   const isOver = next.status === "voided";
   const due = isOver ? zero : minus(minus(next.total, next.amountPaid), next.amountCredited);
   const isPaid = !isOver && due === zero && next.total !== zero;
   const status = isPaid ? ("paid" as const) : next.status;
   const saved = { ...next, status, amountDue: due };
-  books.invoices.set(saved.id, saved);
+  documents.invoices.set(saved.id, saved);
   return saved;
 }
 
