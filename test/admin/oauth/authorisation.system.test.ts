@@ -64,7 +64,7 @@ describe("a consent", () => {
     const organisation = await newOrganisation();
     const tenant = await createTenant(fixture.system);
     const unknown = await comeBack(`${fixture.callback}?state=${randomUUID()}&code=x`);
-    expect(unknown).toEqual([400, expect.stringContaining("begin anew")]);
+    expect(unknown).toEqual([400, expect.stringContaining("start again")]);
     const first = await consent(await begin(organisation), [tenant]);
     const second = await begin(organisation);
     expect((await comeBack(first))[0]).toBe(400);

@@ -1,6 +1,6 @@
 /**
- * Stands between the adapter and the demo ledger and records both sides, to be checked against Xero's
- * OpenAPI file.
+ * Stands between the adapter and the demo ledger and records both sides. Tests check the record
+ * against Xero's OpenAPI file.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -93,7 +93,8 @@ describe.concurrent("an amendment that the ledger refused", () => {
          INSERT INTO ledger_jobs (id, organisation_id, kind, state,
          subscription_id, invoice_id, reason, message,
            finished_at)
-         VALUES (gen_random_uuid(), $1, 'amend_invoice', 'refused', $2, $3, 'validation', 'No.', now())
+         VALUES (gen_random_uuid(), $1, 'amend_invoice', 'refused',
+         $2, $3, 'validation', 'No.', now())
        ), failed AS (
          UPDATE invoices SET sync_error = 'No.' WHERE organisation_id = $1 AND id = $3
        )

@@ -22,8 +22,8 @@ export const ledger: Noun = {
         "The credentials are tried first. The secret comes from a file, the standard input or a " +
         "prompt, never from an argument.",
       examples: [
-        "ledger connect --kind KIND --tenant-id 70784a63 --client-id 5D0C --client-secret-file s.txt",
-        "ledger connect --kind KIND --tenant-id 70784a63 --client-id 5D0C    # prompts for the secret",
+        "ledger connect --kind KIND --tenant-id 7078 --client-id 5D0C --client-secret-file s.txt",
+        "ledger connect --kind KIND --tenant-id 7078 --client-id 5D0C  # prompts for the secret",
         "ledger connect --file connection.json",
       ],
       fields: {
