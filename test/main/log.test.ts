@@ -35,7 +35,7 @@ test("secrets are hidden wherever they stand", () => {
   expect(JSON.stringify(line)).not.toMatch(/hunter2|Bearer/);
 });
 
-test("an error is told with its cause and code, and without the row that PostgreSQL quotes", () => {
+test("an error is logged with its cause and code, without the quoted row", () => {
   const cause = Object.assign(new Error("duplicate key"), {
     code: "23505",
     constraint: "customers_code",

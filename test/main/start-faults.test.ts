@@ -104,7 +104,9 @@ describe("a pair of PEM files names the one at fault and shows no key", () => {
         `TLS_KEY_FILE=${wrong} is no private key in PEM without a passphrase.`,
       );
     }
-    const unequal = `TLS_KEY_FILE=${other} is not the key of the first certificate in TLS_CERT_FILE=${cert}.`;
+    const unequal =
+      `TLS_KEY_FILE=${other} is not the key of the first certificate` +
+      ` in TLS_CERT_FILE=${cert}.`;
     expect(read(cert, other)).toThrow(unequal);
   });
 

@@ -102,6 +102,11 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
     paths: /^(?:src|test)\/domain\/|^test\/properties\/|^docs\/(?:rules\/|adr\/0005-)|^proto\//,
   },
   { pattern: /\bround(?=\()/g, reason: "SQL's and the domain's rounding of amounts" },
+  {
+    pattern: /\brounds (?=unit amounts|Quantity)/g,
+    reason: "Xero's rounding of amounts",
+    paths: /^src\/ledger\/xero\/documents\//,
+  },
   { pattern: /\bround(?:ed)?[- ](?:half|trips?|up|down)\b|\broundTrips?\b/gi, reason: "rounding" },
   { pattern: /\ball_?settled\b|\bPromiseSettled\w*/gi, reason: "JavaScript" },
   { pattern: /\bRAISE (?:EXCEPTION|NOTICE)\b/g, reason: "PL/pgSQL" },

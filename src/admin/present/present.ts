@@ -88,7 +88,7 @@ export function presentConnection(
   };
 }
 
-/** The ledger's description of its own organisation. */
+/** The ledger's description of the organisation that it has. */
 export function presentLedger(
   ledger: LedgerOrganisation,
 ): MessageInitShape<typeof LedgerDescriptionSchema> {

@@ -71,7 +71,7 @@ export interface LedgerWebhookDelivery {
 
 /**
  * The parsed webhook, or `invalid` if the signature is not the ledger's. A notification only says
- * where to look: read the object before any write.
+ * which object to read: read it before any write.
  */
 export type LedgerWebhook =
   | { readonly kind: "invalid" }

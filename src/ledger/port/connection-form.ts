@@ -1,5 +1,5 @@
 /**
- * The fields of a connection with credentials of its own, and their check (ADMIN-3). Each kind of
+ * The fields of a connection with own credentials, and their check (ADMIN-3). Each kind of
  * ledger declares which fields it has.
  */
 

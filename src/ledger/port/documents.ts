@@ -101,7 +101,7 @@ export interface LedgerInvoice {
  * ledger has neither that line nor an equal one, the change is `refused`, `validation`. An added
  * line is skipped if an equal line (description and amount) exists, so a repeat changes nothing. A
  * line is matched by at most one change, and a named line only by its own change. Name every line
- * with a known id, also an unchanged one, if an added line may look like it.
+ * with a known id, also an unchanged one, if an added line may equal it.
  */
 export interface LedgerLineChange extends LedgerLineDraft {
   readonly ledgerLineId: string | null;

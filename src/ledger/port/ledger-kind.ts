@@ -17,7 +17,7 @@ export type LedgerKinds = Readonly<Record<string, LedgerKind>>;
 export interface LedgerKind {
   /** Its name in messages to people. */
   readonly name: string;
-  /** The fields of a connection with credentials of its own. */
+  /** The fields of a connection with own credentials. */
   readonly form: ConnectionForm;
   /** Our OAuth app there. Null if organisations connect with their own credentials only. */
   readonly app: LedgerAppKind | null;

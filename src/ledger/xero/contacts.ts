@@ -53,7 +53,7 @@ export async function findContacts(
   const found: LedgerContact[] = [];
   for (const code of new Set(codes)) {
     // Xero's filter finds contact numbers only in small organisations. In the path, a code that
-    // looks like an id would be read as one.
+    // resembles an id would be read as one.
     const isAddress = fitsPath(code) && refusedId(code) !== null;
     const answer = isAddress
       ? await askByNumber(wire, call, code)

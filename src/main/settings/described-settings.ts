@@ -149,7 +149,8 @@ export const settingSections: readonly SettingSection[] = [
       {
         names: ["RATE_LIMIT_PER_MINUTE"],
         meaning:
-          "requests of one key in any 60 seconds. Other values are for measurements: the contract " +
+          "requests of one key in any 60 seconds. Other values are for measurements: the " +
+          "contract " +
           "promises 120",
       },
       {
@@ -214,7 +215,8 @@ export const settingSections: readonly SettingSection[] = [
       {
         names: ["WEBHOOK_RETRY_MILLISECONDS"],
         meaning:
-          "the pause after a first attempt. Later pauses are multiples of it, so that a trial can " +
+          "the pause after a first attempt. Later pauses are multiples of it, so that a " +
+          "trial can " +
           "shorten the 20 hours",
       },
     ],

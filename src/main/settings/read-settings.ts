@@ -36,7 +36,7 @@ export function choice<N extends keyof typeof choices>(
 
 type Word<N extends keyof typeof choices> = (typeof choices)[N]["words"][number];
 
-/** Returns DATABASE_URL, which is required. Errors never show it, because it may have a password. */
+/** Returns DATABASE_URL, which is required. Errors never show it: it may have a password. */
 export function databaseUrl(env: NodeJS.ProcessEnv): string {
   const value = env.DATABASE_URL;
   const wanted = "an address such as postgresql://user:password@host:5432/database";

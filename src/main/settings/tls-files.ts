@@ -36,7 +36,8 @@ function assertPair(cert: string, key: string, certFile: string, keyFile: string
   const privateKey = orThrow(message, () => createPrivateKey(key));
   if (!chain.checkPrivateKey(privateKey)) {
     throw new Error(
-      `TLS_KEY_FILE=${keyFile} is not the key of the first certificate in TLS_CERT_FILE=${certFile}.`,
+      `TLS_KEY_FILE=${keyFile} is not the key of the first certificate in ` +
+        `TLS_CERT_FILE=${certFile}.`,
     );
   }
   orThrow(`TLS_CERT_FILE=${certFile} and TLS_KEY_FILE=${keyFile} cannot be used for TLS.`, () =>

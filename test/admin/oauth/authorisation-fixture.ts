@@ -1,4 +1,4 @@
-/** A system whose organisations connect to the demo ledger by consent, and the secrets that appear. */
+/** A system whose organisations connect to the demo ledger by consent, and its secrets. */
 import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect } from "vitest";
@@ -29,7 +29,7 @@ let system: TestSystem;
 let owner: AdminAsk;
 let pools: readonly pg.Pool[];
 
-/** A started system, an owner, the database pools of three processes, and the callback's address. */
+/** A started system, an owner, pools of three processes, and the callback's address. */
 export interface AuthorisationFixture {
   readonly system: TestSystem;
   readonly owner: AdminAsk;

@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(stopAuthorisationFixture);
 
 describe("a consent", () => {
-  test("connects the organisation, is in the audit log by who asked for it, and its state is good once", async () => {
+  test("connects the organisation, writes the audit log, and uses its state once", async () => {
     const organisation = await newOrganisation();
     const tenant = await createTenant(fixture.system);
     expect(await fixture.owner.refused(`${service}/GetLedgerAuthorisation`, { organisation })).toBe(
@@ -60,11 +60,11 @@ describe("a consent", () => {
     expect(await statusOf(organisation)).toBe("CONNECTED");
   });
 
-  test("is worth nothing where its state is unknown, old, asked for anew, or not its own code's", async () => {
+  test("connects nothing if its state is unknown, expired, replaced or another's", async () => {
     const organisation = await newOrganisation();
     const tenant = await createTenant(fixture.system);
     const unknown = await comeBack(`${fixture.callback}?state=${randomUUID()}&code=x`);
-    expect(unknown).toEqual([400, expect.stringContaining("begin anew")]);
+    expect(unknown).toEqual([400, expect.stringContaining("start again")]);
     const first = await consent(await begin(organisation), [tenant]);
     const second = await begin(organisation);
     expect((await comeBack(first))[0]).toBe(400);
@@ -83,7 +83,7 @@ describe("a consent", () => {
     );
     expect((await comeBack(mixed.href))[0]).toBe(400);
     expect(await statusOf(organisation)).toBe("FAILED");
-    // What cannot be opened here is told as well.
+    // An error of this system also fails the authorisation.
     const encrypted = await consent(await begin(organisation), [tenant]);
     await fixture.system.pool.query(
       "UPDATE ledger_consents SET encryption_key_id = 'x' WHERE organisation_id = $1",
@@ -98,16 +98,18 @@ describe("a consent", () => {
     );
   });
 
-  test("of an operator who may no longer connect ledgers, or whose token ended, connects nothing", async () => {
+  test("connects nothing if its operator lost the role or the token", async () => {
     const organisation = await newOrganisation();
     const tenant = await createTenant(fixture.system);
     const ends = {
       Left: "UPDATE operators SET active = false WHERE name = $1",
       Demoted: "UPDATE operators SET role = 'admin' WHERE name = $1",
       Leaked:
-        "UPDATE operator_tokens t SET revoked_at = now() FROM operators o WHERE o.id = t.operator_id AND o.name = $1",
+        "UPDATE operator_tokens t SET revoked_at = now() FROM operators o" +
+        " WHERE o.id = t.operator_id AND o.name = $1",
       Lapsed:
-        "UPDATE operator_tokens t SET expires_at = now() FROM operators o WHERE o.id = t.operator_id AND o.name = $1",
+        "UPDATE operator_tokens t SET expires_at = now() FROM operators o" +
+        " WHERE o.id = t.operator_id AND o.name = $1",
     };
     for (const [name, text] of Object.entries(ends)) {
       const by = askWith(fixture.system, await fixture.system.operator("owner", name));
@@ -124,7 +126,7 @@ describe("a consent", () => {
     );
   });
 
-  test("for several tenants waits for a choice, by who asked and for what was consented to", async () => {
+  test("for several tenants waits until the same operator chooses one of them", async () => {
     const organisation = await newOrganisation();
     const tenants = [await createTenant(fixture.system), await createTenant(fixture.system)];
     const [status, html] = await comeBack(await consent(await begin(organisation), tenants));
@@ -152,7 +154,7 @@ describe("a consent", () => {
     });
   });
 
-  test("renews what stands already where the ledger lists nothing anew, and connects nothing else without a choice", async () => {
+  test("renews an existing connection and connects no other without a choice", async () => {
     const { organisation, tenant } = await connected();
     // So that the connection is of an earlier consent, as it stays where it stands.
     const earlier =
@@ -192,7 +194,7 @@ describe("a consent", () => {
     expect(await statusOf(organisation)).toBe("FAILED");
   });
 
-  test("cannot lead to another tenant than the customers are of, and takes a custom connection's place on theirs", async () => {
+  test("must be for the customers' tenant, and replaces a custom connection", async () => {
     const { organisationId: organisation, tenantId } = await fixture.system.organisation();
     const elsewhere = await comeBack(
       await consent(await begin(organisation), [await createTenant(fixture.system)]),

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(stopAuthorisationFixture);
 
 describe("the tokens", () => {
-  test("are refreshed once by however many calls of three processes meet the end of one, and by a rejected one", async () => {
+  test("are refreshed once for all concurrent calls of three processes", async () => {
     const { organisation } = await connected();
     const sources = fixture.pools.map((pool) => source(organisation, pool));
     const old = await tokenOf(source(organisation));
@@ -74,7 +74,7 @@ describe("the tokens", () => {
     expect((await connectionOf(organisation)).disconnectedAt).toBeUndefined();
   });
 
-  test("open with an earlier encryption key, are encrypted with the new one at the next refresh, and never without", async () => {
+  test("are re-encrypted with the new key at the next refresh", async () => {
     const { organisation } = await connected();
     const next = randomBytes(32);
     expect(
@@ -90,7 +90,7 @@ describe("the tokens", () => {
     await tokenOf(source(organisation, fixture.system.pool, createEncryption(next)));
   });
 
-  test("that the ledger takes no more disconnect the organisation, which is told and pauses all its work", async () => {
+  test("that the ledger rejects disconnect the organisation and pause its work", async () => {
     const { organisation, tenant } = await connected();
     await demo(`apps/${app.clientId}/revoke`, {});
     await expireToken(organisation);
@@ -131,7 +131,7 @@ describe("a disconnection", () => {
       tenant.tenantId,
     ]);
 
-  test("ends the connection in the ledger first, deletes the tokens, keeps the tenant, and is one only once", async () => {
+  test("ends the connection in the ledger first and deletes the tokens once", async () => {
     const { organisation, tenant } = await connected();
     await expireToken(organisation);
     await fixture.system.fault({
@@ -165,7 +165,7 @@ describe("a disconnection", () => {
     );
   });
 
-  test("is refused by whatever does not say that the ledger has ended it already, and the tokens are kept", async () => {
+  test("is refused and keeps the tokens unless the ledger ended the connection", async () => {
     const { organisation, tenant } = await connected();
     const refusedBy = async (fault: object) => {
       await fixture.system.fault({ kind: "status", ...fault });
@@ -204,7 +204,7 @@ describe("a disconnection", () => {
     ]);
   });
 
-  test("of a custom connection deletes its secret, and the same tenant can be connected again", async () => {
+  test("of a custom connection deletes its secret and allows another connection", async () => {
     const organisation = await newOrganisation();
     const tenant = await createTenant(fixture.system);
     await fixture.owner.done(`${service}/ConnectLedger`, { organisation, ...tenant });

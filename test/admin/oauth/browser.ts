@@ -1,8 +1,11 @@
-/** What a person does at the demo ledger, most in a browser to consent: ticks organisations of the demo ledger, and is led back to our callback. */
+/** A person in a browser: ticks tenants of the demo ledger and returns to our callback. */
 import { expect } from "vitest";
 import type { Tenant } from "../services/request.ts";
 
-/** Ticks these on the page of a question and allows access, or denies it with none; the result is where the browser is led back to. */
+/**
+ * Ticks tenants on the consent page and allows access, or denies it if there are none. Returns the
+ * address to which the browser is redirected.
+ */
 export async function tickTenants(url: string, tenants: readonly Tenant[]): Promise<string> {
   const body = new URLSearchParams(
     tenants.map(({ tenantId }): [string, string] => ["tenant", tenantId]),
@@ -20,7 +23,7 @@ export async function comeBack(address: string): Promise<readonly [number, strin
   return [answer.status, await answer.text()];
 }
 
-/** Asks the demo ledger for what tests order there: about its apps with a body, else what it tells. */
+/** Asks the demo ledger about its apps: a command with a body, else a query. */
 export async function askDemo(
   demoUrl: string,
   path: string,

@@ -1,4 +1,4 @@
-/** Which organisation of the ledger a consent is for, and what is told of one that fails here rather than there. */
+/** Which tenant a consent is for, and what is reported if a consent fails in this system. */
 import { describe, expect, test } from "vitest";
 import { answerConsent, type LedgerApp, tenantMeant } from "../../../src/admin/oauth/consent.ts";
 import type { AdminDependencies } from "../../../src/admin/services/dependencies.ts";
@@ -43,7 +43,7 @@ describe("a consent that fails here", () => {
     redirectUrl: "u",
   };
 
-  /** What is told of it, where our app fails so. */
+  /** Returns the reported reasons if the app fails so. */
   async function publishedOf(error: Error): Promise<readonly string[]> {
     const reasons: string[] = [];
     const consents = {
@@ -58,7 +58,7 @@ describe("a consent that fails here", () => {
     return reasons;
   }
 
-  test("is told as failed at once, and never in the words of what failed", async () => {
+  test("is reported as failed at once, without the words of the error", async () => {
     expect(await publishedOf(new Error("duplicate key (code)=(secret)"))).toEqual([
       "Something failed on our side: start again.",
     ]);

@@ -300,8 +300,10 @@ test("a retry runs a pending document, and replaces a taken number", async () =>
   });
   const number = taken.json.invoice.number;
   await system.pool.query(
-    `WITH i AS (UPDATE invoices SET status = 'not_in_external', sync_error = 'taken', ledger_invoice_id = NULL WHERE id = $1)
-     UPDATE ledger_jobs SET state = 'refused', reason = 'duplicate_number', message = 'taken' WHERE invoice_id = $1`,
+    `WITH i AS (UPDATE invoices SET status = 'not_in_external', sync_error = 'taken',
+    ledger_invoice_id = NULL WHERE id = $1)
+     UPDATE ledger_jobs SET state = 'refused', reason = 'duplicate_number', message = 'taken'
+     WHERE invoice_id = $1`,
     [taken.json.invoice.id],
   );
   const failed = { organisation: other.organisationId, id: taken.json.invoice.id };

@@ -21,7 +21,7 @@ beforeAll(async () => {
 const unknownOrganisation = { organisation: randomUUID() };
 
 describe("organisations", () => {
-  const settings = { name: "Books Ltd", timezone: "Europe/Paris", defaultCurrency: "EUR" };
+  const settings = { name: "Paper Ltd", timezone: "Europe/Paris", defaultCurrency: "EUR" };
 
   test("are created with defaults or settings, listed and updated", async () => {
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
@@ -39,7 +39,7 @@ describe("organisations", () => {
       target: organisation.id,
       operatorName: "Olga",
       operation: "billing.admin.v1.OrganisationService/CreateOrganisation",
-      after: { name: "Books Ltd", default_currency: "EUR", livemode: false },
+      after: { name: "Paper Ltd", default_currency: "EUR", livemode: false },
     });
     const change = {
       id: organisation.id,
@@ -121,7 +121,7 @@ describe("organisations", () => {
     const body = { customer_code: "ACME", plan_code: "team", units: 5 };
     const created = await system.ask("POST", "/v1/subscriptions", {
       key: apiKey,
-      idempotencyKey: "mirror",
+      idempotencyKey: "setup-mode",
       body,
     });
     expect([created.status, created.json.invoice]).toEqual([201, null]);

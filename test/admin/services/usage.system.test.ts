@@ -372,10 +372,13 @@ test("an event that is voided during billing is voided or billed, never both", a
     billed: boolean;
     lines: string;
   }>(
-    `SELECT e.subscription_id AS id, e.voided_at IS NOT NULL AS voided, b.events IS NOT NULL AS billed,
+    `SELECT e.subscription_id AS id, e.voided_at IS NOT NULL AS voided,
+    b.events IS NOT NULL AS billed,
       (SELECT count(*) FROM invoice_lines l JOIN invoices i ON i.id = l.invoice_id
-        WHERE l.organisation_id = $1 AND i.subscription_id = e.subscription_id AND l.kind = 'usage') AS lines
-    FROM usage_events e LEFT JOIN usage_bills b ON b.organisation_id = $1 AND b.subscription_id = e.subscription_id
+        WHERE l.organisation_id = $1
+        AND i.subscription_id = e.subscription_id AND l.kind = 'usage') AS lines
+    FROM usage_events e
+    LEFT JOIN usage_bills b ON b.organisation_id = $1 AND b.subscription_id = e.subscription_id
     WHERE e.organisation_id = $1 ORDER BY e.subscription_id`,
     [organisation],
   );

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { LedgerCreditNoteDraft } from "../../../src/ledger/port/ledger.ts";
 import { aLine } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 
-/** An approved credit note of one line of 3 × 10.50 without tax, under a number of its own. */
+/** An approved credit note of one line of 3 × 10.50 without tax, under a new number. */
 export function creditNoteDraft(
   contactId: string,
   changes: Partial<LedgerCreditNoteDraft> = {},

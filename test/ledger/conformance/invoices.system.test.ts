@@ -72,7 +72,7 @@ describe.each(conformancePlaces())("$name", ({ open }) => {
     expect(found).toEqual([contact]);
   });
 
-  test("a contact with a taken name or code is refused, the others of its call are created", async () => {
+  test("a contact with a taken name or code is refused, and others are created", async () => {
     const drafts = [
       contactDraft({ name: place.contact.name }),
       contactDraft(),

@@ -1,13 +1,16 @@
 /**
- * What nobody has proved of Xero and the demo ledger had to assume (facts-ledger section 5.6): each held against the demo ledger, and
- * against a Xero Demo Company where its credentials are there. A failure there is an answer: it belongs into the facts and the demo ledger.
+ * Assumptions of the demo ledger that nobody has proved of Xero. Each is checked against the demo
+ * ledger, and against a Xero Demo Company if its credentials are set. A failure is a finding.
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { aCall, contactDraft, okOf } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { type Element, messagesOf, type Sent } from "../../dev/demo-ledger/request.ts";
 import { cleaningMs, type XeroPlace } from "./places.ts";
 
-/** The points as tests of an open place; `opened` is asked once they run. The last one takes out of the books what was made there. */
+/**
+ * The points as tests of an open place. `opened` is called once they run. The last test removes the
+ * documents that the others created.
+ */
 export function describeOpenPoints(opened: () => XeroPlace): void {
   describe("what is assumed of Xero:", () => openPoints(opened));
 }
@@ -109,7 +112,7 @@ function openPoints(opened: () => XeroPlace): void {
     ).toBe(200);
   });
 
-  test("without a word about it a list with one refusal is refused, and the others of it are made", async () => {
+  test("without `summarizeErrors`, a list with one refusal is refused", async () => {
     const InvoiceNumber = aNumber();
     expect(
       (await put(invoiceOf({ InvoiceNumber }), invoiceOf({ CurrencyCode: "ZMW" }))).status,
@@ -120,7 +123,7 @@ function openPoints(opened: () => XeroPlace): void {
     expect((await post(`Invoices/${found[0]?.InvoiceID}`, "DELETED")).status).toBe(200);
   });
 
-  test("a note with credit in use is not voided, credit of another contact not taken, and neither is too much", async () => {
+  test("a note with credit in use is not voided, and excess credit is refused", async () => {
     const [from, to] = [await note(), await invoice({ Status: "AUTHORISED" })];
     const others = await invoice({ Status: "AUTHORISED", Contact: { ContactID: contacts[1] } });
     expect((await allocate(from, others, 1)).status).toBe(400);
@@ -131,7 +134,7 @@ function openPoints(opened: () => XeroPlace): void {
     expect(voiding.status).toBe(400);
   });
 
-  test("everything that was made is taken out of the books again", {
+  test("every created document is removed again", {
     timeout: cleaningMs,
   }, async () => {
     expect(await place.xero.clean()).toEqual([]);

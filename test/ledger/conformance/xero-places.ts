@@ -29,7 +29,7 @@ export function whyNotXero(env: NodeJS.ProcessEnv): string | null {
   );
 }
 
-// Sixty calls a minute are allowed, and a person may use the organisation at the same time (XERO-7).
+// Sixty calls a minute are allowed, and a person may also use the organisation (XERO-7).
 const xeroGapMs = 1_150;
 
 /** Opens the Demo Company of the environment. Throws if it does not call itself one. */
@@ -52,7 +52,7 @@ export async function openXeroDemoCompany(env: NodeJS.ProcessEnv): Promise<XeroP
   const ledger = ledgers.xero.connect(connection, {});
   const { demo } = okOf(await ledger.describe(aCall()));
   await ledger.close();
-  // The suite never writes into real books.
+  // The suite never writes into a real ledger.
   if (!demo)
     throw new Error(
       "the organisation behind XERO_DEMO_CLIENT_ID is no Demo Company: nothing was sent to it",
@@ -97,7 +97,7 @@ async function openPlace(connection: XeroConnection, settings: PlaceSettings): P
     close: async () => {
       const left = settings.isKept ? [] : await clean();
       await ledger.close();
-      if (left.length > 0) throw new Error(`still in the books: ${left.join("; ")}`);
+      if (left.length > 0) throw new Error(`still in the ledger: ${left.join("; ")}`);
     },
   };
 }
@@ -240,7 +240,7 @@ async function fetchToken(
   const answer = await fetch(from.identityUrl, {
     method: "POST",
     headers: {
-      authorization: `Basic ${Buffer.from(`${from.clientId}:${from.clientSecret}`).toString("base64")}`,
+      authorization: `Basic ${btoa(`${from.clientId}:${from.clientSecret}`)}`,
     },
     body: new URLSearchParams({ grant_type: "client_credentials", scope: xeroDefaults.scopes }),
   });

@@ -12,7 +12,7 @@ afterEach(() => void vi.useRealTimers());
 
 type Answer = Awaited<ReturnType<CallBudget["take"]>>;
 
-/** A budget that answers as it is told, and what it was asked and given back. */
+/** A budget that answers by a function and records its calls. */
 interface FakeBudget extends CallBudget {
   readonly asked: boolean[];
   readonly ended: unknown[];
@@ -47,14 +47,14 @@ function aCall(
   return { endMs: performance.now() + leftMs, isBackground };
 }
 
-/** A turn that is being waited for, and what it came to once it did. */
+/** Requests a permit and records the answer. */
 function watch(permits: CallPermits, call: Waiting): { answer: unknown } {
   const watched: { answer: unknown } = { answer: null };
   void permits.take(call).then((answer) => (watched.answer = answer));
   return watched;
 }
 
-test("without a budget there is always a turn", async () => {
+test("without a budget every call gets a permit", async () => {
   expect(await createPermits(undefined).take(aCall({ leftMs: 1 }))).toMatchObject({
     kind: "granted",
   });
@@ -73,13 +73,13 @@ test("a short wait is waited out, and the budget asked again when it is over", a
   expect(budget.asked).toHaveLength(2);
 });
 
-test("a long wait is told at once, as ours", async () => {
+test("a long wait is reported at once, as ours", async () => {
   const budget = budgetOf(() => minute(20_000));
   expect(await createPermits(budget).take(aCall())).toEqual({ ...ours, retryAfterMs: 20_000 });
   expect(budget.asked).toHaveLength(1);
 });
 
-test("a call waits for half of what it has left at the most, and not at all once its deadline has passed", async () => {
+test("a call waits at most half of its time, and not after its deadline", async () => {
   const permits = createPermits(budgetOf(() => minute(600)));
   const patient = watch(permits, aCall({ leftMs: 2_000 }));
   expect(await permits.take(aCall({ leftMs: 1_000 }))).toMatchObject({
@@ -97,7 +97,7 @@ test("a call waits for half of what it has left at the most, and not at all once
   });
 });
 
-test("what a call has begun goes first, then calls for which somebody waits, each in the order of their coming", async () => {
+test("begun calls go first, then interactive calls, each in their order", async () => {
   let free = 1;
   const order: string[] = [];
   const budget = budgetOf(() => (free-- > 0 ? "granted" : minute(100)));
@@ -123,7 +123,7 @@ test("what a call has begun goes first, then calls for which somebody waits, eac
   expect(budget.asked.filter((isBackground) => isBackground)).toHaveLength(3 + 1);
 });
 
-test("those who come later are told to come back one after the other", async () => {
+test("later calls are asked to retry one after the other", async () => {
   const permits = createPermits(budgetOf(() => minute(3_000)));
   const calls = Array.from({ length: 4 }, () => permits.take(aCall({ isBackground: true })));
   const answers = await Promise.all(calls);
@@ -132,7 +132,7 @@ test("those who come later are told to come back one after the other", async () 
   ]);
 });
 
-test("one who waits asks again as soon as a call of its process is over, where there were too many at once", async () => {
+test("a waiting call retries once a call of its process ends", async () => {
   let running = 0;
   const budget = budgetOf(() => {
     if (running === 1) return { kind: "spent", scope: "concurrent", waitMs: 50 };
@@ -160,7 +160,7 @@ test("only the first in the queue asks the budget, however many wait", async () 
   expect(budget.asked).toHaveLength(1);
 });
 
-test("a budget that cannot be asked allows nothing, tells everybody so, and is asked again by the next", async () => {
+test("a budget that fails allows no call, and the next call asks it again", async () => {
   let isAway = true;
   const permits = createPermits({
     take: async () => {

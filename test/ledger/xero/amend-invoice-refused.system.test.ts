@@ -47,7 +47,7 @@ describe("an invoice that must not be changed", () => {
     ["paid", open, "is paid; its lines"],
     ["voided", open, "is voided; its lines"],
     ["deleted", open, "is deleted; its lines"],
-  ] as const)("because it is %s is refused in plain words and without a write", async (status, allowed, words) => {
+  ] as const)("because it is %s is refused without a write", async (status, allowed, words) => {
     const invoice = await inStatus(status);
     const changes = [named(invoice.lines[0]), added()];
     const answer = await fixture.watched.amendInvoice(aCall(), {
@@ -97,7 +97,7 @@ describe("an invoice that must not be changed", () => {
     expect(fixture.writes()).toEqual([]);
   });
 
-  test("because it is not there is refused, also where the id is none or another organisation's", async () => {
+  test("because the ledger has no invoice of this id is refused", async () => {
     const other = createXeroLedger(await fixture.demo.connect());
     const theirs = await fixture.createInvoice();
     for (const [from, id] of [

@@ -1,6 +1,6 @@
 /**
- * Amending the lines of an invoice that the ledger has: lines that the amendment does not name stay,
- * and a repeated amendment changes nothing.
+ * Amending the lines of an invoice that the ledger has: lines that the amendment does not name
+ * stay, and a repeated amendment changes nothing.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import {
@@ -28,7 +28,7 @@ beforeEach(() => fixture.reset());
 afterAll(() => fixture.stop());
 
 describe("an amendment", () => {
-  test("changes the named line under its id, adds another, and leaves the rest as it is", async () => {
+  test("changes the named line under its id, adds another, and keeps the rest", async () => {
     const invoice = await fixture.createInvoice();
     const changes = [added(), named(invoice.lines[0])];
     const amended = okOf(
@@ -64,7 +64,7 @@ describe("an amendment", () => {
     ["exclusive", "2469135.9800", "14814816.1900"],
     ["inclusive", "2057613.3200", "12345680.2100"],
     ["none", "0.0000", "12345680.2100"],
-  ] as const)("is exact in every digit where amounts are %s of tax", async (lineAmounts, tax, total) => {
+  ] as const)("is exact if amounts are %s of tax", async (lineAmounts, tax, total) => {
     const invoice = await fixture.createInvoice({
       lineAmounts,
       lines: [aLine("3", "0.3333", "1.0000", "OUTPUT2")],
@@ -90,7 +90,7 @@ describe("an amendment", () => {
     expect(amended).toMatchObject({ tax, total });
   });
 
-  test("of an invoice whose amounts somebody turned to another kind is refused without a write", async () => {
+  test("of an invoice with another kind of amounts is refused without a write", async () => {
     const invoice = await fixture.createInvoice({ lineAmounts: "inclusive" });
     const ours = {
       id: invoice.id,
@@ -104,7 +104,7 @@ describe("an amendment", () => {
     okOf(await fixture.ledger.amendInvoice(aCall(), { ...ours, lineAmounts: "inclusive" }));
   });
 
-  test("leaves what somebody did in the ledger by hand: a line, its account, its unit price and a tax set by hand", async () => {
+  test("keeps a bookkeeper's line, account, unit price and tax", async () => {
     const invoice = await fixture.createInvoice();
     const freight = {
       Description: "Freight",
@@ -139,7 +139,7 @@ describe("an amendment", () => {
     expect(fixture.writes()).toEqual([]);
   });
 
-  test("of a line that was deleted by hand is refused: added anew it might be billed twice", async () => {
+  test("of a line that was deleted by hand is refused and adds no line", async () => {
     const invoice = await fixture.createInvoice();
     await fixture.byHand(invoice.id, {
       LineItems: [{ LineItemID: invoice.lines[1]?.ledgerLineId }],
@@ -154,7 +154,7 @@ describe("an amendment", () => {
     expect(okOf(await fixture.ledger.getInvoice(aCall(), invoice.id))).toEqual(before);
   });
 
-  test("the ledger does not take is refused in its own words, and the invoice stays as it was", async () => {
+  test("that the ledger refuses reports the reason and changes nothing", async () => {
     const invoice = await fixture.createInvoice();
     const changes = [named(invoice.lines[0]), added({ accountCode: "205" })];
     const answer = await fixture.ledger.amendInvoice(aCall(), {

@@ -1,4 +1,4 @@
-/** What an amendment makes of an invoice's lines, without a server: which are kept, changed, added, and found again. */
+/** The lines of an amended invoice: unchanged, changed, added and found again. No server. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decimalTextOf } from "../../../src/ledger/port/decimal-text.ts";
@@ -77,7 +77,7 @@ function answerOf(amendment: LineAmendment): readonly ExactObject[] {
 }
 
 describe("lines that stand", () => {
-  test("are sent back under their ids with all that makes their content, and without what Xero computes", () => {
+  test("are sent back under their ids with their content, without computed values", () => {
     const byHand: ExactObject = {
       LineItemID: "line-9",
       Description: "Freight",
@@ -121,7 +121,7 @@ describe("lines that stand", () => {
     });
   });
 
-  test("keep the discount that was entered, an account without code, and a text without amounts", () => {
+  test("keep the entered discount, a missing account and a text without amounts", () => {
     const amount: ExactObject = {
       ...seats,
       DiscountRate: "3.17",
@@ -226,7 +226,7 @@ describe("a change", () => {
     });
   });
 
-  test("without a name is not added where its description and amount stand already, also worded with its arithmetic", () => {
+  test("without an id is not added if its description and amount exist already", () => {
     expect(amend([seats], change())).toMatchObject({
       isSame: true,
       placed: [{ lineId: "line-1" }],
@@ -252,7 +252,7 @@ describe("a change", () => {
     });
   });
 
-  test("of a line that is gone is told, unless one stands there as it is wanted", () => {
+  test("of a line that is gone is reported, unless an equal line exists", () => {
     const gone = change({ ledgerLineId: "gone", ...more });
     expect(amend([setUp], gone)).toMatchObject({ isGone: true });
     const added = amend([setUp], change({ ledgerLineId: null, ...more }));
@@ -264,7 +264,7 @@ describe("a change", () => {
     expect(() => amendLines([seats], [twice, twice])).toThrow("two changes of one line");
   });
 
-  test("is found in the answer by its id, or as the new line that says it, in the order of the changes", () => {
+  test("is found in the answer by its id or its text, in the order of changes", () => {
     const amendment = amend(
       [seats, setUp],
       change({ description: "Second", amount: "42.0000", quantity: "4" }),
@@ -291,7 +291,7 @@ describe("a change", () => {
   });
 });
 
-test("whatever stands and whatever is changed: a repeat changes nothing, and no line is lost or doubled", () => {
+test("repeated changes nothing and neither loses nor doubles a line", () => {
   const words = fc.constantFrom("Seats", "Set-up", "Support");
   const units = fc.integer({ min: 0, max: 3 });
   const standing = fc.array(fc.tuple(words, units), { maxLength: 5 });

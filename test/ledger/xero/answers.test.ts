@@ -1,4 +1,4 @@
-/** What every request to Xero says of us, how its answers are unpacked, and what of them goes into the log. */
+/** The headers of each request to Xero, how answers are unpacked, and what is logged of them. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -49,7 +49,7 @@ function open(options: XeroOptions = {}): void {
   );
 }
 
-test("a request names the product with its version and takes a packed answer, which is read", async () => {
+test("a request names the product and its version and accepts a packed answer", async () => {
   open();
   answer = {
     status: 200,
@@ -75,7 +75,7 @@ test("an answer that is too large once it is unpacked is not read", async () => 
   });
 });
 
-test("a bad answer is told with its correlation id, and names nothing but the resource", async () => {
+test("a bad answer is logged with its correlation id and resource only", async () => {
   open();
   answer = { status: 400, body: JSON.stringify({ Message: "Ada Lovelace is unknown" }) };
   await ledger.getInvoice(call, crypto.randomUUID());
@@ -87,7 +87,7 @@ test("a bad answer is told with its correlation id, and names nothing but the re
   ]);
 });
 
-test("warnings of what was taken are told in the ledger's words, those of contacts without them", async () => {
+test("warnings are logged in the ledger's words, those of contacts without", async () => {
   open();
   const Warnings = [
     { Message: "Only AR is read; ada@example.com is not" },

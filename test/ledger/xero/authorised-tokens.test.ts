@@ -1,4 +1,4 @@
-/** What a refresh does with each answer of the identity service, over tokens kept in memory: nothing is lost, nothing is told. */
+/** What a refresh does with each answer of the identity service, over tokens in memory. */
 
 import { MockAgent } from "undici";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -52,7 +52,7 @@ function storeOf(previous: string | null = "refresh-1"): TokenStore {
     save: async (_, { accessToken, refreshToken, used, freshMs }: RenewedTokens) => {
       tokens = { generation: "2", accessToken, freshMs };
       events.push(
-        `saved ${refreshToken} for ${used}, fresh for ${Math.round(freshMs / 60_000)} minutes`,
+        `saved ${refreshToken} for ${used}, usable for ${Math.round(freshMs / 60_000)} minutes`,
       );
       return true;
     },
@@ -70,12 +70,12 @@ const ask = (store: TokenStore, rejected: string | null = null, client: typeof a
     AbortSignal.timeout(20_000),
   );
 
-test("a refresh token is shown once, and the new one is saved before its access token is used", async () => {
+test("a refresh token is used once, and the new one is saved before use", async () => {
   answers([200, given]);
   expect(await ask(storeOf())).toEqual({ kind: "ok", value: "new" });
   expect([shown, events]).toEqual([
     ["refresh-2"],
-    ["saved refresh-3 for refresh-2, fresh for 29 minutes"],
+    ["saved refresh-3 for refresh-2, usable for 29 minutes"],
   ]);
 });
 
@@ -108,7 +108,7 @@ test.each([
     { error: "no such token: refresh-2" },
     { kind: "unauthorised", message: expect.stringContaining("status 400") },
   ],
-])("an answer %s %j keeps the tokens, gives the turn back, and repeats nothing", async (status, body, failure) => {
+])("an answer %s %j keeps the tokens and ends the lease", async (status, body, failure) => {
   answers([status, body]);
   const answer = await ask(storeOf());
   expect(answer).toMatchObject(failure);
@@ -140,15 +140,15 @@ function failingStore(...saves: readonly ("rejects" | "lost")[]): TokenStore {
   };
 }
 
-const saved = "saved refresh-3 for refresh-2, fresh for 29 minutes";
+const saved = "saved refresh-3 for refresh-2, usable for 29 minutes";
 
-test("new tokens that cannot be saved at once are saved soon after, and no other token is shown meanwhile", async () => {
+test("new tokens that cannot be saved at once are saved soon after", async () => {
   answers([200, given]);
   expect(await ask(failingStore("rejects", "rejects"))).toEqual({ kind: "ok", value: "new" });
   expect([shown, events]).toEqual([["refresh-2"], ["rejects", "rejects", saved]]);
 });
 
-test("new tokens that cannot be saved for long are used, and saved before the next ones are fetched", async () => {
+test("new tokens that stay unsaved are used, and saved before the next fetch", async () => {
   answers([200, given], [200, { ...given, access_token: "newer" }]);
   let isDown = true;
   const store = storeOf();
@@ -167,7 +167,7 @@ test("new tokens that cannot be saved for long are used, and saved before the ne
   expect(shown).toHaveLength(2);
 });
 
-test("new tokens that cannot be saved any more, because there are others by now, give way to those", async () => {
+test("new tokens that are superseded give way to the saved ones", async () => {
   answers([200, given]);
   const others: SharedTokens = { generation: "2", accessToken: "others", freshMs: 60_000 };
   const store = failingStore("rejects", "lost");
@@ -176,7 +176,7 @@ test("new tokens that cannot be saved any more, because there are others by now,
   expect([shown, events]).toEqual([["refresh-2"], ["rejects", "lost"]]);
 });
 
-test("a call whose token was rejected never gets it again from a refresh that others began before", async () => {
+test("a call never gets its rejected token again from another's refresh", async () => {
   answers([200, given], [200, { ...given, access_token: "newer" }]);
   const source = createSharedTokenSource(agent, { app, tokens: storeOf() });
   const signal = AbortSignal.timeout(20_000);

@@ -1,4 +1,4 @@
-/** The adapter within the budget of calls: each request counts, short waits are waited out, and where there is no call nothing is sent. */
+/** The adapter within the budget of calls: each request counts, and only short waits wait. */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
@@ -48,7 +48,8 @@ interface Budgeted {
 async function budgeted(leaseMs = 60_000): Promise<Budgeted> {
   const organisationId = randomUUID();
   await pool.query(
-    "INSERT INTO organisations (id, name, timezone, default_currency, livemode) VALUES ($1, 'Acme', 'UTC', 'GBP', true)",
+    "INSERT INTO organisations (id, name, timezone, default_currency, livemode) " +
+      "VALUES ($1, 'Acme', 'UTC', 'GBP', true)",
     [organisationId],
   );
   const connection = await fixture.connect();
@@ -64,10 +65,11 @@ async function callsTaken({ connection }: Budgeted): Promise<CallCounts> {
   return (await answer.json()) as CallCounts;
 }
 
-/** What the budget has counted: calls that are over, and calls that are taken to be on their way. */
+/** What the budget has counted: finished calls, and calls that may be in flight. */
 async function counted({ organisationId }: Budgeted): Promise<readonly [number, number]> {
   const text =
-    "SELECT cardinality(calls) AS calls, cardinality(flights) AS flights FROM ledger_budgets WHERE organisation_id = $1";
+    "SELECT cardinality(calls) AS calls, cardinality(flights) AS flights " +
+    "FROM ledger_budgets WHERE organisation_id = $1";
   const { rows } = await pool.query<{ calls: number; flights: number }>(text, [organisationId]);
   return [rows[0]?.calls ?? 0, rows[0]?.flights ?? 0];
 }
@@ -78,8 +80,10 @@ async function spend(
   count: number,
   secondsAgo: number,
 ): Promise<void> {
-  const text = `INSERT INTO ledger_budgets (organisation_id, calls, flights, flights_until, granted_at)
-    SELECT $1, array_agg(now() - $3 * interval '1 second'), '{}', '{}', now() FROM generate_series(1, $2)`;
+  const text = `INSERT INTO ledger_budgets
+  (organisation_id, calls, flights, flights_until, granted_at)
+    SELECT $1, array_agg(now() - $3 * interval '1 second'), '{}', '{}', now()
+    FROM generate_series(1, $2)`;
   await pool.query(text, [organisationId, count, secondsAgo]);
 }
 
@@ -111,7 +115,7 @@ describe("every request is a call of the budget:", () => {
     expect(await counted(own)).toEqual([2, 0]);
   });
 
-  test("one without an answer is one, and keeps its place until the ledger can be at it no more", async () => {
+  test("a call without an answer counts until the ledger must have finished it", async () => {
     const own = await budgeted(2_000);
     await fixture.order({
       match: "PUT /api.xro/2.0/Invoices",
@@ -141,7 +145,7 @@ describe("a call for which there is none in the budget", () => {
     expect(performance.now() - began).toBeGreaterThan(900);
   });
 
-  test("is told for how long where that is long, and sends nothing", async () => {
+  test("a long wait is reported with its length, and nothing is sent", async () => {
     const own = await budgeted();
     await spend(own, 60, 5);
     const before = await callsTaken(own);
@@ -155,7 +159,9 @@ describe("a call for which there is none in the budget", () => {
     const own = await budgeted();
     okOf(await own.ledger.describe(aCall()));
     await pool.query(
-      "UPDATE ledger_budgets SET calls = (SELECT array_agg(now() - interval '20 seconds') FROM generate_series(1, 60)) WHERE organisation_id = $1",
+      "UPDATE ledger_budgets SET calls = " +
+        "(SELECT array_agg(now() - interval '20 seconds') " +
+        "FROM generate_series(1, 60)) WHERE organisation_id = $1",
       [own.organisationId],
     );
     const began = performance.now();
@@ -179,7 +185,7 @@ describe("a call for which there is none in the budget", () => {
   });
 });
 
-test("two processes with as many calls as they can make are never turned away by a ledger with Xero's limits", async () => {
+test("two busy processes are never rejected by a ledger with Xero's limits", async () => {
   const own = await budgeted();
   const other = createXeroLedger(own.connection, {
     budget: createCallBudget(pool, own.organisationId, 60_000, xeroTraits.calls),

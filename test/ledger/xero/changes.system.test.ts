@@ -1,6 +1,6 @@
 /**
- * How every ledger tells of changes: lists by the time of the change, look-ups by ids, and webhooks. Run over the
- * registry, as the conformance suite is; the webhooks are those that the demo ledger sends.
+ * The changes of every ledger: lists by the time of the change, look-ups by ids, and webhooks. The
+ * cases run against the adapter and the demo ledger.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -67,7 +67,7 @@ describe("Xero", () => {
   });
   afterAll(() => ledger.close());
 
-  test("what people do to a document or contact makes it the newest of the changes, and looks like itself by its id", async () => {
+  test("a changed document or contact is the newest change and is found by id", async () => {
     const demo = await openDemoHttp(connection);
     const contacts = okOf(
       await ledger.createContacts(aCall(), [contactDraft(), contactDraft()]),
@@ -127,7 +127,7 @@ describe("Xero", () => {
     ).toMatchObject([{ id: other.id, status: "archived", mergedInto: null }]);
     expect(okOf(await ledger.getMany(aCall(), { kind: "contacts", ids: [] })).found).toEqual([]);
 
-    // A merge, which only people can do there: the old contact says where it went, and its documents are the other's.
+    // Only people merge: the old contact names the new one, which gets its documents.
     const [into] = okOf(await ledger.createContacts(aCall(), [contactDraft()])).map(okOf);
     await fixture.admin(`tenants/${connection.tenantId}/contacts/${contact.id}/merge`, {
       into: into?.id,
@@ -151,7 +151,7 @@ describe("Xero", () => {
     expect(changed.every(({ lines }) => lines.length === 1)).toBe(true);
   });
 
-  test("each change is told by a signed webhook, also where the first delivery was answered 500", async () => {
+  test("each change is sent by a signed webhook, and again after a 500", async () => {
     const key = "a signing key";
     const notified: LedgerNotification[] = [];
     let refusals = 1;
@@ -177,7 +177,7 @@ describe("Xero", () => {
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
     const path = `tenants/${connection.tenantId}/webhook`;
     try {
-      // Whoever takes a body that is signed wrongly, or none at all, is sent nothing.
+      // A receiver that accepts a body with a wrong or missing signature is sent nothing.
       expect((await fixture.admin(path, { url: `${fixture.demo.url}/nowhere`, key })).status).toBe(
         400,
       );
@@ -202,14 +202,14 @@ describe("Xero", () => {
       // What was answered 500 comes again later than what was changed since.
       const isPublished = (wanted: object) =>
         notified.some((one) => isDeepStrictEqual(one, wanted));
-      await until("both are told", async () => isPublished(last) && isPublished(made));
+      await until("both are published", async () => isPublished(last) && isPublished(made));
       expect(refusals).toBe(0);
       // One for all organisations is for those to come as well.
       expect((await fixture.admin("webhook", { url, key: "another" })).status).toBe(400);
       expect((await fixture.admin("webhook", { url, key })).status).toBe(200);
       const later = await openDemoHttp(await fixture.connect());
       const { tenantId: laterTenant } = later.connection;
-      await until("a new organisation's contact is told", async () =>
+      await until("a new organisation's contact is published", async () =>
         notified.some((one) => one.tenantId === laterTenant),
       );
     } finally {

@@ -1,4 +1,4 @@
-/** How changes are read from a ledger that tells of things we cannot read, or of more at once than we take: without a server. */
+/** Reading changes if the ledger sends unreadable or too many objects. No server. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ExactJson, ExactObject } from "../../../src/ledger/port/exact-json.ts";
@@ -70,7 +70,7 @@ function listing(rows: { id: number; at: number }[], step: (page: number) => voi
 }
 
 describe("a page of changes", () => {
-  test("overlaps the next one by nothing, also where all of them were changed in one second", async () => {
+  test("overlaps the next one by nothing, also if all changed in one second", async () => {
     const rows = Array.from({ length: 3_500 }, (_, id) => ({ id, at: start + (id % 500) }));
     const { wire, asked } = listing(rows, () => undefined);
     const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
@@ -98,7 +98,7 @@ describe("a page of changes", () => {
         });
         const pages = await pagesOf(wire, "contacts", new Date(start).toISOString());
         const listed = new Set(pages.flatMap((page) => page.changes.map(({ id }) => id)));
-        // What is changed meanwhile is newer than the reading, and is what the next one begins with.
+        // What changes meanwhile is newer than the read. The next read begins with it.
         const missed = rows.filter(
           ({ id, at }) => at < start + 10_000_000 && !listed.has(idOf(id)),
         );
@@ -108,7 +108,7 @@ describe("a page of changes", () => {
     );
   });
 
-  test("begins anew from the time of a cursor that was made with the oldest first", async () => {
+  test("begins again from the time of a cursor that has the oldest first", async () => {
     const asked: unknown[] = [];
     const wire = wireOf(({ query, headers }) => {
       asked.push([headers?.["if-modified-since"], query?.page, query?.pageSize]);
@@ -122,7 +122,7 @@ describe("a page of changes", () => {
     ]);
   });
 
-  test("tells what can be read beside what cannot, by its id where it has one, and goes on behind all of it", async () => {
+  test("reports readable and unreadable objects by id and continues after them", async () => {
     const listed: readonly ExactJson[] = [
       contact(1, start),
       contact(2, start + 1, { ContactStatus: "UNHEARD" }),
@@ -147,7 +147,7 @@ describe("a page of changes", () => {
     expect(await getMany(wire, call, { kind: "invoices", ids: [idOf(1)] })).toMatchObject(failed);
   });
 
-  test("leads on by its number where none of a whole page tells its time", async () => {
+  test("continues by page number if no object of a page has a time", async () => {
     const timeless = Array.from({ length: 1_000 }, (_, index) =>
       contact(index, start, { UpdatedDateUTC: null }),
     );
@@ -161,7 +161,7 @@ describe("a page of changes", () => {
     ]);
   });
 
-  test("that is more than we read is asked for in smaller ones, until all that fits is read, whatever lies between", async () => {
+  test("that is too large is requested in smaller ones until all is read", async () => {
     const most = 10;
     const item = fc.record({
       afterMs: fc.constantFrom(0, 1, 400, 2_000),
@@ -193,7 +193,7 @@ describe("a page of changes", () => {
           .filter(({ size }) => size <= most)
           .map(({ element }) => element.ContactID);
         expect([...listed].sort()).toEqual(readable.sort());
-        // Each that is too large by itself is told of, and costs no call for each of the others.
+        // Each object that is too large is reported and costs no call for each of the others.
         expect(pages.some(({ unread }) => unread.includes(null))).toBe(
           readable.length < all.length,
         );
@@ -203,7 +203,7 @@ describe("a page of changes", () => {
   });
 });
 
-test("of things looked up by their ids those that cannot be read are told apart from those that are not there", async () => {
+test("of ids distinguishes unreadable objects from missing ones", async () => {
   const ids = [1, 2, 3].map(idOf);
   const broken = contact(2, start, { Name: "" });
   const found = wireOf(() =>

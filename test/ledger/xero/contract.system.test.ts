@@ -1,6 +1,6 @@
 /**
- * Every request of the adapter and every answer of the demo ledger, held against Xero's own OpenAPI file where it lies
- * beside the project.
+ * Checks each request of the adapter and each answer of the demo ledger against Xero's OpenAPI file
+ * if the file is next to the project.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -53,12 +53,12 @@ interface Contract {
   readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
 }
 
-// The file declares 200 and 400 only; what Xero answers beside them has no schema (facts-ledger section 3.1).
+// The file declares 200 and 400 only. Xero's other answers have no schema.
 const errorSchema = { $ref: "#/components/schemas/Error" };
 
 test("requests and answers are valid by Xero's own contract", async () => {
   if (!existsSync(contractFile)) {
-    console.log("Not checked: Xero's OpenAPI file does not lie beside this project.");
+    console.log("Not checked: Xero's OpenAPI file is not next to this project.");
     return;
   }
   const exchanges = await recordEverything();
@@ -175,7 +175,7 @@ async function recordEverything(): Promise<readonly Exchange[]> {
   return proxy.exchanges.filter(({ url }) => url.pathname.startsWith("/api.xro/2.0/"));
 }
 
-// What the adapter never asks for, and other clients do: lists without pages, statuses, archiving, and what is refused of it.
+// Requests of other clients: lists without pages, statuses, archiving, and refusals.
 async function doByHand(fixture: DemoLedgerFixture, connection: XeroConnection): Promise<void> {
   const demo = await openDemoHttp(connection);
   const [paid, credited, draft] = [
@@ -215,7 +215,7 @@ async function doByHand(fixture: DemoLedgerFixture, connection: XeroConnection):
   }
 }
 
-// A line changed, one kept, one added; then once more, where nothing is sent, and once what is refused.
+// One line changed, one unchanged, one added. Then a repeat that sends nothing, and a refusal.
 async function amend(ledger: Ledger, invoice: LedgerInvoice): Promise<void> {
   const more = {
     ...aLine("4", "10.5000", "42.0000"),
@@ -336,7 +336,7 @@ function parametersOf(
   );
 }
 
-/** The values of the address, read as what Xero says they are. If-Modified-Since is told otherwise there than Xero takes it. */
+/** The values of the address, by Xero's types. If-Modified-Since differs from the file. */
 function queryOf(
   contract: Contract,
   operation: Operation,
@@ -387,5 +387,6 @@ function templateOf(url: URL): string {
   const [, resource = "", id, part] = url.pathname.slice("/api.xro/2.0".length).split("/");
   const name =
     { Contacts: "ContactID", Invoices: "InvoiceID", CreditNotes: "CreditNoteID" }[resource] ?? "";
-  return `/${resource}${id === undefined ? "" : `/{${name}}`}${part === undefined ? "" : `/${part}`}`;
+  const last = part === undefined ? "" : `/${part}`;
+  return `/${resource}${id === undefined ? "" : `/{${name}}`}${last}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Credit notes and the credit that goes from them onto invoices: exact in every digit, refused where a status or an
- * amount forbids it, and read with distrust.
+ * Credit notes and their allocations to invoices: exact in every digit, refused if a status or an
+ * amount forbids them, and found again by number.
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Ledger, LedgerCreditNote, LedgerInvoice } from "../../../src/ledger/port/ledger.ts";
@@ -120,7 +120,7 @@ describe("a credit note", () => {
     ["exclusive", "12345679.9100", "2469135.9800", "14814815.8900"],
     ["inclusive", "10288066.5900", "2057613.3200", "12345679.9100"],
     ["none", "12345679.9100", "0.0000", "12345679.9100"],
-  ] as const)("is exact in every digit where amounts are %s of tax", async (lineAmounts, subtotal, tax, total) => {
+  ] as const)("is exact if amounts are %s of tax", async (lineAmounts, subtotal, tax, total) => {
     const lines = [
       aLine("3", "0.3333", "1.0000", "OUTPUT2"),
       aLine("0.1", "123456789.1000", "12345678.9100", "OUTPUT2"),
@@ -210,7 +210,7 @@ describe("a credit note", () => {
 });
 
 describe("credit", () => {
-  test("goes onto an invoice in full or in part, and the note says what is left and where the rest is", async () => {
+  test("is allocated in full or in part, and the note shows the remainder", async () => {
     const note = await createNote();
     const [first, second] = [await createInvoice(), await createInvoice()];
     const part = okOf(await ledger.allocateCredit(aCall("one"), putting(note, first, "10.0100")));
@@ -240,7 +240,7 @@ describe("credit", () => {
     });
   });
 
-  test("goes alone: what the note has on other invoices is not sent again, and an idempotency key goes along", async () => {
+  test("is sent without the note's other allocations, with an idempotency key", async () => {
     const note = await createNote();
     const [first, second] = [await createInvoice(), await createInvoice()];
     okOf(await watched.allocateCredit(aCall("one"), putting(note, first, "1.1000")));
@@ -289,7 +289,7 @@ describe("credit", () => {
     expect(okOf(await ledger.getInvoice(aCall(), invoice.id))).toEqual(invoice);
   });
 
-  test("for an invoice that is paid off, or of a note that is used up, is refused as too much", async () => {
+  test("to a paid invoice or from a used note is refused as too much", async () => {
     const [note, invoice, other] = [
       await createNote(),
       await createInvoice(),
@@ -338,7 +338,7 @@ describe("credit", () => {
     expect(answer).toMatchObject({ kind: "refused", reason: "wrong_status" });
   });
 
-  test("for or of a document that is not there is refused, without a write where the id is none", async () => {
+  test("of or to a missing document is refused, without a write for no id", async () => {
     const [note, invoice] = [await createNote(), await createInvoice()];
     const refused = { kind: "refused", reason: "not_found" };
     const id = crypto.randomUUID();

@@ -34,7 +34,8 @@ describe("reasons", () => {
   test.each([
     [
       "has_payment_or_credit",
-      "The status VOIDED cannot be applied to the invoice because it has payments or credit notes allocated to it.",
+      "The status VOIDED cannot be applied to the invoice " +
+        "because it has payments or credit notes allocated to it.",
     ],
     [
       "has_payment_or_credit",
@@ -42,7 +43,8 @@ describe("reasons", () => {
     ],
     [
       "has_payment_or_credit",
-      "The status DRAFT cannot be applied to the invoice because it has payments or credit notes allocated to it.",
+      "The status DRAFT cannot be applied to the invoice " +
+        "because it has payments or credit notes allocated to it.",
     ],
     ["wrong_status", "Invoice not of valid status for modification"],
     ["wrong_status", "Credit Note not of valid status for allocation"],
@@ -52,7 +54,8 @@ describe("reasons", () => {
     ["duplicate_number", "Invoice # must be unique."],
     [
       "duplicate_contact",
-      "The contact name X is already assigned to another contact. The contact name must be unique across all active contacts.",
+      "The contact name X is already assigned to another contact. " +
+        "The contact name must be unique across all active contacts.",
     ],
     ["duplicate_contact", "Another contact has this contact number"],
     ["contact_inactive", "The contact with the specified contact details has been archived."],
@@ -63,7 +66,8 @@ describe("reasons", () => {
     ["currency_not_enabled", "Organisation is not subscribed to currency XXX"],
     [
       "period_locked",
-      "The document date cannot be before the end of year lock date, currently set at 31 March 2026",
+      "The document date cannot be before the end of year lock date, " +
+        "currently set at 31 March 2026",
     ],
     ["approval_limit", "You have reached the limit of invoices you can approve"],
     [
@@ -201,7 +205,7 @@ describe("statuses", () => {
     ["Concurrent", "", "concurrent", 1_000],
     ["appminute", "3", "app", 3_000],
     ["", "", "minute", 60_000],
-  ])("429 for %s waits as told", (problem, retryAfter, scope, retryAfterMs) => {
+  ])("429 for %s waits as long as the answer says", (problem, retryAfter, scope, retryAfterMs) => {
     const headers = { "x-rate-limit-problem": problem, "retry-after": retryAfter };
     expect(failureOfReply(reply(429, "", headers), true)).toEqual({
       kind: "rate_limited",
@@ -232,7 +236,7 @@ describe("statuses", () => {
 });
 
 describe("elements", () => {
-  test("the errors of an element, its contact, invoice, lines and allocations are all told, once each", () => {
+  test("the errors of an element and its parts are each reported once", () => {
     const element = {
       ValidationErrors: [{ Message: "a" }, { Message: "" }, {}],
       Contact: { ValidationErrors: [{ Message: "b" }] },

@@ -1,4 +1,4 @@
-/** The adapter in an organisation with more records than Xero reads for a filter, and with answers larger than we read. */
+/** The adapter in an organisation with more records than Xero filters, and large answers. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Ledger } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
@@ -52,7 +52,7 @@ describe("in a large organisation", () => {
     expect(found.map((contact) => contact.code)).toEqual([code]);
   });
 
-  test("invoices and credit notes are found by their numbers and ids, and listed by their changes", async () => {
+  test("documents are found by their numbers and ids, and listed by changes", async () => {
     const invoices = okOf(
       await ledger.createInvoices(aCall(), [
         invoiceDraft(contactId),
@@ -86,7 +86,7 @@ describe("in a large organisation", () => {
     }
   });
 
-  test("a number with a slash is asked for by a filter, whose refusal says nothing of the credit note", async () => {
+  test("a refused filter for a number with a slash says nothing of the note", async () => {
     const answer = await ledger.findCreditNotes(aCall(), { numbers: ["CN-NW/0001"] });
     expect(answer).toMatchObject({
       kind: "high_volume",
@@ -115,7 +115,7 @@ describe("a look-up whose answer is larger than we read", () => {
     }
   });
 
-  test("is told without its lines where one alone does not fit", async () => {
+  test("is reported without its lines if it alone does not fit", async () => {
     const small = createXeroLedger(connection, { maxResponseBytes: 3_000 });
     try {
       const [made] = okOf(

@@ -67,6 +67,6 @@ test("a ledger on this machine is connected to for development", async () => {
   expect(connections).toBeGreaterThan(before);
 });
 
-test("an address of another private network is not connected to for development either", async () => {
+test("an address of another private network is refused in development too", async () => {
   expect(await describeAt("http://10.0.0.1", "development")).toMatchObject({ outcome: "not_sent" });
 });

@@ -1,4 +1,4 @@
-/** Lost requests and answers: what happened is always found again by our own number, and nothing is made twice. */
+/** Lost requests and answers: the outcome is found by our number, and nothing is doubled. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Ledger, LedgerCreditApplication } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
@@ -80,7 +80,7 @@ describe("a create whose answer is lost", () => {
     expect(again).toMatchObject({ kind: "refused", reason: "duplicate_number" });
   });
 
-  test("is unknown where the ledger is silent beyond the deadline, and may still be made", async () => {
+  test("is unknown if the ledger exceeds the deadline, and may be created", async () => {
     const draft = invoiceDraft(contactId);
     await ledger.describe(aCall());
     await fixture.order({ match: put, kind: "slow_before", delayMs: 800 });
@@ -129,7 +129,7 @@ describe("a create whose answer is lost", () => {
     });
   });
 
-  test("is remembered by the ledger as an internal error until another variant is sent", async () => {
+  test("is remembered by the ledger as an error until another variant is sent", async () => {
     const draft = invoiceDraft(contactId);
     await fixture.order({ match: put, kind: "status", status: 500 });
     const unknown = { kind: "unavailable", outcome: "unknown" };
@@ -162,7 +162,7 @@ describe("a credit note whose answer is lost", () => {
     expect(okOf(await ledger.findCreditNotes(aCall(), { numbers: [draft.number] }))).toEqual([]);
   });
 
-  test("is unknown, found by its number where the answer was lost, and made once by a fast resend", async () => {
+  test("is found by its number after a lost answer, and a resend creates one", async () => {
     const drafts = [creditNoteDraft(contactId), creditNoteDraft(contactId)];
     await fixture.order({ match: putNotes, kind: "drop_after" });
     const answer = await ledger.createCreditNotes(aCall("note-2", "note-3"), drafts);
@@ -190,7 +190,7 @@ describe("a credit note whose answer is lost", () => {
   });
 });
 
-describe("credit whose way onto an invoice is not told", () => {
+describe("an allocation whose answer is lost", () => {
   const getNote = "GET /api.xro/2.0/CreditNotes";
   const unknown = { kind: "unavailable", outcome: "unknown" };
   let application: LedgerCreditApplication;
@@ -206,7 +206,7 @@ describe("credit whose way onto an invoice is not told", () => {
     match = `PUT /api.xro/2.0/CreditNotes/${note.id}/Allocations`;
   });
 
-  // The note is read, as whoever lost an answer does.
+  // The note is read, as after a lost answer.
   async function allocated(): Promise<readonly object[]> {
     return okOf(await ledger.getCreditNote(aCall(), application.creditNoteId)).allocations;
   }
@@ -215,7 +215,7 @@ describe("credit whose way onto an invoice is not told", () => {
     expect.objectContaining({ invoiceId: application.invoiceId, amount: "10.0000" }),
   ];
 
-  test("is not there where the request was lost, and goes there once it is asked for again", async () => {
+  test("does not exist after a lost request, and exists after a retry", async () => {
     await fixture.order({ match, kind: "drop_before" });
     expect(await ledger.allocateCredit(aCall("credit"), application)).toMatchObject(unknown);
     expect(await allocated()).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Stands between the adapter and the demo ledger and writes down what both say, so that it can be held against Xero's
- * contract.
+ * Stands between the adapter and the demo ledger and records both sides. Tests check the record
+ * against Xero's OpenAPI file.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,4 @@
-/** Which token a call goes with once the ledger has turned one away, or a person has consented anew: never the one of before. */
+/** A call never uses a rejected token again, nor one of an earlier consent. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
@@ -80,7 +80,7 @@ test.each([
   }
 });
 
-test("an adapter is kept while its connection stays the same, and made anew by each consent to it", async () => {
+test("an adapter is cached until its connection changes or is consented to", async () => {
   const pool = new pg.Pool();
   const adapters = createLedgerAdapters(pool, {
     callDeadlineMs: 1_000,

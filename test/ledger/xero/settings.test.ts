@@ -14,7 +14,7 @@ function wireOf(value: ExactObject): XeroWire {
   return { ask: async () => ({ kind: "ok", value }), send: refuse, close: refuse };
 }
 
-test("an answer without the list that was asked for is none; one whose list is empty is", async () => {
+test("an answer without the requested list is invalid, an empty list is not", async () => {
   for (const answer of [{}, { Accounts: null }, { Accounts: {} }]) {
     expect(await listMappingOptions(wireOf(answer), call, "accounts")).toMatchObject({
       kind: "unavailable",

@@ -1,4 +1,4 @@
-/** What of a webhook is believed: the signature over its very bytes, and no more than where to look. */
+/** A webhook is trusted for its signature over its bytes, and for ids to read only. */
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { readXeroWebhook } from "../../../src/ledger/xero/webhook.ts";
@@ -34,7 +34,7 @@ test("a notification names the tenant, the object and the time of the change", (
   expect(deliver(bodyOf(event))).toEqual({ kind: "valid", notifications });
 });
 
-test("a time that is not told to the millisecond is none", () => {
+test("a time without milliseconds is invalid", () => {
   for (const eventDateUtc of ["2025-12-02T00:44:09", "2025-13-02T00:44:09.923", "yesterday", 5]) {
     expect(deliver(bodyOf({ ...event, eventDateUtc }))).toMatchObject({
       notifications: [{ changedAt: null }],
@@ -42,7 +42,7 @@ test("a time that is not told to the millisecond is none", () => {
   }
 });
 
-test("without events, and with events that cannot be read or are not followed, it says nothing", () => {
+test("without events, or with unreadable or ignored ones, has no changes", () => {
   const others = [
     { ...event, eventCategory: "SUBSCRIPTION" },
     { ...event, resourceId: "../Contacts" },

@@ -1,4 +1,4 @@
-/** What the adapter sends and reads, without a server: lines, dates, elements, filters, idempotency keys. */
+/** What the adapter sends and reads, without a server: lines, dates, elements, filters, keys. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decimalTextOf, scaledOf } from "../../../src/ledger/port/decimal-text.ts";
@@ -224,7 +224,7 @@ describe("credit notes", () => {
     });
   });
 
-  test("have no allocation that was taken back, and one without id where the ledger does not tell it", () => {
+  test("have no removed allocation, and one without id if the ledger omits it", () => {
     const Allocations = [
       { ...allocation, IsDeleted: true, Invoice: null },
       { ...allocation, AllocationID: undefined },

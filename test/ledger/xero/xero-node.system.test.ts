@@ -135,7 +135,7 @@ describe("xero-node", () => {
     expect(deleted.body.invoices?.[0]?.status).toBe("DELETED");
   });
 
-  test("is told what was wrong in Xero's error body", async () => {
+  test("reads the reason of a refusal from Xero's error body", async () => {
     const created = await createInvoice(Invoice.StatusEnum.DRAFT, await addLedgerContact());
     const refused = await api
       .updateInvoice(tenant(), created?.invoiceID ?? "", {
@@ -253,7 +253,7 @@ describe("xero-node", () => {
     expect(voided.body.creditNotes).toMatchObject([{ status: "VOIDED", remainingCredit: 0 }]);
   });
 
-  test("pays an invoice in part and in full, lists payments that changed since a time, and deletes one", async () => {
+  test("pays an invoice in part and in full, lists payments and deletes one", async () => {
     const { invoiceID = "" } =
       (await createInvoice(Invoice.StatusEnum.AUTHORISED, await addLedgerContact())) ?? {};
     const pay = async (amount: number) => {

@@ -40,7 +40,7 @@ export async function readMeterInputs(
 
 function requireMeter(named: readonly Meter[], idOrCode: string, param: string): Meter {
   const id = idOrCode.toLowerCase();
-  // A code may look like an id. The id wins.
+  // A code may equal an id. The id wins.
   const meter = named.find((each) => each.id === id) ?? named.find(({ code }) => code === idOrCode);
   if (meter === undefined)
     throw new Refusal("meter_not_found", "There is no meter with this id or code.", param);

@@ -114,7 +114,9 @@ describe("customers", () => {
       ...names,
     ]);
     await system.pool.query(
-      `UPDATE demo_ledger.contacts SET status = CASE name WHEN 'Gone' THEN 'ARCHIVED' ELSE status END, is_supplier = name = 'Supplier'
+      `UPDATE demo_ledger.contacts SET status =
+      CASE name WHEN 'Gone' THEN 'ARCHIVED' ELSE status END,
+      is_supplier = name = 'Supplier'
         WHERE tenant_id = $1 AND name IN ('Gone', 'Supplier')`,
       [tenant.tenantId],
     );
@@ -163,8 +165,11 @@ describe("customers", () => {
     expect([kept.alreadyImported, kept.skippedSuppliers]).toEqual([1, undefined]);
     expect((await system.ledgerCalls(tenant.tenantId)).taken).toBe(before.taken + 6);
     const { rows } = await system.pool.query(
-      `SELECT count(*)::int AS customers, count(DISTINCT ledger_contact_id)::int AS contacts, (SELECT count(*)::int FROM audit_log
-        WHERE organisation_id = $1 AND target_kind = 'customer') AS entries FROM customers WHERE organisation_id = $1`,
+      `SELECT count(*)::int AS customers,
+      count(DISTINCT ledger_contact_id)::int AS contacts,
+      (SELECT count(*)::int FROM audit_log
+        WHERE organisation_id = $1 AND target_kind = 'customer') AS entries
+        FROM customers WHERE organisation_id = $1`,
       [organisation.id],
     );
     expect(rows).toEqual([{ customers: 132, contacts: 132, entries: 132 }]);

@@ -74,7 +74,8 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(after).toEqual({ ...before, sync_error: null });
     // Both changes of units are answered by the operation that brought their lines.
     const { rows } = await system.pool.query(
-      `SELECT (SELECT o.state FROM ledger_jobs o WHERE o.id = c.job_ids[array_upper(c.job_ids, 1)]) AS state
+      `SELECT
+      (SELECT o.state FROM ledger_jobs o WHERE o.id = c.job_ids[array_upper(c.job_ids, 1)]) AS state
         FROM unit_changes c WHERE c.subscription_id = $1`,
       [id],
     );
@@ -89,13 +90,16 @@ describe.concurrent("an amendment that the ledger refused", () => {
     expect(renewal.id).not.toBe(invoice.id);
     await system.pool.query(
       `WITH refused AS (
-         INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, reason, message,
+         INSERT INTO ledger_jobs (id, organisation_id, kind, state,
+         subscription_id, invoice_id, reason, message,
            finished_at)
-         VALUES (gen_random_uuid(), $1, 'amend_invoice', 'refused', $2, $3, 'validation', 'No.', now())
+         VALUES (gen_random_uuid(), $1, 'amend_invoice', 'refused',
+         $2, $3, 'validation', 'No.', now())
        ), failed AS (
          UPDATE invoices SET sync_error = 'No.' WHERE organisation_id = $1 AND id = $3
        )
-       INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, not_before)
+       INSERT INTO ledger_jobs (id, organisation_id, kind, state,
+       subscription_id, invoice_id, not_before)
        VALUES (gen_random_uuid(), $1, 'amend_invoice', 'ready', $2, $4, now() + interval '1 hour')`,
       [made.organisationId, id, invoice.id, renewal.id],
     );
@@ -122,9 +126,11 @@ describe.concurrent("an amendment that the ledger refused", () => {
          UPDATE ledger_jobs SET state = 'abandoned', finished_at = now()
          WHERE organisation_id = $1 AND invoice_id = $2 AND kind = 'amend_invoice'
        )
-       INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount,
+       INSERT INTO ledger_jobs (id, organisation_id, kind, state,
+       subscription_id, invoice_id, credit_note_id, amount,
          not_before)
-       VALUES (gen_random_uuid(), $1, 'allocate_credit', 'ready', $3, $4, $5, 12, now() + interval '1 hour')`,
+       VALUES (gen_random_uuid(), $1, 'allocate_credit', 'ready',
+       $3, $4, $5, 12, now() + interval '1 hour')`,
       [made.organisationId, renewal.id, id, invoice.id, noteId],
     );
     expect(await running()).toMatchObject({
@@ -140,7 +146,8 @@ describe.concurrent("an amendment that the ledger refused", () => {
     });
     await system.pool.query(
       `WITH ended AS (
-         UPDATE ledger_jobs SET state = 'abandoned', finished_at = now() WHERE organisation_id = $1 AND credit_note_id = $3
+         UPDATE ledger_jobs SET state = 'abandoned', finished_at = now()
+         WHERE organisation_id = $1 AND credit_note_id = $3
        ) INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, not_before)
        VALUES (gen_random_uuid(), $1, 'end_subscription', 'ready', $2, now() + interval '1 hour')`,
       [made.organisationId, id, noteId],
@@ -177,7 +184,8 @@ test("a pending amendment is listed, and a retry runs it at once", async () => {
   const { id, invoice } = await builder.subscribe(made, april);
   const pause = (until: string) =>
     system.pool.query(
-      `UPDATE ledger_connections SET paused_until = ${until}, paused_reason = 'day limit' WHERE organisation_id = $1`,
+      `UPDATE ledger_connections SET paused_until = ${until}, paused_reason = 'day limit'
+      WHERE organisation_id = $1`,
       [made.organisationId],
     );
   await pause("now() + interval '1 hour'");

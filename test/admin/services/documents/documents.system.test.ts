@@ -195,10 +195,13 @@ test("an allocation that was refused five times is planned again", async () => {
   // One statement, because the running workflow would plan again with fewer than five of an amount.
   await system.pool.query(
     `WITH refused AS (
-       UPDATE ledger_jobs SET amount = 1 WHERE organisation_id = $1 AND credit_note_id = $2 AND kind = 'allocate_credit' RETURNING *)
-     INSERT INTO ledger_jobs (id, organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, amount, reason,
+       UPDATE ledger_jobs SET amount = 1
+       WHERE organisation_id = $1 AND credit_note_id = $2 AND kind = 'allocate_credit' RETURNING *)
+     INSERT INTO ledger_jobs (id, organisation_id, kind, state,
+     subscription_id, invoice_id, credit_note_id, amount, reason,
        message, finished_at)
-     SELECT gen_random_uuid(), organisation_id, kind, state, subscription_id, invoice_id, credit_note_id, 1 + place, reason,
+     SELECT gen_random_uuid(), organisation_id, kind, state,
+     subscription_id, invoice_id, credit_note_id, 1 + place, reason,
        message, finished_at
      FROM refused, generate_series(1, 4) place`,
     [made.organisationId, note],

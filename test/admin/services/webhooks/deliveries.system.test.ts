@@ -152,8 +152,10 @@ describe("deliveries", () => {
     expect(await refused({ startingAfter: randomUUID() })).toBe("invalid_parameter starting_after");
 
     await system.pool.query(
-      `INSERT INTO webhook_attempts (organisation_id, delivery_id, number, at, latency_ms, status, error, answer)
-       SELECT $1, $2, n, now(), 10 + n, CASE WHEN n > 1 THEN 500 END, 'failed', CASE WHEN n > 1 THEN 'busy' END FROM generate_series(1, 101) n`,
+      `INSERT INTO webhook_attempts
+      (organisation_id, delivery_id, number, at, latency_ms, status, error, answer)
+       SELECT $1, $2, n, now(), 10 + n, CASE WHEN n > 1 THEN 500 END, 'failed',
+       CASE WHEN n > 1 THEN 'busy' END FROM generate_series(1, 101) n`,
       [own.organisation, ids[1]],
     );
     const { delivery: whole } = await admin.done(call("GetWebhookDelivery"), {

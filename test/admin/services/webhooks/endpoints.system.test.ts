@@ -274,7 +274,8 @@ describe("endpoints", () => {
     });
     expect((await admin.done(call("EnableWebhookEndpoint"), at)).endpoint).toEqual(made);
     await system.pool.query(
-      "UPDATE webhook_endpoints SET status = 'disabled', disabled_reason = 'Test', disabled_at = now() WHERE organisation_id = $1",
+      "UPDATE webhook_endpoints SET status = 'disabled', disabled_reason = 'Test'," +
+        " disabled_at = now() WHERE organisation_id = $1",
       [own.organisation],
     );
   });

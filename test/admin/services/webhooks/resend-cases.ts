@@ -40,7 +40,8 @@ export async function resendsWhatWasMissed(fixture: ResendFixture): Promise<void
     admin.done(method, { ...at, ...daysAgo(days), ...more });
   const standing = async (): Promise<Record<string, string>> => {
     const text =
-      "SELECT event_id, state, due_at <= now() AS due FROM webhook_deliveries WHERE endpoint_id = $1";
+      "SELECT event_id, state, due_at <= now() AS due FROM webhook_deliveries " +
+      "WHERE endpoint_id = $1";
     const found = await rows(text, [made.id]);
     return Object.fromEntries(
       found.map(({ event_id: id, state, due }) => [id, due ? `${state} now` : state]),
@@ -114,7 +115,8 @@ export async function resendsInCalls({ system, admin, endpoint }: ResendFixture)
   const { rows } = await system.pool.query(
     `WITH made AS (
        INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body)
-       SELECT gen_random_uuid(), $1, 'customer.updated', 'customer', gen_random_uuid(), 1, '{}' FROM generate_series(1, 19999) RETURNING id, seq
+       SELECT gen_random_uuid(), $1, 'customer.updated', 'customer', gen_random_uuid(), 1, '{}'
+       FROM generate_series(1, 19999) RETURNING id, seq
      ) SELECT id FROM made ORDER BY seq DESC LIMIT 1`,
     [organisation],
   );
@@ -124,7 +126,8 @@ export async function resendsInCalls({ system, admin, endpoint }: ResendFixture)
   const answer = await admin.done(method, asked);
   expect(answer).toEqual({ resent: 1, lastEvent: rows[0].id });
   await system.pool.query(
-    "UPDATE webhook_deliveries SET state = 'delivered', due_at = NULL, finished_at = now() WHERE id = $1",
+    "UPDATE webhook_deliveries SET state = 'delivered', due_at = NULL, finished_at = now() " +
+      "WHERE id = $1",
     [first],
   );
   expect(await admin.done(method, { ...asked, afterEvent: answer.lastEvent })).toEqual({

@@ -21,7 +21,8 @@ export async function addEvent(
   const id = randomUUID();
   const [kind] = type.split(".");
   await pool.query(
-    `INSERT INTO events (id, organisation_id, type, object_kind, object_id, sequence, body, created_at)
+    `INSERT INTO events
+    (id, organisation_id, type, object_kind, object_id, sequence, body, created_at)
      VALUES ($1, $2, $3, $4, $5, 1, '{}', now() - $6 * interval '1 day')`,
     [id, organisationId, type, kind, randomUUID(), daysAgo],
   );
@@ -40,7 +41,8 @@ export async function addDelivery(
   const instants = state === "pending" ? "now(), NULL" : "NULL, now()";
   await pool.query(
     `INSERT INTO webhook_deliveries
-       (id, organisation_id, event_id, endpoint_id, state, attempts, last_status, began_at, due_at, finished_at)
+       (id, organisation_id, event_id, endpoint_id, state, attempts,
+       last_status, began_at, due_at, finished_at)
      VALUES ($1, $2, $3, $4, $5, 1, 500, now() - interval '1 day', ${instants})`,
     [id, organisationId, eventId, endpointId, state],
   );
@@ -50,7 +52,8 @@ export async function addDelivery(
 /** An endpoint as after six attempts that failed. */
 export async function failing(pool: pg.Pool, endpointId: string): Promise<void> {
   await pool.query(
-    "UPDATE webhook_endpoints SET failures = 6, failing_since = now(), open_until = now() + interval '1 minute' WHERE id = $1",
+    "UPDATE webhook_endpoints SET failures = 6, failing_since = now()," +
+      " open_until = now() + interval '1 minute' WHERE id = $1",
     [endpointId],
   );
 }

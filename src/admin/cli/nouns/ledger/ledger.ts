@@ -23,7 +23,7 @@ export const ledger: Noun = {
         "prompt, never from an argument.",
       examples: [
         "ledger connect --kind KIND --tenant-id 7078 --client-id 5D0C --client-secret-file s.txt",
-        "ledger connect --kind KIND --tenant-id 7078 --client-id 5D0C    # prompts for the secret",
+        "ledger connect --kind KIND --tenant-id 7078 --client-id 5D0C  # prompts for the secret",
         "ledger connect --file connection.json",
       ],
       fields: {
