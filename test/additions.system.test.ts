@@ -127,8 +127,8 @@ test("a pricing model needs a file, a line of the registry and an enum value to 
   write(
     `${catalogue}/pricing/package.ts`,
     `/** Package: the price for each hundred units begun. */
-import { decimalOf } from "../src/domain/money/decimal.ts";
-import type { PricingModel } from "../src/domain/catalogue/pricing/pricing-model.ts";
+import { decimalOf } from "../../money/decimal.ts";
+import type { PricingModel } from "./pricing-model.ts";
 
 /** The price of each package. */
 export const packages: PricingModel = {
@@ -140,8 +140,8 @@ export const packages: PricingModel = {
   );
   edit(
     `${catalogue}/pricing/index.ts`,
-    'import { perUnit } from "../src/domain/catalogue/pricing/per-unit.ts";\n',
-    'import { packages } from "./package.ts";\nimport { perUnit } from "../src/domain/catalogue/pricing/per-unit.ts";\n',
+    'import { perUnit } from "./per-unit.ts";\n',
+    'import { packages } from "./package.ts";\nimport { perUnit } from "./per-unit.ts";\n',
   );
   edit(
     `${catalogue}/pricing/index.ts`,

@@ -2,6 +2,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { columnFaults } from "../tools/tidy/columns.ts";
+import { codeFolders, readFiles } from "../tools/tidy/files.ts";
 import { layerFaults } from "../tools/tidy/layers.ts";
 import { ledgerNameFaults } from "../tools/tidy/ledger-names.ts";
 import {
@@ -16,7 +18,7 @@ import {
   tenantFaults,
   tenantTables,
 } from "../tools/tidy/tenant-statements.ts";
-import { fileNameFaults, wordFaults } from "../tools/tidy/words.ts";
+import { fileNameFaults, glossaryFaults, namesWords, wordFaults } from "../tools/tidy/words.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -53,7 +55,7 @@ function faultsOf(rule: (source: Source) => Fault[], among: readonly Source[] = 
 }
 
 describe("every file", () => {
-  test("is looked at", () => {
+  test("is checked", () => {
     expect(sources.length).toBeGreaterThan(50);
   });
 
@@ -84,6 +86,16 @@ describe("every file", () => {
 
   test("uses one word for each idea", () => {
     expect(faultsOf(wordFaults, named)).toEqual([]);
+  });
+
+  test("uses none of the words that the glossary replaces", () => {
+    const pages = ["docs", "README.md", "CONTRIBUTING.md", "SECURITY.md"];
+    const files = readFiles(root, [...codeFolders, ...pages]).filter((file) => !namesWords(file));
+    expect(files.flatMap(glossaryFaults)).toEqual([]);
+  });
+
+  test("has no line over 100 columns", () => {
+    expect(readFiles(root, codeFolders).flatMap(columnFaults)).toEqual([]);
   });
 
   test("is named in kebab-case after what it owns", () => {
@@ -185,7 +197,7 @@ describe("the rules themselves", () => {
     expect(fileNameFaults("src/dateThing.ts")).toHaveLength(1);
   });
 
-  test("find a kind of ledger that is named outside its folder, in code, comments and strings", () => {
+  test("find a kind of ledger that code, comments or strings name outside its folder", () => {
     for (const text of ["xeroPath();", "// As in Xero.", 'const kind = "XERO";'])
       expect(ledgerNameFaults(at("src/services/a.ts", text))).toHaveLength(1);
     expect(ledgerNameFaults(at("workflows/a.ts", "// xero"))).toHaveLength(1);

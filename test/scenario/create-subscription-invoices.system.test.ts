@@ -49,7 +49,7 @@ describe("a creation in Setup Mode", () => {
   test("issues nothing, also once it is off and the request is repeated", async () => {
     const own = await sandbox({ setup_mode: true, invoice_create_days: 25 });
     const body = { plan_code: "team", units: 3, start_date: "2026-01-10" };
-    const first = await create(body, own, "setup mode");
+    const first = await create(body, own, "setup-mode");
     expect(first.status, first.text).toBe(201);
     expect(first.json).toMatchObject({
       invoice: null,
@@ -59,7 +59,7 @@ describe("a creation in Setup Mode", () => {
     await system.pool.query("UPDATE organisations SET setup_mode = false WHERE id = $1", [
       own.organisationId,
     ]);
-    expect((await create(body, own, "setup mode")).text).toBe(first.text);
+    expect((await create(body, own, "setup-mode")).text).toBe(first.text);
     expect((await ask("GET", "/v1/invoices", { key: own.apiKey })).json.data).toEqual([]);
     expect(await system.ledgerInvoices(own.tenantId)).toEqual([]);
   });

@@ -72,7 +72,7 @@ export function documentOf(draft: LedgerCreditNoteDraft, updatedAt: string) {
   };
 }
 
-/** A line as the ledger has it. It keeps an amount beside its quantity and price. */
+/** A line as the ledger has it. It has an amount in addition to its quantity and price. */
 export function lineOf({ description, amount }: LedgerLineDraft, id: string | null): LedgerLine {
   return { ledgerLineId: id ?? randomUUID(), description, amount: text(scaledOf(amount, 4)) };
 }

@@ -120,7 +120,7 @@ function adapterOf(
   lost: { next: boolean },
 ): port.Ledger {
   const { contacts, invoices, notes } = documents;
-  const objects = (kind: port.LedgerChangeKind): readonly Seen[] =>
+  const objects = (kind: port.LedgerChangeKind): readonly ChangedObject[] =>
     kind === "contacts"
       ? [...contacts.values()].map(observed)
       : [...(kind === "invoices" ? invoices : notes).values()];
@@ -222,9 +222,9 @@ function adapterOf(
   };
 }
 
-type Seen = port.LedgerContact | port.LedgerInvoice | port.LedgerCreditNote;
+type ChangedObject = port.LedgerContact | port.LedgerInvoice | port.LedgerCreditNote;
 
-function withoutLines(kind: port.LedgerChangeKind, one: Seen): Seen {
+function withoutLines(kind: port.LedgerChangeKind, one: ChangedObject): ChangedObject {
   return kind === "invoices" ? { ...(one as port.LedgerInvoice), lines: [] } : one;
 }
 

@@ -143,8 +143,8 @@ test("checkSchedules finds missing, paused, late and foreign schedules only", as
       (before) => ({ ...before, action: { ...before.action, taskQueue: "theirs" } }) as never,
     );
     const found = await until("the deletion is seen", async () => {
-      const look = await checkSchedules(own, "mine");
-      return look.length === 3 && look;
+      const troubles = await checkSchedules(own, "mine");
+      return troubles.length === 3 && troubles;
     });
     const reasons = Object.fromEntries(found.map(({ schedule, reason }) => [schedule, reason]));
     expect(reasons).toEqual({

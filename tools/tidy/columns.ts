@@ -19,6 +19,9 @@ const joinedInProtos: readonly RegExp[] = [
   /^ {2}(?:optional )?[\w.]+ \w+ = \d+ \[\([\w.]+\)[\w.]* = (?:\{\w+: )?"(?:[^"\\]|\\.)*"\}?\];$/,
 ];
 
+/** Prisma takes no line break inside an attribute. */
+const relation = /^ {2}\w+ +\w+\?? +@relation\(.*\)$/;
+
 /** Returns a fault for each line over the limit. A character outside the BMP is one column. */
 export function columnFaults({ path, text }: TextFile): Fault[] {
   if (path.endsWith(".md")) return [];
@@ -32,6 +35,7 @@ export function columnFaults({ path, text }: TextFile): Fault[] {
 
 function cannotBreak(path: string, line: string): boolean {
   if (path.endsWith(".proto")) return joinedInProtos.some((pattern) => pattern.test(line));
+  if (path.endsWith(".prisma")) return relation.test(line);
   return importOfOne.test(line);
 }
 

@@ -1,7 +1,7 @@
 /**
  * The budget of calls to an organisation's ledger, shared by all processes through PostgreSQL. A
- * permit is taken before a call and returned after it. POSTING-6, LEDGER-8. SQL, because a permit is
- * one call of a function of the database, which holds the row for one statement.
+ * permit is taken before a call and returned after it. POSTING-6, LEDGER-8. SQL, because a permit
+ * is one call of a function of the database, which holds the row for one statement.
  */
 
 import { newId } from "../database/ids.ts";

@@ -15,8 +15,8 @@ export interface Held {
 
 /**
  * The outcome of a job with nothing in the ledger. Delays count from now. `isRemembered`: the
- * ledger would repeat its answer for the same idempotency key (LEDGER-10). `isNumberTaken`: it refused
- * the number and showed no document with it.
+ * ledger would repeat its answer for the same idempotency key (LEDGER-10). `isNumberTaken`: it
+ * refused the number and showed no document with it.
  */
 export type UndoneOutcome = Held & {
   readonly isRemembered?: true;

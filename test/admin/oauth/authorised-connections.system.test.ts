@@ -148,7 +148,7 @@ describe("a disconnection", () => {
       endedInLedger: true,
       connection: {
         tenantId: tenant.tenantId,
-        disconnectedReason: "Disconnected by an fixture.owner.",
+        disconnectedReason: "Disconnected by an owner.",
       },
     });
     expect((await inLedger(tenant)).rowCount).toBe(0);

@@ -1,4 +1,7 @@
-/** The door for the ledger's webhooks, over real connections: what it answers by the signature, and that it needs no key. */
+/**
+ * The endpoint for a ledger's webhooks, over real connections: its answers by the signature, and
+ * that it needs no key.
+ */
 import { createHmac } from "node:crypto";
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { BlockList } from "node:net";
@@ -72,7 +75,7 @@ function deliver(
   });
 }
 
-test("what is signed with the key is recorded, its organisation woken, and answered 200 without a word", async () => {
+test("a signed delivery is recorded, wakes its organisation, and gets an empty 200", async () => {
   const answer = await deliver([event]);
   expect([answer.status, await answer.text(), answer.headers.get("set-cookie")]).toEqual([
     200,
@@ -95,7 +98,7 @@ test("what is signed otherwise, or not at all, is answered 401 and recorded nowh
   expect(recorded).toEqual([]);
 });
 
-test("a body over 256 KiB is not read, and what could not be recorded is answered 500, so that it comes again", async () => {
+test("a body over 256 KiB is not read, and an unrecorded delivery is answered 500", async () => {
   expect((await deliver([], { body: "x".repeat(262_145) })).status).toBe(413);
   const withoutLength = hold({ "transfer-encoding": "chunked" });
   withoutLength.sent.end("x".repeat(262_145));
@@ -146,7 +149,7 @@ async function answered(held: readonly Held[]): Promise<number> {
   return states.filter((state) => state !== open).length;
 }
 
-test("34 bodies that never end do not keep out a delivery from elsewhere, and one address has eight of them", async () => {
+test("34 endless bodies keep out no other address, and one address has eight", async () => {
   const held: Held[] = [];
   for (let count = 0; count < 34; count += 1) {
     const next = hold(undefined, "127.0.0.2");
@@ -166,7 +169,7 @@ test("34 bodies that never end do not keep out a delivery from elsewhere, and on
   );
 });
 
-test("32 bodies are read at once: the one that has taken the longest gives way, never the newest", async () => {
+test("32 bodies are read at once, and the one that has taken the longest is evicted", async () => {
   const held: Held[] = [];
   for (let count = 0; count < 34; count += 1) {
     const next = hold(undefined, `127.0.1.${count}`);
@@ -174,7 +177,7 @@ test("32 bodies are read at once: the one that has taken the longest gives way, 
     await next.isTaken;
     expect((await deliver([event])).status).toBe(200);
   }
-  // The 34 that stay, and beside each a delivery that takes its place only while it is read.
+  // The 34 that stay, and for each a delivery that takes its place only while it is read.
   await expect.poll(() => answered(held)).toBe(3);
   expect(await Promise.all(held.slice(0, 3).map(({ status }) => status))).toEqual([503, 503, 503]);
   const late = held.at(-1) as Held;
@@ -191,7 +194,7 @@ test("a body that is not complete in time is answered 408", async () => {
   expect((await deliver([event], { to: impatient })).status).toBe(200);
 });
 
-test("there is no door for other verbs, and none where it was not opened", async () => {
+test("other verbs and paths without an endpoint are unknown", async () => {
   expect((await fetch(`${port.base}${path}`)).status).toBe(404);
   expect((await fetch(`${port.base}${path}`, { method: "PUT", body: "{}" })).status).toBe(404);
   expect((await deliver([event], { to: closed })).status).toBe(404);
