@@ -97,7 +97,7 @@ message GetBalanceRequest {
 // What the customer owes.
 message GetBalanceResponse {
   // The amount, a decimal.
-  string amount = 1;
+  string amount = 1 [(billing.options.v1.field) = {example: "\\"0.00\\""}];
 }
 `;
   write(contract, readFileSync(join(copy, contract), "utf8") + messages);

@@ -43,7 +43,7 @@ describe("the first invoice of a pending subscription", () => {
   test("that accepts no lower price bills its period as before", async () => {
     const fixture = await windowFixture(pool, { isPending: true });
     const change = await fixture.changed(changeTo(6), "gone");
-    expect(change).toMatchObject({ units: 6, invoiceId: null });
+    expect(change).toMatchObject({ toUnits: 6, invoiceId: null });
     await expectRolledBack(fixture, { status: "not_in_external" });
     expect(await fixture.billed()).toEqual(["0: 10"]);
   });

@@ -44,7 +44,7 @@ test("a currency of three places is refused with a ledger of two places", async 
     ...plan,
   });
   expect(answer.text).toContain(
-    "currency KWD has 3 decimal places, and the connected ledger keeps 2",
+    "currency KWD has 3 decimal places, and the connected ledger has 2",
   );
 });
 
@@ -84,7 +84,7 @@ test("a connection warns of currencies that were accepted without one", async ()
     ...tenant,
   });
   const warning =
-    "The ledger keeps 2 decimal places of an amount, and KWD has 3 decimal places: " +
+    "The ledger has 2 decimal places of an amount, and KWD has 3: " +
     "it would refuse such amounts of charge setup, plan dinar.";
   expect(connected.warnings).toEqual([warning]);
   const checked = await admin.done("LedgerConnectionService/CheckLedgerConnection", {
