@@ -14,6 +14,7 @@ import { createPosting } from "../store/ledger-jobs/posting-store.ts";
 import { findStaleJobs } from "../store/ledger-jobs/stale-jobs.ts";
 import { createLedgerSync } from "../store/ledger-sync/sync-store.ts";
 import { createTerminations } from "../store/subscriptions/end-removals.ts";
+import { warmUp } from "../store/tenant.ts";
 import { createBilling } from "../worker/activities/billing/billing-run.ts";
 import { createTestClockActivities } from "../worker/activities/billing/test-clock.ts";
 import { createPublishingActivities } from "../worker/activities/events/publish-changes.ts";
@@ -80,6 +81,10 @@ export async function startWorker(config: Config, log: Log, kinds: LedgerKinds):
   const work = createWork(config, log, temporal);
   const webhooks = openWebhooks(config, pool, encryption, log);
   const shared = { config, log, pool, encryption, adapters, work };
+  // Before the first activity, so that no transaction waits for the client with its locks held.
+  await warmUp(pool).catch((err) =>
+    log.warn({ err }, "the database could not be reached at the start"),
+  );
   const worker = await runWorker(temporal, {
     taskQueue: config.taskQueue,
     activities: { ...activitiesOf(shared), ...webhooks.activities },

@@ -47,7 +47,7 @@ const connection = (): LedgerConnection => ({
   clientSecret: "",
 });
 
-/** A tokens with these tokens, which nobody refreshes. */
+/** A token store with these tokens, which are never refreshed. */
 function storeOf(tokens: () => SharedTokens): TokenStore {
   const never = () => Promise.reject(new Error("nothing is to be refreshed here"));
   return {
