@@ -4,9 +4,10 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
 import type { Plan } from "../../src/domain/catalogue/plan.ts";
 import { lineAmount } from "../../src/domain/catalogue/pricing/index.ts";
+import type { BillingState } from "../../src/domain/model/billing-state.ts";
+import type { InvoiceLineDraft } from "../../src/domain/model/invoice.ts";
 import {
   add,
   type Decimal,
@@ -20,7 +21,6 @@ import {
   billClosedAmendment,
   type ChargedUnits,
 } from "../../src/domain/subscriptions/abandoned-amendment.ts";
-import type { BillingState } from "../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
   type UnitsDecision,

@@ -3,12 +3,12 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { renewalValue } from "../../src/domain/billing/renewal-value.ts";
 import { todayIn } from "../../src/domain/calendar/civil-date.ts";
 import { minorUnitDigits } from "../../src/domain/money/currency.ts";
 import { equals, formatDecimal, sum } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
 import { type CreationDecision, decideCreation } from "../../src/domain/subscriptions/create.ts";
-import { renewalValue } from "../../src/domain/subscriptions/subscription.ts";
 import {
   factsOf,
   organisation,

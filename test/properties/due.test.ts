@@ -4,12 +4,12 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
 import { type DueDecision, decideDue } from "../../src/domain/billing/renewal.ts";
 import { addDays, type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
 import { onBillingDay, periodAt } from "../../src/domain/calendar/period.ts";
+import type { BillingState, PeriodState } from "../../src/domain/model/billing-state.ts";
+import type { InvoiceLineDraft } from "../../src/domain/model/invoice.ts";
 import { parseDecimal } from "../../src/domain/money/decimal.ts";
-import type { BillingState, PeriodState } from "../../src/domain/subscriptions/billing-state.ts";
 import { decideUnitsChange } from "../../src/domain/subscriptions/change-units.ts";
 import { planOf, tiersOf } from "../domain/catalogue/catalogue.ts";
 import {

@@ -4,16 +4,16 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { hasMoney } from "../../src/domain/billing/issued-invoices.ts";
+import { willRenew } from "../../src/domain/billing/renewal-value.ts";
 import { decimalOf, ZERO } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import { hasMoney } from "../../src/domain/subscriptions/billing-state.ts";
 import {
   decideEnd,
   decideEnded,
   type EndRequest,
   type OpenInvoice,
 } from "../../src/domain/subscriptions/end.ts";
-import { willRenew } from "../../src/domain/subscriptions/subscription.ts";
 import { issued, stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 
 const someInvoice = fc

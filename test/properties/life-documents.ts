@@ -1,7 +1,6 @@
 /** What documents do to the life of a subscription in memory. */
-import type { CreditNoteDraft } from "../../src/domain/billing/credit-note.ts";
-import type { InvoiceLineDraft } from "../../src/domain/billing/invoice.ts";
-import type { InvoiceAmendment } from "../../src/domain/subscriptions/change-units.ts";
+import type { CreditNoteDraft } from "../../src/domain/model/credit-note.ts";
+import type { InvoiceAmendment, InvoiceLineDraft } from "../../src/domain/model/invoice.ts";
 import type { Life, Paper } from "./life.ts";
 
 /** Adds lines to an invoice, and re-prices its plan line. */

@@ -3,21 +3,23 @@
  * store would write them.
  */
 
-import type { CreditNoteLineDraft } from "../../src/domain/billing/credit-note.ts";
-import type { InvoiceDraft } from "../../src/domain/billing/invoice.ts";
 import { prorationLine } from "../../src/domain/billing/invoice-lines.ts";
 import { decideDue } from "../../src/domain/billing/renewal.ts";
 import type { DueInvoice } from "../../src/domain/billing/renewal-usage.ts";
 import { addDays, type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
 import type { Plan } from "../../src/domain/catalogue/plan.ts";
-import { formatDecimal, isZero, negate, sum } from "../../src/domain/money/decimal.ts";
-import { Refusal } from "../../src/domain/refusal.ts";
 import type {
   BillingState,
   DeferredLine,
   IssuedInvoice,
   PeriodState,
-} from "../../src/domain/subscriptions/billing-state.ts";
+} from "../../src/domain/model/billing-state.ts";
+import type { CreditNoteLineDraft } from "../../src/domain/model/credit-note.ts";
+import type { InvoiceDraft } from "../../src/domain/model/invoice.ts";
+import type { OrganisationSettings } from "../../src/domain/model/organisation-settings.ts";
+import type { Subscription } from "../../src/domain/model/subscription.ts";
+import { formatDecimal, isZero, negate, sum } from "../../src/domain/money/decimal.ts";
+import { Refusal } from "../../src/domain/refusal.ts";
 import {
   decideUnitsChange,
   type UnitsChangeRequest,
@@ -25,7 +27,6 @@ import {
 } from "../../src/domain/subscriptions/change-units.ts";
 import type { CreationDecision } from "../../src/domain/subscriptions/create.ts";
 import { decideEnd, decideEnded, type EndRequest } from "../../src/domain/subscriptions/end.ts";
-import type { OrganisationSettings } from "../../src/domain/subscriptions/organisation-settings.ts";
 import {
   decideGoingOn,
   decideRestoration,
@@ -37,7 +38,6 @@ import {
   type NextPeriodLines,
   noNextPeriodLines,
 } from "../../src/domain/subscriptions/reversal.ts";
-import type { Subscription } from "../../src/domain/subscriptions/subscription.ts";
 import { amend, creditIn, defer, remove } from "./life-documents.ts";
 
 /** An invoice, standing or removed. */

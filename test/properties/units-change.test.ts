@@ -12,9 +12,9 @@ import {
   daysBetween,
 } from "../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod } from "../../src/domain/calendar/period.ts";
+import type { BillingState } from "../../src/domain/model/billing-state.ts";
 import { minorUnitDigits } from "../../src/domain/money/currency.ts";
 import { type Decimal, equals, isNegative, isZero, sum } from "../../src/domain/money/decimal.ts";
-import type { BillingState } from "../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
   type UnitsChangeRequest,

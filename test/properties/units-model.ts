@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { onBillingDay } from "../../src/domain/calendar/period.ts";
 import type { Plan } from "../../src/domain/catalogue/plan.ts";
+import type { BillingState } from "../../src/domain/model/billing-state.ts";
 import { minorUnitDigits } from "../../src/domain/money/currency.ts";
 import type { Decimal } from "../../src/domain/money/decimal.ts";
-import type { BillingState } from "../../src/domain/subscriptions/billing-state.ts";
 import { stateOf } from "../domain/subscriptions/billing-state-builder.ts";
 import { cheaperPlan, planTypes, someDate, somePlan, someTerms } from "./arbitraries.ts";
 

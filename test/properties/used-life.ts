@@ -8,12 +8,12 @@ import type { ClosedUsage, DueInvoice } from "../../src/domain/billing/renewal-u
 import { addDays, type CivilDate, compareDates } from "../../src/domain/calendar/civil-date.ts";
 import { periodAt, periodContaining } from "../../src/domain/calendar/period.ts";
 import type { PricedMeter } from "../../src/domain/catalogue/meter.ts";
+import type { BillingState } from "../../src/domain/model/billing-state.ts";
+import type { BilledUsage, OpenUsage } from "../../src/domain/model/usage.ts";
 import { type Decimal, equals, negate, parseDecimal, sum } from "../../src/domain/money/decimal.ts";
 import { Refusal } from "../../src/domain/refusal.ts";
-import type { BillingState } from "../../src/domain/subscriptions/billing-state.ts";
 import { decideEnd, decideEnded, type EndWhen } from "../../src/domain/subscriptions/end.ts";
 import { decideRestoration } from "../../src/domain/subscriptions/restore.ts";
-import type { BilledUsage, OpenUsage } from "../../src/domain/usage/rating.ts";
 import { meterOf } from "../domain/billing/open-usage-builder.ts";
 import { tiersOf } from "../domain/catalogue/catalogue.ts";
 import { afterDue, stateOf } from "../domain/subscriptions/billing-state-builder.ts";

@@ -204,5 +204,3 @@ export function accountOf(
     taxType: item.taxType ?? defaults.taxType,
   };
 }
-
-export type { ProratedCharge } from "../model/billing-state.ts";

@@ -106,5 +106,3 @@ export function shareOfDays(
     "half_away_from_zero",
   );
 }
-
-export type { ProrationParts } from "../model/invoice.ts";

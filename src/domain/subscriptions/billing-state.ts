@@ -15,12 +15,3 @@ export function checkNothingRuns({ running }: Pick<BillingState, "running">): vo
   const message = "Another operation on this subscription is still running";
   throw new Refusal("invalid_state", `${message}: ${running.description}.`);
 }
-
-export { hasMoney, issuedAhead, notAmendable } from "../billing/issued-invoices.ts";
-export type {
-  BillingState,
-  DeferredLine,
-  IssuedInvoice,
-  PeriodState,
-  RunningJob,
-} from "../model/billing-state.ts";

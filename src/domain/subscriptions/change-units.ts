@@ -283,5 +283,3 @@ function credit(
   );
   return lines.length === 0 ? null : draftCreditNote(subscription, lines, today);
 }
-
-export type { InvoiceAmendment } from "../model/invoice.ts";

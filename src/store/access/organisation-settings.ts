@@ -7,7 +7,7 @@
 import type {
   FirstInvoiceStatus,
   OrganisationSettings,
-} from "../../domain/subscriptions/organisation-settings.ts";
+} from "../../domain/model/organisation-settings.ts";
 import { db, type Executor } from "../database/client.ts";
 import type { Transaction } from "../database/pool.ts";
 

@@ -5,7 +5,7 @@
 
 import { strict as assert } from "node:assert";
 import { type CivilDate, civilDate } from "../../domain/calendar/civil-date.ts";
-import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
+import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import type { Subscription } from "../../gen/prisma/client.ts";
 import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
 import { db } from "../database/client.ts";

@@ -5,8 +5,8 @@
 import { checkMeteredPlan, type Meter, type MeteredPlan } from "../../domain/catalogue/meter.ts";
 import type { Charge } from "../../domain/catalogue/plan.ts";
 import type { Customer } from "../../domain/customers/customer.ts";
+import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";
-import type { OrganisationSettings } from "../../domain/subscriptions/organisation-settings.ts";
 import { planColumns, planPrices } from "../catalogue/plan-writes.ts";
 import { type Db, db, loadClient } from "../database/client.ts";
 import type { Encryption } from "../database/encryption.ts";

@@ -3,7 +3,7 @@
 import type {
   FirstInvoiceStatus,
   OrganisationSettings,
-} from "../../domain/subscriptions/organisation-settings.ts";
+} from "../../domain/model/organisation-settings.ts";
 import type { Organisation } from "../../gen/prisma/client.ts";
 import { db } from "../database/client.ts";
 import type { Transaction } from "../database/pool.ts";

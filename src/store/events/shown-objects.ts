@@ -1,8 +1,9 @@
 /** Loads the objects whose changes are published, and writes them as a retrieval returns them. */
-import type { CreditNote } from "../../domain/billing/credit-note.ts";
-import type { Invoice } from "../../domain/billing/invoice.ts";
+
 import type { Customer } from "../../domain/customers/customer.ts";
 import type { ObjectKind } from "../../domain/events/event.ts";
+import type { CreditNote } from "../../domain/model/credit-note.ts";
+import type { Invoice } from "../../domain/model/invoice.ts";
 import { customerListing } from "../customers/customers.ts";
 import { getThese } from "../database/page.ts";
 import type { Transaction } from "../database/pool.ts";

@@ -5,11 +5,11 @@
  */
 
 import { strict as assert } from "node:assert";
+import type { BillingState, PeriodState } from "../../domain/model/billing-state.ts";
 import {
   billClosedAmendment,
   type ClosedDecision,
 } from "../../domain/subscriptions/abandoned-amendment.ts";
-import type { BillingState, PeriodState } from "../../domain/subscriptions/billing-state.ts";
 import type { LedgerJob } from "../../gen/prisma/client.ts";
 import { loadStates } from "../billing/billing-state.ts";
 import { holdOrganisation, savePeriods } from "../billing/locked-subscription.ts";

@@ -3,7 +3,7 @@
  * ends the job, writes its invoice and many lines, and notifies waiting callers.
  */
 
-import type { DocumentStatus } from "../../domain/billing/invoice.ts";
+import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import type { LedgerJob } from "../../gen/prisma/client.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";

@@ -7,11 +7,11 @@
  */
 
 import { strict as assert } from "node:assert";
-import type { LineKind } from "../../domain/billing/invoice.ts";
 import type {
   LedgerReferenceData,
   ReferenceDataKind,
 } from "../../domain/billing/ledger-validation.ts";
+import type { LineKind } from "../../domain/model/invoice.ts";
 import type { Invoice, InvoiceLine, LedgerJob } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";

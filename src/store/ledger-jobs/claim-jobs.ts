@@ -4,7 +4,7 @@
  * their documents with all lines in the same statement (POSTING-3).
  */
 
-import type { FirstInvoiceStatus } from "../../domain/subscriptions/organisation-settings.ts";
+import type { FirstInvoiceStatus } from "../../domain/model/organisation-settings.ts";
 import type {
   CreditNote,
   Customer,

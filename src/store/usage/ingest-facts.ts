@@ -7,7 +7,7 @@
 
 import { civilDate } from "../../domain/calendar/civil-date.ts";
 import type { MeterStatus } from "../../domain/catalogue/meter.ts";
-import type { SubscriptionStatus } from "../../domain/subscriptions/subscription.ts";
+import type { SubscriptionStatus } from "../../domain/model/subscription.ts";
 import type {
   ReportableMeter,
   ReportableSubscription,

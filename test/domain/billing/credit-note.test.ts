@@ -1,7 +1,7 @@
 /** How much of a credit note has been applied, by what is left of it. OBJECT-11. */
 import { expect, test } from "vitest";
-import { allocationStatus } from "../../../src/domain/billing/credit-note.ts";
-import type { DocumentStatus } from "../../../src/domain/billing/invoice.ts";
+import { allocationStatus } from "../../../src/domain/billing/allocation-status.ts";
+import type { DocumentStatus } from "../../../src/domain/model/invoice.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 
 test.each([

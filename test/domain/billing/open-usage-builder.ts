@@ -4,8 +4,8 @@ import type { ClosedUsage, DueInvoice } from "../../../src/domain/billing/renewa
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { periodAt } from "../../../src/domain/calendar/period.ts";
 import type { PricedMeter } from "../../../src/domain/catalogue/meter.ts";
+import type { BilledUsage, OpenUsage } from "../../../src/domain/model/usage.ts";
 import { parseDecimal, ZERO } from "../../../src/domain/money/decimal.ts";
-import type { BilledUsage, OpenUsage } from "../../../src/domain/usage/rating.ts";
 import { tiersOf } from "../catalogue/catalogue.ts";
 import {
   creditSummary,

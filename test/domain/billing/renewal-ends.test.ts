@@ -5,11 +5,8 @@
 import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { BillingState, DeferredLine } from "../../../src/domain/model/billing-state.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
-import type {
-  BillingState,
-  DeferredLine,
-} from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import {
   afterChange,

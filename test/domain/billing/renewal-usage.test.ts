@@ -5,9 +5,9 @@
 import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { RunningJob } from "../../../src/domain/model/billing-state.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import type { RunningJob } from "../../../src/domain/subscriptions/billing-state.ts";
 import { afterDue, type StateOrder, stateOf } from "../subscriptions/billing-state-builder.ts";
 import { closeSummary, meterOf, storage, usageOf } from "./open-usage-builder.ts";
 

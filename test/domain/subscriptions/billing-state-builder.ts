@@ -3,13 +3,23 @@
  * and summaries of decisions.
  */
 
-import type { CreditNoteDraft } from "../../../src/domain/billing/credit-note.ts";
-import type { InvoiceDraft, InvoiceLineDraft } from "../../../src/domain/billing/invoice.ts";
 import { type DueDecision, decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import { periodAt } from "../../../src/domain/calendar/period.ts";
 import type { Plan } from "../../../src/domain/catalogue/plan.ts";
 import { hasUnits } from "../../../src/domain/catalogue/pricing/index.ts";
+import type {
+  BillingState,
+  IssuedInvoice,
+  PeriodState,
+} from "../../../src/domain/model/billing-state.ts";
+import type { CreditNoteDraft } from "../../../src/domain/model/credit-note.ts";
+import type {
+  InvoiceAmendment,
+  InvoiceDraft,
+  InvoiceLineDraft,
+} from "../../../src/domain/model/invoice.ts";
+import type { Subscription } from "../../../src/domain/model/subscription.ts";
 import {
   equals,
   formatDecimal,
@@ -19,19 +29,12 @@ import {
   ZERO,
 } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import type {
-  BillingState,
-  IssuedInvoice,
-  PeriodState,
-} from "../../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
-  type InvoiceAmendment,
   type UnitsChangeRequest,
   type UnitsDecision,
 } from "../../../src/domain/subscriptions/change-units.ts";
 import type { NextPeriodLine } from "../../../src/domain/subscriptions/reversal.ts";
-import type { Subscription } from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import { organisation } from "./creation-builder.ts";
 

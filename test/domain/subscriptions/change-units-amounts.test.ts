@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { describeProration, prorate } from "../../../src/domain/billing/proration.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import type { PlanType } from "../../../src/domain/catalogue/plan.ts";
+import type { BillingState } from "../../../src/domain/model/billing-state.ts";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
-import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import { planOf, type TierText, termsOf, tiersOf } from "../catalogue/catalogue.ts";
 import {

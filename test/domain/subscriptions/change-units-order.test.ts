@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import type { Plan } from "../../../src/domain/catalogue/plan.ts";
+import type { SubscriptionStatus } from "../../../src/domain/model/subscription.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { type RefusalCode, refusals } from "../../../src/domain/refusal.ts";
-import type { SubscriptionStatus } from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import { changeTo, issued, refusalOf, stateOf } from "./billing-state-builder.ts";
 

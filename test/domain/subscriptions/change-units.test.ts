@@ -3,9 +3,9 @@
  * period counts as billed afterwards.
  */
 import { describe, expect, it } from "vitest";
+import { renewalValue } from "../../../src/domain/billing/renewal-value.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
-import { renewalValue } from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   afterChange,

@@ -3,13 +3,13 @@
  * and amounts.
  */
 import { describe, expect, it } from "vitest";
+import { renewalValue } from "../../../src/domain/billing/renewal-value.ts";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import {
   type CreationDecision,
   type CreationFacts,
   decideCreation,
 } from "../../../src/domain/subscriptions/create.ts";
-import { renewalValue } from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, tiersOf } from "../catalogue/catalogue.ts";
 import {
   customer,

@@ -2,9 +2,9 @@
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
 import type { Charge } from "../../../src/domain/catalogue/plan.ts";
 import type { Customer } from "../../../src/domain/customers/customer.ts";
+import type { OrganisationSettings } from "../../../src/domain/model/organisation-settings.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import type { CreationFacts, CreationRequest } from "../../../src/domain/subscriptions/create.ts";
-import type { OrganisationSettings } from "../../../src/domain/subscriptions/organisation-settings.ts";
 import { planOf } from "../catalogue/catalogue.ts";
 
 const createdAt = new Date("2026-01-01T00:00:00Z");

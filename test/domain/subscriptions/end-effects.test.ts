@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { IssuedInvoice } from "../../../src/domain/model/billing-state.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
-import type { IssuedInvoice } from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideUnitsChange } from "../../../src/domain/subscriptions/change-units.ts";
 import { decideEnd, decideEnded } from "../../../src/domain/subscriptions/end.ts";
 import {

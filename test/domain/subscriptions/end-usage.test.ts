@@ -5,9 +5,9 @@
 import { describe, expect, it } from "vitest";
 import { decideDue } from "../../../src/domain/billing/renewal.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { BillingState } from "../../../src/domain/model/billing-state.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
 import { decideEnd, decideEnded, type EndRequest } from "../../../src/domain/subscriptions/end.ts";
 import { decideRestoration } from "../../../src/domain/subscriptions/restore.ts";
 import { closeSummary, meterOf, storage, usageOf } from "../billing/open-usage-builder.ts";

@@ -3,12 +3,12 @@
  * summaries of decisions.
  */
 
-import type { InvoiceLineDraft } from "../../../src/domain/billing/invoice.ts";
 import { planLine } from "../../../src/domain/billing/invoice-lines.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { BillingState } from "../../../src/domain/model/billing-state.ts";
+import type { InvoiceLineDraft } from "../../../src/domain/model/invoice.ts";
 import { formatDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
 import {
   decideRestoration,
   type RemovedInvoice,

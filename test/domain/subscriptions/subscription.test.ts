@@ -1,12 +1,9 @@
 /** The renewal value is what the next renewal bills, and zero if there will be none. */
 import { describe, expect, it } from "vitest";
+import { renewalValue, willRenew } from "../../../src/domain/billing/renewal-value.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { Renewing } from "../../../src/domain/model/subscription.ts";
 import { formatDecimal, parseDecimal } from "../../../src/domain/money/decimal.ts";
-import {
-  type Renewing,
-  renewalValue,
-  willRenew,
-} from "../../../src/domain/subscriptions/subscription.ts";
 import { planOf, termsOf } from "../catalogue/catalogue.ts";
 
 const renewing: Renewing = {

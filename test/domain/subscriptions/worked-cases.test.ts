@@ -14,13 +14,13 @@ import {
 } from "../../../src/domain/calendar/civil-date.ts";
 import { daysInPeriod, periodAt, periodContaining } from "../../../src/domain/calendar/period.ts";
 import { lineAmount, planValue } from "../../../src/domain/catalogue/pricing/index.ts";
+import type { BillingState } from "../../../src/domain/model/billing-state.ts";
 import {
   add,
   formatDecimal,
   formatShort,
   parseDecimal,
 } from "../../../src/domain/money/decimal.ts";
-import type { BillingState } from "../../../src/domain/subscriptions/billing-state.ts";
 import {
   decideUnitsChange,
   type UnitsChangeRequest,

@@ -1,8 +1,9 @@
 /** The amount of usage: a period's whole sum less the priced part, rounded once. USAGE-9. */
 import { describe, expect, it } from "vitest";
+import { chargeUsage, usageInvoice } from "../../../src/domain/billing/usage-charges.ts";
+import type { OpenUsage } from "../../../src/domain/model/usage.ts";
 import { formatDecimal, formatShort, parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import { chargeUsage, type OpenUsage, usageInvoice } from "../../../src/domain/usage/rating.ts";
 import { meterOf, storage, usageOf, usageSummary } from "../billing/open-usage-builder.ts";
 import { tiersOf } from "../catalogue/catalogue.ts";
 import { creditSummary, type StateOrder, stateOf } from "../subscriptions/billing-state-builder.ts";

@@ -5,8 +5,8 @@
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import { expect } from "vitest";
-import type { InvoiceDraft } from "../../../src/domain/billing/invoice.ts";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
+import type { InvoiceDraft } from "../../../src/domain/model/invoice.ts";
 import { parseDecimal } from "../../../src/domain/money/decimal.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";

@@ -1,5 +1,5 @@
 /** Sales invoices in Xero: create, get, find by our number, remove. */
-import { isUnsent } from "../../../domain/billing/invoice.ts";
+import { isUnsent } from "../../../domain/billing/issued-invoices.ts";
 import {
   type ExactObject,
   filledTextOf,

@@ -3,7 +3,7 @@
  * for it and the ledger's answer. SQL, because one list has two tables and their jobs. ADMIN-6.
  */
 
-import type { DocumentStatus } from "../../../domain/billing/invoice.ts";
+import type { DocumentStatus } from "../../../domain/model/invoice.ts";
 import { type Decimal, parseDecimal } from "../../../domain/money/decimal.ts";
 import { readDecimal } from "../../catalogue/catalogue.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../../database/page.ts";

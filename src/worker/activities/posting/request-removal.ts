@@ -3,7 +3,7 @@
  * invoice is read first (LEDGER-3). Only a refusal that still holds after a second read stops an
  * end.
  */
-import { isUnsent } from "../../../domain/billing/invoice.ts";
+import { isUnsent } from "../../../domain/billing/issued-invoices.ts";
 import type {
   Ledger,
   LedgerCall,
