@@ -21,10 +21,10 @@ export const key = randomBytes(32);
 /** The app to which people consent. */
 export const app = { clientId: "billing-app", clientSecret: `app-secret-${randomUUID()}` };
 
-const agent = createAgent({});
 /** States, codes, tokens, and the app's secret. They are stored encrypted only. ADMIN-3 */
 const secrets = new Set([app.clientSecret]);
 
+let agent: ReturnType<typeof createAgent>;
 let system: TestSystem;
 let owner: AdminAsk;
 let pools: readonly pg.Pool[];
@@ -39,6 +39,8 @@ export interface AuthorisationFixture {
 
 /** Starts the system with an app in the demo ledger. */
 export async function startAuthorisationFixture(): Promise<AuthorisationFixture> {
+  // Made here and not with the module: the files that share it in one process each close theirs.
+  agent = createAgent({});
   system = await startSystem({ without: ["api", "worker"] });
   await system.api.start({
     SECRET_KEY: key.toString("base64"),
@@ -56,7 +58,7 @@ export async function startAuthorisationFixture(): Promise<AuthorisationFixture>
 
 /** Stops the system. */
 export async function stopAuthorisationFixture(): Promise<void> {
-  await agent.close();
+  await agent?.close();
   await Promise.all((pools ?? []).map((pool) => pool.end()));
   await system?.stop();
 }
