@@ -2,8 +2,8 @@
 import { flushCompileCache } from "node:module";
 import { type Config, readConfig, SettingError } from "../config.ts";
 import { assertNodeVersion } from "../dev/local-stack/node-version.ts";
-import { createLog, type Log } from "./log.ts";
-import { startTracing } from "./tracing.ts";
+import { createLog, type Log } from "./telemetry/log.ts";
+import { startTracing } from "./telemetry/tracing.ts";
 
 /**
  * A running process. `stop` drains: it finishes open work within limits. `done` resolves or rejects

@@ -68,7 +68,7 @@ export function createRequestObserver({
 /** Runs a call inside a span of its operation. Without tracing this costs a microsecond. */
 export type ObserveCall = <T>(pass: Pass<Principal>, run: () => Promise<T>) => Promise<T>;
 
-/** `OTEL_*` decides whether these spans are exported (src/main/tracing.ts). */
+/** `OTEL_*` decides whether these spans are exported (src/main/telemetry/tracing.ts). */
 export const observeCall: ObserveCall = async (pass, run) => {
   const { operation, caller, requestId } = pass;
   const attributes = {
