@@ -213,7 +213,7 @@ CREATE TABLE ledger_sync_cursors (
   sync_kind TEXT,
   sync_cursor TEXT,
   began_at TIMESTAMPTZ(6),
-  swept_at TIMESTAMPTZ(6),
+  synced_at TIMESTAMPTZ(6),
   contacts_changed INTEGER NOT NULL DEFAULT 0,
   credit_notes_changed INTEGER NOT NULL DEFAULT 0,
   invoices_changed INTEGER NOT NULL DEFAULT 0,

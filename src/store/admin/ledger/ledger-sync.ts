@@ -80,7 +80,7 @@ async function requestSync(tx: Transaction, organisationId: string): Promise<Cha
 }
 
 // An incremental sync that fails is retried when it is due.
-const getText = `SELECT s.began_at AS "beganAt", s.swept_at AS "endedAt",
+const getText = `SELECT s.began_at AS "beganAt", s.synced_at AS "endedAt",
     s.sync_kind IS NOT NULL OR coalesce(s.next_sync_at <= now(), false) AS "isWaiting",
     CASE WHEN p.until > now()
         THEN coalesce(CASE WHEN c.paused_until > now() THEN c.paused_reason END, s.reason)
