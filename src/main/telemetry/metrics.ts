@@ -27,7 +27,7 @@ const secondsBuckets = [
 ];
 
 /** Connections of a pool, as pg counts them. */
-export interface PoolCounts {
+interface PoolCounts {
   readonly totalCount: number;
   readonly idleCount: number;
   readonly waitingCount: number;

@@ -7,7 +7,7 @@ import { type ScheduleTrouble, troubleReasons } from "../../worker/temporal/sche
 import { scheduleIds } from "../../worker/temporal/schedules.ts";
 
 /** The metrics of a worker process. `port` is null if they are not served. */
-export interface WorkerMetrics {
+interface WorkerMetrics {
   readonly port: number | null;
   /** Sets the gauge of each fault found to 1 and every other to 0. */
   readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;

@@ -6,7 +6,6 @@
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { setTimeout as wait } from "node:timers/promises";
-import type { DiagnoseMigrationHistoryOutput } from "@prisma/schema-engine-wasm/schema_engine_bg";
 import pg from "pg";
 import {
   projectMigrations,
@@ -55,18 +54,6 @@ export async function migrate(
     for (const name of appliedMigrationNames) options.log?.(`applied migration ${name}`);
     return appliedMigrationNames;
   });
-}
-
-/**
- * Compares the database with the migrations: edited, failed and unapplied ones. Changes nothing.
- */
-export async function diagnose(
-  databaseUrl: string,
-  options: MigrateOptions = {},
-): Promise<DiagnoseMigrationHistoryOutput> {
-  const migrationsList = await readMigrations(options.migrationsFolder ?? projectMigrations);
-  const input = { migrationsList, filters: wholeSchema, optInToShadowDatabase: false };
-  return withSchemaEngine({ databaseUrl }, (engine) => engine.diagnoseMigrationHistory(input));
 }
 
 /**

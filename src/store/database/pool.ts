@@ -9,9 +9,6 @@ import { clientsWithin, limitQueries, limitWaiting } from "./time-limit.ts";
 /** The connections of one process. A statement over it is a transaction by itself. */
 export type Pool = pg.Pool;
 
-/** One connection of a pool. */
-export type Connection = pg.PoolClient;
-
 /** A connection inside a transaction. */
 export type Transaction = Pick<pg.PoolClient, "query">;
 

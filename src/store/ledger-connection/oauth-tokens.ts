@@ -84,8 +84,7 @@ const readText = `SELECT ${columnsOf("a", accessFields)}, ${msUntil("a.fresh_unt
 const saveText = `UPDATE ledger_authorisations
   SET generation = generation + 1, encrypted_access = $3, encrypted_refresh = $4,
     encrypted_previous = $5, encryption_key_id = $6,
-    fresh_until = now() + $7 * interval '1 millisecond', refreshed_at = now(),
-    lease_id = NULL, lease_until = NULL
+    fresh_until = now() + $7 * interval '1 millisecond', lease_id = NULL, lease_until = NULL
   WHERE organisation_id = $1 AND lease_id = $2`;
 
 const takeText = `UPDATE ledger_authorisations

@@ -3,7 +3,7 @@
 import type { ErrorReport } from "../rpc/refusals.ts";
 
 /** The members of the body. Status and `Retry-After` are sent outside it. */
-export type EnvelopeMembers = Pick<
+type EnvelopeMembers = Pick<
   ErrorReport,
   "type" | "code" | "message" | "param" | "requestId"
 >;

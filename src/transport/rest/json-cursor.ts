@@ -22,7 +22,7 @@ export function cursorAt(text: string): Cursor {
  * Returns the path of the current value as `error.param` shows it (`events.3.quantity`), or null at
  * the root.
  */
-export function pathOf(cursor: Cursor): string | null {
+function pathOf(cursor: Cursor): string | null {
   return cursor.depth === 0 ? null : cursor.path.slice(0, cursor.depth).join(".");
 }
 
@@ -40,10 +40,10 @@ export function refuseText(): never {
 /** Character codes of the tokens. */
 export const quote = 0x22;
 export const comma = 0x2c;
-export const minus = 0x2d;
+const minus = 0x2d;
 export const colon = 0x3a;
 export const openBracket = 0x5b;
-export const backslash = 0x5c;
+const backslash = 0x5c;
 export const closeBracket = 0x5d;
 export const openBrace = 0x7b;
 export const closeBrace = 0x7d;

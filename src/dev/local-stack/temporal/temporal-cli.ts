@@ -19,7 +19,7 @@ import {
 } from "./provide-temporal-cli.ts";
 
 /** Where to search, and how to get a missing program. Tests set their own. */
-export interface CliSearch {
+interface CliSearch {
   readonly env?: NodeJS.ProcessEnv;
   readonly download?: ProvideCli;
   readonly build?: ProvideCli;

@@ -196,7 +196,6 @@ async function saveTokens(
     freshUntil: new Date(now.getTime() + freshMs),
     leaseId: null,
     leaseUntil: null,
-    refreshedAt: now,
   };
   await db(tx).ledgerAuthorisation.upsert({
     where: { organisationId },

@@ -42,7 +42,7 @@ import {
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 
 /** The dependencies of a batch. */
-export interface CreditAllocationParts
+interface CreditAllocationParts
   extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openStore: OpenAllocations;
 }
