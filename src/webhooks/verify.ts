@@ -40,9 +40,7 @@ type WebhookFault =
   | "signature_wrong";
 
 /** The result of the verification. */
-type WebhookVerdict =
-  | { readonly ok: true }
-  | { readonly ok: false; readonly reason: WebhookFault };
+type WebhookVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: WebhookFault };
 
 const toleranceSeconds = 300;
 

@@ -18,7 +18,7 @@ import {
  * Options of a migration. `migrationsFolder` is this project's unless a test passes its own. `log`
  * gets one line for each migration applied.
  */
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly migrationsFolder?: string;
   readonly log?: (line: string) => void;
 }
@@ -60,7 +60,7 @@ export async function migrate(
  * What `diff` needs: a server on which it may create and drop scratch databases, and the Prisma
  * schema that the migrations should produce.
  */
-export interface DiffOptions {
+interface DiffOptions {
   readonly serverUrl: string;
   readonly schemaFile: string;
   readonly migrationsFolder?: string;

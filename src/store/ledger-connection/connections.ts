@@ -30,7 +30,7 @@ export interface LedgerConnection {
 }
 
 /** How a connection is authorised: by its own credentials or by consent. */
-export type GrantKind = "custom" | "authorisation";
+type GrantKind = "custom" | "authorisation";
 
 /**
  * The current state of a connection. `pausedMs` is how long no call may start, 0 if calls are

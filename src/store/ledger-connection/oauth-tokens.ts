@@ -18,21 +18,21 @@ import { inTransaction, type Pool } from "../database/pool.ts";
  * The access token in use. `freshMs` is how much longer it may be used. `generation` rises with
  * each refresh.
  */
-export interface StoredTokens {
+interface StoredTokens {
   readonly generation: string;
   readonly accessToken: string;
   readonly freshMs: number;
 }
 
 /** The lease of a refresh, with the refresh token and the previous one. */
-export interface RefreshLease {
+interface RefreshLease {
   readonly leaseId: string;
   readonly refreshToken: string;
   readonly previous: string | null;
 }
 
 /** The result of a refresh. `used` is the refresh token that was exchanged for it. */
-export interface FreshTokens {
+interface FreshTokens {
   readonly accessToken: string;
   readonly refreshToken: string;
   readonly used: string;
@@ -40,7 +40,7 @@ export interface FreshTokens {
 }
 
 /** The tokens of one organisation. */
-export interface LedgerTokens {
+interface LedgerTokens {
   /** Null if there are no tokens, or the connection is disconnected. */
   read(): Promise<StoredTokens | null>;
   /** Null if another process has the lease, or the tokens have another generation by now. */
@@ -56,7 +56,7 @@ export interface LedgerTokens {
 }
 
 /** The reason that operators read for a connection that the ledger ended. */
-export const endedByLedger =
+const endedByLedger =
   "The ledger no longer takes our authorisation (invalid_grant): " +
   "an owner must authorise the connection again.";
 

@@ -146,7 +146,7 @@ async function rescheduleReading(
 }
 
 /** A read that failed, `ageMs` after it began, and the delay until the next attempt. */
-export interface FailedReading {
+interface FailedReading {
   readonly pauseMs: number;
   readonly ageMs: number;
   /** The ledger does not let us read it. Data read before can no longer reject anything. */
@@ -154,7 +154,7 @@ export interface FailedReading {
 }
 
 /** The tenant that data was read from, and how long ago. */
-export interface ReadFrom {
+interface ReadFrom {
   readonly tenantId: string;
   readonly ageMs: number;
 }

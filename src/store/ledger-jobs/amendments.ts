@@ -55,9 +55,7 @@ export interface AmendmentToSend
  * or `abandoned`, and null while it is open. Then it can be taken in `nextInMs`, and `reason` is
  * its last failure.
  */
-export interface AmendmentState
-  extends Pick<Invoice, "number">,
-    Pick<LedgerJob, "attempts" | "reason"> {
+interface AmendmentState extends Pick<Invoice, "number">, Pick<LedgerJob, "attempts" | "reason"> {
   readonly outcome: string | null;
   readonly nextInMs: number | null;
 }

@@ -25,8 +25,7 @@ export const groupSize = 50;
  * has another idempotency key. `numberTaken` counts how often its number was refused as taken and
  * not found. `isAwaited`: a caller waits for it.
  */
-export interface ClaimedJob
-  extends Pick<LedgerJob, "id" | "attempts" | "keyVariant" | "numberTaken"> {
+interface ClaimedJob extends Pick<LedgerJob, "id" | "attempts" | "keyVariant" | "numberTaken"> {
   readonly kind: JobKind;
   readonly isAwaited: boolean;
 }

@@ -35,7 +35,7 @@ export const endJob = `UPDATE ledger_jobs t SET state = $4, reason = $5,
     AND t.state IN ('sending', 'uncertain')`;
 
 /** Selects an amendment by its id, or a subscription's open allocation. */
-export type LeasedJob =
+type LeasedJob =
   | { readonly kind: "amend_invoice"; readonly id: string }
   | { readonly kind: "allocate_credit"; readonly subscriptionId: string };
 

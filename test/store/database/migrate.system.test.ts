@@ -92,9 +92,7 @@ test("a migration that fails is rolled back and names its cause", async () => {
     /Migration 20260101000000_bad failed: [\s\S]*nowhere/,
   );
   expect(await query(url, "SELECT to_regclass('half') AS half")).toEqual([{ half: null }]);
-  expect((await diagnose()).failedMigrationNames).toEqual([
-    "20260101000000_bad",
-  ]);
+  expect((await diagnose()).failedMigrationNames).toEqual(["20260101000000_bad"]);
 });
 
 test("a database with a migration from before the first one is refused unchanged", async () => {

@@ -117,10 +117,7 @@ async function countOf(client: Queryable, table: string, tenantId: string): Prom
 }
 
 /** Returns the elements without these members. */
-function without(
-  elements: readonly object[],
-  members: readonly string[],
-): readonly object[] {
+function without(elements: readonly object[], members: readonly string[]): readonly object[] {
   if (members.length === 0) return elements;
   return elements.map((element) =>
     Object.fromEntries(Object.entries(element).filter(([name]) => !members.includes(name))),

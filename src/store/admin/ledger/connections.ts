@@ -20,7 +20,7 @@ import type { ConsentTokens } from "./consents.ts";
 export type ConnectionView = Omit<ConnectionRecord, "encryptedSecret" | "encryptionKeyId">;
 
 /** The tokens of a connection by authorisation, and the ledger's own id of the connection. */
-export interface GrantedTokens extends ConsentTokens {
+interface GrantedTokens extends ConsentTokens {
   readonly ledgerConnection: string;
 }
 

@@ -13,7 +13,7 @@ import type { Pool, Transaction } from "../../database/pool.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** A request for consent as it is stored: the hash of its state, never the state. */
-export interface NewConsent {
+interface NewConsent {
   /** The kind of ledger. */
   readonly kind: string;
   readonly operatorId: string;
@@ -52,7 +52,7 @@ export interface ConsentTenant {
 }
 
 /** The current state of an organisation's newest consent. */
-export interface ConsentView {
+interface ConsentView {
   readonly status: "pending" | "choose" | "connected" | "failed" | "expired";
   readonly tenants: readonly ConsentTenant[];
   readonly failure: string | null;
@@ -60,7 +60,7 @@ export interface ConsentView {
 }
 
 /** The tokens of a consent that wait for the choice of a tenant by this operator. */
-export interface ConsentChoice {
+interface ConsentChoice {
   readonly kind: string;
   readonly operatorId: string;
   readonly tokens: ConsentTokens;
