@@ -109,7 +109,7 @@ const layers: Readonly<Record<string, Layer>> = {
     imports: [
       "src/domain/",
       "src/store/",
-      "src/ledger/",
+      "src/ledger/port/",
       "src/webhooks/",
       "workflows/contract.ts",
       crashPoints,
