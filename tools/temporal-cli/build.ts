@@ -1,7 +1,7 @@
 /**
  * Program: builds the Temporal CLI that `go.mod` pins, from the Go module proxy, as `temporal` in
- * the empty folder of the argument. The embedded start runs it if it finds no program and the SDK's
- * download fails.
+ * the empty folder of the argument. Without an argument it only checks that Go can build it. The
+ * embedded start runs it if it finds no program and the SDK's download fails.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, readFileSync } from "node:fs";
@@ -11,14 +11,12 @@ import { join } from "node:path";
 const versionLimitMs = 15_000;
 
 const [folder] = process.argv.slice(2);
-if (folder === undefined) throw new Error("usage: build FOLDER");
 const goMod = join(import.meta.dirname, "go.mod");
 const problem = goProblem(/^go (\d+)\.(\d+)$/m.exec(readFileSync(goMod, "utf8")) ?? []);
-if (problem === null) build(folder);
-else {
+if (problem !== null) {
   process.stderr.write(`${problem}\n`);
   process.exitCode = 1;
-}
+} else if (folder !== undefined) build(folder);
 
 /** Returns why this machine's Go cannot build the release, or null if it can. */
 function goProblem([, oldestMajor = "0", oldestMinor = "0"]: readonly string[]): string | null {

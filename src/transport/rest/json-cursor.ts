@@ -40,10 +40,10 @@ export function refuseText(): never {
 /** Character codes of the tokens. */
 export const quote = 0x22;
 export const comma = 0x2c;
-const minus = 0x2d;
+export const minus = 0x2d;
 export const colon = 0x3a;
 export const openBracket = 0x5b;
-const backslash = 0x5c;
+export const backslash = 0x5c;
 export const closeBracket = 0x5d;
 export const openBrace = 0x7b;
 export const closeBrace = 0x7d;

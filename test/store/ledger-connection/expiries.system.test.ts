@@ -50,7 +50,7 @@ let actor = {
   operatorName: "Test",
   tokenId: null as string | null,
   operation: "Test",
-  requestId: null,
+  requestId: "request",
 };
 
 beforeAll(async () => {

@@ -73,16 +73,14 @@ export const downloadCli: ProvideCli = async (folder, lines, env) => {
 
 /** Builds with Go from the Go module proxy, by the program in `tools/temporal-cli`. */
 export const buildCli: ProvideCli = async (folder, lines, env) => {
-  const run = runQuietly(process.execPath, [fileURLToPath(buildProgram), folder], {
-    what: "the build with Go",
-    env,
-    cwd: folder,
-    limitMs: buildLimitMs,
-  });
+  const program = fileURLToPath(buildProgram);
+  const run = { what: "the build with Go", env, cwd: folder, limitMs: buildLimitMs };
+  // Checks first, so that no line announces a build that cannot begin.
+  await runQuietly(process.execPath, [program], run);
   await shown(
     lines,
     `building the Temporal dev server ${builtCliVersion} with Go, once: some minutes`,
-    run,
+    runQuietly(process.execPath, [program, folder], run),
   );
   return join(folder, "temporal");
 };
