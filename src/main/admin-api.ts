@@ -25,11 +25,11 @@ import { createOperatorGate } from "../transport/rpc/gate/operator-gate.ts";
 import { createIdempotency } from "../transport/rpc/idempotency.ts";
 import { observeCall } from "../transport/rpc/observe.ts";
 import { createReportError } from "../transport/rpc/refusals.ts";
-import { createLedgerApps } from "./ledger-app.ts";
-import { createTransports } from "./transports.ts";
+import { createTransports } from "./api/transports.ts";
+import { createLedgerApps } from "./ledger/ledger-apps.ts";
 
 /** The dependencies of the port, in addition to the settings. */
-export interface AdminPortParts
+interface AdminPortParts
   extends Pick<
       AdminDependencies,
       | "wake"
@@ -55,7 +55,7 @@ export interface AdminPortParts
 }
 
 /** The open port. */
-export interface AdminPort {
+interface AdminPort {
   readonly port: number;
   stop(options: { readonly graceMs: number }): Promise<void>;
 }

@@ -19,15 +19,15 @@ import { connectTemporal } from "../worker/temporal/connect.ts";
 import { createLedgerWork } from "../worker/temporal/ledger-work.ts";
 import { createStartWork } from "../worker/temporal/start-work.ts";
 import { encryptionOf, startAdminPort } from "./admin-api.ts";
-import { openReadiness } from "./api-readiness.ts";
-import { warnOfConnections } from "./connection-warnings.ts";
-import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger-adapters.ts";
-import { createLedgerConnect } from "./ledger-connect.ts";
-import { ledgerWebhookEndpoints } from "./ledger-webhook-endpoints.ts";
-import type { Log } from "./log.ts";
-import { createMetrics, watchPool } from "./metrics.ts";
-import { createPublicTransports } from "./public-transports.ts";
+import { openReadiness } from "./api/api-readiness.ts";
+import { warnOfConnections } from "./api/connection-warnings.ts";
+import { createPublicTransports } from "./api/public-transports.ts";
+import { createLedgerAdapters, disconnectedText, logAnswer } from "./ledger/ledger-adapters.ts";
+import { createLedgerConnect } from "./ledger/ledger-connect.ts";
+import { ledgerWebhookEndpoints } from "./ledger/ledger-webhook-endpoints.ts";
 import type { Running } from "./run.ts";
+import type { Log } from "./telemetry/log.ts";
+import { createMetrics, watchPool } from "./telemetry/metrics.ts";
 
 /**
  * Starts the API: REST, Connect, gRPC-Web and gRPC on one port, and the admin API on another.

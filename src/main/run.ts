@@ -1,9 +1,9 @@
 /** Runs a process from start to end: settings, log, signals and the exit code. */
 import { flushCompileCache } from "node:module";
 import { type Config, readConfig, SettingError } from "../config.ts";
-import { assertNodeVersion } from "../dev/local-stack/node-version.ts";
-import { createLog, type Log } from "./log.ts";
-import { startTracing } from "./tracing.ts";
+import { assertNodeVersion } from "./node-version.ts";
+import { createLog, type Log } from "./telemetry/log.ts";
+import { startTracing } from "./telemetry/tracing.ts";
 
 /**
  * A running process. `stop` drains: it finishes open work within limits. `done` resolves or rejects

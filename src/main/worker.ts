@@ -34,13 +34,13 @@ import {
   disconnectedText,
   type LedgerAdapters,
   logAnswer,
-} from "./ledger-adapters.ts";
-import { createLedgerConnect } from "./ledger-connect.ts";
-import type { Log } from "./log.ts";
+} from "./ledger/ledger-adapters.ts";
+import { createLedgerConnect } from "./ledger/ledger-connect.ts";
 import type { Running } from "./run.ts";
-import { startCleanups } from "./worker-cleanups.ts";
-import { serveWorkerMetrics } from "./worker-metrics.ts";
-import { openWebhooks, publishingDependencies } from "./worker-webhooks.ts";
+import type { Log } from "./telemetry/log.ts";
+import { serveWorkerMetrics } from "./telemetry/worker-metrics.ts";
+import { startCleanups } from "./worker/cleanups.ts";
+import { openWebhooks, publishingDependencies } from "./worker/webhooks.ts";
 
 /** The parts that the activities share. */
 interface Shared {

@@ -65,7 +65,7 @@ export async function addTiers(
 }
 
 /** What a credit note of a test is; the rest of it is fixed. */
-export interface TestCreditNote {
+interface TestCreditNote {
   readonly customerId: string;
   readonly subscriptionId: string;
   readonly number: string;

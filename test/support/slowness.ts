@@ -7,7 +7,7 @@
  * How many times longer than alone on a quiet machine a step may take: about five times with other
  * test files on two cores. TEST_SLOWNESS sets another factor.
  */
-export const slowness = Number(process.env.TEST_SLOWNESS ?? 5);
+const slowness = Number(process.env.TEST_SLOWNESS ?? 5);
 
 /** Returns the limit in milliseconds of a step that takes at most `quietMs` on a quiet machine. */
 export function allow(quietMs: number): number {

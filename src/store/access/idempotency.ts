@@ -74,7 +74,7 @@ export interface IdempotencyStore {
 }
 
 /** Times, which tests shorten, and the observer of failures. */
-export interface IdempotencySettings {
+interface IdempotencySettings {
   readonly leaseMs?: number;
   readonly lifetimeMs?: number;
   /** Called for every failed attempt to complete, release or renew. */

@@ -67,7 +67,7 @@ export interface AdminStore {
  * Reads and writes of operators have separate pools. A write waits for locks, so that writes alone
  * could take all connections of one pool, which the requests of callers also use.
  */
-export interface AdminPools {
+interface AdminPools {
   readonly reading: Pool;
   readonly writing: Pool;
 }

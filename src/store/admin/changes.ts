@@ -123,7 +123,7 @@ async function saveEntries(
  * with four places. Bytes are left out, because they are hashes and encrypted secrets. So are
  * counters without a meaning outside the database.
  */
-export function snapshotOf(record: object): Prisma.InputJsonObject {
+function snapshotOf(record: object): Prisma.InputJsonObject {
   const members = Object.entries(record).flatMap(
     ([name, value]): [string, Prisma.InputJsonValue | null][] => {
       if (value === undefined || value instanceof Uint8Array || typeof value === "bigint")

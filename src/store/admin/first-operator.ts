@@ -16,7 +16,7 @@ import { createOperator, createToken } from "./credentials.ts";
 const firstOperatorLock = 20261121;
 
 /** What is stored of the first operator's token. */
-export interface FirstToken {
+interface FirstToken {
   readonly hash: Uint8Array;
   readonly hint: string;
 }

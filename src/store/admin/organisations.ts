@@ -20,7 +20,7 @@ import {
 export type { AdminOrganisation } from "./update-organisation.ts";
 
 /** The settings that can change. Undefined leaves a setting as it is. */
-export type OrganisationChanges = {
+type OrganisationChanges = {
   readonly [K in
     | "name"
     | "timezone"
@@ -34,7 +34,7 @@ export type OrganisationChanges = {
 };
 
 /** A new organisation. An undefined field takes the default of its column. */
-export type NewOrganisation = OrganisationChanges &
+type NewOrganisation = OrganisationChanges &
   Pick<AdminOrganisation, "id" | "name" | "timezone" | "defaultCurrency" | "livemode"> & {
     readonly setupMode?: boolean | undefined;
   };

@@ -21,7 +21,7 @@ export interface TestClock {
 }
 
 /** The advance under way, or the last one. Its start and end are real instants. */
-export interface TestClockAdvance {
+interface TestClockAdvance {
   readonly from: Date;
   readonly to: Date;
   readonly performed: number;

@@ -39,7 +39,7 @@ import {
 import { loadOpenUsage } from "./unbilled-usage.ts";
 
 /** A row of `periods`. `billed_units` is null if nothing was billed for it. */
-export type PeriodRow = Row<
+type PeriodRow = Row<
   Prisma.PeriodModel,
   "index" | "billedUnits" | "setupMode" | "prorationClosed" | "billedSeparately",
   "startDate" | "endDate"
@@ -147,7 +147,7 @@ export interface LoadedState {
  * Which subscriptions to load. `now` is the organisation's. `closing`: the last usage bill is
  * needed, also if nothing is due.
  */
-export interface StateQuery {
+interface StateQuery {
   readonly ids: readonly string[];
   readonly now: Date;
   readonly closing?: boolean;
@@ -234,7 +234,7 @@ function readState(
 }
 
 /** Converts a row of `periods` to a period's state. */
-export function readPeriod(row: PeriodRow): PeriodState {
+function readPeriod(row: PeriodRow): PeriodState {
   return {
     index: row.index,
     start: civilDate(row.start_date),

@@ -21,7 +21,7 @@ import { saveCharges } from "./save-billing.ts";
  * The locked organisation, its test clock, whether that clock is advancing, and the database's
  * time.
  */
-export interface LockedOrganisation {
+interface LockedOrganisation {
   readonly organisation: OrganisationSettings;
   readonly testClock: Date | null;
   readonly isAdvancing: boolean;
@@ -101,7 +101,7 @@ WHERE s.organisation_id = $1 AND s.id = r.id`;
  * A subscription to write. `dueDate` is its next due date, null once it is over. Absent
  * `usageBills` keep the stored ones.
  */
-export interface SubscriptionToWrite {
+interface SubscriptionToWrite {
   readonly usageBills?: UsageBills;
   readonly subscription: Subscription;
   readonly currentPeriod: number;

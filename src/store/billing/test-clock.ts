@@ -22,7 +22,7 @@ export interface ClockProgress {
  * `moved`: something is due at what the clock shows now. `arrived`: nothing is left on the way.
  * `stands`: the clock does not advance.
  */
-export type ClockMove =
+type ClockMove =
   | { readonly kind: "moved" | "arrived"; readonly progress: ClockProgress }
   | { readonly kind: "stands" };
 

@@ -12,7 +12,7 @@ import type { Transaction } from "../database/pool.ts";
 import { lockToBill } from "./usage-locks.ts";
 
 /** A subscription whose usage is to be billed, with the meters of its plan. */
-export interface MeteredSubscription {
+interface MeteredSubscription {
   readonly subscription: Subscription;
   readonly meters: readonly PricedMeter[];
 }

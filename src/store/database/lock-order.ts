@@ -31,7 +31,7 @@ export async function lockSubscriptions(
 }
 
 /** The rows that a transaction is about to write. An absent member means none. */
-export interface ToLock {
+interface ToLock {
   /** Whether the organisation must not change meanwhile. */
   readonly organisation?: boolean;
   readonly subscriptionIds?: readonly string[];

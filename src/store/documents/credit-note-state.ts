@@ -53,7 +53,7 @@ interface KnownRow {
 }
 
 /** Why a note was read: our allocation, a search after a lost answer, or a person's change. */
-export type NoteReason = "own" | "found" | "synced";
+type NoteReason = "own" | "found" | "synced";
 
 /**
  * Writes an observed note and its allocations to invoices here. Remaining credit is the ledger's.

@@ -19,7 +19,7 @@ import {
 } from "./invoice-writes.ts";
 
 /** An invoice to issue: its ids, its subscription, and the deferred lines that it bills. */
-export interface InvoiceToIssue {
+interface InvoiceToIssue {
   readonly id: string;
   readonly jobId: string;
   readonly subscriptionId: string;
@@ -28,7 +28,7 @@ export interface InvoiceToIssue {
 }
 
 /** A credit note to issue: its ids and its subscription. */
-export interface CreditNoteToIssue {
+interface CreditNoteToIssue {
   readonly id: string;
   readonly jobId: string;
   readonly subscriptionId: string;

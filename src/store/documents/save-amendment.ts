@@ -9,7 +9,7 @@ import type { Transaction } from "../database/pool.ts";
 import { decimalText, insertLines, lineRecords, lineRecordType } from "./invoice-writes.ts";
 
 /** An amendment to write. `billedUnits`: what the invoice's period was billed for before it. */
-export interface AmendmentToWrite {
+interface AmendmentToWrite {
   readonly jobId: string;
   readonly subscriptionId: string;
   readonly amendment: InvoiceAmendment;

@@ -8,7 +8,7 @@ import { newId } from "../database/ids.ts";
 import type { Pool } from "../database/pool.ts";
 
 /** What is left of the ledger's limits, as the ledger reported it. Null if it reported nothing. */
-export interface LimitsLeft {
+interface LimitsLeft {
   readonly minute: number | null;
   readonly day: number | null;
 }

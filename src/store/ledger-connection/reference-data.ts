@@ -1,7 +1,7 @@
 /**
  * Caches each organisation's ledger reference data, so that documents can be validated before the
  * ledger is called. It is read again in the background, and invalidated as soon as the ledger
- * contradicts it. POSTING-5. SQL for writes, because each decides by several stored instants and
+ * contradicts it. POSTING-5. SQL, because each statement decides by several stored instants and
  * the database's clock, and a claim covers all organisations.
  */
 
@@ -11,8 +11,9 @@ import {
   referenceDataKinds,
   unknownReferenceData,
 } from "../../domain/billing/ledger-validation.ts";
-import { db } from "../database/client.ts";
+import type { LedgerReferenceData as ReferenceDataRecord } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
+import type { ModelRow } from "../database/model-columns.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
 
@@ -27,7 +28,7 @@ const maxAge = "interval '6 hours'";
  * retries, and a repair in the ledger since the last read is unknown here. Above this age the
  * ledger decides. If it rejects, the list is read, so that later documents are validated here.
  */
-const trustedMs = 30 * 60_000;
+const trustedAge = "interval '30 minutes'";
 
 /**
  * The least gap between two reads of a list that rejections cause. A document that is always
@@ -51,20 +52,13 @@ export async function loadReferenceData(
   pool: Pool,
   organisationId: string,
 ): Promise<LedgerReferenceData> {
-  const connection = await db(pool).ledgerConnection.findFirst({
-    where: { organisationId },
-    select: { tenantId: true },
-  });
-  if (connection === null) return unknownReferenceData;
-  const lists = db(pool).ledgerReferenceData;
-  const rows = await lists.findMany({
-    where: {
-      organisationId,
-      tenantId: connection.tenantId,
-      fetchedAt: { gt: new Date(Date.now() - trustedMs) },
-      OR: [{ invalidatedAt: null }, { invalidatedAt: { lt: lists.fields.fetchedAt } }],
-    },
-    select: { kind: true, data: true },
+  const { rows } = await pool.query<ModelRow<ReferenceDataRecord, "kind" | "data">>({
+    name: "load_reference_data",
+    text: `SELECT o.kind, o.data FROM ledger_reference_data o
+        JOIN ledger_connections c ON c.organisation_id = $1 AND c.tenant_id = o.tenant_id
+      WHERE o.organisation_id = $1 AND o.fetched_at > now() - ${trustedAge}
+        AND (o.invalidated_at IS NULL OR o.invalidated_at < o.fetched_at)`,
+    values: [organisationId],
   });
   const known = Object.fromEntries(rows.map(({ kind, data }) => [kind, data]));
   return { ...unknownReferenceData, ...known };
@@ -152,7 +146,7 @@ async function rescheduleReading(
 }
 
 /** A read that failed, `ageMs` after it began, and the delay until the next attempt. */
-export interface FailedReading {
+interface FailedReading {
   readonly pauseMs: number;
   readonly ageMs: number;
   /** The ledger does not let us read it. Data read before can no longer reject anything. */
@@ -160,7 +154,7 @@ export interface FailedReading {
 }
 
 /** The tenant that data was read from, and how long ago. */
-export interface ReadFrom {
+interface ReadFrom {
   readonly tenantId: string;
   readonly ageMs: number;
 }

@@ -13,6 +13,7 @@ import type {
 } from "../../domain/billing/ledger-validation.ts";
 import type { LineKind } from "../../domain/model/invoice.ts";
 import type { Invoice, InvoiceLine, LedgerJob } from "../../gen/prisma/client.ts";
+import { msUntil } from "../database/clock.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
 import {
@@ -24,7 +25,7 @@ import { invalidateReferenceData, loadReferenceData } from "../ledger-connection
 import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
 import type { LineToSend } from "./claim-jobs.ts";
 import { movedReason } from "./closed-amendment.ts";
-import { claimed, dueAt, isDue, msUntil, rescheduleLeased } from "./job-lease.ts";
+import { claimed, dueAt, isDue, rescheduleLeased } from "./job-lease.ts";
 
 /**
  * A line of the invoice. `amending`: added or re-priced here, and not yet so in the ledger.
@@ -54,9 +55,7 @@ export interface AmendmentToSend
  * or `abandoned`, and null while it is open. Then it can be taken in `nextInMs`, and `reason` is
  * its last failure.
  */
-export interface AmendmentState
-  extends Pick<Invoice, "number">,
-    Pick<LedgerJob, "attempts" | "reason"> {
+interface AmendmentState extends Pick<Invoice, "number">, Pick<LedgerJob, "attempts" | "reason"> {
   readonly outcome: string | null;
   readonly nextInMs: number | null;
 }

@@ -5,8 +5,9 @@
  */
 
 import type { LedgerJob, Subscription } from "../../gen/prisma/client.ts";
+import { msUntil } from "../database/clock.ts";
 import type { Pool } from "../database/pool.ts";
-import { claimed, dueAt, isDue, msUntil } from "./job-lease.ts";
+import { claimed, dueAt, isDue } from "./job-lease.ts";
 
 /**
  * A leased allocation. Decimal text: `amount` is to be allocated, and `applied` is already on the

@@ -21,10 +21,6 @@ export const isDue = `(t.state = 'ready' AND t.not_before <= now()
 /** SQL: when open job `t` can be claimed. */
 export const dueAt = "CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END";
 
-/** SQL: milliseconds from now until `instant`, 0 if it has passed. */
-export const msUntil = (instant: string): string =>
-  `greatest(0, ceil(1000 * extract(epoch FROM ${instant} - now())))::float8`;
-
 /** SQL: notifies the callers who wait for the jobs of `rows`, which have `id` and `state`. */
 export const notifyCallers = (rows: string): string => `pg_notify('${outcomesChannel}',
     CASE WHEN ${rows}.state = 'done' THEN '${doneMark}' ELSE '' END || ${rows}.id)`;
@@ -39,7 +35,7 @@ export const endJob = `UPDATE ledger_jobs t SET state = $4, reason = $5,
     AND t.state IN ('sending', 'uncertain')`;
 
 /** Selects an amendment by its id, or a subscription's open allocation. */
-export type LeasedJob =
+type LeasedJob =
   | { readonly kind: "amend_invoice"; readonly id: string }
   | { readonly kind: "allocate_credit"; readonly subscriptionId: string };
 

@@ -5,8 +5,9 @@
  * `abandoned` are final. SQL, because it reschedules many jobs at once with SKIP LOCKED, and
  * compares instants by the database's clock.
  */
+import { msUntil } from "../database/clock.ts";
 import type { Pool } from "../database/pool.ts";
-import { dueAt, msUntil } from "./job-lease.ts";
+import { dueAt } from "./job-lease.ts";
 import { outcomesChannel } from "./job-notifications.ts";
 
 /** What a job asks the ledger to do. */

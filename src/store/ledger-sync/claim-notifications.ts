@@ -27,7 +27,7 @@ const togetherFailures = 2;
 const longestPause = "interval '6 hours'";
 
 /** A claimed notification. A later one for the same object stays. */
-export interface ClaimedNotification extends Pick<LedgerNotification, "ledgerId"> {
+interface ClaimedNotification extends Pick<LedgerNotification, "ledgerId"> {
   /** The database's text of an instant, which keeps its microseconds. */
   readonly receivedAt: string;
 }

@@ -166,7 +166,7 @@ UPDATE ledger_sync_cursors s SET ${syncKinds.map(sinceOf).join(", ")},
   ${syncKinds.map(changedOf).join(",\n  ")},
   failures = 0, not_before = NULL, reason = NULL, sync_cursor = $4,
   sync_kind = CASE WHEN $4::text IS NOT NULL THEN $2 ELSE $7 END,
-  swept_at = CASE WHEN page.is_last THEN clock_timestamp() ELSE s.swept_at END,
+  synced_at = CASE WHEN page.is_last THEN clock_timestamp() ELSE s.synced_at END,
   day_most = greatest(s.day_most, page.day_remaining),
   next_sync_at = CASE WHEN NOT page.is_last THEN s.next_sync_at
     WHEN s.requested_at > s.began_at THEN now()

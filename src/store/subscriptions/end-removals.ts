@@ -32,7 +32,7 @@ export type TerminationTask =
  * taken in `nextInMs`, and `reason` is its last failure. `current` is the invoice to remove next,
  * or the refused one. Of `removals`, so many are `removed` and so many `left`.
  */
-export interface TerminationState {
+interface TerminationState {
   readonly outcome: string | null;
   readonly reason: string | null;
   readonly nextInMs: number | null;

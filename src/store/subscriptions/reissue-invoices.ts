@@ -39,7 +39,7 @@ ORDER BY t.seq`;
  * Selects the current period's removed invoices and its neighbours'. With `terminationId`: of that
  * end. Without: of all completed ends since the last restoration.
  */
-export interface RemovedQuery {
+interface RemovedQuery {
   readonly subscriptionId: string;
   readonly currentPeriod: number;
   readonly terminationId: string | null;

@@ -26,7 +26,7 @@ export interface WorkerLog {
 }
 
 /** The activities and observers of a worker. */
-export interface WorkerSettings {
+interface WorkerSettings {
   readonly taskQueue: string;
   readonly activities: object;
   readonly log: WorkerLog;
@@ -38,7 +38,7 @@ export interface WorkerSettings {
  * A running worker. `done` rejects if the worker fails for good. `stop` lets running activities
  * finish.
  */
-export interface RunningWorker {
+interface RunningWorker {
   readonly done: Promise<void>;
   stop(): Promise<void>;
 }

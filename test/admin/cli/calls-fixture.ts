@@ -61,7 +61,7 @@ export const adminServices: readonly DescService[] = [
 ];
 
 /** The outcome of a call. */
-export interface Ended {
+interface Ended {
   readonly exitCode: number;
   readonly out: string;
   readonly err: string;
@@ -70,7 +70,7 @@ export interface Ended {
 }
 
 /** Surroundings that a test sets. */
-export interface Around {
+interface Around {
   readonly env?: Record<string, string>;
   readonly files?: Record<string, string>;
   /** Answers to questions, in order. With answers the terminal is interactive. */
@@ -105,14 +105,14 @@ export async function run(words: string | readonly string[], around: Around = {}
 }
 
 /** A call as the server received it. */
-export interface Received {
+interface Received {
   readonly method: string;
   readonly headers: Headers;
   readonly request: JsonValue;
 }
 
 /** Answers a method with the members of the response. */
-export type Answer = (request: object, method: DescMethodUnary) => object;
+type Answer = (request: object, method: DescMethodUnary) => object;
 
 /** A server and what it received. */
 export interface AdminServer {

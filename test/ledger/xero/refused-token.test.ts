@@ -6,8 +6,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ledgers } from "../../../src/ledger/index.ts";
 import type { SharedTokens, TokenStore } from "../../../src/ledger/port/oauth-app.ts";
 import { beginCall, createXeroWire } from "../../../src/ledger/xero/wire/wire.ts";
-import { createLedgerAdapters } from "../../../src/main/ledger-adapters.ts";
-import { createLedgerConnect } from "../../../src/main/ledger-connect.ts";
+import { createLedgerAdapters } from "../../../src/main/ledger/ledger-adapters.ts";
+import { createLedgerConnect } from "../../../src/main/ledger/ledger-connect.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import type { LedgerConnection } from "../../../src/store/ledger-connection/connections.ts";
 

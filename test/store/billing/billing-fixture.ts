@@ -24,12 +24,12 @@ import { testPool } from "../../support/pool.ts";
  * The fields in which a subscription differs from the default of `subscribe`. `startDate` is a day
  * of the subscription's zone.
  */
-export type SubscriptionFields = Partial<Omit<CreationRequest, "startDate">> & {
+type SubscriptionFields = Partial<Omit<CreationRequest, "startDate">> & {
   readonly startDate?: string | null;
 };
 
 /** An invoice as tests compare it. */
-export interface BilledInvoice {
+interface BilledInvoice {
   readonly number: string;
   readonly type: string;
   readonly start: string;

@@ -2,7 +2,7 @@
  * What operators do while billing is due: they switch Setup Mode and retry a parked subscription.
  * SETUP-3, SETUP-4.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
@@ -93,4 +93,23 @@ test("a retry returns the parked subscription as it was, if a run bills it at on
     reason: "x",
     attempts: 1,
   });
+});
+
+test.each([2, -2])("a retry is due at once, by a machine %i hours ahead too", async (hours) => {
+  const organisation = await fixture.sandbox("2026-03-10");
+  const id = await fixture.subscribe(organisation);
+  await fixture.setClock(organisation, "2026-04-20");
+  await fixture.pool.query(
+    `UPDATE subscriptions SET parked_until = now() + interval '1 hour', parked_reason = 'x',
+      parked_attempts = 1, due_at = 'epoch' WHERE id = $1`,
+    [id],
+  );
+  vi.useFakeTimers({ now: Date.now() + hours * 3_600_000, toFake: ["Date"] });
+  try {
+    await createBillingStore(fixture.pool, changes).retry(actor, organisation, id);
+  } finally {
+    vi.useRealTimers();
+  }
+  await fixture.bill(organisation);
+  expect(await fixture.invoices(id)).toHaveLength(2);
 });

@@ -14,7 +14,7 @@ import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
  * An event in short: its quantity, its instant (a bare date is noon UTC) and its meter, by default
  * `api-calls`.
  */
-export type ReportedUse = readonly [quantity: string, at: string, meterCode?: string];
+type ReportedUse = readonly [quantity: string, at: string, meterCode?: string];
 
 /** The billing fixture with usage. */
 export interface UsageFixture extends BillingFixture {

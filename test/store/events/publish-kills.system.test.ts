@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { publishingCrashPoints } from "../../../src/crash-points.ts";
-import { writeObject } from "../../../src/main/render-event-object.ts";
+import { writeObject } from "../../../src/main/worker/render-event-object.ts";
 import { createOutboxStore } from "../../../src/store/events/outbox.ts";
 import { createPublishingActivities } from "../../../src/worker/activities/events/publish-changes.ts";
 import {

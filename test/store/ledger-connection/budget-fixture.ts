@@ -39,7 +39,7 @@ export interface BudgetFixture {
 }
 
 /** A recorded call. `ended` is null if it was not returned. */
-export interface RecordedCall {
+interface RecordedCall {
   readonly granted: number;
   readonly ended: number | null;
   readonly atOnce: number;

@@ -61,7 +61,7 @@ export async function addParty(pool: pg.Pool): Promise<Party> {
 }
 
 /** The outcome of an invoice. Without `due` and `total` it is unpaid and has no tax. */
-export interface InvoiceTaken {
+interface InvoiceTaken {
   readonly status: string;
   readonly due?: string;
   readonly total?: string;

@@ -28,7 +28,7 @@ import { seedInvoice } from "./amendment-rows.ts";
 export type LedgerSays = "done" | "refused" | "approved" | "paid" | "gone";
 
 /** A row of any table. */
-export type Row = Answered["json"];
+type Row = Answered["json"];
 
 /** The fixture of one subscription. */
 export interface WindowFixture {
@@ -69,7 +69,7 @@ export async function expectRolledBack(fixture: WindowFixture, invoice: object):
 }
 
 /** Bands: a volume plan, ten units at 10.00 and more at 8.00. Pending: begins on 15 March. */
-export interface WindowOrder {
+interface WindowOrder {
   readonly isBands?: boolean;
   readonly isPending?: boolean;
 }

@@ -34,7 +34,7 @@ export interface EveryWriter {
 }
 
 /** The connections of writers. `close` ends them. */
-export interface WriterPools extends Pick<WriterParts, "pool" | "admin"> {
+interface WriterPools extends Pick<WriterParts, "pool" | "admin"> {
   close(): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ export async function everyWriter(
 }
 
 /** Throws the error again, unless it is a refusal. */
-export function unlessRefused(error: unknown): void {
+function unlessRefused(error: unknown): void {
   if (!(error instanceof Refusal)) throw error;
 }
 

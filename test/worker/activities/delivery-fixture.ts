@@ -28,7 +28,7 @@ import {
 } from "../../support/webhook-rows.ts";
 
 /** An endpoint with its path, and deliveries to it. `delivery` is the first. */
-export interface Waiting {
+interface Waiting {
   readonly path: string;
   readonly endpoint: SeededEndpoint;
   readonly key: EndpointKey;
@@ -40,7 +40,7 @@ export interface Waiting {
  * A row of `webhook_deliveries` or `webhook_endpoints`. `in_ms` is the time until its `due_at` or
  * `open_until`.
  */
-export type WebhookRow = Readonly<Record<string, unknown>>;
+type WebhookRow = Readonly<Record<string, unknown>>;
 
 /** Deliveries over one database and one receiver. */
 export interface DeliveryFixture {

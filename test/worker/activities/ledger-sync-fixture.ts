@@ -12,7 +12,7 @@ import { until } from "../../support/system.ts";
 import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 
 /** Organisations on the demo ledger, and what their sync reported. */
-export interface SyncFixture {
+interface SyncFixture {
   readonly credit: CreditFixture;
   readonly activities: LedgerSyncActivities;
   /** The organisations whose workflows were started. */

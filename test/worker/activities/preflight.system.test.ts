@@ -125,8 +125,8 @@ test("a document that the ledger would refuse is refused without a call", async 
   await fixture.postAll(party);
   await know(party, "organisation", { periodLockDate: null });
   const dueSync = `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at,
-    swept_at) VALUES ($1, $2, now(), now())
-    ON CONFLICT (organisation_id) DO UPDATE SET swept_at = now()`;
+    synced_at) VALUES ($1, $2, now(), now())
+    ON CONFLICT (organisation_id) DO UPDATE SET synced_at = now()`;
   await fixture.pool.query(dueSync, [party.organisationId, party.tenantId]);
   const status = "UPDATE customers SET status = $2 WHERE organisation_id = $1 AND code = 'ACME'";
   await fixture.pool.query(status, [party.organisationId, "inactive"]);

@@ -23,7 +23,7 @@ export type DocumentState = "failed" | "waiting" | "synced" | "drift";
  * The kinds of job for a document: create it, change an invoice's lines, or allocate a note's
  * credit to an invoice.
  */
-export type DocumentOperation = "creation" | "amendment" | "allocation";
+type DocumentOperation = "creation" | "amendment" | "allocation";
 
 /**
  * A document with the outcome of its last job. `operation` is what failed or waits, null if nothing

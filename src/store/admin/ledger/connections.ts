@@ -1,7 +1,8 @@
 /** Stores ledger connections. ADMIN-3. */
 
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
-import { db } from "../../database/client.ts";
+import { db, type Executor } from "../../database/client.ts";
+import { databaseNow } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import {
@@ -19,13 +20,16 @@ import type { ConsentTokens } from "./consents.ts";
 export type ConnectionView = Omit<ConnectionRecord, "encryptedSecret" | "encryptionKeyId">;
 
 /** The tokens of a connection by authorisation, and the ledger's own id of the connection. */
-export interface GrantedTokens extends ConsentTokens {
+interface GrantedTokens extends ConsentTokens {
   readonly ledgerConnection: string;
 }
 
 /** Connections and mappings of organisations. */
 export interface ConnectionStore extends MappingStore {
-  /** Returns the connection without its secret, or null if there is none. */
+  /**
+   * Returns the connection without its secret, or null if there is none. A pause that is over is
+   * left out.
+   */
   view(organisationId: string): Promise<ConnectionView | null>;
   /**
    * Returns the ledger's own id of a working connection by authorisation, or null if there is none.
@@ -60,11 +64,13 @@ export function createConnectionStore(
   const { run } = changes;
   return {
     ...createMappingStore(pool, changes),
-    view: (organisationId) =>
-      db(pool).ledgerConnection.findFirst({
+    view: async (organisationId) => {
+      const connection = await db(pool).ledgerConnection.findFirst({
         where: { organisationId },
         omit: { encryptedSecret: true, encryptionKeyId: true },
-      }),
+      });
+      return connection && (await withoutPastPause(pool, connection));
+    },
     inLedger: async (organisationId) => {
       const where = { organisationId };
       const authorisation = await db(pool).ledgerAuthorisation.findFirst({ where });
@@ -131,6 +137,16 @@ const callable = {
   disconnectedReason: null,
 } as const;
 
+/** Leaves out a pause that is over by the database's clock. */
+async function withoutPastPause<View extends ConnectionView>(
+  executor: Executor,
+  connection: View,
+): Promise<View> {
+  if (connection.pausedUntil === null) return connection;
+  if (connection.pausedUntil > (await databaseNow(executor))) return connection;
+  return { ...connection, pausedUntil: null, pausedReason: null };
+}
+
 function changeOf(before: ConnectionRecord | null, after: ConnectionRecord): Change {
   const { organisationId } = after;
   const target = { targetKind: "ledger_connection", targetId: organisationId } as const;
@@ -170,16 +186,16 @@ async function saveTokens(
 ): Promise<void> {
   const access = encryption.encrypt(accessToken, tokenPlaces.access(organisationId));
   const refresh = encryption.encrypt(refreshToken, tokenPlaces.refresh(organisationId));
+  const now = await databaseNow(tx);
   const data = {
     ledgerConnection,
     encryptedAccess: new Uint8Array(access.bytes),
     encryptedRefresh: new Uint8Array(refresh.bytes),
     encryptedPrevious: null,
     encryptionKeyId: access.keyId,
-    freshUntil: new Date(Date.now() + freshMs),
+    freshUntil: new Date(now.getTime() + freshMs),
     leaseId: null,
     leaseUntil: null,
-    refreshedAt: new Date(),
   };
   await db(tx).ledgerAuthorisation.upsert({
     where: { organisationId },
@@ -189,7 +205,7 @@ async function saveTokens(
   // This invalidates a consent that was requested meanwhile.
   await db(tx).ledgerConsent.updateMany({
     where: { organisationId, usedAt: { not: null } },
-    data: { connectedAt: new Date(), failure: null, encryptedTokens: null, tenants: Prisma.DbNull },
+    data: { connectedAt: now, failure: null, encryptedTokens: null, tenants: Prisma.DbNull },
   });
 }
 
@@ -201,7 +217,8 @@ async function disconnect(
   const where = { organisationId };
   await lockConnection(tx, organisationId);
   const before = await db(tx).ledgerConnection.findFirst({ where });
-  if (before === null || before.disconnectedAt !== null) return changed(before);
+  if (before === null) return changed(before);
+  if (before.disconnectedAt !== null) return changed(await withoutPastPause(tx, before));
   await db(tx).ledgerAuthorisation.deleteMany({ where });
   const after = await db(tx).ledgerConnection.update({
     where,

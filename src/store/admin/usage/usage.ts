@@ -26,7 +26,7 @@ import { type EventToVoid, type VoidOutcome, voidEvent } from "./void-usage.ts";
  * created yet. `billed`: its bill exists on a document. `not_billed`: its bill exists on no
  * document.
  */
-export type UsageState = "open" | "waiting" | "billed" | "not_billed";
+type UsageState = "open" | "waiting" | "billed" | "not_billed";
 
 /**
  * Usage of one meter in one period, as far as one bill takes it. `amount` is null until that bill
@@ -50,7 +50,7 @@ export interface UsagePosition {
 }
 
 /** Selects usage: of one meter or of all, after a position. */
-export interface UsageQuery {
+interface UsageQuery {
   readonly meterId: string | null;
   readonly limit: number;
   readonly after: UsagePosition | null;

@@ -23,7 +23,7 @@ export type EndpointView = Omit<
 >;
 
 /** A new endpoint. `secret` is encrypted. */
-export interface NewEndpoint {
+interface NewEndpoint {
   readonly id: string;
   readonly url: string;
   readonly description: string;
@@ -32,7 +32,7 @@ export interface NewEndpoint {
 }
 
 /** The fields of an endpoint that can change. Undefined leaves a field as it is. */
-export interface EndpointChanges {
+interface EndpointChanges {
   readonly url?: string | undefined;
   readonly description?: string | undefined;
   readonly kinds?: readonly string[] | undefined;

@@ -42,8 +42,7 @@ import {
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 
 /** The dependencies of a batch. */
-export interface CreditAllocationParts
-  extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
+interface CreditAllocationParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openStore: OpenAllocations;
 }
 

@@ -15,7 +15,7 @@ import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 import { requestAmendment } from "./request-amendment.ts";
 
 /** The dependencies of a batch. */
-export interface AmendmentParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
+interface AmendmentParts extends Pick<PostingDependencies, "openLedger" | "callDeadlineMs"> {
   readonly openStore: OpenAmendments;
   /** Wakes the organisation's ledger workflow if an amendment leaves documents to be posted. */
   readonly wake: (organisationId: string) => Promise<boolean>;

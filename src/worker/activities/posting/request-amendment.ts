@@ -28,7 +28,7 @@ import { lineOf } from "./post-documents.ts";
 import { standingLines } from "./standing-lines.ts";
 
 /** The outcome, and the failures of calls, which may pause the connection. */
-export interface AmendmentAnswer {
+interface AmendmentAnswer {
   readonly outcome: AmendmentOutcome;
   readonly failures: readonly LedgerFailure[];
 }

@@ -28,7 +28,7 @@ import {
 } from "./read-notifications.ts";
 
 /** The dependencies of the ledger sync. */
-export interface LedgerSyncDependencies {
+interface LedgerSyncDependencies {
   readonly ledgerSync: LedgerSync;
   readonly openLedger: (organisationId: string, connection: LedgerConnection) => Ledger;
   /** How long one call to the ledger may take. */

@@ -1,5 +1,5 @@
 /** Warns of addresses with too many connections. */
-import type { Log } from "./log.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** The least time between two warnings about addresses with too many connections. */
 const connectionWarningMs = 60_000;

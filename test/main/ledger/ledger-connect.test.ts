@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { LedgerAnswer } from "../../../src/ledger/port/ledger.ts";
 import { createXeroLedger } from "../../../src/ledger/xero/create-xero-ledger.ts";
-import { createLedgerConnect } from "../../../src/main/ledger-connect.ts";
+import { createLedgerConnect } from "../../../src/main/ledger/ledger-connect.ts";
 import type { AddressMode } from "../../../src/webhooks/address.ts";
 
 /** A server of this machine that no ledger is: it counts who connects, and hangs up. */

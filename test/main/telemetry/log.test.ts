@@ -1,9 +1,9 @@
 /** What may stand in the log. */
 import { expect, test } from "vitest";
-import { createLog } from "../../src/main/log.ts";
-import { createMetrics, watchPool } from "../../src/main/metrics.ts";
-import { wantsTracing } from "../../src/main/tracing.ts";
-import { createRequestObserver } from "../../src/transport/rpc/observe.ts";
+import { createLog } from "../../../src/main/telemetry/log.ts";
+import { createMetrics, watchPool } from "../../../src/main/telemetry/metrics.ts";
+import { wantsTracing } from "../../../src/main/telemetry/tracing.ts";
+import { createRequestObserver } from "../../../src/transport/rpc/observe.ts";
 
 function logged(write: (log: ReturnType<typeof createLog>) => void): Record<string, unknown>[] {
   const lines: string[] = [];

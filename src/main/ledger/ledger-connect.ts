@@ -3,8 +3,8 @@
  */
 import { isIPv6 } from "node:net";
 import type { buildConnector } from "undici";
-import { type AddressMode, urlFault } from "../webhooks/address.ts";
-import { createConnect, type Lookup, lookupOf, NotSent } from "../webhooks/connect.ts";
+import { type AddressMode, urlFault } from "../../webhooks/address.ts";
+import { createConnect, type Lookup, lookupOf, NotSent } from "../../webhooks/connect.ts";
 
 /** A slower connection will not recover within a caller's 15 seconds. */
 const connectMs = 5_000;

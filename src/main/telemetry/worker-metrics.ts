@@ -2,12 +2,12 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { type Config, SettingError } from "../config.ts";
-import { type ScheduleTrouble, troubleReasons } from "../worker/temporal/schedule-watch.ts";
-import { scheduleIds } from "../worker/temporal/schedules.ts";
+import { type Config, SettingError } from "../../config.ts";
+import { type ScheduleTrouble, troubleReasons } from "../../worker/temporal/schedule-watch.ts";
+import { scheduleIds } from "../../worker/temporal/schedules.ts";
 
 /** The metrics of a worker process. `port` is null if they are not served. */
-export interface WorkerMetrics {
+interface WorkerMetrics {
   readonly port: number | null;
   /** Sets the gauge of each fault found to 1 and every other to 0. */
   readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;

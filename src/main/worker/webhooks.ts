@@ -1,18 +1,18 @@
 /** The worker's part of webhooks to platforms: publishing, delivery, and their secrets' keys. */
-import type { Config } from "../config.ts";
-import { boundQueries } from "../store/database/bound-queries.ts";
-import type { Encryption } from "../store/database/encryption.ts";
-import type { Pool } from "../store/database/pool.ts";
-import { createDeliveryStore } from "../store/events/deliveries.ts";
-import { createOutboxStore } from "../store/events/outbox.ts";
-import type { Unpublished } from "../store/events/publish-isolated.ts";
-import { reencryptEndpoints } from "../store/events/reencrypt-signing-secrets.ts";
-import { createPoster } from "../webhooks/post.ts";
-import { createDelivery } from "../worker/activities/events/deliver-due.ts";
-import { createDeliveryPace } from "../worker/activities/events/delivery-pace.ts";
-import { createRequestPermits } from "../worker/activities/events/request-permits.ts";
-import { startCleanup } from "../worker/temporal/cleanup.ts";
-import type { Log } from "./log.ts";
+import type { Config } from "../../config.ts";
+import { boundQueries } from "../../store/database/bound-queries.ts";
+import type { Encryption } from "../../store/database/encryption.ts";
+import type { Pool } from "../../store/database/pool.ts";
+import { createDeliveryStore } from "../../store/events/deliveries.ts";
+import { createOutboxStore } from "../../store/events/outbox.ts";
+import type { Unpublished } from "../../store/events/publish-isolated.ts";
+import { reencryptEndpoints } from "../../store/events/reencrypt-signing-secrets.ts";
+import { createPoster } from "../../webhooks/post.ts";
+import { createDelivery } from "../../worker/activities/events/deliver-due.ts";
+import { createDeliveryPace } from "../../worker/activities/events/delivery-pace.ts";
+import { createRequestPermits } from "../../worker/activities/events/request-permits.ts";
+import { startCleanup } from "../../worker/temporal/cleanup.ts";
+import type { Log } from "../telemetry/log.ts";
 import { writeObject } from "./render-event-object.ts";
 
 /** Keys change once in years, and each change restarts the workers. */

@@ -1,23 +1,23 @@
 /** The transports of the public API: keys and rate limits, idempotency, and the services. */
-import type { Config } from "../config.ts";
-import { permits } from "../services/permits.ts";
-import { textFormats } from "../services/text-formats.ts";
-import { createAccess } from "../store/access/api-keys.ts";
-import type { IdempotencyStore } from "../store/access/idempotency.ts";
-import type { Pool } from "../store/database/pool.ts";
-import type { Readiness } from "../transport/http/readiness.ts";
-import type { HttpParts } from "../transport/http/server.ts";
-import { compileRoutes } from "../transport/rest/routes.ts";
-import { createCall } from "../transport/rpc/call.ts";
-import type { Caller } from "../transport/rpc/caller.ts";
-import { createGate } from "../transport/rpc/gate/gate.ts";
-import { createIdempotency } from "../transport/rpc/idempotency.ts";
-import type { ServiceBinding } from "../transport/rpc/implementation.ts";
-import { observeCall } from "../transport/rpc/observe.ts";
-import { jobsOf } from "../transport/rpc/operation.ts";
-import { createReportError } from "../transport/rpc/refusals.ts";
-import type { Log } from "./log.ts";
-import type { Metrics } from "./metrics.ts";
+import type { Config } from "../../config.ts";
+import { permits } from "../../services/permits.ts";
+import { textFormats } from "../../services/text-formats.ts";
+import { createAccess } from "../../store/access/api-keys.ts";
+import type { IdempotencyStore } from "../../store/access/idempotency.ts";
+import type { Pool } from "../../store/database/pool.ts";
+import type { Readiness } from "../../transport/http/readiness.ts";
+import type { HttpParts } from "../../transport/http/server.ts";
+import { compileRoutes } from "../../transport/rest/routes.ts";
+import { createCall } from "../../transport/rpc/call.ts";
+import type { Caller } from "../../transport/rpc/caller.ts";
+import { createGate } from "../../transport/rpc/gate/gate.ts";
+import { createIdempotency } from "../../transport/rpc/idempotency.ts";
+import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
+import { observeCall } from "../../transport/rpc/observe.ts";
+import { jobsOf } from "../../transport/rpc/operation.ts";
+import { createReportError } from "../../transport/rpc/refusals.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { createTransports } from "./transports.ts";
 
 /** Creates the handlers of the public port. */

@@ -3,16 +3,16 @@
  * the tokens that all processes share.
  */
 
-import type { LedgerApp } from "../admin/oauth/consent.ts";
-import type { Config } from "../config.ts";
-import { redirectUrlOf } from "../ledger/ledger-settings.ts";
-import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
-import type { Encryption } from "../store/database/encryption.ts";
-import type { Pool } from "../store/database/pool.ts";
-import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
+import type { LedgerApp } from "../../admin/oauth/consent.ts";
+import type { Config } from "../../config.ts";
+import { redirectUrlOf } from "../../ledger/ledger-settings.ts";
+import { type LedgerKinds, ledgerKindOf } from "../../ledger/port/ledger-kind.ts";
+import type { Encryption } from "../../store/database/encryption.ts";
+import type { Pool } from "../../store/database/pool.ts";
+import { createLedgerTokens } from "../../store/ledger-connection/oauth-tokens.ts";
 
 /** Our apps, by kind of ledger. */
-export interface LedgerApps {
+interface LedgerApps {
   readonly byKind: ReadonlyMap<string, LedgerApp>;
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
 /** The readiness of the API process: its database, and Temporal. */
-import type { Config } from "../config.ts";
-import { createSchemaCheck } from "../store/database/schema-state.ts";
-import { createReadiness, type Readiness } from "../transport/http/readiness.ts";
-import { checkTemporal, type TemporalClient } from "../worker/temporal/connect.ts";
-import type { Log } from "./log.ts";
+import type { Config } from "../../config.ts";
+import { createSchemaCheck } from "../../store/database/schema-state.ts";
+import { createReadiness, type Readiness } from "../../transport/http/readiness.ts";
+import { checkTemporal, type TemporalClient } from "../../worker/temporal/connect.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** How long a readiness check may take. Probes themselves wait a few seconds. */
 const checkMs = 1_500;

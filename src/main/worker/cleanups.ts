@@ -1,16 +1,16 @@
 /** The periodic work of a worker: deletion of expired rows, and the refresh of reference data. */
-import { createIdempotencyStore } from "../store/access/idempotency.ts";
-import type { Encryption } from "../store/database/encryption.ts";
-import type { Pool } from "../store/database/pool.ts";
-import { deleteExpiredEvents } from "../store/events/delete-expired-events.ts";
-import { deleteExpiredConsents } from "../store/ledger-connection/delete-expired-authorisations.ts";
-import { createReferenceDataReading } from "../store/ledger-connection/reference-data.ts";
+import { createIdempotencyStore } from "../../store/access/idempotency.ts";
+import type { Encryption } from "../../store/database/encryption.ts";
+import type { Pool } from "../../store/database/pool.ts";
+import { deleteExpiredEvents } from "../../store/events/delete-expired-events.ts";
+import { deleteExpiredConsents } from "../../store/ledger-connection/delete-expired-authorisations.ts";
+import { createReferenceDataReading } from "../../store/ledger-connection/reference-data.ts";
 import {
   type ReferenceDataDependencies,
   readDueReferenceData,
-} from "../worker/activities/posting/read-reference-data.ts";
-import { type Cleanup, startCleanup } from "../worker/temporal/cleanup.ts";
-import type { Log } from "./log.ts";
+} from "../../worker/activities/posting/read-reference-data.ts";
+import { type Cleanup, startCleanup } from "../../worker/temporal/cleanup.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** Twenty calls at once, which are the lists of five organisations. */
 const readingsAtOnce = 20;

@@ -1,6 +1,6 @@
 /** The log of a process: one JSON line for each event, on standard output, without secrets. */
 import { type Logger, pino } from "pino";
-import type { LogLevel } from "../config.ts";
+import type { LogLevel } from "../../config.ts";
 
 /** The logger that every part writes to. */
 export type Log = Logger;

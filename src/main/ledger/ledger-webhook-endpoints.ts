@@ -1,12 +1,12 @@
 /** The public endpoints for ledgers' webhooks: one for each kind whose signing key is set. */
-import type { Config } from "../config.ts";
-import { settingOf } from "../ledger/ledger-settings.ts";
-import type { LedgerKinds } from "../ledger/port/ledger-kind.ts";
-import type { Pool } from "../store/database/pool.ts";
-import { recordNotifications } from "../store/ledger-sync/record-notifications.ts";
-import { ledgerWebhookAnswer, ledgerWebhookPathOf } from "../transport/http/ledger-webhooks.ts";
-import { clientAddresses } from "../transport/http/limits/client-addresses.ts";
-import type { Answer } from "../transport/http/system-endpoints.ts";
+import type { Config } from "../../config.ts";
+import { settingOf } from "../../ledger/ledger-settings.ts";
+import type { LedgerKinds } from "../../ledger/port/ledger-kind.ts";
+import type { Pool } from "../../store/database/pool.ts";
+import { recordNotifications } from "../../store/ledger-sync/record-notifications.ts";
+import { ledgerWebhookAnswer, ledgerWebhookPathOf } from "../../transport/http/ledger-webhooks.ts";
+import { clientAddresses } from "../../transport/http/limits/client-addresses.ts";
+import type { Answer } from "../../transport/http/system-endpoints.ts";
 
 /** Returns the endpoints by path. `wake` starts the ledger sync of an organisation. */
 export function ledgerWebhookEndpoints(

@@ -3,25 +3,25 @@
  * port has both. The port of the admin API has no REST.
  */
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { Refusal } from "../domain/refusal.ts";
-import { exchangeOf } from "../transport/http/exchanges.ts";
-import type { Readiness } from "../transport/http/readiness.ts";
-import type { HttpParts } from "../transport/http/server.ts";
-import { jsonCheck } from "../transport/rest/check-json.ts";
-import type { HttpRequest, HttpResponse } from "../transport/rest/exchange.ts";
-import { restHandler } from "../transport/rest/handler.ts";
-import type { RequestFault } from "../transport/rest/request-fault.ts";
-import type { Principal } from "../transport/rpc/caller.ts";
-import { connectRoutes } from "../transport/rpc/connect/routes.ts";
-import type { ServiceBinding } from "../transport/rpc/implementation.ts";
-import { healthRoutes } from "../transport/rpc/open/health.ts";
-import { reflectionRoutes } from "../transport/rpc/open/reflection.ts";
+import { Refusal } from "../../domain/refusal.ts";
+import { exchangeOf } from "../../transport/http/exchanges.ts";
+import type { Readiness } from "../../transport/http/readiness.ts";
+import type { HttpParts } from "../../transport/http/server.ts";
+import { jsonCheck } from "../../transport/rest/check-json.ts";
+import type { HttpRequest, HttpResponse } from "../../transport/rest/exchange.ts";
+import { restHandler } from "../../transport/rest/handler.ts";
+import type { RequestFault } from "../../transport/rest/request-fault.ts";
+import type { Principal } from "../../transport/rpc/caller.ts";
+import { connectRoutes } from "../../transport/rpc/connect/routes.ts";
+import type { ServiceBinding } from "../../transport/rpc/implementation.ts";
+import { healthRoutes } from "../../transport/rpc/open/health.ts";
+import { reflectionRoutes } from "../../transport/rpc/open/reflection.ts";
 
 type RestParts = Parameters<typeof restHandler>[0];
 type ConnectParts<C extends Principal> = Parameters<typeof connectRoutes<C>>[1];
 
 /** The parts of a port's transports. */
-export interface TransportParts<C extends Principal>
+interface TransportParts<C extends Principal>
   extends Pick<ConnectParts<C>, "gate" | "call" | "reportError"> {
   readonly bindings: readonly ServiceBinding<C>[];
   /** How REST requests are routed, passed and called. */

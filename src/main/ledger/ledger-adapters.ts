@@ -4,20 +4,20 @@
  */
 import { createHash } from "node:crypto";
 import type { buildConnector } from "undici";
-import { type LedgerSettings, settingOf } from "../ledger/ledger-settings.ts";
-import type { Ledger } from "../ledger/port/ledger.ts";
+import { type LedgerSettings, settingOf } from "../../ledger/ledger-settings.ts";
+import type { Ledger } from "../../ledger/port/ledger.ts";
 import {
   type LedgerKinds,
   ledgerKindOf,
   type ReportedAnswer,
   type SharedAuthorisation,
-} from "../ledger/port/ledger-kind.ts";
-import type { Encryption } from "../store/database/encryption.ts";
-import type { createPool } from "../store/database/pool.ts";
-import { createCallBudget } from "../store/ledger-connection/call-budget.ts";
-import type { LedgerConnection } from "../store/ledger-connection/connections.ts";
-import { createLedgerTokens } from "../store/ledger-connection/oauth-tokens.ts";
-import type { Log } from "./log.ts";
+} from "../../ledger/port/ledger-kind.ts";
+import type { Encryption } from "../../store/database/encryption.ts";
+import type { createPool } from "../../store/database/pool.ts";
+import { createCallBudget } from "../../store/ledger-connection/call-budget.ts";
+import type { LedgerConnection } from "../../store/ledger-connection/connections.ts";
+import { createLedgerTokens } from "../../store/ledger-connection/oauth-tokens.ts";
+import type { Log } from "../telemetry/log.ts";
 
 /** How long after its deadline a call may still run before its permit returns to the budget. */
 const callEndMs = 1_000;
@@ -27,7 +27,7 @@ export const disconnectedText =
   "the ledger has ended its authorisation: an owner must authorise it again";
 
 /** The dependencies of the adapters. */
-export interface AdapterParts {
+interface AdapterParts {
   readonly kinds: LedgerKinds;
   readonly callDeadlineMs: number;
   readonly encryption: Encryption;

@@ -3,18 +3,18 @@
  * because messages belong to the services and JSON to the transport, and neither imports the other.
  */
 
-import { CreditNoteSchema } from "../gen/proto/billing/v1/credit_notes_pb.ts";
-import { CustomerSchema } from "../gen/proto/billing/v1/customers_pb.ts";
-import { InvoiceSchema } from "../gen/proto/billing/v1/invoices_pb.ts";
-import { SubscriptionSchema } from "../gen/proto/billing/v1/subscriptions_pb.ts";
+import { CreditNoteSchema } from "../../gen/proto/billing/v1/credit_notes_pb.ts";
+import { CustomerSchema } from "../../gen/proto/billing/v1/customers_pb.ts";
+import { InvoiceSchema } from "../../gen/proto/billing/v1/invoices_pb.ts";
+import { SubscriptionSchema } from "../../gen/proto/billing/v1/subscriptions_pb.ts";
 import {
   presentCreditNote,
   presentCustomer,
   presentInvoice,
   presentSubscription,
-} from "../services/present.ts";
-import type { ShownObject } from "../store/events/shown-objects.ts";
-import { compileWriter } from "../transport/rest/write-json.ts";
+} from "../../services/present.ts";
+import type { ShownObject } from "../../store/events/shown-objects.ts";
+import { compileWriter } from "../../transport/rest/write-json.ts";
 
 const writeCustomer = compileWriter(CustomerSchema);
 const writeSubscription = compileWriter(SubscriptionSchema);

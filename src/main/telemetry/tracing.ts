@@ -5,7 +5,7 @@
  */
 
 /** Stops the export after it has sent the buffered spans. */
-export type StopTracing = () => Promise<void>;
+type StopTracing = () => Promise<void>;
 
 /**
  * Any of these enables the export. `OTEL_SDK_DISABLED=true` and an exporter of `none` disable it.

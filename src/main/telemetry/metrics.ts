@@ -3,7 +3,7 @@
  * two in one process do not mix.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { RequestLabel } from "../transport/rpc/observe.ts";
+import type { RequestLabel } from "../../transport/rpc/observe.ts";
 
 /** All metrics of an API process. */
 export interface Metrics {
@@ -27,7 +27,7 @@ const secondsBuckets = [
 ];
 
 /** Connections of a pool, as pg counts them. */
-export interface PoolCounts {
+interface PoolCounts {
   readonly totalCount: number;
   readonly idleCount: number;
   readonly waitingCount: number;
