@@ -11,7 +11,7 @@ import {
 } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
-import { unfitText } from "../ledger-jobs/observed-state.ts";
+import { unfitText } from "../ledger-sync/observed-state.ts";
 
 import {
   type AllocationChanges,

@@ -21,7 +21,7 @@ import {
   type SyncResult,
   unfitText,
   verdict,
-} from "../ledger-jobs/observed-state.ts";
+} from "./observed-state.ts";
 
 /** An invoice as observed. */
 export type ObservedInvoice = ObservedInvoiceState & Dated;

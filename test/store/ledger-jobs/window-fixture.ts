@@ -14,8 +14,8 @@ import { inTransaction } from "../../../src/store/database/pool.ts";
 import type {
   AmendmentOutcome,
   SyncedInvoice,
-} from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
-import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
+} from "../../../src/store/ledger-jobs/amendments/amendment-outcomes.ts";
+import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { getUnitChange, type UnitChange } from "../../../src/store/subscriptions/unit-changes.ts";
 import type { Answered } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";

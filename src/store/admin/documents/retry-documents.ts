@@ -10,7 +10,7 @@ import { newId } from "../../database/ids.ts";
 import { lockSubscriptions } from "../../database/lock-order.ts";
 import { getOne } from "../../database/page.ts";
 import type { Transaction } from "../../database/pool.ts";
-import { lackingChanges } from "../../ledger-jobs/closed-amendment.ts";
+import { lackingChanges } from "../../ledger-jobs/amendments/closed-amendment.ts";
 import { planAllocations } from "../../ledger-jobs/credit-allocations.ts";
 import type { DocumentWork } from "../../ledger-jobs/stale-jobs.ts";
 import { type Changed, changed } from "../changes.ts";

@@ -4,9 +4,9 @@
  * credit applied so far in the same statement.
  */
 
-import type { LedgerJob, Subscription } from "../../gen/prisma/client.ts";
-import type { Pool } from "../database/pool.ts";
-import { claimed, dueAt, isDue, msUntil } from "./job-lease.ts";
+import type { LedgerJob, Subscription } from "../../../gen/prisma/client.ts";
+import type { Pool } from "../../database/pool.ts";
+import { claimed, dueAt, isDue, msUntil } from "../job-lease.ts";
 
 /**
  * A leased allocation. Decimal text: `amount` is to be allocated, and `applied` is already on the
