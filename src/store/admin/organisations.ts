@@ -8,7 +8,7 @@ import { withoutUndefined } from "../database/without-undefined.ts";
 import { type Actor, type Changed, type Changes, changed, isTaken } from "./changes.ts";
 import { pageBySeq } from "./page-by-seq.ts";
 import { createCounters } from "./provision.ts";
-import { billThenSwitch, type SetupModeChange } from "./setup-mode-switch.ts";
+import { billThenSwitch, type SetupModeChange } from "./current-organisation.ts";
 import {
   type AdminOrganisation,
   loadLocked,
