@@ -101,7 +101,7 @@ export function requireSame(isSame: boolean): void {
 
 /** The organisation of a call's request. Refuses `organisation_not_found`. */
 export async function requireOrganisation(
-  { store }: AdminDependencies,
+  { store }: Pick<AdminDependencies, "store">,
   id: string,
 ): Promise<AdminOrganisation> {
   return required(await store.organisations.get(id), "organisation_not_found");

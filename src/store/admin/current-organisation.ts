@@ -1,81 +1,68 @@
 /**
- * Switches Setup Mode of an organisation. What is due is billed first, because the mode in which a
- * period begins decides whether it is ever billed. SETUP-3, SETUP-4.
+ * Runs work on a locked organisation, after billing everything that is due for it if the work needs
+ * that. SQL, because the condition of what is due is that of the billing run. SETUP-4.
  */
 
 import { Refusal } from "../../domain/refusal.ts";
+import type { Organisation } from "../../gen/prisma/client.ts";
 import { performDue } from "../billing/catch-up.ts";
 import { performable } from "../billing/due-organisations.ts";
+import { isId } from "../database/ids.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
-import { type Actor, type Changed, type Changes, changed } from "./changes.ts";
-import { requireNothingInTheWay } from "./setup-mode-obstacles.ts";
-import { type AdminOrganisation, loadLocked, updateOrganisation } from "./update-organisation.ts";
+import { type Changed, changed } from "./changes.ts";
+import { loadLocked } from "./update-organisation.ts";
 
-/** The result of a switch of Setup Mode. */
-export interface SetupModeChange {
-  readonly organisation: AdminOrganisation;
-  readonly changed: boolean;
-  /**
-   * Active subscriptions whose current period began in Setup Mode. That period is never billed.
-   * SETUP-3.
-   */
-  readonly unbilledSubscriptions: number;
-  /** The number of documents that billing before the switch issued. */
-  readonly issued: number;
+/** Which work needs the billing, and who must hear of it. */
+export interface BillingFirst {
+  /** Whether what is due is billed before the work. Decided on the locked organisation. */
+  readonly isNeeded: (organisation: Organisation) => boolean;
+  /** Called after documents were issued. They stay and must be posted, whatever follows. */
+  readonly onIssued: () => Promise<unknown>;
 }
 
-/** The requested mode, and how long the billing before the switch may take. */
-interface SwitchOrder {
-  readonly id: string;
-  readonly setupMode: boolean;
+/** The transactions in which the work runs, and how the billing before it runs. */
+export interface CurrentOrganisationParts {
+  /** Runs one transaction and logs its changes in it. */
+  readonly run: <T>(write: (tx: Transaction) => Promise<Changed<T>>) => Promise<T>;
+  /** The billing runs in separate transactions over this pool. */
+  readonly pool: Pool;
+  /** Time limit of the billing in milliseconds. */
   readonly performMs: number;
 }
 
+type Step<T> = { readonly kind: "due" } | { readonly kind: "done"; readonly result: T };
+
 /**
- * Bills what is due, then switches. Null if the organisation does not exist. Refuses
- * `invalid_state` while too much is still due, or while other work blocks the switch.
+ * Locks the organisation and runs `work` on it, or on null if it does not exist. If the work needs
+ * it, bills what is due first, in separate transactions until nothing is due. Refuses
+ * `invalid_state` if the time limit passes first. What was billed stays billed.
  */
-export async function billThenSwitch(
-  pool: Pool,
-  { run }: Changes,
-  actor: Actor,
-  { id, setupMode, performMs }: SwitchOrder,
-): Promise<SetupModeChange | null> {
+export async function onCurrentOrganisation<T>(
+  { run, pool, performMs }: CurrentOrganisationParts,
+  id: string,
+  { isNeeded, onIssued }: BillingFirst,
+  work: (tx: Transaction, organisation: Organisation | null) => Promise<Changed<T>>,
+): Promise<T> {
   const endMs = performance.now() + performMs;
-  for (let issued = 0; ; issued += await performDue(pool, id, endMs)) {
-    const outcome = await run(actor, (tx) => switchSetupMode(tx, id, setupMode));
-    if (outcome === null) return null;
-    if (outcome !== "due")
-      return { ...outcome, issued, unbilledSubscriptions: await countUnbilled(pool, id) };
+  for (;;) {
+    const step = await run<Step<T>>(async (tx) => {
+      const organisation = isId(id) ? await loadLocked(tx, id) : null;
+      if (organisation !== null && isNeeded(organisation) && (await isAnyDue(tx, id)))
+        return changed({ kind: "due" });
+      const { result, changes } = await work(tx, organisation);
+      return changed({ kind: "done", result }, ...changes);
+    });
+    if (step.kind === "done") return step.result;
     if (performance.now() > endMs) {
       throw new Refusal(
         "invalid_state",
         "What fell due before is still being billed: try again once nothing is due.",
       );
     }
+    if ((await performDue(pool, id, endMs)) > 0) await onIssued();
   }
 }
 
-/**
- * Switches if nothing is due. Jobs under way were decided in the previous mode, so the switch waits
- * for them too. Both checks run under the organisation's lock: no job can start between them and
- * the switch.
- */
-async function switchSetupMode(
-  tx: Transaction,
-  id: string,
-  setupMode: boolean,
-): Promise<Changed<Pick<SetupModeChange, "organisation" | "changed"> | "due" | null>> {
-  const before = await loadLocked(tx, id);
-  if (before === null) return changed(null);
-  const isOther = before.setupMode !== setupMode;
-  if (isOther && (await isAnyDue(tx, id))) return changed("due");
-  if (isOther) await requireNothingInTheWay(tx, id);
-  const { result, changes } = await updateOrganisation(tx, before, { setupMode });
-  return changed({ organisation: result, changed: isOther }, ...changes);
-}
-
-// SQL, because the condition is that of the billing run.
 async function isAnyDue(tx: Transaction, id: string): Promise<boolean> {
   const { rows } = await tx.query({
     name: "is_any_subscription_due",
@@ -87,7 +74,11 @@ async function isAnyDue(tx: Transaction, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-async function countUnbilled(pool: Pool, id: string): Promise<number> {
+/**
+ * Counts active subscriptions whose current period began in Setup Mode. That period is never
+ * billed. SETUP-3.
+ */
+export async function countUnbilled(pool: Pool, id: string): Promise<number> {
   const { rows } = await pool.query<{ readonly count: number }>({
     name: "count_unbilled_subscriptions",
     text: `SELECT count(*)::int AS count

@@ -2,56 +2,25 @@
  * Finds the work that blocks a switch of Setup Mode: work that was decided in the current mode and
  * is not done yet. SQL, because several kinds of work are counted and listed together. SETUP-4.
  */
-import { Refusal } from "../../domain/refusal.ts";
+import type { SwitchObstacle, SwitchObstacles } from "../../domain/billing/setup-mode.ts";
 import type { Transaction } from "../database/pool.ts";
 
 /** As many as a person can handle at once. SETUP-4. */
 const namedAtMost = 10;
 
-interface Obstacle {
-  readonly kind: keyof typeof introductions;
-  readonly name: string;
-  readonly total: number;
-}
-
-/** The text before the names of each kind, in the order in which the kinds are listed. */
-const introductions = {
-  parked: "Due, and parked",
-  ended: "Being ended",
-  amended: "Being amended in the ledger",
-  restored: "Being restored, with documents that the ledger does not have yet",
-} as const;
-
 /**
- * Refuses `invalid_state`, with up to ten subscriptions and invoices, while any work blocks the
- * switch. The caller has locked the organisation. Every transaction that starts such work, or parks
- * a subscription, shares that lock and waits.
+ * Returns up to ten obstacles, and the number of all. The caller has locked the organisation. Every
+ * transaction that starts such work, or parks a subscription, shares that lock and waits.
  */
-export async function requireNothingInTheWay(
+export async function loadObstacles(
   tx: Transaction,
   organisationId: string,
-): Promise<void> {
-  const { rows: obstacles } = await tx.query<Obstacle>({
+): Promise<SwitchObstacles> {
+  const { rows } = await tx.query<SwitchObstacle & { readonly total: number }>({
     text: obstaclesText,
     values: [organisationId, namedAtMost],
   });
-  const [first] = obstacles;
-  if (first === undefined) return;
-  const kinds = Object.keys(introductions) as Obstacle["kind"][];
-  const named = kinds.flatMap((kind) => {
-    const names = obstacles.filter((one) => one.kind === kind).map(({ name }) => name);
-    return names.length === 0 ? [] : [`${introductions[kind]}: ${names.join(", ")}.`];
-  });
-  const unnamed = first.total - obstacles.length;
-  const rest = unnamed === 0 ? [] : [`${unnamed} more of ${first.total}.`];
-  const message = ["Setup Mode cannot be switched before this is done.", ...named, ...rest].join(
-    " ",
-  );
-  const isParked = obstacles.some(({ kind }) => kind === "parked");
-  const advice = isParked
-    ? "Retry what is parked, and try again then."
-    : "Try again once it is done.";
-  throw new Refusal("invalid_state", `${message} ${advice}`);
+  return { named: rows, total: rows[0]?.total ?? 0 };
 }
 
 const obstaclesText = `SELECT kind, name, (count(*) OVER ())::int AS total FROM (
