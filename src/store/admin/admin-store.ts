@@ -34,7 +34,7 @@ import { createDocumentStore, type DocumentStore } from "./documents/documents.t
 import { type ConnectionStore, createConnectionStore } from "./ledger/connections.ts";
 import { type ConsentStore, createConsentStore } from "./ledger/consents.ts";
 import { createLedgerSyncAdminStore, type LedgerSyncAdminStore } from "./ledger/ledger-sync.ts";
-import { createOrganisationStore, type OrganisationStore } from "./organisations.ts";
+import { createOrganisationStore, type OrganisationStore } from "./organisations/organisations.ts";
 import { createTestClockStore, type TestClockStore } from "./test-clock.ts";
 import { createUsageStore, type UsageStore } from "./usage/usage.ts";
 import { createDeliveryStore, type DeliveryStore } from "./webhooks/webhook-deliveries.ts";

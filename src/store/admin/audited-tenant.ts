@@ -10,11 +10,11 @@ import type { Organisation } from "../../gen/prisma/client.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import type { DocumentWork } from "../ledger-jobs/stale-jobs.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
-import { type BillingFirst, onCurrentOrganisation } from "./current-organisation.ts";
 import type { AdminDocument } from "./documents/document-listing.ts";
 import { findRunning, lockDocument, saveRetry } from "./documents/retry-documents.ts";
-import { loadObstacles } from "./setup-mode-obstacles.ts";
-import { type AdminOrganisation, updateOrganisation } from "./update-organisation.ts";
+import { type BillingFirst, onCurrentOrganisation } from "./organisations/current-organisation.ts";
+import { loadObstacles } from "./organisations/setup-mode-obstacles.ts";
+import { type AdminOrganisation, updateOrganisation } from "./organisations/update-organisation.ts";
 import type { StoredUsageEvent } from "./usage/usage-events.ts";
 import { lockEvent, saveVoid, type VoidToSave } from "./usage/void-usage.ts";
 

@@ -9,7 +9,7 @@ import { createChanges } from "../../../src/store/admin/changes.ts";
 import {
   createOrganisationStore,
   type OrganisationStore,
-} from "../../../src/store/admin/organisations.ts";
+} from "../../../src/store/admin/organisations/organisations.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
-import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
+import { createOrganisationStore } from "../../../src/store/admin/organisations/organisations.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 

@@ -3,13 +3,13 @@
  * that. SQL, because the condition of what is due is that of the billing run. SETUP-4.
  */
 
-import { Refusal } from "../../domain/refusal.ts";
-import type { Organisation } from "../../gen/prisma/client.ts";
-import { performDue } from "../billing/catch-up.ts";
-import { performable } from "../billing/due-organisations.ts";
-import { isId } from "../database/ids.ts";
-import type { Pool, Transaction } from "../database/pool.ts";
-import { type Changed, changed } from "./changes.ts";
+import { Refusal } from "../../../domain/refusal.ts";
+import type { Organisation } from "../../../gen/prisma/client.ts";
+import { performDue } from "../../billing/catch-up.ts";
+import { performable } from "../../billing/due-organisations.ts";
+import { isId } from "../../database/ids.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
+import { type Changed, changed } from "../changes.ts";
 import { loadLocked } from "./update-organisation.ts";
 
 /** Which work needs the billing, and who must hear of it. */

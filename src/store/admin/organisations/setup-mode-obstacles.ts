@@ -2,8 +2,8 @@
  * Finds the work that blocks a switch of Setup Mode: work that was decided in the current mode and
  * is not done yet. SQL, because several kinds of work are counted and listed together. SETUP-4.
  */
-import type { SwitchObstacle, SwitchObstacles } from "../../domain/billing/setup-mode.ts";
-import type { Transaction } from "../database/pool.ts";
+import type { SwitchObstacle, SwitchObstacles } from "../../../domain/billing/setup-mode.ts";
+import type { Transaction } from "../../database/pool.ts";
 
 /** As many as a person can handle at once. SETUP-4. */
 const namedAtMost = 10;
