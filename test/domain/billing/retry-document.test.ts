@@ -15,12 +15,13 @@ const failed: RetriableDocument = {
 
 const nothing = "The document has no failed or pending ledger job: the ledger has it, or had it.";
 
-test.each(["creation", "amendment", "allocation"] as const)(
-  "a retry repeats a refused %s",
-  (operation) => {
-    expect(decideRetry({ ...failed, operation }, false)).toBe(operation);
-  },
-);
+test.each([
+  "creation",
+  "amendment",
+  "allocation",
+] as const)("a retry repeats a refused %s", (operation) => {
+  expect(decideRetry({ ...failed, operation }, false)).toBe(operation);
+});
 
 test("a retry brings a waiting job forward, also in Setup Mode", () => {
   expect(decideRetry({ ...failed, state: "waiting" }, true)).toBe("bring_forward");

@@ -12,7 +12,7 @@ import type { Pool, Transaction } from "../../database/pool.ts";
 import { type Changed, changed } from "../changes.ts";
 import { loadLocked } from "./update-organisation.ts";
 
-/** Which work needs the billing, and who must hear of it. */
+/** When billing comes before the work, and what posts its documents. */
 export interface BillingFirst {
   /** Whether what is due is billed before the work. Decided on the locked organisation. */
   readonly isNeeded: (organisation: Organisation) => boolean;
