@@ -29,7 +29,7 @@ import type {
 } from "../../store/admin/credentials.ts";
 import type { AdminDocument } from "../../store/admin/documents/document-listing.ts";
 import type { ConnectionView } from "../../store/admin/ledger/connections.ts";
-import type { AdminOrganisation } from "../../store/admin/organisations.ts";
+import type { AdminOrganisation } from "../../store/admin/organisations/organisations.ts";
 import type { TestClock } from "../../store/admin/test-clock.ts";
 import {
   credentialStatus,

@@ -34,8 +34,8 @@ import {
   readSubscription,
   type SubscriptionRow,
   subscriptionColumns,
-  subscriptionListing,
-} from "../subscriptions/subscriptions.ts";
+  subscriptionSource,
+} from "./subscription-row.ts";
 import { loadOpenUsage } from "./unbilled-usage.ts";
 
 /** A row of `periods`. `billed_units` is null if nothing was billed for it. */
@@ -134,7 +134,7 @@ const stateText = `SELECT ${subscriptionColumns}, t.current_period, t.due_at, t.
       WHERE o.organisation_id = $1 AND o.subscription_id = t.id
         AND o.kind IN ('amend_invoice', 'end_subscription')
         AND o.state IN ('ready', 'sending', 'uncertain') LIMIT 1) r) AS running
-  FROM ${subscriptionListing.from} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[])
+  FROM ${subscriptionSource} WHERE t.organisation_id = $1 AND t.id = ANY ($2::uuid[])
     ORDER BY t.seq`;
 
 /** A subscription's state, and the index of its current period. */

@@ -4,7 +4,6 @@
  */
 import type { ClockAdvance } from "../../gen/prisma/client.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import type { StaleJobs } from "../ledger-jobs/stale-jobs.ts";
 import { billChunk, type ChunkOrder, type ChunkOutcome } from "./billing-run.ts";
 import { performable } from "./due-organisations.ts";
 
@@ -133,6 +132,12 @@ async function countPerformed(
   });
 }
 
+/** An organisation whose clock stopped on its way. Its workflow must be started. */
+export interface StoppedClock {
+  readonly kind: "clock";
+  readonly organisationId: string;
+}
+
 /**
  * Organisations whose clock has an unfinished advance and has not moved for `graceMs`. Their
  * workflow never started or was lost. The dispatcher starts it. It reads across organisations and
@@ -141,7 +146,7 @@ async function countPerformed(
 export async function findStoppedClocks(
   pool: Pool,
   graceMs: number,
-): Promise<readonly StaleJobs[]> {
+): Promise<readonly StoppedClock[]> {
   const { rows } = await pool.query<{ organisation_id: string }>({
     name: "find_stopped_clocks",
     text: `SELECT organisation_id FROM clock_advances

@@ -11,14 +11,18 @@ import {
 } from "../../domain/money/decimal.ts";
 import { newId } from "../database/ids.ts";
 import type { Transaction } from "../database/pool.ts";
-import { unfitText } from "../ledger-jobs/observed-state.ts";
-
 import {
   type AllocationChanges,
   compareAllocations,
   type KnownAllocation,
   type ObservedAllocation,
 } from "./compare-allocations.ts";
+
+/**
+ * SQL text of the error of an invoice whose observed state does not fit the columns here. Only an
+ * observation writes it.
+ */
+export const unfitText = "'The ledger''s values fit no record here.'";
 
 /** A credit note in the ledger. `remainingCredit` is the ledger's number. */
 export interface ObservedNoteState {

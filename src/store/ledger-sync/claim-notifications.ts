@@ -5,7 +5,7 @@
  */
 import type { LedgerNotification } from "../../gen/prisma/client.ts";
 import type { Pool } from "../database/pool.ts";
-import { isBusy } from "../ledger-jobs/observed-state.ts";
+import { isBusy } from "./observed-state.ts";
 import { type SyncKind, takenAt } from "./pending-notifications.ts";
 
 /**

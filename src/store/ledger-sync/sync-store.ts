@@ -10,7 +10,6 @@ import {
   pauseConnection,
   readConnection,
 } from "../ledger-connection/connections.ts";
-import type { DocumentKind, SyncResult } from "../ledger-jobs/observed-state.ts";
 import {
   type ClaimedNotifications,
   claimNotifications,
@@ -29,6 +28,7 @@ import {
   type SyncPage,
   type SyncState,
 } from "./incremental-sync.ts";
+import type { DocumentKind, SyncResult } from "./observed-state.ts";
 import {
   type ChangeNotification,
   type SyncKind,

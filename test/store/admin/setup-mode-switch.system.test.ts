@@ -5,41 +5,32 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { civilDate } from "../../../src/domain/calendar/civil-date.ts";
-import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
+import { createChanges } from "../../../src/store/admin/changes.ts";
 import {
   createOrganisationStore,
   type OrganisationStore,
-} from "../../../src/store/admin/organisations.ts";
+} from "../../../src/store/admin/organisations/organisations.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
+import { operatorWrites } from "../../support/operator-writes.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsageFixture, usageFixture } from "../billing/usage-fixture.ts";
 
 let fixture: UsageFixture;
-let changes: Changes;
 let organisations: OrganisationStore;
 
 beforeAll(async () => {
   fixture = await usageFixture();
-  changes = createChanges(fixture.pool);
-  organisations = createOrganisationStore(fixture.pool, changes);
+  organisations = createOrganisationStore(fixture.pool, createChanges(fixture.pool));
 });
 
 afterAll(async () => {
   await fixture?.drop();
 });
 
-const actor = {
-  operatorId: null,
-  operatorName: "Test",
-  tokenId: null,
-  operation: "Test",
-  requestId: null,
-};
-
 const switched = (organisation: string, on: boolean) =>
-  organisations.setSetupMode(actor, organisation, on);
+  operatorWrites(fixture.pool).setSetupMode(organisation, on);
 
 const isOn = async (organisation: string) => (await organisations.get(organisation))?.setupMode;
 

@@ -5,7 +5,8 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
-import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
+import { createOrganisationStore } from "../../../src/store/admin/organisations/organisations.ts";
+import { operatorWrites } from "../../support/operator-writes.ts";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
 let fixture: BillingFixture;
@@ -34,20 +35,20 @@ test.each([
 ])("a period is billed by the mode in which it began, if the clock %s", async (way) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
-  const { setSetupMode } = createOrganisationStore(fixture.pool, changes);
+  const { setSetupMode } = operatorWrites(fixture.pool);
   const starts = async () => (await fixture.invoices(id)).map(({ start }) => start);
   const advance =
     "INSERT INTO clock_advances (organisation_id, started_from, target) " +
     "VALUES ($1, '2026-03-10', '2027-01-01')";
   if (way === "advances") await fixture.pool.query(advance, [organisation]);
   await fixture.setClock(organisation, "2026-04-20");
-  await setSetupMode(actor, organisation, true);
+  await setSetupMode(organisation, true);
   expect(await starts(), "periods that began before Setup Mode are billed").toEqual([
     "2026-03-10",
     "2026-04-10",
   ]);
   await fixture.setClock(organisation, "2026-06-05");
-  await setSetupMode(actor, organisation, false);
+  await setSetupMode(organisation, false);
   await fixture.setClock(organisation, "2026-06-20");
   await fixture.bill(organisation, { isOfClock: way === "advances" });
   expect(await starts(), "periods that began in Setup Mode are not billed").toEqual([
@@ -61,14 +62,15 @@ test("a switch of Setup Mode is refused if the billing before it takes too long"
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-20");
-  const { setSetupMode, get } = createOrganisationStore(fixture.pool, changes, -1);
-  await expect(setSetupMode(actor, organisation, true)).rejects.toMatchObject({
+  const { setSetupMode } = operatorWrites(fixture.pool, -1);
+  const { get } = createOrganisationStore(fixture.pool, changes);
+  await expect(setSetupMode(organisation, true)).rejects.toMatchObject({
     code: "invalid_state",
   });
   expect(await get(organisation)).toMatchObject({ setupMode: false });
   expect(await fixture.invoices(id)).toHaveLength(1);
   await fixture.bill(organisation);
-  expect(await setSetupMode(actor, organisation, true)).toMatchObject({ changed: true, issued: 0 });
+  expect(await setSetupMode(organisation, true)).toMatchObject({ changed: true, issued: 0 });
 });
 
 test("a retry returns the parked subscription as it was, if a run bills it at once", async () => {

@@ -6,11 +6,11 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newId } from "../../../src/store/database/ids.ts";
 import type { ObservedInvoiceState } from "../../../src/store/documents/credit-note-state.ts";
-import { recordAllocation } from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
+import { recordAllocation } from "../../../src/store/ledger-jobs/allocations/allocation-outcomes.ts";
 import {
   readAllocationWait,
   takeAllocation,
-} from "../../../src/store/ledger-jobs/claim-allocations.ts";
+} from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
 import { rescheduleLeased } from "../../../src/store/ledger-jobs/job-lease.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";

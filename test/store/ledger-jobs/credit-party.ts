@@ -10,11 +10,11 @@ import type { ObservedAllocation } from "../../../src/store/documents/compare-al
 import {
   type ObservedCreditState,
   recordAllocation,
-} from "../../../src/store/ledger-jobs/allocation-outcomes.ts";
+} from "../../../src/store/ledger-jobs/allocations/allocation-outcomes.ts";
 import {
   type AllocationToSend,
   takeAllocation,
-} from "../../../src/store/ledger-jobs/claim-allocations.ts";
+} from "../../../src/store/ledger-jobs/allocations/claim-allocations.ts";
 import { takeCreditNotes, takeInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import {
   type PairToRetry,

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
+import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { readWaiting } from "../../../src/store/ledger-jobs/jobs.ts";
 import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { type FreshDatabase, freshDatabase } from "../../support/database.ts";

@@ -8,15 +8,14 @@ import type pg from "pg";
 import { expect } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
 import type { UnitsChangeRequest } from "../../../src/domain/subscriptions/change-units.ts";
-import { retryDocument } from "../../../src/store/admin/documents/retry-documents.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
-import { inTransaction } from "../../../src/store/database/pool.ts";
 import type {
   AmendmentOutcome,
   SyncedInvoice,
-} from "../../../src/store/ledger-jobs/amendment-outcomes.ts";
-import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
+} from "../../../src/store/ledger-jobs/amendments/amendment-outcomes.ts";
+import { createAmendments } from "../../../src/store/ledger-jobs/amendments/amendments.ts";
 import { getUnitChange, type UnitChange } from "../../../src/store/subscriptions/unit-changes.ts";
+import { operatorWrites } from "../../support/operator-writes.ts";
 import type { Answered } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { seedInvoice } from "./amendment-rows.ts";
@@ -42,7 +41,7 @@ export interface WindowFixture {
   changed(request: UnitsChangeRequest, says: LedgerSays): Promise<UnitChange>;
   /** Answers the waiting amendment. Returns its job's id, or null if none waits. */
   answer(says: LedgerSays, changes?: Partial<SyncedInvoice>): Promise<string | null>;
-  /** Retries the refused amendment of an invoice, as an operator does. */
+  /** Retries the refused amendment of an invoice. Returns `retried` or the code of the refusal. */
   retry(invoiceId?: string): Promise<string>;
   /** Moves the organisation's clock. */
   setClock(instant: string): Promise<void>;
@@ -56,6 +55,12 @@ export interface WindowFixture {
   lines(invoiceId: string | null): Promise<readonly string[]>;
   /** The billed units from the current period on, with `separately` if billed so. */
   billed(): Promise<readonly string[]>;
+}
+
+/** Returns the code of a refusal, and throws any other error again. */
+function codeOf(error: unknown): string {
+  if (error instanceof Refusal) return error.code;
+  throw error;
 }
 
 /** Expects a rolled back amendment: plan line and subtotal are those of the ledger. */
@@ -165,12 +170,10 @@ export async function windowFixture(
       }
       return job.id;
     },
-    retry: async (invoiceId = invoice.id) => {
-      const { result } = await inTransaction(pool, (client) =>
-        retryDocument(client, organisationId, invoiceId),
-      );
-      return result?.kind ?? "unknown";
-    },
+    retry: (invoiceId = invoice.id) =>
+      operatorWrites(pool)
+        .retryDocument(organisationId, invoiceId)
+        .then(() => "retried", codeOf),
     setClock: async (instant) => {
       now = new Date(instant);
       await pool.query("UPDATE organisations SET test_clock = $2 WHERE id = $1", [

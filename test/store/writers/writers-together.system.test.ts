@@ -5,12 +5,11 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Refusal } from "../../../src/domain/refusal.ts";
-import { createChanges } from "../../../src/store/admin/changes.ts";
-import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
 import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { takeInvoices } from "../../../src/store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../../src/store/ledger-jobs/document-outcomes.ts";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
+import { operatorWrites } from "../../support/operator-writes.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
@@ -152,27 +151,18 @@ describe("a transaction that holds a subscription", () => {
     await fallsDueAfter(ids[1], 1);
     await fallsDueAfter(ids[0], 2);
     const { deadlockCount } = await apart(async (pool) => {
-      const changes = createChanges(pool);
-      const organisations = createOrganisationStore(pool, changes);
+      const { setSetupMode } = operatorWrites(pool);
       const switched = await holding(organisationId, ids.slice(0, 1), async (client) => {
-        const switching = organisations.setSetupMode(actor, organisationId, true);
+        const switching = setSetupMode(organisationId, true);
         await until("the switch waits", isWaiting);
         await lockSubscriptions(client, organisationId, ids.slice(1));
         return { switching };
       });
-      expect((await switched.switching)?.changed).toBe(true);
+      expect((await switched.switching).changed).toBe(true);
     });
     expect(deadlockCount).toBe(0);
   });
 });
-
-const actor = {
-  operatorId: null,
-  operatorName: "Test",
-  tokenId: null,
-  operation: "Test",
-  requestId: null,
-};
 
 /** Forty subscriptions, and the outcomes of their first invoices: approved. */
 async function fortyToPost() {

@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { referenceDataKinds } from "../../../src/domain/billing/ledger-validation.ts";
 import { formatDecimal } from "../../../src/domain/money/decimal.ts";
-import { createChanges } from "../../../src/store/admin/changes.ts";
 import { createDocumentStore } from "../../../src/store/admin/documents/documents.ts";
 import { invalidateReferenceData } from "../../../src/store/ledger-connection/reference-data.ts";
 import { syncInvoices } from "../../../src/store/ledger-sync/sync-invoices.ts";
+import { operatorWrites } from "../../support/operator-writes.ts";
 import { type CreditFixture, type CreditParty, startCreditFixture } from "./credit-fixture.ts";
 import { issueCredit, issueInvoice } from "./issue-credit.ts";
 
@@ -17,14 +17,6 @@ beforeAll(async () => {
   fixture = await startCreditFixture();
 });
 afterAll(() => fixture?.stop());
-
-const actor = {
-  operatorId: null,
-  operatorName: "Test",
-  tokenId: null,
-  operation: "test",
-  requestId: null,
-};
 
 /** Adds an organisation whose connection is five minutes old. */
 async function oldParty(): Promise<CreditParty> {
@@ -177,12 +169,12 @@ test("an operator's retry skips reference data, which is then read again", async
   const { organisationId, subscriptionId } = party;
   const { id } = await issueInvoice(fixture.pool, organisationId, subscriptionId, "10");
   await fixture.postAll(party);
-  const documents = createDocumentStore(fixture.pool, createChanges(fixture.pool));
+  const documents = createDocumentStore(fixture.pool);
   expect(await documents.get(organisationId, id)).toMatchObject({
     state: "failed",
     reason: "account_invalid",
   });
-  expect(await documents.retry(actor, organisationId, id)).toMatchObject({ kind: "retried" });
+  await operatorWrites(fixture.pool).retryDocument(organisationId, id);
   await fixture.postAll(party);
   expect(await documents.get(organisationId, id)).toMatchObject({
     state: "synced",
@@ -270,7 +262,7 @@ test("a document with another amount in the ledger drifts until it is removed", 
   const party = await oldParty();
   const { organisationId } = party;
   await fixture.issue(party, "10", "20", "-5");
-  const documents = createDocumentStore(fixture.pool, createChanges(fixture.pool));
+  const documents = createDocumentStore(fixture.pool);
   const page = { limit: 10, startingAfter: null };
   const drifting = async () => {
     const { data } = await documents.list(organisationId, "drift", page);
@@ -311,9 +303,8 @@ test("a document with another amount in the ledger drifts until it is removed", 
   expect(await drifting()).toEqual([["INV-0002", "20.0000", "21.0000", "drift"]]);
   expect((await documents.list(organisationId, null, page)).data).toEqual([]);
   const [drifted] = (await documents.list(organisationId, "drift", page)).data;
-  expect(await documents.retry(actor, organisationId, drifted?.id ?? "")).toEqual({
-    kind: "nothing_to_retry",
-  });
+  const retrying = operatorWrites(fixture.pool).retryDocument(organisationId, drifted?.id ?? "");
+  await expect(retrying).rejects.toThrow("The document has no failed or pending ledger job");
   expect(await fixture.calls(party)).toBe(before);
   await seen("voided", "21.0000");
   expect(await drifting()).toEqual([]);

@@ -9,7 +9,10 @@ import type {
 } from "../../../../workflows/contract.ts";
 import { crashPoint } from "../../../crash-points.ts";
 import { invalidationsOf } from "../../../domain/billing/ledger-validation.ts";
-import type { AmendmentStore, OpenAmendments } from "../../../store/ledger-jobs/amendments.ts";
+import type {
+  AmendmentStore,
+  OpenAmendments,
+} from "../../../store/ledger-jobs/amendments/amendments.ts";
 import { connectionPause } from "./ledger-call.ts";
 import { type PostingDependencies, unconnectedPauseMs } from "./posting.ts";
 import { requestAmendment } from "./request-amendment.ts";

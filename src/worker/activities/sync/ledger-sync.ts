@@ -13,8 +13,8 @@ import type {
 import { isMerged } from "../../../domain/customers/sync-contact.ts";
 import type { Ledger, LedgerContact, LedgerFailure } from "../../../ledger/port/ledger.ts";
 import type { LedgerConnection } from "../../../store/ledger-connection/connections.ts";
-import { joinSyncResults, nothingSynced } from "../../../store/ledger-jobs/observed-state.ts";
 import type { SyncPage, SyncState } from "../../../store/ledger-sync/incremental-sync.ts";
+import { joinSyncResults, nothingSynced } from "../../../store/ledger-sync/observed-state.ts";
 import type { SyncKind } from "../../../store/ledger-sync/pending-notifications.ts";
 import type { LedgerSync, LedgerSyncTenant } from "../../../store/ledger-sync/sync-store.ts";
 import { connectionPause, limitReason, retryDelayMs } from "../posting/ledger-call.ts";

@@ -5,23 +5,23 @@
  */
 
 import { strict as assert } from "node:assert";
-import type { BillingState, PeriodState } from "../../domain/model/billing-state.ts";
+import type { BillingState, PeriodState } from "../../../domain/model/billing-state.ts";
 import {
   billClosedAmendment,
   type ClosedDecision,
-} from "../../domain/subscriptions/abandoned-amendment.ts";
-import type { LedgerJob } from "../../gen/prisma/client.ts";
-import { loadStates } from "../billing/billing-state.ts";
-import { holdOrganisation, savePeriods } from "../billing/locked-subscription.ts";
-import { newId } from "../database/ids.ts";
-import { lockSubscriptions } from "../database/lock-order.ts";
-import type { Transaction } from "../database/pool.ts";
-import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
-import { appendLines } from "../documents/save-amendment.ts";
+} from "../../../domain/subscriptions/abandoned-amendment.ts";
+import type { LedgerJob } from "../../../gen/prisma/client.ts";
+import { loadStates } from "../../billing/billing-state.ts";
+import { holdOrganisation, savePeriods } from "../../billing/locked-subscription.ts";
+import { newId } from "../../database/ids.ts";
+import { lockSubscriptions } from "../../database/lock-order.ts";
+import type { Transaction } from "../../database/pool.ts";
+import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
+import { appendLines } from "../../documents/save-amendment.ts";
+import { plain } from "../document-outcomes.ts";
+import { endJob, notifyCallers } from "../job-lease.ts";
 import type { AmendmentAttempt, AmendmentOutcome } from "./amendment-outcomes.ts";
 import { isAddedLine, lackingChanges, loadClosed, movedReason } from "./closed-amendment.ts";
-import { plain } from "./document-outcomes.ts";
-import { endJob, notifyCallers } from "./job-lease.ts";
 
 type Closing = AmendmentOutcome & { readonly kind: "closed" };
 

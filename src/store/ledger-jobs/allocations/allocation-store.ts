@@ -3,17 +3,17 @@
  * connection.
  */
 
-import type { Encryption } from "../database/encryption.ts";
-import { inTransaction, type Pool } from "../database/pool.ts";
+import type { Encryption } from "../../database/encryption.ts";
+import { inTransaction, type Pool } from "../../database/pool.ts";
 import {
   type ConnectionState,
   pauseConnection,
   readConnection,
-} from "../ledger-connection/connections.ts";
+} from "../../ledger-connection/connections.ts";
+import { planAllocations } from "../credit-allocations.ts";
+import { rescheduleLeased } from "../job-lease.ts";
 import { type AllocationResult, recordAllocation } from "./allocation-outcomes.ts";
 import { type AllocationToSend, readAllocationWait, takeAllocation } from "./claim-allocations.ts";
-import { planAllocations } from "./credit-allocations.ts";
-import { rescheduleLeased } from "./job-lease.ts";
 
 /** Store of one organisation's allocations. */
 export interface AllocationStore {

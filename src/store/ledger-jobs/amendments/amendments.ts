@@ -10,22 +10,25 @@ import { strict as assert } from "node:assert";
 import type {
   LedgerReferenceData,
   ReferenceDataKind,
-} from "../../domain/billing/ledger-validation.ts";
-import type { LineKind } from "../../domain/model/invoice.ts";
-import type { Invoice, InvoiceLine, LedgerJob } from "../../gen/prisma/client.ts";
-import { msUntil } from "../database/clock.ts";
-import type { Encryption } from "../database/encryption.ts";
-import type { Pool } from "../database/pool.ts";
+} from "../../../domain/billing/ledger-validation.ts";
+import type { LineKind } from "../../../domain/model/invoice.ts";
+import type { Invoice, InvoiceLine, LedgerJob } from "../../../gen/prisma/client.ts";
+import { msUntil } from "../../database/clock.ts";
+import type { Encryption } from "../../database/encryption.ts";
+import type { Pool } from "../../database/pool.ts";
 import {
   type ConnectionState,
   pauseConnection,
   readConnection,
-} from "../ledger-connection/connections.ts";
-import { invalidateReferenceData, loadReferenceData } from "../ledger-connection/reference-data.ts";
+} from "../../ledger-connection/connections.ts";
+import {
+  invalidateReferenceData,
+  loadReferenceData,
+} from "../../ledger-connection/reference-data.ts";
+import type { LineToSend } from "../claim-jobs.ts";
+import { claimed, dueAt, isDue, rescheduleLeased } from "../job-lease.ts";
 import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
-import type { LineToSend } from "./claim-jobs.ts";
 import { movedReason } from "./closed-amendment.ts";
-import { claimed, dueAt, isDue, rescheduleLeased } from "./job-lease.ts";
 
 /**
  * A line of the invoice. `amending`: added or re-priced here, and not yet so in the ledger.

@@ -4,10 +4,10 @@
  * credit applied so far in the same statement.
  */
 
-import type { LedgerJob, Subscription } from "../../gen/prisma/client.ts";
-import { msUntil } from "../database/clock.ts";
-import type { Pool } from "../database/pool.ts";
-import { claimed, dueAt, isDue } from "./job-lease.ts";
+import type { LedgerJob, Subscription } from "../../../gen/prisma/client.ts";
+import { msUntil } from "../../database/clock.ts";
+import type { Pool } from "../../database/pool.ts";
+import { claimed, dueAt, isDue } from "../job-lease.ts";
 
 /**
  * A leased allocation. Decimal text: `amount` is to be allocated, and `applied` is already on the
