@@ -6,10 +6,10 @@ import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clo
 import type { ClockAdvance, Organisation } from "../../gen/prisma/client.ts";
 import { db, type Executor } from "../database/client.ts";
 import { isId } from "../database/ids.ts";
+import { lockOrganisation } from "../database/lock-order.ts";
 import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type Actor, type Changed, type Changes, changed } from "./changes.ts";
-import { lockOrganisation } from "./row-locks.ts";
 
 /** A clock. `now` is its current time. */
 export interface TestClock {

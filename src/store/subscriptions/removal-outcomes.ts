@@ -4,9 +4,9 @@
  */
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
-import type { Invoice } from "../../gen/prisma/client.ts";
 import { holdOrganisation } from "../billing/locked-subscription.ts";
-import { lockSubscriptions } from "../database/lock-order.ts";
+import { db } from "../database/client.ts";
+import { lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable } from "../ledger-jobs/document-outcomes.ts";
@@ -57,11 +57,10 @@ export async function dropInvoice(
   return inTransaction(pool, async (client) => {
     const organisation = await holdOrganisation(client, organisationId);
     await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-    const { rows } = await client.query<Pick<Invoice, "status">>({
-      name: "lock_dropped_invoice",
-      text: `SELECT status FROM invoices WHERE organisation_id = $1 AND id = $2
-        FOR NO KEY UPDATE`,
-      values: [organisationId, held.invoiceId],
+    await lockRow(client, "invoices", organisationId, held.invoiceId);
+    const invoice = await db(client).invoice.findFirst({
+      where: { organisationId, id: held.invoiceId },
+      select: { status: true },
     });
     const { rowCount } = await client.query({
       name: "abandon_invoice",
@@ -69,7 +68,7 @@ export async function dropInvoice(
       values: [organisationId, held.terminationId, held.attempt, held.invoiceId],
     });
     const isAbandoned = rowCount === 1;
-    if (!isAbandoned && rows[0]?.status !== "not_in_external") return null;
+    if (!isAbandoned && invoice?.status !== "not_in_external") return null;
     if (!(await takeBack(client, organisationId, held))) return null;
     const neverSent = { outcome: "never_sent", status: "deleted", reported: null } as const;
     return syncRemoved(client, organisation, held, neverSent);

@@ -3,6 +3,7 @@
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
 import { db } from "../../database/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
+import { lockAuthorisation, lockOrganisation } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import {
   type ConnectionState,
@@ -11,7 +12,6 @@ import {
 } from "../../ledger-connection/connections.ts";
 import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
-import { lockAuthorisation, lockOrganisation } from "../row-locks.ts";
 import { createMappingStore, type MappingStore } from "./account-mappings.ts";
 import type { ConsentTokens } from "./consents.ts";
 

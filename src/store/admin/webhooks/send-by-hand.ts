@@ -8,9 +8,9 @@ import { eventBody, testEventType } from "../../../domain/events/event.ts";
 import type { Organisation, WebhookDelivery, WebhookEndpoint } from "../../../gen/prisma/client.ts";
 import { db } from "../../database/client.ts";
 import { newId } from "../../database/ids.ts";
+import { lockRow } from "../../database/lock-order.ts";
 import type { Transaction } from "../../database/pool.ts";
 import { type Changed, changed } from "../changes.ts";
-import { lockRow } from "../row-locks.ts";
 import type { ResendOutcome, TestToSend } from "./resend-orders.ts";
 
 type LockedEndpoint = Pick<
