@@ -3,7 +3,7 @@
 import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/prisma/client.ts";
 import { db } from "../../database/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
-import { lockAuthorisation, lockOrganisation } from "../../database/lock-order.ts";
+import { lockAuthorisation, lockOrganisation, updateInOrder } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import {
   type ConnectionState,
@@ -151,14 +151,12 @@ async function lockConnection(tx: Transaction, organisationId: string): Promise<
  * are locked by id and due by the server's clock.
  */
 async function resumeJobs(tx: Transaction, organisationId: string): Promise<void> {
-  await tx.query({
+  await updateInOrder(tx, organisationId, {
     name: "resume_ledger_jobs",
-    text: `UPDATE ledger_jobs o SET not_before = now() FROM (
-        SELECT id FROM ledger_jobs
-        WHERE organisation_id = $1 AND state = 'ready' AND not_before > now()
-        ORDER BY id FOR NO KEY UPDATE) AS waiting
-      WHERE o.organisation_id = $1 AND o.id = waiting.id`,
-    values: [organisationId],
+    table: "ledger_jobs",
+    key: ["id"],
+    where: "state = 'ready' AND not_before > now()",
+    set: "not_before = now()",
   });
 }
 
