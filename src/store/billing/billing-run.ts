@@ -156,7 +156,7 @@ async function lock(
   const locked = await lockOrganisation(client, organisationId);
   return {
     organisation: locked.organisation,
-    now: now ?? locked.testClock ?? locked.databaseNow,
+    now: now ?? locked.now,
     isOurs: locked.isAdvancing === (isOfClock ?? false),
   };
 }

@@ -18,11 +18,13 @@ import { advancing } from "./due-organisations.ts";
 import { saveCharges } from "./save-billing.ts";
 
 /**
- * The locked organisation, its test clock, whether that clock is advancing, and the database's
+ * The locked organisation and its current time: the test clock in a sandbox, otherwise the
+ * database's time (CLOCK-1). Also its test clock, whether that is advancing, and the database's
  * time.
  */
 export interface LockedOrganisation {
   readonly organisation: OrganisationSettings;
+  readonly now: Date;
   readonly testClock: Date | null;
   readonly isAdvancing: boolean;
   readonly databaseNow: Date;
@@ -49,6 +51,7 @@ export async function lockOrganisation(
   if (row === undefined) throw new Error(`organisation ${organisationId} is gone`);
   return {
     organisation: readOrganisation(row),
+    now: row.test_clock ?? row.database_now,
     testClock: row.test_clock,
     isAdvancing: row.is_advancing,
     databaseNow: row.database_now,

@@ -3,7 +3,8 @@
  * because a claim changes a row by its state and by the database's clock in one statement, and
  * because waiting callers are notified in the same statement (POSTING-2).
  */
-import type { Pool } from "../database/pool.ts";
+import type { LedgerJob } from "../../gen/prisma/client.ts";
+import type { Pool, Transaction } from "../database/pool.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /**
@@ -37,6 +38,26 @@ export const endJob = `UPDATE ledger_jobs t SET state = $4, reason = $5,
     message = coalesce($6, t.message), lease_until = NULL, finished_at = now()
   WHERE t.organisation_id = $1 AND t.id = $2 AND t.attempts = $3
     AND t.state IN ('sending', 'uncertain')`;
+
+/**
+ * Locks a job that this attempt holds. Returns its invoice, and until when a caller waits. Null if
+ * another attempt has the job.
+ */
+export async function lockHeldJob(
+  client: Transaction,
+  organisationId: string,
+  jobId: string,
+  attempt: number,
+): Promise<Pick<LedgerJob, "invoiceId" | "awaitedUntil"> | null> {
+  const { rows } = await client.query<Pick<LedgerJob, "invoiceId" | "awaitedUntil">>({
+    name: "lock_held_job",
+    text: `SELECT o.invoice_id AS "invoiceId", o.awaited_until AS "awaitedUntil"
+      FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
+        AND o.state IN ('sending', 'uncertain') FOR UPDATE`,
+    values: [organisationId, jobId, attempt],
+  });
+  return rows[0] ?? null;
+}
 
 /** Selects an amendment by its id, or a subscription's open allocation. */
 export type LeasedJob =

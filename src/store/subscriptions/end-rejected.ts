@@ -3,11 +3,9 @@
  * stay and removed ones stay removed. The subscription continues and is billed for the period that
  * it continues into (END-4).
  */
-import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
 import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
-import { organisationNow } from "../access/organisation-settings.ts";
 import { loadStates } from "../billing/billing-state.ts";
-import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { type LockedOrganisation, lockOrganisation } from "../billing/locked-subscription.ts";
 import { db } from "../database/client.ts";
 import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
@@ -62,11 +60,11 @@ export async function saveRefused(
 ): Promise<{ readonly issued: boolean } | null> {
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
-      const organisation = await holdOrganisation(client, organisationId);
+      const locked = await lockOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
       if (!(await writeRefused(client, organisationId, held, { ...refused, invoice: reported })))
         return null;
-      const issued = await goOn(client, organisation, held);
+      const issued = await goOn(client, locked, held);
       // Held credit skipped the invoices while their removal was planned. The dispatcher starts the
       // workflow of the planned allocation.
       await planAllocations(client, organisationId, [held.subscriptionId]);
@@ -122,23 +120,22 @@ SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
  */
 export async function refuseLast(
   client: Transaction,
-  organisation: OrganisationSettings,
+  locked: LockedOrganisation,
   held: HeldTermination,
   message: string,
 ): Promise<{ readonly issued: boolean }> {
-  const values = [organisation.id, held.terminationId, held.attempt, message];
+  const values = [locked.organisation.id, held.terminationId, held.attempt, message];
   await client.query({ name: "refuse_termination", text: refusedLastText, values });
-  return { issued: await goOn(client, organisation, held) };
+  return { issued: await goOn(client, locked, held) };
 }
 
 /** Continues the subscription and bills the period that it continues into (END-4). */
 async function goOn(
   client: Transaction,
-  organisation: OrganisationSettings,
+  { organisation, now }: LockedOrganisation,
   { terminationId, subscriptionId }: HeldTermination,
 ): Promise<boolean> {
   const { id: organisationId } = organisation;
-  const now = await organisationNow(client, organisationId);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
   if (loaded === undefined) throw new Error(`subscription ${subscriptionId} is gone`);
   const query = { subscriptionId, currentPeriod: loaded.currentPeriod, terminationId };

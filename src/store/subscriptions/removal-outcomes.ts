@@ -3,8 +3,7 @@
  * abandoned before sending, or left.
  */
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
-import type { OrganisationSettings } from "../../domain/model/organisation-settings.ts";
-import { holdOrganisation } from "../billing/locked-subscription.ts";
+import { type LockedOrganisation, lockOrganisation } from "../billing/locked-subscription.ts";
 import { db } from "../database/client.ts";
 import { lockRow, lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
@@ -32,10 +31,10 @@ export async function saveRemoved(
   const status = removed.invoice?.status ?? "deleted";
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
-      const organisation = await holdOrganisation(client, organisationId);
+      const locked = await lockOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
       if (!(await takeBack(client, organisationId, held))) return null;
-      return syncRemoved(client, organisation, held, { outcome, status, reported });
+      return syncRemoved(client, locked, held, { outcome, status, reported });
     });
   try {
     return await save(removed.invoice);
@@ -55,7 +54,7 @@ export async function dropInvoice(
   held: HeldRemoval,
 ): Promise<{ readonly issued: boolean } | null> {
   return inTransaction(pool, async (client) => {
-    const organisation = await holdOrganisation(client, organisationId);
+    const locked = await lockOrganisation(client, organisationId);
     await lockSubscriptions(client, organisationId, [held.subscriptionId]);
     await lockRow(client, "invoices", organisationId, held.invoiceId);
     const invoice = await db(client).invoice.findFirst({
@@ -71,7 +70,7 @@ export async function dropInvoice(
     if (!isAbandoned && invoice?.status !== "not_in_external") return null;
     if (!(await takeBack(client, organisationId, held))) return null;
     const neverSent = { outcome: "never_sent", status: "deleted", reported: null } as const;
-    return syncRemoved(client, organisation, held, neverSent);
+    return syncRemoved(client, locked, held, neverSent);
   });
 }
 
@@ -135,11 +134,11 @@ interface SyncedRemoval {
 /** Removes the renewal invoice and reverses the rest of its period in one transaction (END-7). */
 async function syncRemoved(
   client: Transaction,
-  organisation: OrganisationSettings,
+  locked: LockedOrganisation,
   { terminationId, subscriptionId, step, isAhead }: HeldRemoval,
   { outcome, status, reported }: SyncedRemoval,
 ): Promise<{ readonly issued: boolean }> {
-  const { id: organisationId } = organisation;
+  const { id: organisationId } = locked.organisation;
   await client.query({
     name: "sync_removed",
     text: removedText,
@@ -155,7 +154,7 @@ async function syncRemoved(
       reported?.updatedAt ?? null,
     ],
   });
-  return { issued: isAhead && (await reverseNextPeriod(client, organisation, subscriptionId)) };
+  return { issued: isAhead && (await reverseNextPeriod(client, locked, subscriptionId)) };
 }
 
 const leftText = `
