@@ -1,7 +1,8 @@
 /**
  * Deletes events that can no longer be resent, with their deliveries and attempts (EVENT-5).
  *
- * SQL claims rows with SKIP LOCKED by the server's clock. The typed client deletes what was claimed.
+ * SQL: it claims rows with SKIP LOCKED by the server's clock, and deletes thousands of attempts by
+ * one array.
  */
 import type { WebhookDelivery } from "../../gen/prisma/client.ts";
 import { dbOfAll } from "../database/client.ts";
@@ -42,8 +43,14 @@ export async function deleteExpiredEvents(pool: Pool, atMost: number): Promise<n
     const deliveryIds = deliveries.rows
       .filter(({ eventId }) => !resent.has(eventId))
       .map(({ id }) => id);
-    await dbOfAll(tx).webhookAttempt.deleteMany({ where: { deliveryId: { in: deliveryIds } } });
-    await dbOfAll(tx).webhookDelivery.deleteMany({ where: { id: { in: deliveryIds } } });
+    await tx.query({
+      name: "delete_expired_attempts",
+      text: `DELETE FROM webhook_attempts a USING webhook_deliveries d
+        WHERE d.id = ANY ($1) AND a.organisation_id = d.organisation_id AND a.delivery_id = d.id`,
+      values: [deliveryIds],
+    });
+    // The locked events got no other deliveries meanwhile.
+    await dbOfAll(tx).webhookDelivery.deleteMany({ where: { eventId: { in: eventIds } } });
     await dbOfAll(tx).event.deleteMany({ where: { id: { in: eventIds } } });
     return eventIds.length;
   });

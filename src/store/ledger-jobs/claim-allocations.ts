@@ -6,7 +6,7 @@
 
 import type { LedgerJob, Subscription } from "../../gen/prisma/client.ts";
 import type { Pool } from "../database/pool.ts";
-import { claimed, dueAt, isDue, msUntil } from "./job-lease.ts";
+import { claimed, isDue, readOpenJobs } from "./job-lease.ts";
 
 /**
  * A leased allocation. Decimal text: `amount` is to be allocated, and `applied` is already on the
@@ -73,12 +73,7 @@ export async function readAllocationWait(
   organisationId: string,
   subscriptionId: string,
 ): Promise<number | null> {
-  const { rows } = await pool.query<{ nextInMs: number }>({
-    name: "read_allocation_wait",
-    text: `SELECT ${msUntil(dueAt)} AS "nextInMs" FROM ledger_jobs t
-      WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.kind = 'allocate_credit'
-        AND t.state IN ('ready', 'sending', 'uncertain')`,
-    values: [organisationId, subscriptionId],
-  });
-  return rows[0]?.nextInMs ?? null;
+  const open = "t.subscription_id = $2 AND t.kind = 'allocate_credit'";
+  const { nextInMs } = await readOpenJobs(pool, organisationId, open, subscriptionId);
+  return nextInMs;
 }

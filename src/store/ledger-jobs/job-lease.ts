@@ -4,6 +4,7 @@
  * because waiting callers are notified in the same statement (POSTING-2).
  */
 import type { LedgerJob } from "../../gen/prisma/client.ts";
+import { statementName } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
@@ -25,6 +26,28 @@ export const dueAt = "CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease
 /** SQL: milliseconds from now until `instant`, 0 if it has passed. */
 export const msUntil = (instant: string): string =>
   `greatest(0, ceil(1000 * extract(epoch FROM ${instant} - now())))::float8`;
+
+/** How many open jobs wait, and milliseconds until the next can be tried. Null if there are none. */
+export interface OpenJobs {
+  readonly waiting: number;
+  readonly nextInMs: number | null;
+}
+
+/** Reads the open jobs of a condition, which is SQL over job `t` with one value as `$2`. */
+export async function readOpenJobs(
+  pool: Pool,
+  organisationId: string,
+  condition: string,
+  value: unknown,
+): Promise<OpenJobs> {
+  const text = `SELECT count(*)::int AS waiting,
+      CASE WHEN count(*) > 0 THEN ${msUntil(`min(${dueAt})`)} END AS "nextInMs"
+    FROM ledger_jobs t WHERE t.organisation_id = $1
+      AND t.state IN ('ready', 'sending', 'uncertain') AND ${condition}`;
+  const values = [organisationId, value];
+  const { rows } = await pool.query<OpenJobs>({ name: statementName(text), text, values });
+  return rows[0] ?? { waiting: 0, nextInMs: null };
+}
 
 /** SQL: notifies the callers who wait for the jobs of `rows`, which have `id` and `state`. */
 export const notifyCallers = (rows: string): string => `pg_notify('${outcomesChannel}',
