@@ -172,11 +172,12 @@ async function withScratchDatabase<T>(
 ): Promise<T> {
   const name = `scratch_${randomUUID().replaceAll("-", "")}`;
   const admin = withDatabase(serverUrl, "postgres");
-  await withClient(admin, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
+  const send = (statement: string) => withClient(admin, (client) => client.query(statement));
+  await send(`CREATE DATABASE ${name} TEMPLATE template0`);
   try {
     return await work(withDatabase(serverUrl, name));
   } finally {
-    await withClient(admin, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    await send(`DROP DATABASE ${name} WITH (FORCE)`);
   }
 }
 
