@@ -24,7 +24,7 @@ import { invalidateReferenceData, loadReferenceData } from "../ledger-connection
 import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
 import type { LineToSend } from "./claim-jobs.ts";
 import { movedReason } from "./closed-amendment.ts";
-import { claimed, dueAt, isDue, msUntil, rescheduleLeased } from "./job-lease.ts";
+import { claimJob, dueAt, msUntil, rescheduleLeased } from "./job-lease.ts";
 
 /**
  * A line of the invoice. `amending`: added or re-priced here, and not yet so in the ledger.
@@ -121,23 +121,20 @@ async function readState(
   return rows[0] ?? null;
 }
 
-const takeText = `
-WITH taken AS (
-  UPDATE ledger_jobs t SET ${claimed}
-  WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice' AND ${isDue}
-  RETURNING t.*
-)
-SELECT taken.id, taken.attempts, taken.joins, taken.skip_validation AS "skipValidation",
-  coalesce(taken.awaited_until > now(), false) AS "isAwaited",
-  taken.subscription_id AS "subscriptionId", taken.invoice_id AS "invoiceId", i.number,
-  i.ledger_invoice_id AS "ledgerId",
-  (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending,
-    'ledgerLineId', l.ledger_line_id, 'kind', l.kind, 'name', l.name,
-    'description', l.description, 'units', l.units, 'unitPrice', l.unit_price::text,
-    'amount', l.amount::text, 'revenueAccount', l.revenue_account, 'taxType', l.tax_type)
-    ORDER BY l.position)
-  FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines
-FROM taken JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id`;
+const claim = {
+  condition: "t.id = $2 AND t.kind = 'amend_invoice'",
+  columns: `taken.id, taken.attempts, taken.joins, taken.skip_validation AS "skipValidation",
+    coalesce(taken.awaited_until > now(), false) AS "isAwaited",
+    taken.subscription_id AS "subscriptionId", taken.invoice_id AS "invoiceId", i.number,
+    i.ledger_invoice_id AS "ledgerId",
+    (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending,
+      'ledgerLineId', l.ledger_line_id, 'kind', l.kind, 'name', l.name,
+      'description', l.description, 'units', l.units, 'unitPrice', l.unit_price::text,
+      'amount', l.amount::text, 'revenueAccount', l.revenue_account, 'taxType', l.tax_type)
+      ORDER BY l.position)
+    FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`,
+  joins: "JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id",
+};
 
 async function take(
   pool: Pool,
@@ -145,13 +142,9 @@ async function take(
   jobId: string,
   leaseMs: number,
 ): Promise<AmendmentToSend | null> {
-  const { rows } = await pool.query<AmendmentToSend>({
-    name: "take_amendment",
-    text: takeText,
-    values: [organisationId, jobId, leaseMs],
-  });
-  const [taken] = rows;
-  if (taken === undefined) return null;
+  const order = { ...claim, value: jobId, leaseMs };
+  const taken = await claimJob<AmendmentToSend>(pool, organisationId, order);
+  if (taken === null) return null;
   assert(taken.ledgerId, "an amended invoice was in the ledger");
   return taken;
 }

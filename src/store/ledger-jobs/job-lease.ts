@@ -5,7 +5,7 @@
  */
 import type { LedgerJob } from "../../gen/prisma/client.ts";
 import { statementName } from "../database/page.ts";
-import type { Pool, Transaction } from "../database/pool.ts";
+import type { AnyRow, Pool, Transaction } from "../database/pool.ts";
 import { doneMark, outcomesChannel } from "./job-notifications.ts";
 
 /**
@@ -17,8 +17,37 @@ export const claimed = `state = CASE WHEN t.state = 'ready' THEN 'sending' ELSE 
     lease_until = now() + $3 * interval '1 millisecond'`;
 
 /** SQL: job `t` can be claimed now. */
-export const isDue = `(t.state = 'ready' AND t.not_before <= now()
+const isDue = `(t.state = 'ready' AND t.not_before <= now()
     OR t.state IN ('sending', 'uncertain') AND t.lease_until < now())`;
+
+/** One job to claim. `condition` is SQL over job `t` with one value as `$2`. */
+export interface JobToClaim {
+  readonly condition: string;
+  readonly value: string;
+  readonly leaseMs: number;
+  /** SQL: what is read of the claimed job `taken`, in the same statement. */
+  readonly columns: string;
+  readonly joins: string;
+}
+
+/**
+ * Claims a job under a lease. Null if it is decided, rescheduled or leased elsewhere. One with an
+ * expired lease becomes uncertain: its last attempt may have got an answer.
+ */
+export async function claimJob<Row extends AnyRow>(
+  pool: Pool,
+  organisationId: string,
+  { condition, value, leaseMs, columns, joins }: JobToClaim,
+): Promise<Row | null> {
+  const text = `WITH taken AS (
+      UPDATE ledger_jobs t SET ${claimed}
+      WHERE t.organisation_id = $1 AND ${condition} AND ${isDue} RETURNING t.*
+    )
+    SELECT ${columns} FROM taken ${joins}`;
+  const values = [organisationId, value, leaseMs];
+  const { rows } = await pool.query<Row>({ name: statementName(text), text, values });
+  return rows[0] ?? null;
+}
 
 /** SQL: when open job `t` can be claimed. */
 export const dueAt = "CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END";

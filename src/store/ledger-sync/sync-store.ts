@@ -21,7 +21,6 @@ import {
 import {
   claimSyncPage,
   endPage,
-  failSyncPage,
   readSyncState,
   rescheduleSync,
   type SyncDelay,
@@ -62,8 +61,6 @@ export interface LedgerSyncTenant {
    */
   saveNotifications(kind: SyncKind, notifications: readonly ChangeNotification[]): Promise<void>;
   claimSyncPage(): Promise<SyncPage | null>;
-  /** The page failed. The sync continues after this delay. */
-  failSyncPage(delayMs: number): Promise<void>;
   endPage(page: SyncPage, synced: SyncedPage): Promise<void>;
   syncContacts(observed: readonly ObservedContact[]): Promise<SyncResult>;
   syncCreditNotes(observed: readonly ObservedCreditNote[], queriedAt: string): Promise<SyncResult>;
@@ -112,7 +109,6 @@ export function createLedgerSync(
       saveNotifications: (kind, notifications) =>
         saveNotifications(pool, organisationId, kind, notifications, true),
       claimSyncPage: () => claimSyncPage(pool, organisationId),
-      failSyncPage: (delayMs) => failSyncPage(pool, organisationId, delayMs),
       endPage: (page, synced) => endPage(pool, organisationId, page, synced, syncIntervalMs),
       syncContacts: (observed) => syncContacts(pool, organisationId, observed),
       syncCreditNotes: (observed, queriedAt) =>

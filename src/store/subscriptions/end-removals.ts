@@ -13,6 +13,7 @@ import {
   pauseConnection,
   readConnection,
 } from "../ledger-connection/connections.ts";
+import { claimJob } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import type { HeldRemoval, HeldTermination } from "./end-lease.ts";
 import { createRecordTermination, type RecordTermination } from "./end-outcomes.ts";
@@ -123,36 +124,29 @@ type NextRemoval = Omit<HeldRemoval, "step"> & {
 
 // An invoice whose sending has not begun is abandoned. If another job works on it, its removal
 // waits.
-const takeText = `
-WITH taken AS (
-  UPDATE ledger_jobs o SET state = CASE WHEN o.state = 'ready' THEN 'sending' ELSE 'uncertain' END,
-    first_sent_at = coalesce(o.first_sent_at, now()), attempts = o.attempts + 1,
-    lease_until = now() + $3 * interval '1 millisecond'
-  WHERE o.organisation_id = $1 AND o.id = $2 AND o.kind = 'end_subscription'
-    AND (o.state = 'ready' AND o.not_before <= now() OR o.state IN ('sending', 'uncertain')
-      AND o.lease_until < now())
-  RETURNING o.id, o.subscription_id, o.attempts, o.first_sent_at, o.awaited_until
-)
-SELECT taken.id AS "terminationId", taken.subscription_id AS "subscriptionId",
-  taken.attempts AS attempt, e.end_when AS "when", next.step, next.invoice_id AS "invoiceId",
-  next.number, next.ledger_id AS "ledgerId",
-  (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS "triedMs",
-  taken.awaited_until > now() AS "isAwaited", coalesce(next.is_busy, false) AS "isBusy",
-  coalesce(next.is_ahead, false) AS "isAhead",
-  coalesce(next.only_unsent, false) AS "isOnlyUnsent"
-FROM taken JOIN terminations e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
-  SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, r.only_unsent,
-    EXISTS (SELECT 1 FROM ledger_jobs b
-      WHERE b.organisation_id = $1 AND b.invoice_id = i.id
-        AND b.state IN ('ready', 'sending', 'uncertain')
-        AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
-    (i.type = 'renewal' AND i.period_index > s.current_period
-      OR i.type = 'first' AND s.status = 'pending') AS is_ahead
-  FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
-  WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting'
-  ORDER BY r.step LIMIT 1
-) next ON true`;
+const claim = {
+  condition: "t.id = $2 AND t.kind = 'end_subscription'",
+  columns: `taken.id AS "terminationId", taken.subscription_id AS "subscriptionId",
+    taken.attempts AS attempt, e.end_when AS "when", next.step, next.invoice_id AS "invoiceId",
+    next.number, next.ledger_id AS "ledgerId",
+    (1000 * extract(epoch FROM now() - taken.first_sent_at))::float8 AS "triedMs",
+    taken.awaited_until > now() AS "isAwaited", coalesce(next.is_busy, false) AS "isBusy",
+    coalesce(next.is_ahead, false) AS "isAhead",
+    coalesce(next.only_unsent, false) AS "isOnlyUnsent"`,
+  joins: `JOIN terminations e ON e.organisation_id = $1 AND e.id = taken.id LEFT JOIN LATERAL (
+      SELECT r.step, i.id AS invoice_id, i.number, i.ledger_invoice_id AS ledger_id, r.only_unsent,
+        EXISTS (SELECT 1 FROM ledger_jobs b
+          WHERE b.organisation_id = $1 AND b.invoice_id = i.id
+            AND b.state IN ('ready', 'sending', 'uncertain')
+            AND NOT (b.kind = 'create_invoice' AND b.state = 'ready')) AS is_busy,
+        (i.type = 'renewal' AND i.period_index > s.current_period
+          OR i.type = 'first' AND s.status = 'pending') AS is_ahead
+      FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
+        JOIN subscriptions s ON s.organisation_id = $1 AND s.id = i.subscription_id
+      WHERE r.organisation_id = $1 AND r.termination_id = taken.id AND r.state = 'waiting'
+      ORDER BY r.step LIMIT 1
+    ) next ON true`,
+};
 
 async function take(
   pool: Pool,
@@ -160,13 +154,10 @@ async function take(
   terminationId: string,
   leaseMs: number,
 ): Promise<TerminationTask | null> {
-  const { rows } = await pool.query<NextRemoval>({
-    name: "take_termination",
-    text: takeText,
-    values: [organisationId, terminationId, leaseMs],
-  });
-  if (rows[0] === undefined) return null;
-  const { step, when, ledgerId, isBusy, ...held } = rows[0];
+  const order = { ...claim, value: terminationId, leaseMs };
+  const next = await claimJob<NextRemoval>(pool, organisationId, order);
+  if (next === null) return null;
+  const { step, when, ledgerId, isBusy, ...held } = next;
   if (step === null) {
     const { subscriptionId, attempt } = held;
     return { kind: "finish", terminationId, subscriptionId, attempt, when };
