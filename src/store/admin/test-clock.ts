@@ -1,6 +1,6 @@
 /**
  * The test clock of a sandbox for operators: its time, its target, and the request to advance it.
- * CLOCK-1.
+ * CLOCK-1. SQL for its read, because the real time is the database's.
  */
 import { type ClockRequest, decideAdvance } from "../../domain/calendar/test-clock.ts";
 import type { ClockAdvance, Organisation } from "../../gen/prisma/client.ts";

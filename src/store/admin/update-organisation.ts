@@ -1,4 +1,7 @@
-/** Changes the settings of an organisation, and reads its record for the admin API. */
+/**
+ * Changes the settings of an organisation, and reads its record for the admin API. SQL where one
+ * statement locks and writes many subscriptions.
+ */
 
 import type {
   FirstInvoiceStatus,

@@ -1,6 +1,6 @@
 /**
  * Stores which usage each bill billed, and on which document. Written in the transaction that
- * closes the bill (INVARIANT-4).
+ * closes the bill (INVARIANT-4). SQL, because one statement writes the rows of a chunk.
  */
 
 import type { BilledUsage } from "../../domain/model/usage.ts";

@@ -1,6 +1,7 @@
 /**
  * Finds organisations with something due and bills a chunk of their subscriptions per transaction.
- * A subscription that cannot be billed is parked and delays no other (POSTING-8).
+ * A subscription that cannot be billed is parked and delays no other (POSTING-8). SQL claims a
+ * chunk with SKIP LOCKED and writes another instant to each row.
  */
 
 import { nextDueDate } from "../../domain/billing/due-date.ts";

@@ -1,6 +1,7 @@
 /**
  * Locks the organisation, and writes the states of locked subscriptions: themselves, their periods,
- * and everything that was due.
+ * and everything that was due. SQL locks, and writes other values to each row of a chunk in one
+ * statement.
  */
 import type { DueDecision } from "../../domain/billing/renewal.ts";
 import { type CivilDate, startOfDay } from "../../domain/calendar/civil-date.ts";

@@ -1,4 +1,7 @@
-/** Calls functions of the database. Each locks its rows and decides in one statement. */
+/**
+ * Calls functions of the database. Each locks its rows and decides in one statement. SQL, because
+ * the typed client cannot call them.
+ */
 import type { Executor } from "./client.ts";
 import type { AnyRow } from "./pool.ts";
 

@@ -1,7 +1,7 @@
 /**
  * Migrates a database to the newest migration, and reports how migrations, schema and database
  * differ. Several processes may migrate at once: one works, and the others wait and find nothing
- * left to do.
+ * left to do. SQL, because it creates databases and locks them before a schema exists.
  */
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";

@@ -1,6 +1,7 @@
 /**
  * Reads a page of a list, newest first by rising sequence number. Keyset pagination costs the same
- * for every page. OBJECT-3, OBJECT-4, OBJECT-5.
+ * for every page. OBJECT-3, OBJECT-4, OBJECT-5. SQL, because lists are a hot path, and one
+ * statement reads their lines.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";

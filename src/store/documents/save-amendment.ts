@@ -1,6 +1,7 @@
 /**
  * Amends invoices that the ledger has, inside the transaction of the change that requests it. Each
- * amendment leaves a job that posts it (POSTING-1).
+ * amendment leaves a job that posts it (POSTING-1). SQL: part of the hot path of units, and each
+ * statement reads and writes several rows.
  */
 
 import type { InvoiceAmendment, InvoiceLineDraft } from "../../domain/model/invoice.ts";

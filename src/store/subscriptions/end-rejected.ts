@@ -1,7 +1,8 @@
 /**
  * Stops an end half-way, refused by the ledger or by what it would have to bill. Remaining invoices
  * stay and removed ones stay removed. The subscription continues and is billed for the period that
- * it continues into (END-4).
+ * it continues into (END-4). SQL, because each statement ends the job by the database's clock,
+ * writes its removals and notifies.
  */
 import { decideGoingOn } from "../../domain/subscriptions/restore.ts";
 import { loadStates } from "../billing/billing-state.ts";

@@ -1,7 +1,8 @@
 /**
  * Carries out ends for their workflow. One job is leased for each removal in order, and at last to
  * write the end. Its states are those in `ledger-jobs/jobs.ts`. A removal reads the ledger first,
- * so one whose answer was lost is simply tried again (LEDGER-3).
+ * so one whose answer was lost is simply tried again (LEDGER-3). SQL, because it claims, and reads
+ * with counts by the database's clock.
  */
 
 import type { EndWhen } from "../../domain/subscriptions/end.ts";

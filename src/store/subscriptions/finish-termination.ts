@@ -1,6 +1,7 @@
 /**
  * Writes the end of a subscription once every removal of its termination is decided. It is refused
- * if the usage since then costs more than can be billed (END-4, END-6).
+ * if the usage since then costs more than can be billed (END-4, END-6). SQL, because one statement
+ * ends the job by the database's clock and notifies.
  */
 import type { BillingState } from "../../domain/model/billing-state.ts";
 import { Refusal } from "../../domain/refusal.ts";

@@ -1,6 +1,7 @@
 /**
  * Records what became of one invoice that a leased termination removes: removed in the ledger,
- * abandoned before sending, or left.
+ * abandoned before sending, or left. SQL, because each statement writes a removal with its invoice
+ * by the database's clock.
  */
 import type { DocumentStatus } from "../../domain/model/invoice.ts";
 import { type LockedOrganisation, lockOrganisation } from "../billing/locked-subscription.ts";

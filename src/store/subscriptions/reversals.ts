@@ -1,6 +1,7 @@
 /**
  * Loads what documents other than the renewal invoice bill of the next period. Issues the document
- * that reverses it, in the transaction that removes the renewal invoice (END-7).
+ * that reverses it, in the transaction that removes the renewal invoice (END-7). SQL: one read
+ * loads the lines of several documents.
  */
 
 import type { BillingState } from "../../domain/model/billing-state.ts";
