@@ -20,7 +20,7 @@ import { appendLines } from "../documents/save-amendment.ts";
 import type { AmendmentAttempt, AmendmentOutcome } from "./amendment-outcomes.ts";
 import { isAddedLine, lackingChanges, loadClosed, movedReason } from "./closed-amendment.ts";
 import { plain } from "./document-outcomes.ts";
-import { endJob, lockHeldJob, notifyCallers } from "./job-lease.ts";
+import { endHeldJob, lockHeldJob } from "./job-lease.ts";
 
 type Closing = AmendmentOutcome & { readonly kind: "closed" };
 
@@ -61,11 +61,10 @@ export async function closeAmendment(
     await restorePrice(client, organisationId, subscriptionId, invoiceId, decision.period);
   const isBilled = issued.jobIds.length > 0;
   await leaveInvoice(client, organisationId, invoiceId, closing, isBilled);
-  const [state, reason] = isBilled ? ["done", movedReason] : ["refused", plain(closing.reason)];
-  await client.query({
-    name: "close_amendment",
-    text: closeText,
-    values: [organisationId, id, attempts, state, reason, plain(closing.message)],
+  await endHeldJob(client, organisationId, id, attempts, {
+    state: isBilled ? "done" : "refused",
+    reason: isBilled ? movedReason : plain(closing.reason),
+    message: plain(closing.message),
   });
   const documents = [issued.invoiceId, isRepriceable, issued.creditNoteId, issued.jobIds];
   await client.query({
@@ -75,12 +74,6 @@ export async function closeAmendment(
   });
   return true;
 }
-
-const closeText = `
-WITH job AS (
-  ${endJob} RETURNING t.id, t.state
-)
-SELECT ${notifyCallers("job")} FROM job`;
 
 // A deferred line follows its invoice line to the new invoice.
 const moveLinesText = `

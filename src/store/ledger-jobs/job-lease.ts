@@ -111,6 +111,20 @@ export async function lockHeldJob(
   return rows[0] ?? null;
 }
 
+/** Ends a job that this attempt holds, and notifies waiting callers. */
+export async function endHeldJob(
+  client: Transaction,
+  organisationId: string,
+  jobId: string,
+  attempt: number,
+  { state, reason, message }: Pick<LedgerJob, "state" | "reason" | "message">,
+): Promise<void> {
+  const text = `WITH job AS (${endJob} RETURNING t.id, t.state)
+    SELECT ${notifyCallers("job")} FROM job`;
+  const values = [organisationId, jobId, attempt, state, reason, message];
+  await client.query({ name: "end_held_job", text, values });
+}
+
 /** Selects an amendment by its id, or a subscription's open allocation. */
 export type LeasedJob =
   | { readonly kind: "amend_invoice"; readonly id: string }

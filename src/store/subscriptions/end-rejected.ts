@@ -12,6 +12,7 @@ import { lockSubscriptions } from "../database/lock-order.ts";
 import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
 import { planAllocations } from "../ledger-jobs/credit-allocations.ts";
 import { isUnwritable, plain } from "../ledger-jobs/document-outcomes.ts";
+import { endHeldJob } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import {
   type HeldRemoval,
@@ -23,17 +24,10 @@ import {
 import { loadRemoved, reissueInvoices } from "./reissue-invoices.ts";
 import { loadNextPeriodLines } from "./reversals.ts";
 
-const removedAlready = `coalesce('Removed already, and staying so: ' || (SELECT string_agg(i.number,
-  ', ' ORDER BY r.step)
-        FROM removals r JOIN invoices i ON i.organisation_id = $1 AND i.id = r.invoice_id
-        WHERE r.organisation_id = $1 AND r.termination_id = $2 AND r.state = 'removed') || '. ',
-          '')`;
-
 const refusedText = `
 WITH op AS (
   UPDATE ledger_jobs o SET state = 'refused', reason = $5, lease_until = NULL, finished_at = now(),
-    message = 'The ledger refused to remove invoice ' || $6 || ', so the subscription goes on. '
-      || ${removedAlready} || 'The ledger says: ' || $7
+    message = $6
   WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
 ), removal AS (
   UPDATE removals r SET finished_at = now(), state = CASE WHEN r.step = $4 THEN 'refused'
@@ -85,6 +79,9 @@ async function writeRefused(
   { terminationId, attempt, step, number }: HeldRemoval,
   { reason, message, invoice: reported }: RemovalRefused,
 ): Promise<boolean> {
+  const removed = await removedAlready(client, organisationId, terminationId);
+  const refusal = `The ledger refused to remove invoice ${number}, so the subscription goes on.`;
+  const whole = `${refusal} ${removed}The ledger says: ${plain(message)}`;
   const { rowCount } = await client.query({
     name: "refuse_removal",
     text: refusedText,
@@ -94,7 +91,7 @@ async function writeRefused(
       attempt,
       step,
       plain(reason),
-      number,
+      whole,
       plain(message),
       reported?.status ?? null,
       reported?.total ?? null,
@@ -106,14 +103,20 @@ async function writeRefused(
   return rowCount === 1;
 }
 
-const refusedLastText = `
-WITH op AS (
-  UPDATE ledger_jobs o SET state = 'refused', reason = 'invalid_state', lease_until = NULL,
-    finished_at = now(),
-    message = 'The subscription goes on. ' || ${removedAlready} || $4
-  WHERE o.organisation_id = $1 AND ${isHeld} RETURNING o.id
-)
-SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
+/** Returns a sentence with the invoices that are removed already, or an empty text. */
+async function removedAlready(
+  client: Transaction,
+  organisationId: string,
+  terminationId: string,
+): Promise<string> {
+  const removals = await db(client).removal.findMany({
+    where: { organisationId, terminationId, state: "removed" },
+    orderBy: { step: "asc" },
+    select: { invoice: { select: { number: true } } },
+  });
+  const numbers = removals.map(({ invoice }) => invoice.number);
+  return numbers.length === 0 ? "" : `Removed already, and staying so: ${numbers.join(", ")}. `;
+}
 
 /**
  * Refuses within the transaction that would have ended the subscription. Usage reported since the
@@ -125,8 +128,14 @@ export async function refuseLast(
   held: HeldTermination,
   message: string,
 ): Promise<{ readonly issued: boolean }> {
-  const values = [locked.organisation.id, held.terminationId, held.attempt, message];
-  await client.query({ name: "refuse_termination", text: refusedLastText, values });
+  const { terminationId, attempt } = held;
+  const organisationId = locked.organisation.id;
+  const removed = await removedAlready(client, organisationId, terminationId);
+  await endHeldJob(client, organisationId, terminationId, attempt, {
+    state: "refused",
+    reason: "invalid_state",
+    message: `The subscription goes on. ${removed}${message}`,
+  });
   return { issued: await goOn(client, locked, held) };
 }
 
