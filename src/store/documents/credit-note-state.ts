@@ -39,13 +39,9 @@ export interface ObservedNoteState {
 }
 
 /** An invoice in the ledger. */
-export interface ObservedInvoiceState {
-  readonly status: string;
-  readonly subtotal?: string;
-  readonly total: string;
+export interface ObservedInvoiceState
+  extends Omit<ObservedNoteState, "remainingCredit" | "allocations"> {
   readonly amountDue: string;
-  readonly sent: boolean;
-  readonly updatedAt?: string;
 }
 
 /** Why a note was read: our allocation, a search after a lost answer, or a person's change. */

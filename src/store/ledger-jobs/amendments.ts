@@ -15,11 +15,7 @@ import type { LineKind } from "../../domain/model/invoice.ts";
 import type { Invoice, InvoiceLine, LedgerJob } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
-import {
-  type ConnectionState,
-  pauseConnection,
-  readConnection,
-} from "../ledger-connection/connections.ts";
+import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
 import { invalidateReferenceData, loadReferenceData } from "../ledger-connection/reference-data.ts";
 import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
 import type { LineToSend } from "./claim-jobs.ts";
@@ -62,15 +58,11 @@ export interface AmendmentState
 }
 
 /** Store of one organisation's amendments. */
-export interface AmendmentStore {
-  /** The connection with its secret decrypted, or null if there is none. */
-  connection(): Promise<ConnectionState | null>;
+export interface AmendmentStore extends ConnectionAccess {
   /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
   referenceData(): Promise<LedgerReferenceData>;
   /** Invalidates these kinds of reference data, because a refusal was about them. */
   invalidate(kinds: readonly ReferenceDataKind[]): Promise<void>;
-  /** Pauses every call of the connection. */
-  pause(pauseMs: number, reason: string): Promise<void>;
   /** Loads the amendment's state. Null if there is none. */
   read(jobId: string): Promise<AmendmentState | null>;
   /** Takes the amendment under a lease. Null if it is decided, rescheduled or leased elsewhere. */
@@ -90,10 +82,9 @@ export type OpenAmendments = (organisationId: string) => AmendmentStore;
 /** Binds amendments to a pool. `encryption` decrypts the connections' secrets. */
 export function createAmendments(pool: Pool, encryption: Encryption): OpenAmendments {
   return (organisationId) => ({
-    connection: () => readConnection(pool, encryption, organisationId),
+    ...bindConnection(pool, encryption, organisationId),
     referenceData: () => loadReferenceData(pool, organisationId),
     invalidate: (kinds) => invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
-    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     read: (jobId) => readState(pool, organisationId, jobId),
     take: (jobId, leaseMs) => take(pool, organisationId, jobId, leaseMs),
     reschedule: (jobId, pauseMs, reason) =>

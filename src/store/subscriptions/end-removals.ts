@@ -9,11 +9,7 @@ import type { EndWhen } from "../../domain/subscriptions/end.ts";
 import type { LedgerJob, Termination } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
 import type { Pool } from "../database/pool.ts";
-import {
-  type ConnectionState,
-  pauseConnection,
-  readConnection,
-} from "../ledger-connection/connections.ts";
+import { bindConnection, type ConnectionAccess } from "../ledger-connection/connections.ts";
 import { claimJob } from "../ledger-jobs/job-lease.ts";
 import { outcomesChannel } from "../ledger-jobs/job-notifications.ts";
 import type { HeldRemoval, HeldTermination } from "./end-lease.ts";
@@ -45,11 +41,7 @@ export interface TerminationState {
 }
 
 /** Store of one organisation's terminations. */
-export interface TerminationStore extends RecordTermination {
-  /** The connection with its secret decrypted, or null if there is none. */
-  connection(): Promise<ConnectionState | null>;
-  /** Pauses every call of the connection. */
-  pause(pauseMs: number, reason: string): Promise<void>;
+export interface TerminationStore extends RecordTermination, ConnectionAccess {
   /** Loads the termination's state. Null if there is none. */
   read(terminationId: string): Promise<TerminationState | null>;
   /**
@@ -68,8 +60,7 @@ export type OpenTerminations = (organisationId: string) => TerminationStore;
 export function createTerminations(pool: Pool, encryption: Encryption): OpenTerminations {
   return (organisationId) => ({
     ...createRecordTermination(pool, organisationId),
-    connection: () => readConnection(pool, encryption, organisationId),
-    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    ...bindConnection(pool, encryption, organisationId),
     read: (terminationId) => readTermination(pool, organisationId, terminationId),
     take: (terminationId, leaseMs) => take(pool, organisationId, terminationId, leaseMs),
     release: (held, delayMs, reason) => release(pool, organisationId, held, delayMs, reason),
