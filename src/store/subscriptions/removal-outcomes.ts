@@ -34,7 +34,7 @@ export async function saveRemoved(
     inTransaction(pool, async (client) => {
       const locked = await lockOrganisation(client, organisationId);
       await lockSubscriptions(client, organisationId, [held.subscriptionId]);
-      if (!(await takeBack(client, organisationId, held))) return null;
+      if (!(await takeBack(client, organisationId, held, locked.databaseNow))) return null;
       return syncRemoved(client, locked, held, { outcome, status, reported });
     });
   try {
@@ -69,7 +69,7 @@ export async function dropInvoice(
     });
     const isAbandoned = rowCount === 1;
     if (!isAbandoned && invoice?.status !== "not_in_external") return null;
-    if (!(await takeBack(client, organisationId, held))) return null;
+    if (!(await takeBack(client, organisationId, held, locked.databaseNow))) return null;
     const neverSent = { outcome: "never_sent", status: "deleted", reported: null } as const;
     return syncRemoved(client, locked, held, neverSent);
   });
@@ -89,20 +89,30 @@ WITH held AS (
 )
 SELECT pg_notify('${outcomesChannel}', op.id::text) FROM op`;
 
-/** Makes the job ready for its next step, if this attempt still holds the lease. */
+/** Makes the job ready for its next step at once, if this attempt still holds the lease. */
 async function takeBack(
   client: Transaction,
   organisationId: string,
   { terminationId, attempt }: HeldTermination,
+  databaseNow: Date,
 ): Promise<boolean> {
-  const { rowCount } = await client.query({
-    name: "take_back_termination",
-    text: `UPDATE ledger_jobs o SET state = 'ready', not_before = now(), lease_until = NULL,
-        first_sent_at = NULL, reason = NULL
-      WHERE o.organisation_id = $1 AND ${isHeld}`,
-    values: [organisationId, terminationId, attempt],
+  const { count } = await db(client).ledgerJob.updateMany({
+    where: {
+      organisationId,
+      id: terminationId,
+      attempts: attempt,
+      kind: "end_subscription",
+      state: { in: ["sending", "uncertain"] },
+    },
+    data: {
+      state: "ready",
+      notBefore: databaseNow,
+      leaseUntil: null,
+      firstSentAt: null,
+      reason: null,
+    },
   });
-  return rowCount === 1;
+  return count === 1;
 }
 
 // A removed renewal invoice of a period that never begins returns its deferred amounts, which wait
@@ -184,8 +194,8 @@ export async function saveLeft(
   const { terminationId, subscriptionId, step } = held;
   const save = (reported: ReportedInvoice | null) =>
     inTransaction(pool, async (client) => {
-      await lockSubscriptions(client, organisationId, [subscriptionId]);
-      if (!(await takeBack(client, organisationId, held))) return false;
+      const now = await lockRow(client, "subscriptions", organisationId, subscriptionId);
+      if (now === null || !(await takeBack(client, organisationId, held, now))) return false;
       const {
         status = null,
         total = null,
