@@ -1,6 +1,6 @@
 /**
  * Admits requests in batches. While one statement runs, new requests wait, and the next statement
- * takes them together.
+ * takes them together. SQL: the hot path of every request, whose statement the caller passes.
  */
 import type { Executor } from "../database/client.ts";
 import type { Statement } from "../database/pool.ts";

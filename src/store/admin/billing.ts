@@ -11,11 +11,11 @@ import { type BillingCounts, countDue } from "../billing/due-organisations.ts";
 import { db } from "../database/client.ts";
 import { databaseNow } from "../database/clock.ts";
 import { isId } from "../database/ids.ts";
+import { lockRow } from "../database/lock-order.ts";
 import { columnsOf, type ModelRow } from "../database/model-columns.ts";
 import { type Listing, listPage, type Page, type PageRequest } from "../database/page.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "./changes.ts";
-import { lockRow } from "./row-locks.ts";
 
 /** A parked subscription. `nextAttemptAt` may be in the past. */
 export interface ParkedSubscription {

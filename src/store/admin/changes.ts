@@ -1,6 +1,7 @@
 /**
  * Runs every write of the admin API in one transaction with its audit log entries. There is no
- * change without an entry, and no entry without a change. ADMIN-2.
+ * change without an entry, and no entry without a change. ADMIN-2. SQL, because one statement
+ * writes any number of entries.
  */
 import { Prisma } from "../../gen/prisma/client.ts";
 import { loadClient } from "../database/client.ts";

@@ -1,6 +1,6 @@
 /**
  * Loads the state that a subscription's rules need: its periods, live invoices, deferred lines and
- * running job.
+ * running job. SQL: one read loads a chunk with its lists and sums.
  */
 
 import {

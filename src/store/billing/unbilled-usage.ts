@@ -1,6 +1,6 @@
 /**
  * Loads usage that is not on a bill yet, summed by bill, period and meter. Closing a bill prices
- * these sums.
+ * these sums. SQL, because it sums.
  */
 
 import { periodAt } from "../../domain/calendar/period.ts";

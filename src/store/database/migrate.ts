@@ -1,7 +1,7 @@
 /**
  * Migrates a database to the newest migration, and reports how migrations, schema and database
  * differ. Several processes may migrate at once: one works, and the others wait and find nothing
- * left to do.
+ * left to do. SQL, because it creates databases and locks them before a schema exists.
  */
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -159,11 +159,12 @@ async function withScratchDatabase<T>(
 ): Promise<T> {
   const name = `scratch_${randomUUID().replaceAll("-", "")}`;
   const admin = withDatabase(serverUrl, "postgres");
-  await withClient(admin, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
+  const send = (statement: string) => withClient(admin, (client) => client.query(statement));
+  await send(`CREATE DATABASE ${name} TEMPLATE template0`);
   try {
     return await work(withDatabase(serverUrl, name));
   } finally {
-    await withClient(admin, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    await send(`DROP DATABASE ${name} WITH (FORCE)`);
   }
 }
 

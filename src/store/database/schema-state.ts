@@ -1,7 +1,7 @@
 /**
  * Checks whether the database can be reached and has the schema that this code needs. The check has
  * its own connection: it neither waits behind requests for the pool nor takes a connection from
- * them.
+ * them. SQL, because the table of migrations is Prisma's and no model.
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";

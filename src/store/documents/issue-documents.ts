@@ -1,7 +1,7 @@
 /**
  * Issues documents inside the transaction of the change. One statement reserves each number and
  * writes the job that posts the document (POSTING-1, INVARIANT-2). One subscription costs as much
- * as a chunk.
+ * as a chunk. SQL, because numbers are claims of a counter, and one statement writes many rows.
  */
 
 import type { CreditNoteDraft } from "../../domain/model/credit-note.ts";

@@ -122,3 +122,23 @@ export async function pauseConnection(
     values: [organisationId, pauseMs, reason],
   });
 }
+
+/** What work that calls one organisation's ledger does with its connection. */
+export interface ConnectionAccess {
+  /** The connection with its secret decrypted, or null if there is none. */
+  connection(): Promise<ConnectionState | null>;
+  /** Pauses every call of the connection. */
+  pause(pauseMs: number, reason: string): Promise<void>;
+}
+
+/** Binds an organisation's connection to a pool. */
+export function bindConnection(
+  pool: Pool,
+  encryption: Encryption,
+  organisationId: string,
+): ConnectionAccess {
+  return {
+    connection: () => readConnection(pool, encryption, organisationId),
+    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+  };
+}

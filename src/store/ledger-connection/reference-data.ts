@@ -13,6 +13,7 @@ import {
 } from "../../domain/billing/ledger-validation.ts";
 import type { LedgerReferenceData as ReferenceDataRecord } from "../../gen/prisma/client.ts";
 import type { Encryption } from "../database/encryption.ts";
+import { updateInOrder } from "../database/lock-order.ts";
 import type { ModelRow } from "../database/model-columns.ts";
 import type { Pool, Transaction } from "../database/pool.ts";
 import { type ConnectionState, pauseConnection, readConnection } from "./connections.ts";
@@ -86,6 +87,9 @@ async function saveReferenceData<Kind extends ReferenceDataKind>(
   });
 }
 
+/** How lists are locked and updated together. */
+const listRows = { table: "ledger_reference_data", key: ["kind"] } as const;
+
 /**
  * Why a kind is invalidated: the ledger contradicted it, a document was refused by it, or an
  * operator repaired the ledger.
@@ -104,18 +108,14 @@ export async function invalidateReferenceData(
   why: Invalidation,
 ): Promise<void> {
   if (kinds.length === 0) return;
-  await client.query({
+  await updateInOrder(client, organisationId, {
+    ...listRows,
     name: "invalidate_reference_data",
-    text: `WITH held AS (
-        SELECT kind FROM ledger_reference_data
-        WHERE organisation_id = $1 AND kind = ANY ($2) ORDER BY kind FOR UPDATE
-      )
-      UPDATE ledger_reference_data o SET
-        invalidated_at = CASE WHEN $4 THEN clock_timestamp() ELSE invalidated_at END,
-        next_read_at = least(next_read_at, CASE WHEN $3 THEN now()
-          WHEN fetched_at IS NOT NULL THEN greatest(now(), fetched_at + ${readingGap}) END)
-      FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
-    values: [organisationId, kinds, why === "mended", why !== "refused_by"],
+    where: "kind = ANY ($2)",
+    set: `invalidated_at = CASE WHEN $4 THEN clock_timestamp() ELSE invalidated_at END,
+      next_read_at = least(next_read_at, CASE WHEN $3 THEN now()
+        WHEN fetched_at IS NOT NULL THEN greatest(now(), fetched_at + ${readingGap}) END)`,
+    values: [kinds, why === "mended", why !== "refused_by"],
   });
 }
 
@@ -129,19 +129,14 @@ async function rescheduleReading(
   kinds: readonly ReferenceDataKind[],
   { pauseMs, ageMs, isForbidden }: FailedReading,
 ): Promise<void> {
-  await pool.query({
+  await updateInOrder(pool, organisationId, {
+    ...listRows,
     name: "reschedule_reference_data",
-    text: `WITH request AS (SELECT now() - $4 * interval '1 millisecond' AS at), held AS (
-        SELECT o.kind FROM ledger_reference_data o, request
-        WHERE o.organisation_id = $1 AND o.kind = ANY ($2)
-          AND NOT coalesce(greatest(o.fetched_at, o.invalidated_at) > request.at, false)
-        ORDER BY o.kind FOR UPDATE OF o
-      )
-      UPDATE ledger_reference_data o SET next_read_at = now() + $3 * interval '1 millisecond',
-        data = CASE WHEN NOT $5 THEN data END,
-        fetched_at = CASE WHEN NOT $5 THEN fetched_at END
-      FROM held WHERE o.organisation_id = $1 AND o.kind = held.kind`,
-    values: [organisationId, kinds, pauseMs, ageMs, isForbidden],
+    where: `kind = ANY ($2) AND NOT coalesce(
+      greatest(fetched_at, invalidated_at) > now() - $4 * interval '1 millisecond', false)`,
+    set: `next_read_at = now() + $3 * interval '1 millisecond',
+      data = CASE WHEN NOT $5 THEN data END, fetched_at = CASE WHEN NOT $5 THEN fetched_at END`,
+    values: [kinds, pauseMs, ageMs, isForbidden],
   });
 }
 

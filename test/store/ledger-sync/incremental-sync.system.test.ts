@@ -133,11 +133,11 @@ describe.concurrent("an incremental sync", () => {
     const page = await sync.claimSyncPage();
     if (page !== null)
       await sync.endPage(page, { cursor: null, highWater: ledgerTime(0), changed: 0 });
-    await sync.failSyncPage(7_200_000);
     await sync.reschedule({
       delayMs: 3_600_000,
       reason: "the ledger answered 503",
       isFailure: true,
+      pageMs: 7_200_000,
     });
     expect(await sync.state()).toMatchObject({ reason: "the ledger answered 503", failures: 1 });
     expect((await sync.state()).waitMs).toBeGreaterThan(3_000_000);

@@ -4,6 +4,7 @@ import { type LedgerConnection as ConnectionRecord, Prisma } from "../../../gen/
 import { db, type Executor } from "../../database/client.ts";
 import { databaseNow } from "../../database/clock.ts";
 import type { Encryption } from "../../database/encryption.ts";
+import { lockAuthorisation, lockOrganisation, updateInOrder } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import {
   type ConnectionState,
@@ -12,7 +13,6 @@ import {
 } from "../../ledger-connection/connections.ts";
 import { tokenPlaces } from "../../ledger-connection/oauth-tokens.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
-import { lockAuthorisation, lockOrganisation } from "../row-locks.ts";
 import { createMappingStore, type MappingStore } from "./account-mappings.ts";
 import type { ConsentTokens } from "./consents.ts";
 
@@ -167,14 +167,12 @@ async function lockConnection(tx: Transaction, organisationId: string): Promise<
  * are locked by id and due by the server's clock.
  */
 async function resumeJobs(tx: Transaction, organisationId: string): Promise<void> {
-  await tx.query({
+  await updateInOrder(tx, organisationId, {
     name: "resume_ledger_jobs",
-    text: `UPDATE ledger_jobs o SET not_before = now() FROM (
-        SELECT id FROM ledger_jobs
-        WHERE organisation_id = $1 AND state = 'ready' AND not_before > now()
-        ORDER BY id FOR NO KEY UPDATE) AS waiting
-      WHERE o.organisation_id = $1 AND o.id = waiting.id`,
-    values: [organisationId],
+    table: "ledger_jobs",
+    key: ["id"],
+    where: "state = 'ready' AND not_before > now()",
+    set: "not_before = now()",
   });
 }
 

@@ -1,7 +1,8 @@
 /**
  * Stores the requests for consent to a ledger, one for each organisation, the newest. A state is
  * valid for one answer within its time. The operator who requested it must be an active owner with
- * the same valid token. Secrets are encrypted. ADMIN-4.
+ * the same valid token. Secrets are encrypted. ADMIN-4. SQL for the use of a state, which is a
+ * claim by the database's clock.
  */
 
 import { type LedgerConsent, type Operator, Prisma } from "../../../gen/prisma/client.ts";

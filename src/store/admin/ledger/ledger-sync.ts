@@ -3,7 +3,9 @@
  * both go by the server's clock, which the sync goes by too.
  */
 import { msUntil } from "../../database/clock.ts";
+import { updateInOrder } from "../../database/lock-order.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
+import { notificationRows } from "../../ledger-sync/pending-notifications.ts";
 import { type Actor, type Changed, type Changes, changed } from "../changes.ts";
 
 /** The state of the ledger sync. The counts are of the sync under way, or of the last one. */
@@ -64,14 +66,11 @@ async function requestSync(tx: Transaction, organisationId: string): Promise<Cha
   const requestedAt = rows[0]?.requestedAt ?? null;
   if (requestedAt === null) return changed(null);
   // The operator may have repaired what made these notifications fail.
-  await tx.query({
+  await updateInOrder(tx, organisationId, {
+    ...notificationRows,
     name: "retry_failed_notifications",
-    text: `UPDATE ledger_notifications n SET try_at = now() FROM (
-        SELECT kind, ledger_id FROM ledger_notifications
-        WHERE organisation_id = $1 AND reason IS NOT NULL
-        ORDER BY kind, ledger_id FOR UPDATE) AS failed
-      WHERE n.organisation_id = $1 AND n.kind = failed.kind AND n.ledger_id = failed.ledger_id`,
-    values: [organisationId],
+    where: "reason IS NOT NULL",
+    set: "try_at = now()",
   });
   return changed(requestedAt, {
     targetKind: "ledger_connection",

@@ -6,6 +6,7 @@ import type { Prisma, WebhookEndpoint } from "../../../gen/prisma/client.ts";
 import { db, dbOfAll } from "../../database/client.ts";
 import type { Encryption } from "../../database/encryption.ts";
 import { isId } from "../../database/ids.ts";
+import { lockOrganisation, lockRow } from "../../database/lock-order.ts";
 import type { Page, PageRequest } from "../../database/page.ts";
 import type { Pool, Transaction } from "../../database/pool.ts";
 import { withoutUndefined } from "../../database/without-undefined.ts";
@@ -13,7 +14,6 @@ import { endpointSecretBound } from "../../events/signing-secrets.ts";
 import { type Actor, type Change, type Changed, type Changes, changed } from "../changes.ts";
 import type { Created } from "../credentials.ts";
 import { pageBySeq } from "../page-by-seq.ts";
-import { lockOrganisation, lockRow } from "../row-locks.ts";
 import { previousOf, type Rotation } from "./secret-rotation.ts";
 
 /** An endpoint without its secrets. */

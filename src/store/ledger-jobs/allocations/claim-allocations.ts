@@ -5,9 +5,8 @@
  */
 
 import type { LedgerJob, Subscription } from "../../../gen/prisma/client.ts";
-import { msUntil } from "../../database/clock.ts";
 import type { Pool } from "../../database/pool.ts";
-import { claimed, dueAt, isDue } from "../job-lease.ts";
+import { claimJob, readOpenJobs } from "../job-lease.ts";
 
 /**
  * A leased allocation. Decimal text: `amount` is to be allocated, and `applied` is already on the
@@ -29,43 +28,34 @@ export interface AllocationToSend
   readonly now: Date;
 }
 
-const takeText = `
-WITH taken AS (
-  UPDATE ledger_jobs t SET ${claimed}
-  WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.kind = 'allocate_credit'
-    AND t.state IN ('ready', 'sending', 'uncertain') AND ${isDue}
-  RETURNING t.*
-)
-SELECT taken.id, taken.attempts, taken.key_variant AS "keyVariant",
-  taken.state = 'uncertain' AS "isUncertain", taken.amount,
-  n.number AS "noteNumber", n.ledger_credit_note_id AS "noteLedgerId",
-  i.number AS "invoiceNumber", i.ledger_invoice_id AS "invoiceLedgerId", s.timezone,
-  coalesce(g.test_clock, now()) AS now,
-  (SELECT coalesce(sum(a.amount), 0) FROM allocations a
-    WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.invoice_id = i.id
-      AND a.status = 'active') AS applied
-FROM taken
-  JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
-  JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
-  JOIN subscriptions s ON s.organisation_id = $1 AND s.id = taken.subscription_id
-  JOIN organisations g ON g.id = $1`;
+/** SQL: the subscription's open allocation. */
+const condition = `t.subscription_id = $2 AND t.kind = 'allocate_credit'
+  AND t.state IN ('ready', 'sending', 'uncertain')`;
 
-/**
- * Takes the subscription's allocation under a lease of `leaseMs`. Null if none can be tried now.
- * One with an expired lease becomes uncertain: its last attempt may have got an answer.
- */
+const claim = {
+  condition,
+  columns: `taken.id, taken.attempts, taken.key_variant AS "keyVariant",
+    taken.state = 'uncertain' AS "isUncertain", taken.amount,
+    n.number AS "noteNumber", n.ledger_credit_note_id AS "noteLedgerId",
+    i.number AS "invoiceNumber", i.ledger_invoice_id AS "invoiceLedgerId", s.timezone,
+    coalesce(g.test_clock, now()) AS now,
+    (SELECT coalesce(sum(a.amount), 0) FROM allocations a
+      WHERE a.organisation_id = $1 AND a.credit_note_id = n.id AND a.invoice_id = i.id
+        AND a.status = 'active') AS applied`,
+  joins: `JOIN credit_notes n ON n.organisation_id = $1 AND n.id = taken.credit_note_id
+    JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id
+    JOIN subscriptions s ON s.organisation_id = $1 AND s.id = taken.subscription_id
+    JOIN organisations g ON g.id = $1`,
+};
+
+/** Takes the subscription's allocation under a lease. Null if none can be tried now. */
 export async function takeAllocation(
   pool: Pool,
   organisationId: string,
   subscriptionId: string,
   leaseMs: number,
 ): Promise<AllocationToSend | null> {
-  const { rows } = await pool.query<AllocationToSend>({
-    name: "take_allocation",
-    text: takeText,
-    values: [organisationId, subscriptionId, leaseMs],
-  });
-  return rows[0] ?? null;
+  return claimJob(pool, organisationId, { ...claim, value: subscriptionId, leaseMs });
 }
 
 /** Milliseconds until the subscription's allocation can be tried. Null if there is none. */
@@ -74,12 +64,6 @@ export async function readAllocationWait(
   organisationId: string,
   subscriptionId: string,
 ): Promise<number | null> {
-  const { rows } = await pool.query<{ nextInMs: number }>({
-    name: "read_allocation_wait",
-    text: `SELECT ${msUntil(dueAt)} AS "nextInMs" FROM ledger_jobs t
-      WHERE t.organisation_id = $1 AND t.subscription_id = $2 AND t.kind = 'allocate_credit'
-        AND t.state IN ('ready', 'sending', 'uncertain')`,
-    values: [organisationId, subscriptionId],
-  });
-  return rows[0]?.nextInMs ?? null;
+  const { nextInMs } = await readOpenJobs(pool, organisationId, condition, subscriptionId);
+  return nextInMs;
 }

@@ -259,11 +259,11 @@ async function failed(
   const reason = reasonOf(failure);
   const retryMs = retryDelayMs(failures + 1);
   const delayMs = Math.min(retryMs, longestForAllMs);
-  if (of === "page") await store.failSyncPage(retryMs);
   await store.reschedule({
     delayMs: of === "lone_notification" ? 0 : delayMs,
     reason,
     isFailure: true,
+    pageMs: of === "page" ? retryMs : undefined,
   });
   return waiting(`waits: ${reason}`, delayMs);
 }
