@@ -19,13 +19,13 @@ import {
   webhookQueue,
 } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
-import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import {
   type SeededDelivery,
   type SeededEndpoint,
-  type WebhookRows,
-  webhookRows,
-} from "../support/webhook-rows.ts";
+  type WebhookBuilder,
+  webhookBuilder,
+} from "../support/webhook-builder.ts";
+import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 import { expectReplayable } from "./recorded-history.ts";
 
 /** Then 20 hours are 48 seconds, and four hours are ten. */
@@ -34,7 +34,7 @@ const firstPauseMs = 20;
 let system: TestSystem;
 let connection: Connection;
 let client: Client;
-let rows: WebhookRows;
+let rows: WebhookBuilder;
 let receiver: WebhookReceiver;
 let organisationId: string;
 let refused: Made;
@@ -55,7 +55,7 @@ beforeAll(async () => {
   system = await startSystem({ without: ["api", "worker"], env });
   connection = await Connection.connect({ address: system.temporal.address });
   client = new Client({ connection, namespace: system.temporal.namespace });
-  rows = webhookRows(system.pool, createEncryption(key));
+  rows = webhookBuilder(system.pool, createEncryption(key));
   receiver = await startReceiver();
   organisationId = await rows.organisation();
 });

@@ -2,23 +2,15 @@
  * What operators do while billing is due: they switch Setup Mode and retry a parked subscription.
  * SETUP-3, SETUP-4.
  */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
-import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
+import { billingTest } from "./billing-fixture.ts";
 
-let fixture: BillingFixture;
-let changes: Changes;
-
-beforeAll(async () => {
-  fixture = await billingFixture();
-  changes = createChanges(fixture.pool);
-});
-
-afterAll(async () => {
-  await fixture?.drop();
-});
+const test = billingTest.extend("changes", { scope: "file" }, async ({ fixture }) =>
+  createChanges(fixture.pool),
+);
 
 const actor = {
   operatorId: null,
@@ -28,10 +20,13 @@ const actor = {
   requestId: null,
 };
 
-test.each([
+test.for([
   "stands",
   "advances",
-])("a period is billed by the mode in which it began, if the clock %s", async (way) => {
+])("a period is billed by the mode in which it began, if the clock %s", async (way, {
+  fixture,
+  changes,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   const { setSetupMode } = createOrganisationStore(fixture.pool, changes);
@@ -57,7 +52,10 @@ test.each([
   ]);
 });
 
-test("a switch of Setup Mode is refused if the billing before it takes too long", async () => {
+test("a switch of Setup Mode is refused if the billing before it takes too long", async ({
+  fixture,
+  changes,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-20");
@@ -71,7 +69,10 @@ test("a switch of Setup Mode is refused if the billing before it takes too long"
   expect(await setSetupMode(actor, organisation, true)).toMatchObject({ changed: true, issued: 0 });
 });
 
-test("a retry returns the parked subscription as it was, if a run bills it at once", async () => {
+test("a retry returns the parked subscription as it was, if a run bills it at once", async ({
+  fixture,
+  changes,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.pool.query(

@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { ObservedCreditNote } from "../../../src/store/ledger-sync/sync-credit-notes.ts";
 import type { ObservedInvoice } from "../../../src/store/ledger-sync/sync-invoices.ts";
 import { createLedgerSync, type LedgerSync } from "../../../src/store/ledger-sync/sync-store.ts";
+import { setSyncDue } from "../../support/ledger-sync-builder.ts";
 import { addParty, type Party } from "../ledger-jobs/credit-party.ts";
 
 /** The interval of incremental syncs in these tests. */
@@ -26,12 +27,8 @@ export async function addConnectedParty(pool: pg.Pool): Promise<Party> {
         '\\x00', 'key', now() - interval '1 hour')`,
     [party.organisationId],
   );
-  await pool.query(
-    `INSERT INTO ledger_sync_cursors (organisation_id, tenant_id, next_sync_at)
-      VALUES ($1::uuid, $1::text, now())
-      ON CONFLICT (organisation_id) DO UPDATE SET next_sync_at = now()`,
-    [party.organisationId],
-  );
+  const { organisationId } = party;
+  await setSyncDue(pool, { organisationId, tenantId: organisationId });
   return party;
 }
 
