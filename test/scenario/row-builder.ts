@@ -1,30 +1,9 @@
 /**
- * Rows that tests insert directly because the API cannot create them: keys, catalogue entries,
+ * Rows that tests insert directly because the API cannot create them: catalogue entries and
  * credit notes.
  */
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import { generateApiKey } from "../../src/transport/rpc/gate/api-key.ts";
-
-/** A key of an organisation, with these scopes. */
-export async function addApiKey(
-  pool: pg.Pool,
-  organisationId: string,
-  scopes: readonly string[],
-  {
-    livemode = true,
-    expiresAt = null,
-  }: { readonly livemode?: boolean; readonly expiresAt?: Date | null } = {},
-): Promise<{ readonly id: string; readonly value: string }> {
-  const key = generateApiKey(livemode);
-  const id = randomUUID();
-  await pool.query(
-    `INSERT INTO api_keys (id, organisation_id, name, key_hash, hint, scopes, expires_at)
-     VALUES ($1, $2, 'test', $3, $4, $5, $6)`,
-    [id, organisationId, key.hash, key.hint, scopes, expiresAt],
-  );
-  return { id, value: key.value };
-}
 
 /**
  * Another plan, charge or customer like the one with this code, except for these columns. Its id.
