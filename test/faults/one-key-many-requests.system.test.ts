@@ -21,7 +21,6 @@ const test = aloneTest
   .extend("second", { scope: "file" }, async ({ system }, { onCleanup }) => {
     const second = await startApiProcess(system, { RATE_LIMIT_PER_MINUTE: "1000000" });
     onCleanup(() => stopInTime(() => second.stop()));
-
     return second;
   });
 

@@ -10,6 +10,10 @@ import { type Ask, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
 import { addBands, type Json, type UnitsBuilder } from "./units-builder.ts";
 
+/**
+ * `own` is on 16 April, its invoices approved. `bands`: ten and fewer cost 10 each, from eleven on
+ * all of them 8.
+ */
 const test = scenarioTest.extend("own", { scope: "file" }, async ({ system, builder }) =>
   sandbox(system, builder),
 );

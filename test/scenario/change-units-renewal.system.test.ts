@@ -7,15 +7,15 @@ import { refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
 
 const test = scenarioTest
+  /** New invoices are drafts. */
   .extend("drafts", { scope: "file" }, async ({ builder }) => {
     const drafts = await builder.sandbox({}, "EUR");
-
     await builder.setClock(drafts, "2026-04-16");
     return drafts;
   })
+  /** New invoices are approved at once, so that no charge can join one. */
   .extend("approved", { scope: "file" }, async ({ builder }) => {
     const approved = await builder.sandbox({ first_invoice_status: "approved" });
-
     await builder.setClock(approved, "2026-04-16");
     return approved;
   });

@@ -8,15 +8,15 @@ import { scenarioTest } from "./fixtures.ts";
 import type { Json } from "./units-builder.ts";
 
 const test = scenarioTest
+  /** New invoices are drafts. */
   .extend("drafts", { scope: "file" }, async ({ builder }) => {
     const drafts = await builder.sandbox({}, "EUR");
-
     await builder.setClock(drafts, "2026-04-16");
     return drafts;
   })
+  /** New invoices are approved at once, so that no charge can join one. */
   .extend("approved", { scope: "file" }, async ({ builder }) => {
     const approved = await builder.sandbox({ first_invoice_status: "approved" });
-
     await builder.setClock(approved, "2026-04-16");
     return approved;
   });

@@ -13,10 +13,10 @@ import type { LifeBuilder } from "./life-builder.ts";
 import { callsTo, protocols } from "./procedures.ts";
 import type { Json } from "./units-builder.ts";
 
+/** `own` is on 16 April and issues no renewal invoice ahead. */
 const test = scenarioTest.extend("own", { scope: "file" }, async ({ builder }) => {
   const own = await builder.sandbox();
   await builder.setClock(own, "2026-04-16");
-
   return own;
 });
 

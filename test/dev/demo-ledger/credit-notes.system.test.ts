@@ -7,20 +7,8 @@ import { demoLedgerTest } from "./fixtures.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
 const test = demoLedgerTest
-  .extend(
-    "send",
-    { scope: "file" },
-    ({ http }): DemoHttp["send"] =>
-      (...request) =>
-        http.send(...request),
-  )
-  .extend(
-    "creditNote",
-    { scope: "file" },
-    ({ http }): DemoHttp["creditNote"] =>
-      (changes) =>
-        http.creditNote(changes),
-  );
+  .extend("send", { scope: "file" }, ({ http }) => http.send)
+  .extend("creditNote", { scope: "file" }, ({ http }) => http.creditNote);
 
 const wrongStatus = "Credit Note not of valid status for modification";
 const taken = "Credit Note # must be unique.";

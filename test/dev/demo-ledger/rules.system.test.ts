@@ -8,20 +8,8 @@ import { demoLedgerTest } from "./fixtures.ts";
 import { type DemoHttp, messagesOf } from "./request.ts";
 
 const test = demoLedgerTest
-  .extend(
-    "send",
-    { scope: "file" },
-    ({ http }): DemoHttp["send"] =>
-      (...request) =>
-        http.send(...request),
-  )
-  .extend(
-    "invoice",
-    { scope: "file" },
-    ({ http }): DemoHttp["invoice"] =>
-      (changes) =>
-        http.invoice(changes),
-  );
+  .extend("send", { scope: "file" }, ({ http }) => http.send)
+  .extend("invoice", { scope: "file" }, ({ http }) => http.invoice);
 
 const wrongStatus = "Invoice not of valid status for modification";
 

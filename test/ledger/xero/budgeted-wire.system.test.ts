@@ -27,7 +27,6 @@ const test = demoLedgerTest
   .extend("pool", { scope: "file" }, async ({ fixture }, { onCleanup }) => {
     const pool = testPool(fixture.databaseUrl, 4);
     onCleanup(() => stopInTime(() => pool.end()));
-
     return pool;
   })
   .extend(

@@ -19,7 +19,6 @@ const poolSize = 10;
 const test = databaseTest.extend("pool", { scope: "file" }, async ({ database }, { onCleanup }) => {
   const pool = testPool(database.url, poolSize);
   onCleanup(() => stopInTime(() => pool.end()));
-
   return pool;
 });
 

@@ -96,3 +96,12 @@ export const usageTest = test.extend(
   perFile,
   started(usageFixture, (fixture) => fixture.drop()),
 );
+
+/** Whether a statement in the database waits for a lock. */
+export async function isWaiting(fixture: UsageFixture): Promise<boolean> {
+  const { rows } = await fixture.pool.query(
+    `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rows.length > 0;
+}

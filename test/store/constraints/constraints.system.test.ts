@@ -57,7 +57,6 @@ const test = databaseTest.extend(
     await client.connect();
     await seed(client, a);
     await seed(client, b);
-
     return client;
   },
 );

@@ -9,15 +9,10 @@ import { newId } from "../../../src/store/database/ids.ts";
 import { CommitRefused, inTransaction, sqlState } from "../../../src/store/database/pool.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 
-const test = databaseTest.extend("changes", { scope: "file" }, async ({ pool }) => {
-  const changes = createChanges(pool);
-  await pool.query("CREATE TABLE stored (what text)");
-
-  return changes;
-});
+const test = databaseTest.extend("changes", { scope: "file" }, ({ pool }) => createChanges(pool));
 
 test.beforeEach(async ({ pool }) => {
-  await pool.query("TRUNCATE stored");
+  await pool.query("CREATE TABLE IF NOT EXISTS stored (what text); TRUNCATE stored");
 });
 
 const actor = {

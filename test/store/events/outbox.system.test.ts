@@ -22,7 +22,6 @@ const test = databaseTest.extend(
     onCleanup(() => stopInTime(() => client.end()));
     await client.connect();
     await seed(client, a);
-
     return client;
   },
 );

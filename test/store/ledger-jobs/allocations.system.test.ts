@@ -36,8 +36,6 @@ import {
   takenNotes,
 } from "./credit-party.ts";
 
-const newParty = (pool: pg.Pool): Promise<Party> => addParty(pool);
-
 /** Refuses the planned allocation, with this amount due on its invoice. */
 async function refuseOver(party: Party, amountDue: string): Promise<void> {
   const invoice: ObservedInvoiceState = {
@@ -53,7 +51,7 @@ describe.concurrent("a planned allocation", () => {
   test("is of the oldest note and its oldest later invoice, over the lesser amount", async ({
     pool,
   }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addInvoice(party, "99");
     expect(await addNote(party, "10")).toEqual([]);
     await addNote(party, "20");
@@ -69,21 +67,21 @@ describe.concurrent("a planned allocation", () => {
     ["one with nothing due", { status: "approved", due: "0" }],
     ["a voided one", { status: "voided" }],
   ] as const)("is never for %s", async ([_, outcome], { pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     expect(await addInvoice(party, "7", outcome)).toEqual([]);
     expect(await plan(party)).toEqual([]);
   });
 
   test("is at most what is due of a partly paid invoice", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "9", { status: "approved", due: "2.5" });
     expect(await planned(party)).toEqual(["ready 2.50 CN-0001 INV-0001"]);
   });
 
   test("is one at a time, and its outcome plans the next one", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     await addInvoice(party, "4");
@@ -97,7 +95,7 @@ describe.concurrent("a planned allocation", () => {
   });
 
   test("is never for the invoice of another subscription or organisation", async ({ pool }) => {
-    const [party, other] = await Promise.all([newParty(pool), newParty(pool)]);
+    const [party, other] = await Promise.all([addParty(pool), addParty(pool)]);
     await addNote(party, "10");
     await addInvoice(other, "4");
     const second = { ...party, subscriptionId: await addSubscription(pool, party.organisationId) };
@@ -107,7 +105,7 @@ describe.concurrent("a planned allocation", () => {
   });
 
   test("skips an invoice while it is amended", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     const { organisationId, subscriptionId } = party;
     const { id } = await issueInvoice(pool, organisationId, subscriptionId, "4");
@@ -134,7 +132,7 @@ describe.concurrent("a planned allocation", () => {
   });
 
   test("is not missed if note and invoice are recorded at the same moment", async ({ pool }) => {
-    const parties = await Promise.all(Array.from({ length: 8 }, () => newParty(pool)));
+    const parties = await Promise.all(Array.from({ length: 8 }, () => addParty(pool)));
     for (const party of parties) {
       await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
       await issueInvoice(pool, party.organisationId, party.subscriptionId, "4");
@@ -151,7 +149,7 @@ describe.concurrent("a planned allocation", () => {
   });
 
   test("is one, even if several transactions plan at once", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     await pool.query(
@@ -165,7 +163,7 @@ describe.concurrent("a planned allocation", () => {
 
 describe.concurrent("a refused pair of note and invoice", () => {
   test("is not planned again over the same amount", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "100");
     await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
     await refuseOver(party, "50");
@@ -177,7 +175,7 @@ describe.concurrent("a refused pair of note and invoice", () => {
   });
 
   test("is not planned after five refusals, until an operator retries it", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "100");
     await addInvoice(party, "50", { status: "approved", total: "100", due: "50" });
     for (const due of ["49", "48", "47", "46", "45"]) await refuseOver(party, due);
@@ -213,7 +211,7 @@ describe.concurrent("a rescheduled allocation", () => {
     readAllocationWait(pool, organisationId, subscriptionId);
 
   test("waits as long as the connection is paused, even if it is uncertain", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     await reschedule(pool, party);
@@ -233,7 +231,7 @@ describe.concurrent("a rescheduled allocation", () => {
   });
 
   test("is not changed while it is leased", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     await take(party);
@@ -245,7 +243,7 @@ describe.concurrent("a rescheduled allocation", () => {
 
 describe.concurrent("a taken allocation", () => {
   test("is leased until the lease expires, and then uncertain", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const { organisationId, subscriptionId } = party;
@@ -265,7 +263,7 @@ describe.concurrent("a taken allocation", () => {
   });
 
   test("is recorded only by the attempt that holds the lease", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const late = await take(party, 0);
@@ -285,7 +283,7 @@ describe.concurrent("a taken allocation", () => {
   });
 
   test("keeps the amount to send next", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const { id, attempts } = await take(party);

@@ -20,7 +20,6 @@ const test = databaseTest.extend(
   async ({ database, pool }, { onCleanup }) => {
     const outcomes = createOutcomes(database.url, pool, () => undefined);
     onCleanup(() => stopInTime(() => outcomes.close()));
-
     return outcomes;
   },
 );

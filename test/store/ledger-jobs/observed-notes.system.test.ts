@@ -2,7 +2,6 @@
  * Credit notes as the ledger shows them after a post or an allocation. Remaining and allocated
  * credit always come to the note's total (INVARIANT-3).
  */
-import type pg from "pg";
 import { describe, expect } from "vitest";
 import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
@@ -15,7 +14,6 @@ import {
   entry,
   ledgerIdOf,
   observedCredit,
-  type Party,
   planned,
   recordDone,
   recordRefused,
@@ -23,11 +21,9 @@ import {
   takenNotes,
 } from "./credit-party.ts";
 
-const newParty = (pool: pg.Pool): Promise<Party> => addParty(pool);
-
 describe.concurrent("an observed note", () => {
   test("is written with its allocations, and with those removed", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addInvoice(party, "50");
     await addNote(party, "10");
     await addInvoice(party, "4");
@@ -61,7 +57,7 @@ describe.concurrent("an observed note", () => {
   });
 
   test("used up on foreign invoices leaves nothing to plan", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const elsewhere = creditOn(anId(), "10.0000");
@@ -74,7 +70,7 @@ describe.concurrent("an observed note", () => {
   });
 
   test("with more credit than its total is refused, and nothing is written", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const first = await take(party);
@@ -89,7 +85,7 @@ describe.concurrent("an observed note", () => {
   });
 
   test("that does not fit the columns is refused, and nothing is written", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addNote(party, "10");
     await addInvoice(party, "4");
     const first = await take(party);
@@ -106,7 +102,7 @@ describe.concurrent("an observed note", () => {
 
 describe.concurrent("a posted document", () => {
   test("has the ledger's total with tax, and all of its credit left", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
     await recordOutcomes(pool, party.organisationId, await takenNotes(party, "11.5"));
     expect(await ourCredit(pool, party)).toMatchObject([
@@ -115,7 +111,7 @@ describe.concurrent("a posted document", () => {
   });
 
   test("with credit used meanwhile has only the rest planned", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
     await addInvoice(party, "50");
     const used = [
@@ -139,7 +135,7 @@ describe.concurrent("a posted document", () => {
   });
 
   test("used up meanwhile is recorded, even if the invoice cannot be", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addInvoice(party, "4");
     await issueCredit(pool, party.organisationId, party.subscriptionId, "10");
     // More than the total of the invoice here.
@@ -153,7 +149,7 @@ describe.concurrent("a posted document", () => {
   });
 
   test("has the ledger's ids on its lines", async ({ pool }) => {
-    const party = await newParty(pool);
+    const party = await addParty(pool);
     await addInvoice(party, "4", { status: "draft" });
     const { rows } = await pool.query<{ is_named: boolean }>(
       `SELECT ledger_line_id = 'line of ' || id AS is_named FROM invoice_lines

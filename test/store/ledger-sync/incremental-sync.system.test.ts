@@ -8,17 +8,13 @@ import { databaseTest as test } from "../../support/fixtures.ts";
 import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
 import {
   addConnectedParty,
+  isFound,
   ledgerSyncOf,
   ledgerTime,
   notificationsOf,
+  open,
   syncIntervalMs,
 } from "./sync-fixture.ts";
-
-const open = (pool: pg.Pool, party: Party) => ledgerSyncOf(pool).open(party.organisationId);
-
-async function isFound(pool: pg.Pool, { organisationId }: Party): Promise<boolean> {
-  return (await ledgerSyncOf(pool).find(null, 1_000)).includes(organisationId);
-}
 
 describe.concurrent("an incremental sync", () => {
   test("reads each kind by page from its cursor, and is due again after an interval", async ({

@@ -16,17 +16,12 @@ import {
 import {
   addConnectedParty,
   clockOf,
-  ledgerSyncOf,
+  isFound,
   ledgerTime,
   notificationsOf,
   observedInvoice,
+  open,
 } from "./sync-fixture.ts";
-
-const open = (pool: pg.Pool, party: Party) => ledgerSyncOf(pool).open(party.organisationId);
-
-async function isFound(pool: pg.Pool, { organisationId }: Party): Promise<boolean> {
-  return (await ledgerSyncOf(pool).find(null, 1_000)).includes(organisationId);
-}
 
 const notify = (pool: pg.Pool, party: Party, ledgerId: string, changedAt: string | null = null) =>
   saveNotifications(pool, party.organisationId, "invoices", [{ ledgerId, changedAt }]);

@@ -5,9 +5,7 @@ import type { ObservedContact } from "../../../src/store/ledger-sync/sync-custom
 import { databaseTest as test } from "../../support/fixtures.ts";
 import { anId } from "../../worker/activities/issue-credit.ts";
 import type { Party } from "../ledger-jobs/credit-party.ts";
-import { addConnectedParty, ledgerSyncOf, ledgerTime, notificationsOf } from "./sync-fixture.ts";
-
-const open = (pool: pg.Pool, party: Party) => ledgerSyncOf(pool).open(party.organisationId);
+import { addConnectedParty, ledgerTime, notificationsOf, open } from "./sync-fixture.ts";
 
 describe.concurrent("a customer", () => {
   const contact = (changes: Partial<ObservedContact> = {}): ObservedContact => ({

@@ -22,15 +22,13 @@ import {
   addConnectedParty,
   clockOf,
   describeDocument,
-  ledgerSyncOf,
   ledgerTime,
   noteIdOf,
   notificationsOf,
   observedInvoice,
   observedNote,
+  open,
 } from "./sync-fixture.ts";
-
-const open = (pool: pg.Pool, party: Party) => ledgerSyncOf(pool).open(party.organisationId);
 
 /** A connected organisation with an invoice of this status over 100, and its id in the ledger. */
 async function withInvoice(

@@ -17,6 +17,15 @@ export function ledgerSyncOf(pool: pg.Pool): LedgerSync {
   return createLedgerSync(pool, { encrypt: refuse, decrypt: refuse }, syncIntervalMs);
 }
 
+/** The ledger sync of one organisation. */
+export const open = (pool: pg.Pool, { organisationId }: Pick<Party, "organisationId">) =>
+  ledgerSyncOf(pool).open(organisationId);
+
+/** Whether the organisation is among those to sync. */
+export async function isFound(pool: pg.Pool, { organisationId }: Party): Promise<boolean> {
+  return (await ledgerSyncOf(pool).find(null, 1_000)).includes(organisationId);
+}
+
 /** Adds a subscription of an organisation connected for an hour. Its first sync is due. */
 export async function addConnectedParty(pool: pg.Pool): Promise<Party> {
   const party = await addParty(pool);

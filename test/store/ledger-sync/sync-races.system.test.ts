@@ -1,20 +1,17 @@
 /** Reads and job outcomes of one invoice at the same time, in every order of their answers. */
-import type pg from "pg";
 import { expect } from "vitest";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { saveObservedInvoice } from "../../../src/store/documents/credit-note-state.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
-import { addInvoice, ledgerIdOf, type Party } from "../ledger-jobs/credit-party.ts";
+import { addInvoice, ledgerIdOf } from "../ledger-jobs/credit-party.ts";
 import {
   addConnectedParty,
   clockOf,
   describeDocument,
-  ledgerSyncOf,
   ledgerTime,
   observedInvoice,
+  open,
 } from "./sync-fixture.ts";
-
-const open = (pool: pg.Pool, party: Party) => ledgerSyncOf(pool).open(party.organisationId);
 
 test("concurrent reads and outcomes never replace newer state with older state", async ({
   pool,

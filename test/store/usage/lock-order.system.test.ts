@@ -6,15 +6,7 @@ import { lockSubscriptions } from "../../../src/store/database/lock-order.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { until } from "../../support/system.ts";
-import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
-
-async function isWaiting(fixture: UsageFixture): Promise<boolean> {
-  const { rows } = await fixture.pool.query(
-    `SELECT 1 FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  );
-  return rows.length > 0;
-}
+import { isWaiting, usageTest as test } from "../billing/usage-fixture.ts";
 
 function late(subscription: string) {
   const [quantity, occurredAt] = [readQuantity("1"), readTimestamp("2026-03-12T12:00:00Z")];

@@ -14,7 +14,7 @@ import { recordOutcomes } from "../../../src/store/ledger-jobs/record-outcomes.t
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
+import { isWaiting, usageTest as test, type UsageFixture } from "../billing/usage-fixture.ts";
 import { auditOf } from "./audited-money.ts";
 import { type EveryWriter, everyWriter, writerPools } from "./every-writer.ts";
 import { ledgerId } from "./writer-parts.ts";
@@ -207,14 +207,6 @@ async function holding<T>(
   } finally {
     client.release(true);
   }
-}
-
-async function isWaiting(fixture: UsageFixture): Promise<boolean> {
-  const { rows } = await fixture.pool.query(
-    `SELECT 1 FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  );
-  return rows.length > 0;
 }
 
 /** Runs the work on separate connections. Returns its result and the number of deadlocks. */

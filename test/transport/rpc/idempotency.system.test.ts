@@ -26,13 +26,11 @@ const test = databaseTest
   .extend("pool", { scope: "file" }, async ({ database }, { onCleanup }) => {
     const pool = testPool(database.url, 10);
     onCleanup(() => stopInTime(() => pool.end()));
-
     return pool;
   })
   .extend("store", { scope: "file" }, async ({ pool }, { onCleanup }) => {
     const store = createIdempotencyStore(pool, { onTrouble: () => undefined });
     onCleanup(() => stopInTime(() => store.stop()));
-
     return store;
   })
   .extend("idempotency", { scope: "file" }, async ({ store }) => createIdempotency(store));
