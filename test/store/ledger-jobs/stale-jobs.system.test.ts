@@ -8,7 +8,7 @@ import { findStaleJobs } from "../../../src/store/ledger-jobs/stale-jobs.ts";
 import { databaseTest as test } from "../../support/fixtures.ts";
 import { issueInvoice } from "../../worker/activities/issue-credit.ts";
 import { another } from "../constraints/rows.ts";
-import { addAmendment, addLine, seedInvoice } from "./amendment-rows.ts";
+import { addAmendment, addLine, seedInvoice } from "./amendment-builder.ts";
 import { addParty } from "./credit-party.ts";
 
 // First, because it counts the jobs of all organisations.

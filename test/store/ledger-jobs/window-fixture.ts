@@ -19,7 +19,7 @@ import { createAmendments } from "../../../src/store/ledger-jobs/amendments.ts";
 import { getUnitChange, type UnitChange } from "../../../src/store/subscriptions/unit-changes.ts";
 import type { Answered } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { seedInvoice } from "./amendment-rows.ts";
+import { seedInvoice } from "./amendment-builder.ts";
 
 /**
  * The ledger's answer: done, refused for now, or closed, because the invoice is `approved` (no
