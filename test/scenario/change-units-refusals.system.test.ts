@@ -6,10 +6,8 @@ import { describe, expect } from "vitest";
 import type { TestSystem } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { addBands } from "./units-builder.ts";
-import { refusedUnitsTest as test } from "./units-refusals-fixture.ts";
+import { april, half, refusedUnitsTest as test } from "./units-fixture.ts";
 
-const april = { start_date: "2026-04-01" };
-const half = { prorate: true, effective_date: "2026-04-16" };
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 const unprocessable = (code: string, param: string | null = null) => refused(422, code, param);
 

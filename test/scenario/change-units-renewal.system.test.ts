@@ -4,48 +4,7 @@
  */
 import { describe, expect } from "vitest";
 import { refusalOf, refused } from "./checked-ask.ts";
-import { scenarioTest } from "./fixtures.ts";
-
-const test = scenarioTest
-  /** New invoices are drafts. */
-  .extend("drafts", { scope: "file" }, async ({ builder }) => {
-    const drafts = await builder.sandbox({}, "EUR");
-    await builder.setClock(drafts, "2026-04-16");
-    return drafts;
-  })
-  /** New invoices are approved at once, so that no charge can join one. */
-  .extend("approved", { scope: "file" }, async ({ builder }) => {
-    const approved = await builder.sandbox({ first_invoice_status: "approved" });
-    await builder.setClock(approved, "2026-04-16");
-    return approved;
-  });
-
-/** April has 30 days: from its 16th on half of it is left. */
-const april = { start_date: "2026-04-01" };
-const half = { prorate: true, effective_date: "2026-04-16" };
-
-const nothing = {
-  invoice: null,
-  renewal_invoice: null,
-  deferred_to_renewal: false,
-  credit_note: null,
-};
-
-/** A line of a proration of the plan Team, 15 of 30 days. */
-function halfLine(from: number, to: number, amount: string, arithmetic: string): object {
-  return {
-    id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-    kind: "proration",
-    name: "Team",
-    description: `${from} to ${to} seats, 15 of 30 days: (${arithmetic}) × 15 ÷ 30`,
-    units: null,
-    quantity: null,
-    unit_price: null,
-    amount,
-    period: { start: "2026-04-16", end: "2026-05-01" },
-    proration: { from_units: from, to_units: to, days_remaining: 15, days_in_period: 30 },
-  };
-}
+import { april, half, halfLine, nothing, unitsTest as test } from "./units-fixture.ts";
 
 describe("an increase with prorate and charge_on_renewal", () => {
   test("adds its amount as a line to the renewal invoice, once", async ({ builder }) => {

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { addApiKey } from "../support/organisation-builder.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
-import { refusedUnitsTest as test } from "./units-refusals-fixture.ts";
+import { refusedUnitsTest as test } from "./units-fixture.ts";
 
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
 

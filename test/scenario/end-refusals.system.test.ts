@@ -11,6 +11,7 @@ import type { TestSystem } from "../support/system.ts";
 import { type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
 import { callsTo, protocols } from "./procedures.ts";
+import { rowsOf } from "./row-builder.ts";
 import type { Json } from "./units-builder.ts";
 
 /** `own` is on 16 April and issues no renewal invoice ahead. */
@@ -42,31 +43,6 @@ const now = { when: "now" };
 const periodEnd = { when: "period_end" };
 const conflict = refused(409, "invalid_state");
 const invalid = (param: string | null) => refused(422, "invalid_parameter", param);
-
-/** Everything of an organisation that an end could write, as text. */
-async function rowsOf(
-  system: TestSystem,
-  { organisationId }: CreatedOrganisation,
-): Promise<string> {
-  const kept = [
-    "subscriptions",
-    "periods",
-    "invoices",
-    "deferred_lines",
-    "terminations",
-    "removals",
-    "ledger_jobs",
-  ];
-  const rows = await Promise.all(
-    kept.map((table) =>
-      system.pool.query(
-        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
-        [organisationId],
-      ),
-    ),
-  );
-  return JSON.stringify(rows.map((one) => one.rows));
-}
 
 describe("a body of another shape", () => {
   test.for<[string, string, string | null]>([

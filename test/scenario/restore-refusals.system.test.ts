@@ -11,6 +11,7 @@ import { type Refused, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
 import type { LifeBuilder } from "./life-builder.ts";
 import { callsTo, protocols } from "./procedures.ts";
+import { rowsOf } from "./row-builder.ts";
 import type { Json } from "./units-builder.ts";
 
 /** `own` is on 16 April and issues no renewal invoice ahead. */
@@ -26,31 +27,6 @@ const periodEnd = { when: "period_end" };
 const conflict = refused(409, "invalid_state");
 const notSetToEnd = "The subscription is neither ended nor set to end at the end of its period.";
 const passed = "The renewal date 2026-05-01 has passed: create a new subscription instead.";
-
-/** Everything of an organisation that a restoration could write, as text. */
-async function rowsOf(
-  system: TestSystem,
-  { organisationId }: CreatedOrganisation,
-): Promise<string> {
-  const tables = [
-    "subscriptions",
-    "periods",
-    "invoices",
-    "invoice_lines",
-    "credit_notes",
-    "deferred_lines",
-  ];
-  const kept = [...tables, "restorations", "ledger_jobs", "document_counters"];
-  const rows = await Promise.all(
-    kept.map((table) =>
-      system.pool.query(
-        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE organisation_id = $1 ORDER BY 1`,
-        [organisationId],
-      ),
-    ),
-  );
-  return JSON.stringify(rows.map((one) => one.rows));
-}
 
 /** The refusal of a restoration that leaves everything as it was. */
 async function refusal(
