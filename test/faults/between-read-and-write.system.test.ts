@@ -8,6 +8,7 @@ import { checkedAsk, refusalOf, refused } from "../scenario/checked-ask.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
 import type { LifeBuilder } from "../scenario/life-builder.ts";
 import type { Json } from "../scenario/units-builder.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { synced } from "./ledger-documents.ts";
 
@@ -20,11 +21,9 @@ const heldMs = 15_000;
 
 const now = { when: "now" };
 
-const test = aloneTest.extend(
-  "settings",
-  { scope: "file" },
-  { env: { LEDGER_CALL_SECONDS: String(callSeconds) } },
-);
+const test = aloneTest.extend("settings", perFile, {
+  env: { LEDGER_CALL_SECONDS: String(callSeconds) },
+});
 
 /**
  * Makes the ledger wait before it writes to this invoice, which was read before, and changes its

@@ -5,6 +5,7 @@
 import { describe, expect } from "vitest";
 import { xeroLimits } from "../../src/dev/demo-ledger/api/limits.ts";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
 import { addReadyDocuments } from "../support/ready-documents.ts";
 import { type TestSystem, until } from "../support/system.ts";
@@ -18,11 +19,10 @@ import {
 } from "./ledger-documents.ts";
 import { postUntilCreated, promptAnswerMs } from "./processes.ts";
 
-const test = systemTest.extend(
-  "settings",
-  { scope: "file" },
-  { limits: xeroLimits, env: { LEDGER_CALL_SECONDS: "10" } },
-);
+const test = systemTest.extend("settings", perFile, {
+  limits: xeroLimits,
+  env: { LEDGER_CALL_SECONDS: "10" },
+});
 
 const create = (system: TestSystem, organisation: CreatedOrganisation, key: string) =>
   postUntilCreated(system.baseUrl, subscriptionPost(organisation, key));

@@ -7,25 +7,25 @@ import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-d
 import { openLine } from "../scenario/cut-line.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
 import { addMeter, usageEvent } from "../scenario/usage-builder.ts";
-import { stopInTime } from "../support/file-fixture.ts";
+import { perFile, stopInTime } from "../support/file-fixture.ts";
 import type { TestSystem } from "../support/system.ts";
 import { customerPost, subscriptionPost, untilPosted } from "./ledger-documents.ts";
 import { type Post, post, postUntilDecided, startApiProcess } from "./processes.ts";
 
 const test = aloneTest
-  .extend("settings", { scope: "file" }, { without: ["api"] })
-  .extend("line", { scope: "file" }, async ({ system }, { onCleanup }) => {
+  .extend("settings", perFile, { without: ["api"] })
+  .extend("line", perFile, async ({ system }, { onCleanup }) => {
     const line = await openLine(system.databaseUrl);
     onCleanup(() => stopInTime(() => line.cut()));
     return line;
   })
-  .extend("api", { scope: "file" }, async ({ system, line }, { onCleanup }) => {
+  .extend("api", perFile, async ({ system, line }, { onCleanup }) => {
     const api = await startApiProcess({ ...system, databaseUrl: line.url });
     onCleanup(() => stopInTime(() => api.stop()));
     return api;
   })
   /** Sends a request whose database has done what this text asks for, and cannot say so. */
-  .extend("losing", { scope: "file" }, ({ line, api }) => async (text: string, what: Post) => {
+  .extend("losing", perFile, ({ line, api }) => async (text: string, what: Post) => {
     const lost = line.loseAnswer(text);
     const answer = await post(api.baseUrl, what);
     // Otherwise nothing was tried.
@@ -33,21 +33,16 @@ const test = aloneTest
     return answer;
   })
   /** A subscription whose invoice is in the ledger. */
-  .extend(
-    "subscribed",
-    { scope: "file" },
-    ({ system, api }) =>
-      async (own: CreatedOrganisation) => {
-        const { json } = await postUntilDecided(api.baseUrl, subscriptionPost(own, "first"));
-        await untilPosted(system, own.organisationId);
-        return {
-          key: own.apiKey,
-          path: `/v1/subscriptions/${json.id}`,
-          startDate: json.start_date,
-          id: json.id,
-        };
-      },
-  );
+  .extend("subscribed", perFile, ({ system, api }) => async (own: CreatedOrganisation) => {
+    const { json } = await postUntilDecided(api.baseUrl, subscriptionPost(own, "first"));
+    await untilPosted(system, own.organisationId);
+    return {
+      key: own.apiKey,
+      path: `/v1/subscriptions/${json.id}`,
+      startDate: json.start_date,
+      id: json.id,
+    };
+  });
 
 async function countOf(
   system: TestSystem,

@@ -5,7 +5,7 @@
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
-import { stopInTime } from "../support/file-fixture.ts";
+import { perFile, stopInTime } from "../support/file-fixture.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
 import { expectOneDocumentEach, subscriptionPost } from "./ledger-documents.ts";
 import {
@@ -17,8 +17,8 @@ import {
 } from "./processes.ts";
 
 const test = aloneTest
-  .extend("settings", { scope: "file" }, { env: { RATE_LIMIT_PER_MINUTE: "1000000" } })
-  .extend("second", { scope: "file" }, async ({ system }, { onCleanup }) => {
+  .extend("settings", perFile, { env: { RATE_LIMIT_PER_MINUTE: "1000000" } })
+  .extend("second", perFile, async ({ system }, { onCleanup }) => {
     const second = await startApiProcess(system, { RATE_LIMIT_PER_MINUTE: "1000000" });
     onCleanup(() => stopInTime(() => second.stop()));
     return second;

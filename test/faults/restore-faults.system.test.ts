@@ -7,6 +7,7 @@ import { describe, expect } from "vitest";
 import { restoreCrashPoints } from "../../src/crash-points.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { freePort } from "../support/ports.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { type Endable, endPost } from "./ends-builder.ts";
@@ -26,7 +27,7 @@ const test = aloneTest
    */
   .extend(
     "atOnce",
-    { scope: "file" },
+    perFile,
     ({ system, second }) =>
       async (requests: readonly Post[]): Promise<readonly Answered[]> => {
         const ask = async (url: string, one: Post): Promise<Answered> => {
@@ -39,24 +40,19 @@ const test = aloneTest
       },
   )
   /** A subscription that has ended, with three invoices removed. */
-  .extend(
-    "endedWithThree",
-    { scope: "file" },
-    ({ ends, builder }) =>
-      async (): Promise<Endable> => {
-        const endable = await ends.withThree();
-        await builder.ended(endable.own, endable.id, endPost(endable, "").body);
-        expect(await builder.standing(endable.own, endable.id)).toEqual([]);
-        return endable;
-      },
-  )
+  .extend("endedWithThree", perFile, ({ ends, builder }) => async (): Promise<Endable> => {
+    const endable = await ends.withThree();
+    await builder.ended(endable.own, endable.id, endPost(endable, "").body);
+    expect(await builder.standing(endable.own, endable.id)).toEqual([]);
+    return endable;
+  })
   /**
    * Asserts that it was restored once, with each of its three invoices issued again once, and that
    * the ledger has the same.
    */
   .extend(
     "expectRestoredOnce",
-    { scope: "file" },
+    perFile,
     ({ system, builder }) =>
       async ({ own, id }: Endable): Promise<void> => {
         await builder.expectEqualDocuments(own);

@@ -9,10 +9,11 @@ import { askWith } from "../admin/services/request.ts";
 import { refusalOf, refused } from "../scenario/checked-ask.ts";
 import { scenarioTest } from "../scenario/fixtures.ts";
 import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
+import { perFile } from "../support/file-fixture.ts";
 import type { TestSystem } from "../support/system.ts";
 import { synced } from "./ledger-documents.ts";
 
-const test = scenarioTest.extend("admin", { scope: "file" }, async ({ system }) =>
+const test = scenarioTest.extend("admin", perFile, async ({ system }) =>
   askWith(system, await system.operator()),
 );
 

@@ -13,12 +13,13 @@ import {
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { aloneTest } from "../scenario/fixtures.ts";
 import { addBands, type Json, type UnitsBuilder } from "../scenario/units-builder.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { dieOf, type Post, postUntil } from "./processes.ts";
 
 const test = aloneTest
   // What a killed worker had taken is free after three times this.
-  .extend("settings", { scope: "file" }, { env: { LEDGER_CALL_SECONDS: "1" } });
+  .extend("settings", perFile, { env: { LEDGER_CALL_SECONDS: "1" } });
 
 const ofWorker: readonly string[] = [...postingCrashPoints, ...amendmentCrashPoints];
 const ofApi = unitsCrashPoints.filter((point) => !ofWorker.includes(point));

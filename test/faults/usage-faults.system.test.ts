@@ -13,13 +13,14 @@ import type { LifeBuilder } from "../scenario/life-builder.ts";
 import type { Json } from "../scenario/units-builder.ts";
 import { addMeter, type UsageBuilder, usageEvent } from "../scenario/usage-builder.ts";
 import type { BillingRuns } from "../support/billing.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { expectUsageBilledOnce, usageSums } from "./billed-usage.ts";
 import { dieOf, type Post, postUntil, postUntilDecided, startApiProcess } from "./processes.ts";
 
 const test = aloneTest
   // What a killed worker had taken is free after three times this.
-  .extend("settings", { scope: "file" }, { env: { LEDGER_CALL_SECONDS: "1" } });
+  .extend("settings", perFile, { env: { LEDGER_CALL_SECONDS: "1" } });
 
 /**
  * A sandbox that takes usage of calls at 0.50 each, and of storage at 10 each, from the eleventh on

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import { type Ask, refusalOf, refused } from "./checked-ask.ts";
 import { scenarioTest } from "./fixtures.ts";
@@ -14,7 +15,7 @@ import { addBands, type Json, type UnitsBuilder } from "./units-builder.ts";
  * `own` is on 16 April, its invoices approved. `bands`: ten and fewer cost 10 each, from eleven on
  * all of them 8.
  */
-const test = scenarioTest.extend("own", { scope: "file" }, async ({ system, builder }) =>
+const test = scenarioTest.extend("own", perFile, async ({ system, builder }) =>
   sandbox(system, builder),
 );
 

@@ -1,12 +1,13 @@
 /** Create customer when the ledger has conflicting names and numbers. CUSTOMER-1, XERO-10. */
 import { expect } from "vitest";
+import { perFile } from "../support/file-fixture.ts";
 import { reusedSystemTest } from "../support/fixtures.ts";
 
 const test = reusedSystemTest
-  .extend("organisation", { scope: "file" }, async ({ system }) => system.organisation())
+  .extend("organisation", perFile, async ({ system }) => system.organisation())
   .extend(
     "create",
-    { scope: "file" },
+    perFile,
     ({ system, organisation }) =>
       (body: object) =>
         system.ask("POST", "/v1/customers", { key: organisation.apiKey, body }),

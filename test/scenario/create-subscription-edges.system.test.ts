@@ -3,12 +3,13 @@
  * accounts, and a key after its day.
  */
 import { describe, expect } from "vitest";
+import { perFile } from "../support/file-fixture.ts";
 import { until } from "../support/system.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { creationTest } from "./creation-fixture.ts";
 import { addLike } from "./row-builder.ts";
 
-const test = creationTest.extend("shared", { scope: "file" }, async ({ system, sandbox }) => {
+const test = creationTest.extend("shared", perFile, async ({ system, sandbox }) => {
   const shared = await sandbox();
   const months = { 2: "two-months", 3: "quarter", 12: "year" };
   for (const [interval_count, code] of Object.entries(months)) {

@@ -6,6 +6,7 @@ import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { type Endable, endPost, threeRemoved } from "../faults/ends-builder.ts";
 import { post, postUntilDecided } from "../faults/processes.ts";
+import { perFile } from "../support/file-fixture.ts";
 import type { Answered, TestSystem } from "../support/system.ts";
 import { scenarioTest } from "./fixtures.ts";
 
@@ -16,7 +17,7 @@ const test = scenarioTest
    */
   .extend(
     "at",
-    { scope: "file" },
+    perFile,
     ({ system, second }) =>
       async (
         url: number,

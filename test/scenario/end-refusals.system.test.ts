@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
 import { EndWhen } from "../../src/gen/proto/billing/v1/subscriptions_pb.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Refused, refusalOf, refused } from "./checked-ask.ts";
@@ -16,7 +17,7 @@ import type { Json } from "./units-builder.ts";
 
 /** `own` is on 16 April and issues no renewal invoice ahead. */
 const test = scenarioTest
-  .extend("own", { scope: "file" }, async ({ builder }) => {
+  .extend("own", perFile, async ({ builder }) => {
     const own = await builder.sandbox();
     await builder.setClock(own, "2026-04-16");
     return own;
@@ -24,7 +25,7 @@ const test = scenarioTest
   /** The refusal of an end that leaves everything as it was, and its message. */
   .extend(
     "refusal",
-    { scope: "file" },
+    perFile,
     ({ system, builder }) =>
       async (
         organisation: CreatedOrganisation,

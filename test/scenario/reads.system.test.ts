@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
+import { perFile } from "../support/file-fixture.ts";
 import { refusalOf, refused } from "./checked-ask.ts";
 import { type Listed, readsTest } from "./readable-objects.ts";
 import { addLike } from "./row-builder.ts";
@@ -12,17 +13,12 @@ const lists = ["customers", "plans", "charges", "subscriptions", "invoices", "cr
 
 const test = readsTest
   /** The names of the objects that a list holds, by code, number or the ids above. */
-  .extend(
-    "listed",
-    { scope: "file" },
-    ({ ids, list }) =>
-      async (path: string): Promise<unknown[]> => {
-        const { data, has_more } = await list(path);
-        expect(has_more).toBe(false);
-        const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]));
-        return data.map(({ id, code }) => code ?? names.get(id));
-      },
-  );
+  .extend("listed", perFile, ({ ids, list }) => async (path: string): Promise<unknown[]> => {
+    const { data, has_more } = await list(path);
+    expect(has_more).toBe(false);
+    const names = new Map(Object.entries(ids).map(([name, id]) => [id, name]));
+    return data.map(({ id, code }) => code ?? names.get(id));
+  });
 
 const invalid = (param: string) => refused(422, "invalid_parameter", param);
 

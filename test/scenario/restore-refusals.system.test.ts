@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import type { CreatedOrganisation } from "../../src/dev/local-stack/demo/first-data.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import type { TestSystem } from "../support/system.ts";
 import { type Refused, refusalOf, refused } from "./checked-ask.ts";
@@ -15,7 +16,7 @@ import { rowsOf } from "./row-builder.ts";
 import type { Json } from "./units-builder.ts";
 
 /** `own` is on 16 April and issues no renewal invoice ahead. */
-const test = scenarioTest.extend("own", { scope: "file" }, async ({ builder }) => {
+const test = scenarioTest.extend("own", perFile, async ({ builder }) => {
   const own = await builder.sandbox();
   await builder.setClock(own, "2026-04-16");
   return own;

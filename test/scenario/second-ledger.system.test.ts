@@ -5,6 +5,7 @@
 import { expect } from "vitest";
 import { ledgers } from "../../src/ledger/index.ts";
 import { aloneAdminTest } from "../admin/services/fixtures.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { payInvoice } from "../support/memory-documents.ts";
 import { createMemoryLedger, memorySecret } from "../support/memory-ledger.ts";
 import { type TestSystem, until } from "../support/system.ts";
@@ -15,8 +16,8 @@ const connect = "LedgerConnectionService/ConnectLedger";
 const credentials = { kind: "memory", tenantId, clientId: "c", clientSecret: memorySecret };
 
 const test = aloneAdminTest
-  .extend("settings", { scope: "file" }, { kinds: { ...ledgers, memory: memory.kind } })
-  .extend("own", { scope: "file" }, async ({ admin }) => {
+  .extend("settings", perFile, { kinds: { ...ledgers, memory: memory.kind } })
+  .extend("own", perFile, async ({ admin }) => {
     const { organisation } = await admin.done("OrganisationService/CreateOrganisation", {
       name: "Second Ltd",
       timezone: "Pacific/Auckland",
@@ -26,7 +27,7 @@ const test = aloneAdminTest
     });
     return { organisation: organisation.id };
   })
-  .extend("key", { scope: "file" }, async ({ admin, own }): Promise<string> => {
+  .extend("key", perFile, async ({ admin, own }): Promise<string> => {
     const { value } = await admin.done("ApiKeyService/CreateApiKey", {
       ...own,
       name: "Platform",

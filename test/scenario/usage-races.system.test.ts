@@ -8,7 +8,7 @@ import type { ReportedUsage, UsageVerdict } from "../../src/domain/usage/ingest.
 import { instantOf, readQuantity } from "../../src/domain/usage/parse.ts";
 import { createStore } from "../../src/store/tenant.ts";
 import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
-import { stopInTime } from "../support/file-fixture.ts";
+import { perFile, stopInTime } from "../support/file-fixture.ts";
 import { addApiKey } from "../support/organisation-builder.ts";
 import { testPool } from "../support/pool.ts";
 import type { TestSystem } from "../support/system.ts";
@@ -31,15 +31,11 @@ const [batchSize, storeBatchSize] = [100, 40];
 const connections = clients + 8;
 
 const test = aloneTest
-  .extend(
-    "settings",
-    { scope: "file" },
-    {
-      without: ["worker"],
-      env: { DATABASE_POOL_SIZE: String(connections) },
-    },
-  )
-  .extend("sandboxes", { scope: "file" }, async ({ system }, { onCleanup }) => {
+  .extend("settings", perFile, {
+    without: ["worker"],
+    env: { DATABASE_POOL_SIZE: String(connections) },
+  })
+  .extend("sandboxes", perFile, async ({ system }, { onCleanup }) => {
     const sandboxes = await billingFixture({
       url: system.databaseUrl,
       drop: async () => undefined,

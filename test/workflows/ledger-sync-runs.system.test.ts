@@ -13,6 +13,7 @@ import {
 } from "../../workflows/contract.ts";
 import { codeOf } from "../admin/services/request.ts";
 import { bookkeeper } from "../support/bookkeeper.ts";
+import { perFile } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 import { expectReplayable } from "./recorded-history.ts";
@@ -23,8 +24,8 @@ const path = "/ledger/webhooks/xero";
 let orders = 0;
 
 const test = systemTest
-  .extend("settings", { scope: "file" }, { env: { XERO_WEBHOOK_KEY: key } })
-  .extend("operator", { scope: "file" }, async ({ system }) => system.operator("admin"));
+  .extend("settings", perFile, { env: { XERO_WEBHOOK_KEY: key } })
+  .extend("operator", perFile, async ({ system }) => system.operator("admin"));
 
 /** An organisation with an approved invoice, INV-0001. */
 async function withInvoice(system: TestSystem): Promise<CreatedOrganisation> {

@@ -14,7 +14,7 @@ import {
   ledgerSyncScheduleId,
   outboxScheduleId,
 } from "../../workflows/contract.ts";
-import { started } from "../support/file-fixture.ts";
+import { perFile, started } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
 import { freePort } from "../support/ports.ts";
 import { until } from "../support/system.ts";
@@ -22,8 +22,8 @@ import { testTemporal } from "../support/temporal.ts";
 
 const root = join(import.meta.dirname, "../..");
 const test = systemTest
-  .extend("metricsPort", { scope: "file" }, started(freePort))
-  .extend("settings", { scope: "file" }, ({ metricsPort }) => ({
+  .extend("metricsPort", perFile, started(freePort))
+  .extend("settings", perFile, ({ metricsPort }) => ({
     without: ["api"] as const,
     env: { WORKER_METRICS_PORT: String(metricsPort) },
   }));

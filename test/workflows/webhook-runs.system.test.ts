@@ -18,7 +18,7 @@ import {
   outboxScheduleId,
   webhookQueue,
 } from "../../workflows/contract.ts";
-import { started } from "../support/file-fixture.ts";
+import { perFile, started } from "../support/file-fixture.ts";
 import { systemTest } from "../support/fixtures.ts";
 import { type TestSystem, until } from "../support/system.ts";
 import {
@@ -43,30 +43,24 @@ interface Made {
 const key = randomBytes(32);
 
 const test = systemTest
-  .extend(
-    "settings",
-    { scope: "file" },
-    {
-      without: ["api", "worker"],
-      env: {
-        WEBHOOK_ADDRESSES: "development",
-        SECRET_KEY: key.toString("base64"),
-        WEBHOOK_RETRY_MILLISECONDS: String(firstPauseMs),
-      },
+  .extend("settings", perFile, {
+    without: ["api", "worker"],
+    env: {
+      WEBHOOK_ADDRESSES: "development",
+      SECRET_KEY: key.toString("base64"),
+      WEBHOOK_RETRY_MILLISECONDS: String(firstPauseMs),
     },
-  )
-  .extend("rows", { scope: "file" }, ({ system }) =>
-    webhookBuilder(system.pool, createEncryption(key)),
-  )
+  })
+  .extend("rows", perFile, ({ system }) => webhookBuilder(system.pool, createEncryption(key)))
   .extend(
     "receiver",
-    { scope: "file" },
+    perFile,
     started(startReceiver, (receiver) => receiver.stop()),
   )
-  .extend("organisationId", { scope: "file" }, ({ rows }) => rows.organisation())
+  .extend("organisationId", perFile, ({ rows }) => rows.organisation())
   .extend(
     "start",
-    { scope: "file" },
+    perFile,
     ({ client, organisationId }) =>
       async ({ id: endpointId }: SeededEndpoint): Promise<void> => {
         const work = createStartWork(client, defaultTaskQueue, () => undefined);
@@ -76,7 +70,7 @@ const test = systemTest
   /** An endpoint at a new path with a delivery, which is started. */
   .extend(
     "made",
-    { scope: "file" },
+    perFile,
     ({ rows, receiver, organisationId, start }) =>
       async (path: string): Promise<Made> => {
         const endpoint = await rows.endpoint(organisationId, receiver.url(path));

@@ -3,11 +3,12 @@ import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { CreatedOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
 import { inTransaction } from "../../../src/store/database/pool.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { type TestSystem, until } from "../../support/system.ts";
 import { adminTest } from "./fixtures.ts";
 import { askWith } from "./request.ts";
 
-const test = adminTest.extend("admin", { scope: "file" }, async ({ system }) =>
+const test = adminTest.extend("admin", perFile, async ({ system }) =>
   askWith(system, await system.operator("admin", "Ada")),
 );
 

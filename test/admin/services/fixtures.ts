@@ -12,7 +12,7 @@ interface OnSystem {
 /** The calls of an owner, Olga. */
 const adminOf = async ({ system }: OnSystem) =>
   askWith(system, await system.operator("owner", "Olga"));
-const madeOf = ({ system }: OnSystem) => system.organisation();
+const organisationOf = ({ system }: OnSystem) => system.organisation();
 /** The organisation as most calls name it. */
 const ownOf = ({ made }: { readonly made: CreatedOrganisation }) => ({
   organisation: made.organisationId,
@@ -21,11 +21,11 @@ const ownOf = ({ made }: { readonly made: CreatedOrganisation }) => ({
 /** Calls to the reused system. */
 export const adminTest = reusedSystemTest
   .extend("admin", perFile, adminOf)
-  .extend("made", perFile, madeOf)
+  .extend("made", perFile, organisationOf)
   .extend("own", perFile, ownOf);
 
 /** Calls to a new system. */
 export const aloneAdminTest = systemTest
   .extend("admin", perFile, adminOf)
-  .extend("made", perFile, madeOf)
+  .extend("made", perFile, organisationOf)
   .extend("own", perFile, ownOf);

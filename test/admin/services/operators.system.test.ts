@@ -15,13 +15,14 @@ import { createFirstOperator } from "../../../src/store/admin/first-operator.ts"
 import { generateOperatorToken } from "../../../src/transport/rpc/gate/api-key.ts";
 import { operationOf } from "../../../src/transport/rpc/operation.ts";
 import { adminMethods } from "../../contract/methods.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { until } from "../../support/system.ts";
 import { aloneAdminTest } from "./fixtures.ts";
 import { askWith, codeOf } from "./request.ts";
 
 const firstToken = generateOperatorToken();
 
-const test = aloneAdminTest.extend("admin", { scope: "file" }, async ({ system }) => {
+const test = aloneAdminTest.extend("admin", perFile, async ({ system }) => {
   expect(await createFirstOperator(system.pool, "Olga", firstToken)).toBe(true);
   return askWith(system, firstToken.value);
 });

@@ -3,12 +3,13 @@
  * view of an operator.
  */
 import { describe, expect } from "vitest";
+import { perFile } from "../../support/file-fixture.ts";
 import { demoLedgerTest } from "./fixtures.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
 const test = demoLedgerTest
-  .extend("send", { scope: "file" }, ({ http }) => http.send)
-  .extend("creditNote", { scope: "file" }, ({ http }) => http.creditNote);
+  .extend("send", perFile, ({ http }) => http.send)
+  .extend("creditNote", perFile, ({ http }) => http.creditNote);
 
 const wrongStatus = "Credit Note not of valid status for modification";
 const taken = "Credit Note # must be unique.";

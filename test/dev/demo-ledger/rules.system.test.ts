@@ -3,13 +3,14 @@
  * bodies.
  */
 import { describe, expect } from "vitest";
+import { perFile } from "../../support/file-fixture.ts";
 import { connectOrganisation, type DemoLedgerFixture } from "./demo-ledger-fixture.ts";
 import { demoLedgerTest } from "./fixtures.ts";
 import { type DemoHttp, messagesOf } from "./request.ts";
 
 const test = demoLedgerTest
-  .extend("send", { scope: "file" }, ({ http }) => http.send)
-  .extend("invoice", { scope: "file" }, ({ http }) => http.invoice);
+  .extend("send", perFile, ({ http }) => http.send)
+  .extend("invoice", perFile, ({ http }) => http.invoice);
 
 const wrongStatus = "Invoice not of valid status for modification";
 

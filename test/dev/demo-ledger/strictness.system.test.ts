@@ -3,14 +3,15 @@
  * summaries, number rules.
  */
 import { describe, expect } from "vitest";
+import { perFile } from "../../support/file-fixture.ts";
 import { connectOrganisation } from "./demo-ledger-fixture.ts";
 import { demoLedgerTest } from "./fixtures.ts";
 import { type DemoHttp, messagesOf, openDemoHttp } from "./request.ts";
 
 const test = demoLedgerTest
   // One record is a high volume here.
-  .extend("demoOptions", { scope: "file" }, { highVolume: 0 })
-  .extend("http", { scope: "file" }, async ({ fixture }) => {
+  .extend("demoOptions", perFile, { highVolume: 0 })
+  .extend("http", perFile, async ({ fixture }) => {
     const http = await openDemoHttp(await fixture.connect());
     await http.invoice();
     await http.creditNote();

@@ -13,6 +13,7 @@ import {
   describeFirstData,
   type FirstData,
 } from "../../../src/dev/local-stack/demo/first-data.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { systemTest } from "../../support/fixtures.ts";
 import type { TestSystem } from "../../support/system.ts";
 import { commandsIn, keysIn, readCurl } from "./first-start.ts";
@@ -21,7 +22,7 @@ const root = join(import.meta.dirname, "../../..");
 const secretKey = randomBytes(32).toString("base64");
 const temporalUiUrl = "http://127.0.0.1:8239";
 
-const test = systemTest.extend("settings", { scope: "file" }, { env: { SECRET_KEY: secretKey } });
+const test = systemTest.extend("settings", perFile, { env: { SECRET_KEY: secretKey } });
 
 function make(system: TestSystem, demoLedgerUrl = system.demoUrl): Promise<FirstData | null> {
   return createFirstData({ databaseUrl: system.databaseUrl, demoLedgerUrl, secretKey });

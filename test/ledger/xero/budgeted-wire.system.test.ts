@@ -18,20 +18,20 @@ import {
   sentOnce,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { demoLedgerTest } from "../../dev/demo-ledger/fixtures.ts";
-import { stopInTime } from "../../support/file-fixture.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { addOrganisation } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 
 const test = demoLedgerTest
-  .extend("demoOptions", { scope: "file" }, { limits: xeroLimits })
-  .extend("pool", { scope: "file" }, async ({ fixture }, { onCleanup }) => {
+  .extend("demoOptions", perFile, { limits: xeroLimits })
+  .extend("pool", perFile, async ({ fixture }, { onCleanup }) => {
     const pool = testPool(fixture.databaseUrl, 4);
     onCleanup(() => stopInTime(() => pool.end()));
     return pool;
   })
   .extend(
     "budgeted",
-    { scope: "file" },
+    perFile,
     ({ fixture, pool }) =>
       async (leaseMs = 60_000): Promise<Budgeted> => {
         const organisationId = await addOrganisation(pool, { currency: "GBP" });

@@ -9,7 +9,7 @@ import {
   okOf,
 } from "../../dev/demo-ledger/demo-ledger-fixture.ts";
 import { demoLedgerTest } from "../../dev/demo-ledger/fixtures.ts";
-import { stopInTime } from "../../support/file-fixture.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { creditNoteDraft } from "../conformance/credit-drafts.ts";
 
 const codes = [
@@ -24,13 +24,13 @@ const codes = [
 
 const test = demoLedgerTest
   // One record is too many here.
-  .extend("demoOptions", { scope: "file" }, { highVolume: 0 })
-  .extend("ledger", { scope: "file" }, ({ connection }, { onCleanup }) => {
+  .extend("demoOptions", perFile, { highVolume: 0 })
+  .extend("ledger", perFile, ({ connection }, { onCleanup }) => {
     const ledger = createXeroLedger(connection);
     onCleanup(() => stopInTime(() => ledger.close()));
     return ledger;
   })
-  .extend("contactId", { scope: "file" }, async ({ ledger }) => {
+  .extend("contactId", perFile, async ({ ledger }) => {
     const made = okOf(
       await ledger.createContacts(
         aCall(),

@@ -6,19 +6,19 @@ import {
   createAccess,
   isDatabaseUnreachable,
 } from "../../../src/store/access/api-keys.ts";
-import { stopInTime } from "../../support/file-fixture.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { addOrganisation, insertKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
 import { freePort } from "../../support/ports.ts";
 
 const test = databaseTest
-  .extend("pools", { scope: "file" }, ({ database }, { onCleanup }) => {
+  .extend("pools", perFile, ({ database }, { onCleanup }) => {
     const pools = ["one", "two"].map((name) => testPool(database.url, 6, name));
     onCleanup(() => stopInTime(() => Promise.all(pools.map((one) => one.end()))));
     return pools;
   })
-  .extend("pool", { scope: "file" }, ({ pools }) => pools[0] as pg.Pool);
+  .extend("pool", perFile, ({ pools }) => pools[0] as pg.Pool);
 
 /**
  * A pool that waits longer than the service's three seconds for an admission, on a slow machine.

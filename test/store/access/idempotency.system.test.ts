@@ -9,7 +9,7 @@ import {
   type IdempotencyStore,
   type KeyRequest,
 } from "../../../src/store/access/idempotency.ts";
-import { stopInTime } from "../../support/file-fixture.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { insertKey, type StoredKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
@@ -17,7 +17,7 @@ import { testPool } from "../../support/pool.ts";
 const stores: IdempotencyStore[] = [];
 
 const test = databaseTest
-  .extend("pools", { scope: "file" }, ({ database }, { onCleanup }) => {
+  .extend("pools", perFile, ({ database }, { onCleanup }) => {
     const pools = ["one", "two"].map((name) => testPool(database.url, 8, name));
     onCleanup(() =>
       stopInTime(async () => {
@@ -27,8 +27,8 @@ const test = databaseTest
     );
     return pools;
   })
-  .extend("pool", { scope: "file" }, ({ pools }) => pools[0] as pg.Pool)
-  .extend("apiKey", { scope: "file" }, ({ pool }) => insertKey(pool));
+  .extend("pool", perFile, ({ pools }) => pools[0] as pg.Pool)
+  .extend("apiKey", perFile, ({ pool }) => insertKey(pool));
 
 test.beforeEach(async ({ pool }) => {
   await Promise.all(stores.splice(0).map((store) => store.stop()));

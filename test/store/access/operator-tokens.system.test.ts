@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import { createAccess } from "../../../src/store/access/api-keys.ts";
 import { createOperatorAccess } from "../../../src/store/access/operator-tokens.ts";
 import { newId } from "../../../src/store/database/ids.ts";
-import { stopInTime } from "../../support/file-fixture.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { insertKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
@@ -16,7 +16,7 @@ import { testPool } from "../../support/pool.ts";
 /** As many connections as the API has by default. */
 const poolSize = 10;
 
-const test = databaseTest.extend("pool", { scope: "file" }, async ({ database }, { onCleanup }) => {
+const test = databaseTest.extend("pool", perFile, async ({ database }, { onCleanup }) => {
   const pool = testPool(database.url, poolSize);
   onCleanup(() => stopInTime(() => pool.end()));
   return pool;

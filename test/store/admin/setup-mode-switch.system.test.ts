@@ -12,13 +12,14 @@ import {
 } from "../../../src/store/admin/organisations.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { createTerminations } from "../../../src/store/subscriptions/end-removals.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { until } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
 import { type UsageFixture, usageTest } from "../billing/usage-fixture.ts";
 
 const test = usageTest
-  .extend("changes", { scope: "file" }, async ({ fixture }) => createChanges(fixture.pool))
-  .extend("organisations", { scope: "file" }, async ({ fixture, changes }) =>
+  .extend("changes", perFile, async ({ fixture }) => createChanges(fixture.pool))
+  .extend("organisations", perFile, async ({ fixture, changes }) =>
     createOrganisationStore(fixture.pool, changes),
   );
 

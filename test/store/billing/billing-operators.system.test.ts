@@ -6,9 +6,10 @@ import { expect } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { billingTest } from "./billing-fixture.ts";
 
-const test = billingTest.extend("changes", { scope: "file" }, async ({ fixture }) =>
+const test = billingTest.extend("changes", perFile, async ({ fixture }) =>
   createChanges(fixture.pool),
 );
 

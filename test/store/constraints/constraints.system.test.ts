@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { expect } from "vitest";
-import { stopInTime } from "../../support/file-fixture.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { until } from "../../support/system.ts";
 import { authorisationFaults } from "./authorisation.ts";
@@ -48,18 +48,14 @@ const cases = Object.entries(faults).flatMap(([rule, statements]) =>
   statements.map((sql) => [rule, sql] as const),
 );
 
-const test = databaseTest.extend(
-  "client",
-  { scope: "file" },
-  async ({ database }, { onCleanup }) => {
-    const client = new pg.Client({ connectionString: database.url });
-    onCleanup(() => stopInTime(() => client.end()));
-    await client.connect();
-    await seed(client, a);
-    await seed(client, b);
-    return client;
-  },
-);
+const test = databaseTest.extend("client", perFile, async ({ database }, { onCleanup }) => {
+  const client = new pg.Client({ connectionString: database.url });
+  onCleanup(() => stopInTime(() => client.end()));
+  await client.connect();
+  await seed(client, a);
+  await seed(client, b);
+  return client;
+});
 
 /** Runs statements with all deferred checks, rolls them back, and returns their error. */
 async function attempt(client: pg.Client, sql: string): Promise<pg.DatabaseError | null> {

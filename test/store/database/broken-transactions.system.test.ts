@@ -7,9 +7,10 @@ import { describe, expect } from "vitest";
 import { createChanges } from "../../../src/store/admin/changes.ts";
 import { newId } from "../../../src/store/database/ids.ts";
 import { CommitRefused, inTransaction, sqlState } from "../../../src/store/database/pool.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 
-const test = databaseTest.extend("changes", { scope: "file" }, ({ pool }) => createChanges(pool));
+const test = databaseTest.extend("changes", perFile, ({ pool }) => createChanges(pool));
 
 test.beforeEach(async ({ pool }) => {
   await pool.query("CREATE TABLE IF NOT EXISTS stored (what text); TRUNCATE stored");

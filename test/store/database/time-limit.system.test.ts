@@ -4,12 +4,13 @@ import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect } from "vitest";
 import { createPool, type Pool, type Statement } from "../../../src/store/database/pool.ts";
 import { startTimeLimit } from "../../../src/store/database/time-limit.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 
 const pools: Pool[] = [];
 const servers: Server[] = [];
 const sockets = new Set<Socket>();
-const test = databaseTest.extend("databaseUrl", { scope: "file" }, ({ database }) => database.url);
+const test = databaseTest.extend("databaseUrl", perFile, ({ database }) => database.url);
 
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();

@@ -4,7 +4,7 @@
  */
 import pg from "pg";
 import { describe, expect } from "vitest";
-import { stopInTime } from "../../support/file-fixture.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { shownTexts } from "../../support/published-events.ts";
 import { another, change, newRows, seed } from "../constraints/rows.ts";
@@ -14,17 +14,13 @@ const a = newRows();
 const getTypeParser = ((oid: number, format?: "text" | "binary") =>
   oid === 1082 ? (text: string) => text : pg.types.getTypeParser(oid, format as "text")) as never;
 
-const test = databaseTest.extend(
-  "client",
-  { scope: "file" },
-  async ({ database }, { onCleanup }) => {
-    const client = new pg.Client({ connectionString: database.url, types: { getTypeParser } });
-    onCleanup(() => stopInTime(() => client.end()));
-    await client.connect();
-    await seed(client, a);
-    return client;
-  },
-);
+const test = databaseTest.extend("client", perFile, async ({ database }, { onCleanup }) => {
+  const client = new pg.Client({ connectionString: database.url, types: { getTypeParser } });
+  onCleanup(() => stopInTime(() => client.end()));
+  await client.connect();
+  await seed(client, a);
+  return client;
+});
 
 /**
  * A change of each column, with the further columns that the database requires. `false`: it never

@@ -9,20 +9,16 @@ import {
   type Outcomes,
   outcomesChannel,
 } from "../../../src/store/ledger-jobs/job-notifications.ts";
-import { stopInTime } from "../../support/file-fixture.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 
 const organisationId = newId();
 
-const test = databaseTest.extend(
-  "outcomes",
-  { scope: "file" },
-  async ({ database, pool }, { onCleanup }) => {
-    const outcomes = createOutcomes(database.url, pool, () => undefined);
-    onCleanup(() => stopInTime(() => outcomes.close()));
-    return outcomes;
-  },
-);
+const test = databaseTest.extend("outcomes", perFile, async ({ database, pool }, { onCleanup }) => {
+  const outcomes = createOutcomes(database.url, pool, () => undefined);
+  onCleanup(() => stopInTime(() => outcomes.close()));
+  return outcomes;
+});
 
 const notifyDone = (pool: pg.Pool, id: string) =>
   pool.query("SELECT pg_notify($1, $2)", [outcomesChannel, `${doneMark}${id}`]);

@@ -17,11 +17,12 @@ import { migrate } from "../../../src/store/database/migrate.ts";
 import { projectMigrations } from "../../../src/store/database/schema-engine.ts";
 import { createSchemaCheck } from "../../../src/store/database/schema-state.ts";
 import { freshDatabase } from "../../support/database.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { systemTest } from "../../support/fixtures.ts";
 import { freePort } from "../../support/ports.ts";
 import { type TestSystem, until } from "../../support/system.ts";
 
-const test = systemTest.extend("settings", { scope: "file" }, { without: ["worker"] });
+const test = systemTest.extend("settings", perFile, { without: ["worker"] });
 
 const urls = (system: TestSystem) => [system.baseUrl, system.adminUrl];
 

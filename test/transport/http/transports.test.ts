@@ -1,7 +1,7 @@
 /** REST and Connect share one gate: both validate the head of a request alike (REQUEST-1). */
 import { connect as connectHttp2 } from "node:http2";
 import { describe, expect } from "vitest";
-import { started } from "../../support/file-fixture.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import {
   key,
   sendBytes,
@@ -17,7 +17,7 @@ const withRepeats: object = { strictSingleValueFields: false };
 
 const test = transportsTest.extend(
   "transports",
-  { scope: "file" },
+  perFile,
   started(
     () => startTransports(() => ({ organisation })),
     (transports) => transports.stop({ graceMs: 1_000 }),

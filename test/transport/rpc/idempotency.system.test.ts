@@ -13,7 +13,7 @@ import { createIdempotencyStore } from "../../../src/store/access/idempotency.ts
 import type { Answer } from "../../../src/transport/rpc/call.ts";
 import type { Pass } from "../../../src/transport/rpc/gate/gate.ts";
 import { createIdempotency, type Idempotency } from "../../../src/transport/rpc/idempotency.ts";
-import { stopInTime } from "../../support/file-fixture.ts";
+import { perFile, stopInTime } from "../../support/file-fixture.ts";
 import { databaseTest } from "../../support/fixtures.ts";
 import { insertKey, type StoredKey } from "../../support/organisation-builder.ts";
 import { testPool } from "../../support/pool.ts";
@@ -23,17 +23,17 @@ let key: StoredKey;
 let runs: number;
 
 const test = databaseTest
-  .extend("pool", { scope: "file" }, async ({ database }, { onCleanup }) => {
+  .extend("pool", perFile, async ({ database }, { onCleanup }) => {
     const pool = testPool(database.url, 10);
     onCleanup(() => stopInTime(() => pool.end()));
     return pool;
   })
-  .extend("store", { scope: "file" }, async ({ pool }, { onCleanup }) => {
+  .extend("store", perFile, async ({ pool }, { onCleanup }) => {
     const store = createIdempotencyStore(pool, { onTrouble: () => undefined });
     onCleanup(() => stopInTime(() => store.stop()));
     return store;
   })
-  .extend("idempotency", { scope: "file" }, async ({ store }) => createIdempotency(store));
+  .extend("idempotency", perFile, async ({ store }) => createIdempotency(store));
 
 test.beforeEach(async ({ pool }) => {
   key = await insertKey(pool);

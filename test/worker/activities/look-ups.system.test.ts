@@ -4,7 +4,7 @@
  */
 import { describe, expect } from "vitest";
 import { bearerOf } from "../../support/bookkeeper.ts";
-import { started } from "../../support/file-fixture.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { until } from "../../support/system.ts";
 import {
   type CreditFixture,
@@ -16,7 +16,7 @@ import { bookedCredit, issueCredit, issueInvoice, plannedCredit } from "./issue-
 
 const test = creditTest.extend(
   "fixture",
-  { scope: "file" },
+  perFile,
   started(
     () => startCreditFixture({ highVolume: 0 }, "https://billing.example.com"),
     (fixture) => fixture.stop(),

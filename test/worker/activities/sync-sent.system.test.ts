@@ -6,11 +6,12 @@ import {
   type LedgerSyncActivities,
 } from "../../../src/worker/activities/sync/ledger-sync.ts";
 import { bookkeeper } from "../../support/bookkeeper.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { setSyncDue } from "../../support/ledger-sync-builder.ts";
 import { until } from "../../support/system.ts";
 import { type CreditFixture, type CreditParty, creditTest } from "./credit-fixture.ts";
 
-const test = creditTest.extend("sync", { scope: "file" }, async ({ fixture }) =>
+const test = creditTest.extend("sync", perFile, async ({ fixture }) =>
   createLedgerSyncActivities({
     ledgerSync: createLedgerSync(fixture.pool, fixture.encryption, 3_600_000),
     openLedger: fixture.openLedger,

@@ -1,10 +1,11 @@
 /** Ledger connections and account mappings over the wire. ADMIN-4, DOCUMENT-5 */
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
+import { perFile } from "../../../support/file-fixture.ts";
 import { adminTest } from "../fixtures.ts";
 import { createTenant } from "../request.ts";
 
-const test = adminTest.extend("own", { scope: "file" }, async ({ system }) => ({
+const test = adminTest.extend("own", perFile, async ({ system }) => ({
   organisation: (await system.organisation()).organisationId,
 }));
 

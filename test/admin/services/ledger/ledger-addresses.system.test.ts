@@ -3,14 +3,14 @@
  * development. ADMIN-4
  */
 import { expect } from "vitest";
+import { perFile } from "../../../support/file-fixture.ts";
 import { aloneAdminTest } from "../fixtures.ts";
 import type { AdminAsk, Tenant } from "../request.ts";
 
-const test = aloneAdminTest.extend(
-  "settings",
-  { scope: "file" },
-  { env: { LEDGER_ADDRESSES: "public" }, without: ["worker"] },
-);
+const test = aloneAdminTest.extend("settings", perFile, {
+  env: { LEDGER_ADDRESSES: "public" },
+  without: ["worker"],
+});
 
 const connect = "LedgerConnectionService/ConnectLedger";
 

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect } from "vitest";
 import { defaultTaskQueue, webhookQueue } from "../../../../workflows/contract.ts";
+import { perFile } from "../../../support/file-fixture.ts";
 import { addDelivery, addEvent, failing } from "../../../support/webhook-builder.ts";
 import { type ResendFixture, resendsInCalls, resendsWhatWasMissed } from "./resend-cases.ts";
 import {
@@ -17,7 +18,7 @@ const conflict = "idempotency_conflict Idempotency-Key";
 
 const test = webhooksTest.extend(
   "resendFixture",
-  { scope: "file" },
+  perFile,
   ({ system, admin, client, own, other, endpoint }) =>
     (): ResendFixture => {
       return {

@@ -6,20 +6,21 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, expect } from "vitest";
 import { ServerReflectionRequestSchema } from "../../../../src/gen/proto/grpc/reflection/v1/reflection_pb.ts";
 import { defaultLimits } from "../../../../src/transport/http/limits/limits.ts";
+import { perFile } from "../../../support/file-fixture.ts";
 import { systemTest } from "../../../support/fixtures.ts";
 import { floodOfCalls, floodOfResets, frameOfMessage } from "../../../support/http2-flood.ts";
 import { until } from "../../../support/system.ts";
 
 const test = systemTest
-  .extend("settings", { scope: "file" }, { without: ["worker"] })
-  .extend("key", { scope: "file" }, async ({ system }) => (await system.organisation()).apiKey)
+  .extend("settings", perFile, { without: ["worker"] })
+  .extend("key", perFile, async ({ system }) => (await system.organisation()).apiKey)
   /**
    * How requests with a key were answered, one after the other, by status; `none` within a client's
    * patience.
    */
   .extend(
     "keyedStatuses",
-    { scope: "file" },
+    perFile,
     ({ system, key }) =>
       async (times: number): Promise<Record<string, number>> => {
         const counts: Record<string, number> = {};
