@@ -11,8 +11,8 @@ import { createEncryption } from "../../src/store/database/encryption.ts";
 import { createStartWork } from "../../src/worker/temporal/start-work.ts";
 import { defaultTaskQueue, webhookQueue } from "../../workflows/contract.ts";
 import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { type SeededEndpoint, webhookBuilder } from "../support/webhook-builder.ts";
 import { startReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
-import { type SeededEndpoint, webhookRows } from "../support/webhook-rows.ts";
 import { type EndsBuilder, endPost, endsBuilder } from "./ends-builder.ts";
 
 /** `TaskQueueType` of Temporal's API. */
@@ -45,7 +45,7 @@ beforeAll(async () => {
   receiver = await startReceiver();
   // Nothing that is sent is answered.
   receiver.answer("/silent", { onceCame: Number.MAX_SAFE_INTEGER });
-  const rows = webhookRows(system.pool, createEncryption(key));
+  const rows = webhookBuilder(system.pool, createEncryption(key));
   const organisations = await Promise.all(Array.from({ length: 25 }, () => rows.organisation()));
   endpoints = (
     await Promise.all(

@@ -13,3 +13,9 @@ const slowness = Number(process.env.TEST_SLOWNESS ?? 5);
 export function allow(quietMs: number): number {
   return quietMs * slowness;
 }
+
+/**
+ * The limit of a test, and of everything that starts before the tests of a file or stops after
+ * them: longer than four conditions, each of which says what did not hold.
+ */
+export const stepLimitMs = allow(84_000);

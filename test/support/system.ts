@@ -78,7 +78,7 @@ export interface TestSystem {
 }
 
 /** What a system starts with. The rate limit is high unless a test is about it. */
-interface SystemSettings {
+export interface SystemSettings {
   readonly env?: NodeJS.ProcessEnv;
   /** The demo ledger's limits of calls, generous by default. */
   readonly limits?: Partial<DemoLimits>;

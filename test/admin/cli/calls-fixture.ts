@@ -13,6 +13,7 @@ import {
 } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { test } from "vitest";
 import { runProgram } from "../../../src/admin/cli/program.ts";
 import type { Terminal } from "../../../src/admin/cli/terminal.ts";
 import { ApiKeyService } from "../../../src/gen/proto/billing/admin/v1/api_keys_pb.ts";
@@ -39,6 +40,7 @@ import {
   type ErrorDetail,
   ErrorDetailSchema,
 } from "../../../src/gen/proto/billing/v1/common_pb.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 
 /** Every service of the admin API. */
 export const adminServices: readonly DescService[] = [
@@ -175,3 +177,10 @@ export function refuse(code: string, message: string, param?: string): never {
   };
   throw new ConnectError(message, Code.InvalidArgument, {}, [{ desc: ErrorDetailSchema, value }]);
 }
+
+/** Tests of the command line, on one server whose answers and calls are cleared before each. */
+export const cliTest = test.extend(
+  "server",
+  perFile,
+  started(startAdminServer, (server) => server.stop()),
+);

@@ -1,6 +1,6 @@
 /** All commands: they cover the whole contract, and every example runs. */
 import { create, type DescField, type DescMessage, getOption } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import type { Noun, Verb } from "../../../src/admin/cli/noun.ts";
 import { nouns } from "../../../src/admin/cli/nouns/index.ts";
 import { buildProgram } from "../../../src/admin/cli/program.ts";
@@ -9,17 +9,11 @@ import { field as fieldExtension } from "../../../src/gen/proto/billing/options/
 import { textFormats } from "../../../src/services/text-formats.ts";
 import { enumJsonName } from "../../../src/transport/rest/json-shape.ts";
 import { createValidate, type Validate } from "../../../src/transport/rpc/validation/validate.ts";
-import { type AdminServer, adminServices, run, startAdminServer } from "./calls-fixture.ts";
+import { adminServices, run, cliTest as test } from "./calls-fixture.ts";
 
 const verbs: readonly (readonly [string, Verb])[] = nouns.flatMap((noun: Noun) =>
   noun.verbs.map((verb) => [`${noun.name} ${verb.name}`, verb] as const),
 );
-
-let server: AdminServer;
-beforeAll(async () => {
-  server = await startAdminServer();
-});
-afterAll(() => server.stop());
 
 test("every method of every admin service has a command", () => {
   const methods = adminServices
@@ -61,7 +55,7 @@ describe.each(verbs)("%s", (name, verb) => {
     }
   });
 
-  test("has examples in its help, and each of them runs", async () => {
+  test("has examples in its help, and each of them runs", async ({ server }) => {
     const help = await run([...name.split(" "), "--help"]);
     expect(help.exitCode).toBe(0);
     expect(verb.examples.length).toBeGreaterThan(0);

@@ -2,24 +2,17 @@
  * What operators do while billing is due: they switch Setup Mode and retry a parked subscription.
  * SETUP-3, SETUP-4.
  */
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, vi } from "vitest";
 import { createBillingStore } from "../../../src/store/admin/billing.ts";
 import { type Changes, createChanges } from "../../../src/store/admin/changes.ts";
 import { createOrganisationStore } from "../../../src/store/admin/organisations/organisations.ts";
+import { perFile } from "../../support/file-fixture.ts";
 import { operatorWrites } from "../../support/operator-writes.ts";
-import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
+import { billingTest } from "./billing-fixture.ts";
 
-let fixture: BillingFixture;
-let changes: Changes;
-
-beforeAll(async () => {
-  fixture = await billingFixture();
-  changes = createChanges(fixture.pool);
-});
-
-afterAll(async () => {
-  await fixture?.drop();
-});
+const test = billingTest.extend("changes", perFile, async ({ fixture }) =>
+  createChanges(fixture.pool),
+);
 
 const actor = {
   operatorId: null,
@@ -29,10 +22,12 @@ const actor = {
   requestId: null,
 };
 
-test.each([
+test.for([
   "stands",
   "advances",
-])("a period is billed by the mode in which it began, if the clock %s", async (way) => {
+])("a period is billed by the mode in which it began, if the clock %s", async (way, {
+  fixture,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   const { setSetupMode } = operatorWrites(fixture.pool);
@@ -58,7 +53,10 @@ test.each([
   ]);
 });
 
-test("a switch of Setup Mode is refused if the billing before it takes too long", async () => {
+test("a switch of Setup Mode is refused if the billing before it takes too long", async ({
+  fixture,
+  changes,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-20");
@@ -73,7 +71,10 @@ test("a switch of Setup Mode is refused if the billing before it takes too long"
   expect(await setSetupMode(organisation, true)).toMatchObject({ changed: true, issued: 0 });
 });
 
-test("a retry returns the parked subscription as it was, if a run bills it at once", async () => {
+test("a retry returns the parked subscription as it was, if a run bills it at once", async ({
+  fixture,
+  changes,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.pool.query(
@@ -97,7 +98,10 @@ test("a retry returns the parked subscription as it was, if a run bills it at on
   });
 });
 
-test.each([2, -2])("a retry is due at once, by a machine %i hours ahead too", async (hours) => {
+test.for([2, -2])("a retry is due at once, by a machine %i hours ahead too", async (hours, {
+  fixture,
+  changes,
+}) => {
   const organisation = await fixture.sandbox("2026-03-10");
   const id = await fixture.subscribe(organisation);
   await fixture.setClock(organisation, "2026-04-20");

@@ -3,11 +3,12 @@
  * what was billed of them.
  */
 import { randomUUID } from "node:crypto";
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import type { UsageVerdict } from "../../../src/domain/usage/ingest.ts";
 import { readQuantity, readTimestamp } from "../../../src/domain/usage/parse.ts";
 import { createStore } from "../../../src/store/tenant.ts";
 import { addMeter, type TestMeter } from "../../scenario/usage-builder.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { type BillingFixture, billingFixture } from "./billing-fixture.ts";
 
 /**
@@ -87,4 +88,20 @@ export async function usageFixture(): Promise<UsageFixture> {
       return rows.map(({ bill }) => bill);
     },
   };
+}
+
+/** Tests on sandboxes with usage in a new database. */
+export const usageTest = test.extend(
+  "fixture",
+  perFile,
+  started(usageFixture, (fixture) => fixture.drop()),
+);
+
+/** Whether a statement in the database waits for a lock. */
+export async function isWaiting(fixture: UsageFixture): Promise<boolean> {
+  const { rows } = await fixture.pool.query(
+    `SELECT 1 FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return rows.length > 0;
 }

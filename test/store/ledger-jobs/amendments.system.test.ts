@@ -22,7 +22,7 @@ import {
   addLine,
   repriceLine,
   seedInvoice,
-} from "./amendment-rows.ts";
+} from "./amendment-builder.ts";
 
 let database: FreshDatabase;
 let pool: pg.Pool;

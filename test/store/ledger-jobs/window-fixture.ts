@@ -18,7 +18,7 @@ import { getUnitChange, type UnitChange } from "../../../src/store/subscriptions
 import { operatorWrites } from "../../support/operator-writes.ts";
 import type { Answered } from "../../support/system.ts";
 import { tenantWrites } from "../../support/tenant-writes.ts";
-import { seedInvoice } from "./amendment-rows.ts";
+import { seedInvoice } from "./amendment-builder.ts";
 
 /**
  * The ledger's answer: done, refused for now, or closed, because the invoice is `approved` (no

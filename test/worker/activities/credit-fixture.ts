@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
+import { test } from "vitest";
 import type { CallCounts } from "../../../src/dev/demo-ledger/api/limits.ts";
 import { type DemoLedgerOptions, startDemoLedger } from "../../../src/dev/demo-ledger/server.ts";
 import { createDemoOrganisation } from "../../../src/dev/local-stack/demo/first-data.ts";
@@ -24,6 +25,7 @@ import {
 } from "../../../src/worker/activities/posting/read-reference-data.ts";
 import type { CreditAllocationInput, WorkBatch } from "../../../workflows/contract.ts";
 import { freshDatabase } from "../../support/database.ts";
+import { perFile, started } from "../../support/file-fixture.ts";
 import { testPool } from "../../support/pool.ts";
 import { until } from "../../support/system.ts";
 import {
@@ -198,3 +200,13 @@ export async function startCreditFixture(
     },
   };
 }
+
+/** Tests of posting and allocation, on one demo ledger. */
+export const creditTest = test.extend(
+  "fixture",
+  perFile,
+  started(
+    () => startCreditFixture(),
+    (fixture) => fixture.stop(),
+  ),
+);
