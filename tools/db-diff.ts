@@ -8,8 +8,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
-import { diff } from "../src/store/database/migrate.ts";
-import { projectMigrations } from "../src/store/database/schema-engine.ts";
+import { diff } from "../src/store/database/migrations/migrate.ts";
+import { projectMigrations } from "../src/store/database/migrations/schema-engine.ts";
 
 const schemaFile = fileURLToPath(new URL("../prisma/schema.prisma", import.meta.url));
 

@@ -3,7 +3,7 @@
  * migration.
  */
 import { withDatabaseUrl } from "../src/dev/local-stack/postgres/database-url.ts";
-import { migrate } from "../src/store/database/migrate.ts";
+import { migrate } from "../src/store/database/migrations/migrate.ts";
 
 const log = (line: string): void => console.log(line);
 const applied = await withDatabaseUrl(process.env, log, (databaseUrl) =>

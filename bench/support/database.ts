@@ -12,7 +12,7 @@ import { startPostgres } from "../../src/dev/local-stack/postgres/postgres.ts";
 import { createSettingUp } from "../../src/store/admin/provision.ts";
 import { createEncryption } from "../../src/store/database/encryption.ts";
 import { newId } from "../../src/store/database/ids.ts";
-import { migrate, withDatabase } from "../../src/store/database/migrate.ts";
+import { migrate, withDatabase } from "../../src/store/database/migrations/migrate.ts";
 import { createPool } from "../../src/store/database/pool.ts";
 import { freePort } from "../../test/support/ports.ts";
 

@@ -13,7 +13,7 @@ import {
   type EmbeddedPostgres,
   startPostgres,
 } from "../../src/dev/local-stack/postgres/postgres.ts";
-import { migrate } from "../../src/store/database/migrate.ts";
+import { migrate } from "../../src/store/database/migrations/migrate.ts";
 import { addMeter } from "../scenario/usage-builder.ts";
 import { type BillingFixture, billingFixture } from "../store/billing/billing-fixture.ts";
 import { addApiKey } from "../support/organisation-builder.ts";

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { inject } from "vitest";
-import { withDatabase } from "../../src/store/database/migrate.ts";
+import { withDatabase } from "../../src/store/database/migrations/migrate.ts";
 import { allow } from "./slowness.ts";
 
 /**

@@ -12,7 +12,7 @@ import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "../../src/dev/local-stack/postgres/postgres.ts";
 import { startTemporal } from "../../src/dev/local-stack/temporal/temporal-server.ts";
-import { migrate, withDatabase } from "../../src/store/database/migrate.ts";
+import { migrate, withDatabase } from "../../src/store/database/migrations/migrate.ts";
 import { searchAttributes } from "../../src/worker/temporal/search-attributes.ts";
 import { freePort } from "./ports.ts";
 

@@ -6,7 +6,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { migrate } from "../../store/database/migrate.ts";
+import { migrate } from "../../store/database/migrations/migrate.ts";
 import { searchAttributes } from "../../worker/temporal/search-attributes.ts";
 import { type DemoApp, demoAppEnv, newDemoApp } from "./demo/demo-app.ts";
 import { type DemoWebhook, newDemoWebhook } from "./demo/demo-webhook.ts";

@@ -1,6 +1,6 @@
 /** The readiness of the API process: its database, and Temporal. */
 import type { Config } from "../../config.ts";
-import { createSchemaCheck } from "../../store/database/schema-state.ts";
+import { createSchemaCheck } from "../../store/database/migrations/schema-state.ts";
 import { createReadiness, type Readiness } from "../../transport/http/readiness.ts";
 import { checkTemporal, type TemporalClient } from "../../worker/temporal/connect.ts";
 import type { Log } from "../telemetry/log.ts";

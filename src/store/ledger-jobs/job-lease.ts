@@ -53,7 +53,7 @@ export async function claimJob<Row extends AnyRow>(
 /** SQL: when open job `t` can be claimed. */
 export const dueAt = "CASE WHEN t.state = 'ready' THEN t.not_before ELSE t.lease_until END";
 
-/** How many open jobs wait, and milliseconds until the next can be tried. Null if there are none. */
+/** How many open jobs wait, and milliseconds until the next. Null if there are none. */
 export interface OpenJobs {
   readonly waiting: number;
   readonly nextInMs: number | null;

@@ -13,9 +13,9 @@ import {
   Health,
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../src/gen/proto/grpc/health/v1/health_pb.ts";
-import { migrate } from "../../../src/store/database/migrate.ts";
-import { projectMigrations } from "../../../src/store/database/schema-engine.ts";
-import { createSchemaCheck } from "../../../src/store/database/schema-state.ts";
+import { migrate } from "../../../src/store/database/migrations/migrate.ts";
+import { projectMigrations } from "../../../src/store/database/migrations/schema-engine.ts";
+import { createSchemaCheck } from "../../../src/store/database/migrations/schema-state.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { perFile } from "../../support/file-fixture.ts";
 import { systemTest } from "../../support/fixtures.ts";

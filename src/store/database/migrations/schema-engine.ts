@@ -26,7 +26,7 @@ export const wholeSchema: SchemaFilter = { externalTables: [], externalEnums: []
 
 /** The folder of this project's migrations. */
 export const projectMigrations = fileURLToPath(
-  new URL("../../../prisma/migrations", import.meta.url),
+  new URL("../../../../prisma/migrations", import.meta.url),
 );
 
 type Connection = Awaited<ReturnType<PrismaPg["connect"]>>;

@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { createPool, isDatabaseError } from "./pool.ts";
+import { createPool, isDatabaseError } from "../pool.ts";
 import { projectMigrations } from "./schema-engine.ts";
 
 /** The check and its connection. */

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
-import { diff, migrate, withDatabase } from "../../../src/store/database/migrate.ts";
+import { diff, migrate, withDatabase } from "../../../../src/store/database/migrations/migrate.ts";
 import {
   readMigrations,
   wholeSchema,
   withSchemaEngine,
-} from "../../../src/store/database/schema-engine.ts";
+} from "../../../../src/store/database/migrations/schema-engine.ts";
 
 let folder = "";
 let url = "";
