@@ -89,7 +89,7 @@ describe.each(renderings)("the chart with %s", (_, values) => {
           capabilities: { drop: ["ALL"] },
         });
     }
-    expect(pods).toHaveLength(rendered === null ? 0 : 3);
+    expect(pods).toHaveLength(rendered === null ? 0 : 4);
   });
 
   test("hands secrets over as files, and names no setting twice", () => {

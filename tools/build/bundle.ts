@@ -72,7 +72,30 @@ export async function bundlePrograms(root: string): Promise<BundledCode> {
     path: path.slice(outdir.length + 1),
     contents,
   }));
-  return { files: [...code, ...Object.keys(programs).map(startOf)], metafile };
+  const own = withoutForeignMaps(code, metafile);
+  return { files: [...own, ...Object.keys(programs).map(startOf)], metafile };
+}
+
+/**
+ * Removes the source maps of files with no code of this project. Node reads the map of each module
+ * at every start, and stacks name the functions without it.
+ */
+function withoutForeignMaps(
+  files: readonly { readonly path: string; readonly contents: Uint8Array }[],
+  { outputs }: Metafile,
+): readonly BuiltFile[] {
+  const isForeign = ({ path }: BuiltFile): boolean => {
+    const { inputs } = outputs[`dist/${path.replace(/\.map$/, "")}`] ?? { inputs: {} };
+    return Object.keys(inputs).every((input) => /(?:^|\/)node_modules\//.test(input));
+  };
+  const link = /\n\/\/# sourceMappingURL=.*\n?$/;
+  return files
+    .filter((file) => !file.path.endsWith(".map") || !isForeign(file))
+    .map((file) =>
+      isForeign(file)
+        ? { ...file, contents: Buffer.from(file.contents).toString("utf8").replace(link, "\n") }
+        : file,
+    );
 }
 
 /** Returns the packages that a build loads from `node_modules`. */
