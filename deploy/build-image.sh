@@ -18,20 +18,20 @@ lay() {
   mkdir -p "$folder"
   cp -R dist package.json package-lock.json deploy/entrypoint.sh "$folder/"
   chmod 0755 "$folder/entrypoint.sh"
-  # The lock names it. It holds no code, and nothing of it is installed without what is for development.
+  # The lock names it. It holds no code, and nothing of it is installed here.
   mkdir -p "$folder/tools" && cp -R tools/pinned-node "$folder/tools/"
-  (cd "$folder" && npm ci --omit=dev --ignore-scripts --no-audit --no-fund)
+  (cd "$folder" && npm ci --omit=dev --ignore-scripts --prefer-offline --no-audit --no-fund)
   rm -rf "$folder/tools" "$folder/package-lock.json"
   prune "$folder/node_modules/@temporalio/core-bridge"
 }
 
 # The package has the native code of five platforms, and its sources.
 prune() {
-  local bridge="$1" kept
-  kept="$(node -p 'require(process.argv[1] + "/common.js").getPrebuiltPath()' "$(realpath "$bridge")")"
-  [ -f "$kept" ] || { echo "no native code for this platform in $bridge" >&2; exit 1; }
-  find "$bridge/releases" -mindepth 1 -maxdepth 1 ! -path "$bridge/releases/$(basename "$(dirname "$kept")")" \
-    -exec rm -rf {} +
+  local bridge="$1" platform
+  platform="$(node -p 'require(process.argv[1]).getPrebuiltTargetName()' \
+    "$(realpath "$bridge")/common.js")"
+  [ -d "$bridge/releases/$platform" ] || { echo "no native code for $platform" >&2; exit 1; }
+  find "$bridge/releases" -mindepth 1 -maxdepth 1 ! -name "$platform" -exec rm -rf {} +
   rm -rf "$bridge"/{sdk-core,src,ts,scripts,bridge-macros,Cargo.toml,Cargo.lock}
 }
 

@@ -2,7 +2,7 @@
  * The steps of deploy/Dockerfile, run in a clean folder. There is no Docker in the tests: what they
  * lay runs as a user that is not root and may write nothing there.
  */
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { withDatabase } from "../../src/store/database/migrate.ts";
 import { allow } from "../support/slowness.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { until } from "../support/until.ts";
-import { cleanEnv, copySources, megabytes } from "./installed-package.ts";
+import { cleanEnv, copySources, megabytes, run as runToEnd } from "./installed-package.ts";
 import { startProgram } from "./running-program.ts";
 
 /** The user of the Dockerfile, if this user may become it. */
@@ -33,9 +33,8 @@ beforeAll(async () => {
   for (const path of ["src/gen", ".proto-deps"])
     cpSync(join(root, path), join(sources, path), { recursive: true, preserveTimestamps: true });
   const path = `${dirname(process.execPath)}:${cleanEnv().PATH}`;
-  execFileSync(join(sources, "deploy/build-image.sh"), ["lay", image], {
+  await runToEnd(join(sources, "deploy/build-image.sh"), ["lay", image], {
     env: cleanEnv({ PATH: path }),
-    stdio: ["ignore", "pipe", "pipe"],
   });
   chmodSync(folder, 0o755);
   const { address, namespace } = await testTemporal();

@@ -1,7 +1,8 @@
 /** The package as `npm pack` writes it, installed in an empty folder that knows no sources. */
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { layBuild } from "../../tools/build/lay-build.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -33,11 +34,11 @@ export async function installPackage(folder: string): Promise<InstalledPackage> 
   const sources = join(folder, "sources");
   copySources(sources);
   await layBuild(root, join(sources, "dist"));
-  const [packed] = JSON.parse(npm(sources, "pack", "--json", "--ignore-scripts"));
+  const [packed] = JSON.parse(await npm(sources, "pack", "--json", "--ignore-scripts"));
   const installed = join(folder, "installed");
   mkdirSync(installed);
   writeFileSync(join(installed, "package.json"), '{ "private": true }\n');
-  npm(
+  await npm(
     installed,
     ...["install", "--prefer-offline", "--no-audit", "--no-fund"],
     join(sources, packed.filename),
@@ -47,8 +48,18 @@ export async function installPackage(folder: string): Promise<InstalledPackage> 
 }
 
 /** Runs npm in a folder and returns what it wrote. */
-export function npm(cwd: string, ...args: readonly string[]): string {
-  return execFileSync("npm", args, { cwd, env: cleanEnv(), encoding: "utf8", timeout: npmLimitMs });
+async function npm(cwd: string, ...args: readonly string[]): Promise<string> {
+  return run("npm", args, { cwd, env: cleanEnv(), timeout: npmLimitMs });
+}
+
+/** Runs a program that takes long, and returns what it wrote to standard output. */
+export async function run(
+  program: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly env: NodeJS.ProcessEnv; readonly timeout?: number },
+): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, args, { ...options, encoding: "utf8" });
+  return stdout;
 }
 
 /**

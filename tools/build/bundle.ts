@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, type Metafile } from "esbuild";
+import { build, type Metafile, stop } from "esbuild";
 import { programs } from "./programs.ts";
 import { replacements } from "./replacements.ts";
 
@@ -68,6 +68,8 @@ export async function bundlePrograms(root: string): Promise<BundledCode> {
     write: false,
     logLevel: "silent",
   });
+  // Else its process waits for further builds.
+  await stop();
   const code = outputFiles.map(({ path, contents }) => ({
     path: path.slice(outdir.length + 1),
     contents,

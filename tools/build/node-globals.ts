@@ -1,7 +1,7 @@
 /**
- * What CommonJS modules have and ECMAScript modules lack. The bundler takes these for the free names
- * of the packages that it bundles. All code of a build lies in one folder, so they are right in
- * each of its files.
+ * What CommonJS modules have and ECMAScript modules lack. The bundler takes these for the free
+ * names of the packages that it bundles. All code of a build lies in one folder, so they are right
+ * in each of its files.
  */
 import { fileURLToPath } from "node:url";
 
