@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
+import { openapiFile } from "../assets.ts";
 import type { Config } from "../config.ts";
 import { type LedgerKinds, ledgerKindOf } from "../ledger/port/ledger-kind.ts";
 import { createDeps } from "../services/deps.ts";
@@ -163,6 +164,6 @@ function openLedgers(
 
 /** Reads the file that `npm run gen` writes. The entity tag is a hash of its bytes. */
 function readOpenapi(): { readonly body: Buffer; readonly etag: string } {
-  const body = readFileSync(new URL("../gen/openapi.json", import.meta.url));
+  const body = readFileSync(openapiFile());
   return { body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 27)}"` };
 }

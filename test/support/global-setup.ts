@@ -2,7 +2,8 @@
  * Starts the servers of the `system` project once for the whole run and stops them at its end: one
  * PostgreSQL with a migrated template database, and one Temporal dev server in memory.
  * TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS name servers to use instead (allowed to create
- * databases and namespaces).
+ * databases and namespaces). It also builds the programs that tests start: TEST_FROM_SOURCES=1
+ * starts them from the sources instead.
  */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -14,6 +15,7 @@ import { startPostgres } from "../../src/dev/local-stack/postgres/postgres.ts";
 import { startTemporal } from "../../src/dev/local-stack/temporal/temporal-server.ts";
 import { migrate, withDatabase } from "../../src/store/database/migrations/migrate.ts";
 import { searchAttributes } from "../../src/worker/temporal/search-attributes.ts";
+import { buildPrograms } from "./built-programs.ts";
 import { freePort } from "./ports.ts";
 
 declare module "vitest" {
@@ -64,6 +66,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
       providePostgres(folder, stops),
       provideTemporal(stops),
     ]);
+    // Read by `programPath`, also in the processes of the tests.
+    if (!process.env.TEST_FROM_SOURCES) process.env.TEST_PROGRAMS = await buildPrograms();
     const run = randomUUID().slice(0, 8);
     const [templateDatabase, databasePrefix] = [`template_${run}`, `test_${run}_`];
     await migrate(withDatabase(postgresUrl, templateDatabase));

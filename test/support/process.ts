@@ -1,6 +1,6 @@
 /** Processes of the service that tests end in either way and start again. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { until } from "./until.ts";
 
 /** A process that can be ended in either way and started again, with other settings if wanted. */
@@ -21,13 +21,24 @@ export interface TestProcess {
 /** Characters that are shown of the output of a process that ended by itself. */
 const lastWords = 4_000;
 
+/**
+ * Returns the program of a file of `src/`: the one that the global set-up built, which starts in a
+ * third of the processor time, or the file itself if there is none.
+ */
+export function programPath(script: string): string {
+  const built = process.env.TEST_PROGRAMS;
+  return built
+    ? join(built, script.replace(/\.ts$/, ".js"))
+    : join(import.meta.dirname, "../../src", script);
+}
+
 /** A process of `src/` that is not started yet. `isReady` reads its output or calls it. */
 export function testProcess(
   script: string,
   base: NodeJS.ProcessEnv,
   isReady: (output: string) => Promise<boolean>,
 ): TestProcess {
-  const path = fileURLToPath(new URL(`../../src/${script}`, import.meta.url));
+  const path = programPath(script);
   let child: ChildProcess | null = null;
   let gone: Promise<void> = Promise.resolve();
   let output = "";

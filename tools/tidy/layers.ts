@@ -31,6 +31,9 @@ const protos = "src/gen/proto/";
  */
 const crashPoints = "src/crash-points.ts";
 
+/** The paths of the files that the code reads, from sources and in a build. */
+const assets = "src/assets.ts";
+
 /** The files of the RPC transport that a service of either API may import. */
 const callOfRpc = ["src/transport/rpc/caller.ts", "src/transport/rpc/implementation.ts"];
 
@@ -43,7 +46,7 @@ const layers: Readonly<Record<string, Layer>> = {
   domain: { paths: ["src/domain/"], imports: [], packagesOnly: ["node:assert"] },
   store: {
     paths: ["src/store/"],
-    imports: ["src/domain/", "src/gen/prisma/"],
+    imports: ["src/domain/", "src/gen/prisma/", assets],
     packagesNever: ["@connectrpc/", "@temporalio/", "undici"],
   },
   ledger: {
@@ -74,6 +77,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "src/transport/rest/",
       "src/transport/rpc/operation.ts",
       "src/transport/rpc/validation/enum-words.ts",
+      assets,
     ],
     packagesNever: [...database, "@temporalio/"],
   },
@@ -130,7 +134,13 @@ const layers: Readonly<Record<string, Layer>> = {
   },
   temporal: {
     paths: ["src/worker/temporal/"],
-    imports: ["src/domain/", "src/store/", "src/worker/activities/", "workflows/contract.ts"],
+    imports: [
+      "src/domain/",
+      "src/store/",
+      "src/worker/activities/",
+      "workflows/contract.ts",
+      assets,
+    ],
     packagesNever: [...database, "@connectrpc/"],
   },
 };

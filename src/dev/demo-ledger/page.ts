@@ -3,6 +3,8 @@
  * text of a document can run.
  */
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { demoLedgerPageFolder } from "../../assets.ts";
 import type { DemoAnswer } from "./api/answers.ts";
 
 const script = "text/javascript; charset=utf-8";
@@ -30,7 +32,7 @@ export async function pageAnswer(pathname: string): Promise<DemoAnswer | null> {
   const file = Object.hasOwn(files, pathname) ? files[pathname] : undefined;
   if (!file) return null;
   const [name, type] = file;
-  const body = await readFile(new URL(`./page/${name}`, import.meta.url), "utf8");
+  const body = await readFile(join(demoLedgerPageFolder(), name), "utf8");
   return { status: 200, headers: { ...headers, "content-type": type }, body };
 }
 

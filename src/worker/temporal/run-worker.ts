@@ -2,7 +2,6 @@
  * The Temporal worker of one process: the pre-built workflow bundle, the activities, and a clean
  * drain.
  */
-import { fileURLToPath } from "node:url";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
 import {
   DefaultLogger,
@@ -12,6 +11,7 @@ import {
   type WorkerOptions,
 } from "@temporalio/worker";
 import { billingQueue, webhookQueue } from "../../../workflows/contract.ts";
+import { workflowBundleFile } from "../../assets.ts";
 import type { TemporalClient } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
 import { type ScheduleTrouble, watchSchedules } from "./schedule-watch.ts";
@@ -78,8 +78,8 @@ const cachedEndpoints = 200;
 /** The pause between attempts to connect. A worker that starts before the server tries again. */
 const connectRetryMs = 1_000;
 
-/** The bundle of `npm run gen`. Bundling at start would take two seconds each time. */
-const bundle = fileURLToPath(new URL("../../gen/workflow-bundle.js", import.meta.url));
+/** Bundled before: bundling at start would take two seconds each time. */
+const bundle = workflowBundleFile();
 
 /**
  * The SDK's warning for a worker without workflows. It is dropped for workers that run only

@@ -2,8 +2,8 @@
  * The command `completion` writes the completion script of a shell. The script also defines the
  * program there as `billing`.
  */
-import { fileURLToPath } from "node:url";
 import { Argument, type Command } from "commander";
+import { commandLineFile } from "../../../assets.ts";
 import type { Terminal } from "../terminal.ts";
 import { bashScript } from "./bash.ts";
 import { commandTree, quoted } from "./command-tree.ts";
@@ -30,8 +30,7 @@ export function addCompletion(program: Command, terminal: Terminal): void {
     .action((shell: keyof typeof scripts) => {
       // The program is in no folder of the PATH. Started directly by node it is also faster than by
       // npm.
-      const main = fileURLToPath(new URL("../main.ts", import.meta.url));
-      const run = `${quoted(process.execPath)} ${quoted(main)}`;
+      const run = `${quoted(process.execPath)} ${quoted(commandLineFile())}`;
       terminal.out(scripts[shell](commandTree(program), run));
     });
 }

@@ -5,9 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { readdir, readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { PrismaPg } from "@prisma/adapter-pg";
 import {
   bindMigrationAwareSqlAdapterFactory,
@@ -20,14 +18,13 @@ import type {
   SchemaFilter,
 } from "@prisma/schema-engine-wasm/schema_engine_bg";
 import pg from "pg";
+import { migrationsFolder, schemaEngineFile } from "../../../assets.ts";
 
 /** Every table and enum belongs to this schema. None is managed externally. */
 export const wholeSchema: SchemaFilter = { externalTables: [], externalEnums: [] };
 
 /** The folder of this project's migrations. */
-export const projectMigrations = fileURLToPath(
-  new URL("../../../../prisma/migrations", import.meta.url),
-);
+export const projectMigrations = migrationsFolder();
 
 type Connection = Awaited<ReturnType<PrismaPg["connect"]>>;
 
@@ -50,7 +47,6 @@ let loading: Promise<EngineModule> | undefined;
 /** The module (5 MB) is compiled once a process. */
 function loadModule(): Promise<EngineModule> {
   loading ??= (async () => {
-    const name = "@prisma/schema-engine-wasm/schema_engine_bg";
     const module = (await import("@prisma/schema-engine-wasm/schema_engine_bg")) as EngineModule;
     // The engine reports its panics to this global, by name, and then traps, which ends the
     // process.
@@ -64,11 +60,7 @@ function loadModule(): Promise<EngineModule> {
     };
     Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: registry });
     const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
-    const bytes = await readFile(
-      createRequire(import.meta.url)
-        .resolve(name)
-        .replace(/\.js$/, ".wasm"),
-    );
+    const bytes = await readFile(schemaEngineFile());
     const imports = Object.fromEntries(
       Object.entries(module).map(([key, value]) => [key, withoutHolding(key, value)]),
     );

@@ -1,0 +1,36 @@
+/** A program of a build that runs as a process of a test. */
+import { type SpawnOptions, spawn } from "node:child_process";
+
+/** The running program. */
+export interface RunningProgram {
+  /** Everything that it wrote. */
+  output(): string;
+  /** Sends SIGTERM and returns the code or the signal by which it ended. */
+  stop(): Promise<string>;
+}
+
+/** Starts a file by this Node, or `command` if it is named. It is not ready yet. */
+export async function startProgram(
+  file: string,
+  options: SpawnOptions & { readonly command?: readonly string[] },
+): Promise<RunningProgram> {
+  const { command = [process.execPath, file], ...rest } = options;
+  const [name = "", ...args] = command;
+  const child = spawn(name, args, { ...rest, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (chunk) => {
+      output += String(chunk);
+    });
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("close", (code, signal) => resolve(signal ?? String(code)));
+  });
+  return {
+    output: () => output,
+    stop: () => {
+      child.kill("SIGTERM");
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/**
+ * `npm run build`: builds `dist/`, which runs with Node and the dependencies of package.json alone.
+ */
+import { chmodSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { layBuild } from "./build/lay-build.ts";
+import { programs } from "./build/programs.ts";
+
+const root = join(import.meta.dirname, "..");
+const dist = join(root, "dist");
+
+const began = performance.now();
+rmSync(dist, { recursive: true, force: true });
+await layBuild(root, dist);
+// The package's command.
+chmodSync(join(dist, "billing.js"), 0o755);
+
+const bytes = readdirSync(dist, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+const seconds = ((performance.now() - began) / 1000).toFixed(1);
+const names = Object.keys(programs).join(", ");
+console.log(`dist/ has ${names} (${(bytes / 1e6).toFixed(1)} MB, built in ${seconds} s)`);

@@ -1,0 +1,124 @@
+/**
+ * Bundles the programs with everything that they import. What must stay a package is listed in the
+ * dependencies of package.json: native code, and libraries that only some installations load.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { build, type Metafile, stop } from "esbuild";
+import { programs } from "./programs.ts";
+import { replacements } from "./replacements.ts";
+
+/** A file of a build, relative to its folder. */
+export interface BuiltFile {
+  readonly path: string;
+  readonly contents: Uint8Array | string;
+}
+
+/** The bundled code. `metafile` says which files went into which. */
+export interface BundledCode {
+  readonly files: readonly BuiltFile[];
+  readonly metafile: Metafile;
+}
+
+/**
+ * The thread that runs the workflows. Temporal's worker starts it by this name, from the folder of
+ * its own code.
+ */
+const workflowThread = {
+  in: "node_modules/@temporalio/worker/lib/workflow/workflow-worker-thread.js",
+  out: "workflow-worker-thread",
+};
+
+/** CommonJS packages in the bundle load Node's modules and the native code by `require`. */
+const requireOfNode =
+  'import { createRequire as requireFrom } from "node:module";' +
+  "const require = requireFrom(import.meta.url);";
+
+/** Packages that bundled ones try to load, and that are not installed. */
+export const absentPackages: readonly string[] = ["pg-native"];
+
+/** Returns the code of all programs of the repository at `root`. Throws if it cannot be bundled. */
+export async function bundlePrograms(root: string): Promise<BundledCode> {
+  const outdir = join(root, "dist");
+  const { outputFiles, metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [
+      ...Object.entries(programs).map(([name, path]) => ({ in: path, out: programFile(name) })),
+      workflowThread,
+    ],
+    outdir,
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node22.18",
+    external: [...externalPackages(root), ...absentPackages],
+    inject: ["tools/build/node-globals.ts"],
+    banner: { js: requireOfNode },
+    plugins: [replacements(root)],
+    // Names stay: logs and error messages show those of errors and functions.
+    keepNames: true,
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: "none",
+    sourcemap: "linked",
+    // Stacks name files and lines. They show no code.
+    sourcesContent: false,
+    metafile: true,
+    write: false,
+    logLevel: "silent",
+  });
+  // Else its process waits for further builds.
+  await stop();
+  const code = outputFiles.map(({ path, contents }) => ({
+    path: path.slice(outdir.length + 1),
+    contents,
+  }));
+  const own = withoutForeignMaps(code, metafile);
+  return { files: [...own, ...Object.keys(programs).map(startOf)], metafile };
+}
+
+/**
+ * Removes the source maps of files with no code of this project. Node reads the map of each module
+ * at every start, and stacks name the functions without it.
+ */
+function withoutForeignMaps(
+  files: readonly { readonly path: string; readonly contents: Uint8Array }[],
+  { outputs }: Metafile,
+): readonly BuiltFile[] {
+  const isForeign = ({ path }: BuiltFile): boolean => {
+    const { inputs } = outputs[`dist/${path.replace(/\.map$/, "")}`] ?? { inputs: {} };
+    return Object.keys(inputs).every((input) => /(?:^|\/)node_modules\//.test(input));
+  };
+  const link = /\n\/\/# sourceMappingURL=.*\n?$/;
+  return files
+    .filter((file) => !file.path.endsWith(".map") || !isForeign(file))
+    .map((file) =>
+      isForeign(file)
+        ? { ...file, contents: Buffer.from(file.contents).toString("utf8").replace(link, "\n") }
+        : file,
+    );
+}
+
+/** Returns the packages that a build loads from `node_modules`. */
+export function externalPackages(root: string): readonly string[] {
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return Object.keys(dependencies);
+}
+
+function programFile(name: string): string {
+  return `${name}-program`;
+}
+
+/**
+ * The file that starts a program. Node reads the source map of a module only if that was switched
+ * on before the module is loaded.
+ */
+function startOf(name: string): BuiltFile {
+  const contents = `#!/usr/bin/env node
+import { setSourceMapsSupport } from "node:module";
+setSourceMapsSupport(true, { nodeModules: true });
+await import("./${programFile(name)}.js");
+`;
+  return { path: `${name}.js`, contents };
+}

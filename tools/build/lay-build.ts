@@ -1,0 +1,37 @@
+/** Lays a build into a folder: the code, and the files that the code reads (`src/assets.ts`). */
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  builtNames,
+  demoLedgerPageFolder,
+  migrationsFolder,
+  openapiFile,
+  schemaEngineFile,
+  workflowBundleFile,
+} from "../../src/assets.ts";
+import { type BundledCode, bundlePrograms } from "./bundle.ts";
+import { licenceText } from "./licences.ts";
+
+/** The files that are copied as they are, by their names in the build. */
+function copies(root: string): Readonly<Record<string, string>> {
+  return {
+    [builtNames.openapi]: openapiFile(),
+    [builtNames.workflowBundle]: workflowBundleFile(),
+    [builtNames.migrations]: migrationsFolder(),
+    [builtNames.demoLedgerPage]: demoLedgerPageFolder(),
+    [builtNames.schemaEngine]: schemaEngineFile(),
+    // Temporal's worker reads the source map of the workflows by it, from the folder of its code.
+    "mappings.wasm": join(root, "node_modules/source-map/lib/mappings.wasm"),
+  };
+}
+
+/** Builds the repository at `root` into `folder`, which need not exist. */
+export async function layBuild(root: string, folder: string): Promise<BundledCode> {
+  const code = await bundlePrograms(root);
+  mkdirSync(folder, { recursive: true });
+  for (const { path, contents } of code.files) writeFileSync(join(folder, path), contents);
+  for (const [name, source] of Object.entries(copies(root)))
+    cpSync(source, join(folder, name), { recursive: true });
+  writeFileSync(join(folder, "licences.txt"), licenceText(root, code.metafile));
+  return code;
+}

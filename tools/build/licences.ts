@@ -1,0 +1,25 @@
+/** The licences of the packages whose code is in a build. Most require that they come with it. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Metafile } from "esbuild";
+
+/** The folder of a package in the path of one of its files. */
+const folderOf = /^(?:[^:]*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/;
+
+/** Returns the licences of all bundled packages as one text, sorted by name. */
+export function licenceText(root: string, { inputs }: Metafile): string {
+  const folders = new Set(Object.keys(inputs).flatMap((path) => folderOf.exec(path) ?? []));
+  return [...folders]
+    .sort()
+    .map((folder) => licenceOf(root, folder))
+    .join("\n\n");
+}
+
+function licenceOf(root: string, folder: string): string {
+  const path = join(root, folder);
+  const { name, version, license } = JSON.parse(readFileSync(join(path, "package.json"), "utf8"));
+  const texts = readdirSync(path)
+    .filter((file) => /^(?:licen[cs]e|notice|copying)/i.test(file))
+    .map((file) => readFileSync(join(path, file), "utf8").trim());
+  return [`${name} ${version} (${license ?? "no licence named"})`, ...texts].join("\n\n");
+}

@@ -1,0 +1,16 @@
+/** The programs of a build: the name of each in `dist/`, and the file that it is built from. */
+
+/** The programs by name. `billing` is also the package's command. */
+export const programs = {
+  server: "src/server.ts",
+  worker: "src/worker.ts",
+  migrate: "tools/db-migrate.ts",
+  schedules: "tools/move-schedules.ts",
+  operator: "tools/operator.ts",
+  billing: "src/admin/cli/main.ts",
+  "demo-ledger": "src/dev/demo-ledger/main.ts",
+  "demo-data": "src/dev/demo-data.ts",
+} as const;
+
+/** The name of a program of the build. */
+export type ProgramName = keyof typeof programs;
