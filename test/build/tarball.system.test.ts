@@ -16,7 +16,7 @@ import { allow } from "../support/slowness.ts";
 import { testTemporal } from "../support/temporal.ts";
 import { until } from "../support/until.ts";
 import { cleanEnv, type InstalledPackage, installPackage, megabytes } from "./installed-package.ts";
-import { type RunningProgram, startProgram } from "./running-program.ts";
+import { type RunningProgram, startProgram, untilOutput } from "./running-program.ts";
 
 /** The most that an installation may take, in megabytes. */
 const mostMegabytes = 250;
@@ -111,8 +111,9 @@ test("a subscription that it creates has its invoice in the ledger", async () =>
   const key = /live\s+(\S+)/.exec(keys)?.[1] ?? "";
   const operator = /operator\s+(op_\S+)/.exec(keys)?.[1] ?? "";
   const [api, worker] = await Promise.all([start("server"), start("worker")]);
-  const port = await until("the API is started", async () => startedPort(api));
-  await until("the worker is started", async () => worker.output().includes('"started"'));
+  await untilOutput(api, '"started"');
+  const [, port] = /"port":(\d+)[^\n]*"started"/.exec(api.output()) ?? [];
+  await untilOutput(worker, '"started"');
 
   const created = await ask(`http://127.0.0.1:${port}/v1/subscriptions`, "POST", {
     key,
@@ -133,10 +134,6 @@ test("a subscription that it creates has its invoice in the ledger", async () =>
   expect(await worker.stop()).toBe("0");
   expect(await api.stop()).toBe("0");
 });
-
-function startedPort(api: RunningProgram): string | undefined {
-  return /"port":(\d+)[^\n]*"started"/.exec(api.output())?.[1];
-}
 
 test("the command billing is installed, and completes itself by its own path", () => {
   const command = join(installed.folder, "node_modules/.bin/billing");

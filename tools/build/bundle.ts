@@ -21,8 +21,8 @@ export interface BundledCode {
 }
 
 /**
- * The thread that runs the workflows. Temporal's worker starts it by this name, from the folder of
- * its own code.
+ * The thread that runs the workflows. Temporal's worker starts it by this name, from the folder
+ * of the worker's code.
  */
 const workflowThread = {
   in: "node_modules/@temporalio/worker/lib/workflow/workflow-worker-thread.js",
