@@ -4,8 +4,8 @@
  */
 import { spawn } from "node:child_process";
 import { setTimeout as wait } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
+import { programPath } from "../support/process.ts";
 import { allow } from "../support/slowness.ts";
 import { type Answered, type TestSystem, until } from "../support/system.ts";
 
@@ -25,7 +25,7 @@ export interface Post {
   readonly body: object;
 }
 
-const script = fileURLToPath(new URL("../../src/server.ts", import.meta.url));
+const script = programPath("server.ts");
 
 /** Starts an API process on the system's database and Temporal, with the settings of `env`. */
 export async function startApiProcess(

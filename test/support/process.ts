@@ -22,8 +22,8 @@ export interface TestProcess {
 const lastWords = 4_000;
 
 /**
- * Returns the program of a file of `src/`: the one that the global set-up built, which starts in two
- * thirds of the processor time, or the file itself if there is none.
+ * Returns the program of a file of `src/`: the one that the global set-up built, which starts in
+ * two thirds of the processor time, or the file itself if there is none.
  */
 export function programPath(script: string): string {
   const built = process.env.TEST_PROGRAMS;

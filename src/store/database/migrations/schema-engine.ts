@@ -109,6 +109,9 @@ export async function withSchemaEngine<T>(
   const pools: pg.Pool[] = [];
   const connect = (url: string): Promise<Connection> => {
     const pool = new pg.Pool({ connectionString: url, max: 2 });
+    // A pool has ended before its connections have. Dropping their database then ends them, and an
+    // error without a listener would end the process.
+    pool.on("connect", (client) => client.on("error", () => undefined));
     pools.push(pool);
     return connectTo(pool);
   };
