@@ -12,6 +12,8 @@ import { assertNodeVersion } from "./dev/local-stack/node-version.ts";
 import { countingOn } from "./dev/local-stack/progress-line.ts";
 import { type Stack, startStack } from "./dev/local-stack/stack.ts";
 import { collectParts } from "./dev/local-stack/stack-settings.ts";
+import { ledgers } from "./ledger/index.ts";
+import { secretNames, withSecrets } from "./main/settings/secret-files.ts";
 
 const lines = countingOn(process.stdout);
 const { log } = lines;
@@ -89,7 +91,8 @@ async function reportStack(stack: Stack): Promise<void> {
 
 void parts.broken.then(failAndExit);
 try {
-  const stack = await startStack({ env: process.env, log, lines, parts });
+  const env = withSecrets(process.env, secretNames(ledgers));
+  const stack = await startStack({ env, log, lines, parts });
   await reportStack(stack);
   log("\nCtrl-C stops everything.");
 } catch (error) {

@@ -28,15 +28,20 @@ import type { Log } from "./log.ts";
 import { createMetrics, watchPool } from "./metrics.ts";
 import { createPublicTransports } from "./public-transports.ts";
 import type { Running } from "./run.ts";
+import { assertPortsFree } from "./settings/free-ports.ts";
 
 /**
  * Starts the API: REST, Connect, gRPC-Web and gRPC on one port, and the admin API on another.
  * Organisations can be connected to these kinds of ledger.
  */
 export async function startApi(config: Config, log: Log, kinds: LedgerKinds): Promise<Running> {
+  await assertPortsFree([
+    { setting: "API_PORT", ...config.api },
+    { setting: "ADMIN_PORT", ...config.admin },
+  ]);
   const stores = openStores(config, log);
   const { metrics, pool, outcomes, keys } = stores;
-  const temporal = connectTemporal();
+  const temporal = connectTemporal(config.temporal);
   const work = createWork(config, log, temporal);
   const { wake, startAmendment, startTermination } = work;
   const store = createStore(pool, (organisationId) => void wake(organisationId));

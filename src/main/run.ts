@@ -1,8 +1,10 @@
 /** Runs a process from start to end: settings, log, signals and the exit code. */
 import { flushCompileCache } from "node:module";
-import { type Config, readConfig, SettingError } from "../config.ts";
+import { type Config, type ConfiguredPart, readConfig, SettingError } from "../config.ts";
 import { assertNodeVersion } from "../dev/local-stack/node-version.ts";
+import { ledgers } from "../ledger/index.ts";
 import { createLog, type Log } from "./log.ts";
+import { unknownSettings, unknownText } from "./settings/unknown-settings.ts";
 import { startTracing } from "./tracing.ts";
 
 /**
@@ -20,12 +22,13 @@ export interface Running {
  * after a clean stop.
  */
 export async function run(
-  part: string,
+  part: ConfiguredPart,
   start: (config: Config, log: Log) => Promise<Running>,
 ): Promise<void> {
   assertNodeVersion(process.version);
-  const config = settings();
+  const config = settings(part);
   const log = createLog(part, config.logLevel);
+  for (const unknown of unknownSettings(process.env, ledgers)) log.warn(unknownText(unknown));
   const stopTracing = await startTracing(process.env, `billing-${part}`);
   const running = await start(config, log).catch((error: unknown) => {
     // A taken port or a wrong setting is for the operator to correct, so it is shown without a
@@ -56,12 +59,12 @@ export async function run(
 }
 
 /**
- * Reads the settings. A wrong setting is for the operator to correct, so only its message is shown,
- * without a stack.
+ * Reads the settings. Wrong settings are for the operator to correct, so only their lines are
+ * shown, without a stack.
  */
-function settings(): Config {
+function settings(part: ConfiguredPart): Config {
   try {
-    return readConfig(process.env);
+    return readConfig(process.env, ledgers, part);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exit(1);

@@ -66,7 +66,7 @@ export async function startWorker(config: Config, log: Log, kinds: LedgerKinds):
   const pool = createPool({ databaseUrl, size: poolSize, name: "worker" }, (err) =>
     log.warn({ err }, "a database connection was lost"),
   );
-  const temporal = connectTemporal();
+  const temporal = connectTemporal(config.temporal);
   const encryption = createEncryption(config.secretKey, config.secretKeysBefore);
   const { callDeadlineMs, addresses, apps } = config.ledger;
   const adapters = createLedgerAdapters(pool, {
@@ -86,6 +86,7 @@ export async function startWorker(config: Config, log: Log, kinds: LedgerKinds):
     log.warn({ err }, "the database could not be reached at the start"),
   );
   const worker = await runWorker(temporal, {
+    ...config.temporal,
     taskQueue: config.taskQueue,
     activities: { ...activitiesOf(shared), ...webhooks.activities },
     log,

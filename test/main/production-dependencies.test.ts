@@ -11,8 +11,9 @@ const entries = [
   "src/server.ts",
   "src/worker.ts",
   "src/admin/cli/main.ts",
+  "src/main/commands/config.ts",
+  "src/main/commands/schedules.ts",
   "tools/db-migrate.ts",
-  "tools/move-schedules.ts",
   "tools/operator.ts",
 ];
 const { dependencies, optionalDependencies } = JSON.parse(

@@ -21,6 +21,7 @@ import { secretKeyOf } from "./secret-key.ts";
 import { type Plan, planOf } from "./stack-plan.ts";
 import type { Parts } from "./stack-settings.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
+import { setUpSchedules } from "./temporal/set-up-schedules.ts";
 import { findTemporalCli, startTemporal, stopLeftTemporal } from "./temporal/temporal-server.ts";
 
 /** The programs of this repository that run as children, by absolute path. */
@@ -125,6 +126,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     LEDGER_ADDRESSES: env.LEDGER_ADDRESSES || "development",
     ...temporal.env,
   };
+  await setUpSchedules(childEnv, log);
   const run = childRunner(childEnv, plan, parts, record);
   const demoLedgerUrl =
     plan.demoLedgerPort === undefined ? undefined : `http://${localHost}:${plan.demoLedgerPort}`;

@@ -4,6 +4,7 @@
  */
 
 import { defaultTrustedProxies } from "../../transport/http/limits/trusted-proxies.ts";
+import { temporalSection } from "./described-temporal.ts";
 
 /** A whole number with its default and its bounds, both included. */
 export interface WholeNumber {
@@ -51,8 +52,22 @@ export const texts = {
   ADMIN_HOST: "127.0.0.1",
   WORKER_METRICS_HOST: "127.0.0.1",
   TASK_QUEUE: "billing",
+  TEMPORAL_DEPLOYMENT_NAME: "billing",
   TRUSTED_PROXIES: defaultTrustedProxies,
 } as const satisfies Readonly<Record<string, string>>;
+
+/**
+ * The settings that are secrets, except those of ledgers. Each can also be set as `NAME_FILE`, and
+ * none is shown.
+ */
+export const secrets = [
+  "DATABASE_URL",
+  "SECRET_KEY",
+  "SECRET_KEYS_BEFORE",
+  "TEMPORAL_API_KEY",
+  "TEMPORAL_PAYLOAD_KEY",
+  "TEMPORAL_PAYLOAD_KEYS_BEFORE",
+] as const;
 
 /** The addresses that webhook endpoints and ledgers may have. */
 export type Addresses = (typeof addresses)[number];
@@ -79,7 +94,7 @@ export interface SettingSection {
 /** The tables of the page, in order. */
 export const settingSections: readonly SettingSection[] = [
   {
-    title: "Database, Temporal and keys",
+    title: "Database and keys",
     settings: [
       {
         names: ["DATABASE_URL"],
@@ -88,18 +103,6 @@ export const settingSections: readonly SettingSection[] = [
         meaning: "PostgreSQL 15 or newer, `postgresql://user:password@host:5432/database`",
       },
       { names: ["DATABASE_POOL_SIZE"], meaning: "connections of one process" },
-      {
-        names: ["TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TEMPORAL_API_KEY", "TEMPORAL_TLS…"],
-        fallback: "`localhost:7233`, `default`",
-        underNpmStart: "embedded",
-        meaning: "the settings of @temporalio/envconfig, profile files too",
-      },
-      {
-        names: ["TASK_QUEUE"],
-        meaning:
-          "Temporal task queue, one for all processes of an installation, which has its own " +
-          "namespace: see [workflows](workflows.md#task-queues)",
-      },
       {
         names: ["SECRET_KEY"],
         fallback: "none",
@@ -117,6 +120,7 @@ export const settingSections: readonly SettingSection[] = [
       },
     ],
   },
+  temporalSection,
   {
     title: "Ports and the network",
     settings: [

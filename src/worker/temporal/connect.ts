@@ -1,6 +1,6 @@
 /**
- * The connection to Temporal by the environment: the SDK's own settings for address, namespace, TLS
- * and key.
+ * The connection to Temporal: address, namespace, TLS and key, and the converter that encrypts
+ * payloads.
  */
 import {
   Client,
@@ -8,7 +8,24 @@ import {
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
 } from "@temporalio/client";
-import { loadClientConnectConfig } from "@temporalio/envconfig";
+import type { DataConverter } from "@temporalio/common";
+import type { ClientConnectConfig } from "@temporalio/envconfig";
+import { createPayloadCodec } from "./payload-codec.ts";
+
+/** The settings of Temporal. */
+export interface TemporalSettings {
+  readonly connectionOptions: ClientConnectConfig["connectionOptions"];
+  readonly namespace: string;
+  /** TEMPORAL_PAYLOAD_KEY, 32 bytes: it encrypts payloads. With null they stay plain. */
+  readonly payloadKey: Buffer | null;
+  /** TEMPORAL_PAYLOAD_KEYS_BEFORE: they decrypt too. */
+  readonly payloadKeysBefore: readonly Buffer[];
+  /**
+   * TEMPORAL_DEPLOYMENT_NAME and TEMPORAL_WORKER_BUILD_ID: the version of this process's workers.
+   * Null, the default: workers have no version.
+   */
+  readonly deployment: { readonly name: string; readonly buildId: string } | null;
+}
 
 /**
  * A client that connects at its first use, so that an API process starts with Temporal down
@@ -18,6 +35,7 @@ export interface TemporalClient {
   readonly client: Client;
   readonly connection: Connection;
   readonly namespace: string;
+  readonly dataConverter: DataConverter;
 }
 
 /**
@@ -26,17 +44,24 @@ export interface TemporalClient {
  */
 const attempts = 3;
 
-/**
- * Creates the client. Its settings are `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`,
- * `TEMPORAL_API_KEY`, `TEMPORAL_TLS…` or a profile file.
- */
-export function connectTemporal(): TemporalClient {
-  const { connectionOptions, namespace = "default" } = loadClientConnectConfig();
+/** Creates the client. */
+export function connectTemporal(settings: TemporalSettings): TemporalClient {
+  const { connectionOptions, namespace } = settings;
   const connection = Connection.lazy({
     ...connectionOptions,
     interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: attempts }))],
   });
-  return { client: new Client({ connection, namespace }), connection, namespace };
+  const dataConverter = dataConverterOf(settings);
+  const client = new Client({ connection, namespace, dataConverter });
+  return { client, connection, namespace, dataConverter };
+}
+
+/** Returns the converter of clients, workers and replays. */
+export function dataConverterOf({
+  payloadKey,
+  payloadKeysBefore,
+}: Pick<TemporalSettings, "payloadKey" | "payloadKeysBefore">): DataConverter {
+  return { payloadCodecs: [createPayloadCodec(payloadKey, payloadKeysBefore)] };
 }
 
 /** Resolves if Temporal answers, and rejects if it does not. */

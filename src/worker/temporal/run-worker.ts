@@ -3,7 +3,6 @@
  * drain.
  */
 import { fileURLToPath } from "node:url";
-import { loadClientConnectConfig } from "@temporalio/envconfig";
 import {
   DefaultLogger,
   NativeConnection,
@@ -12,11 +11,11 @@ import {
   type WorkerOptions,
 } from "@temporalio/worker";
 import { billingQueue, webhookQueue } from "../../../workflows/contract.ts";
-import type { TemporalClient } from "./connect.ts";
+import type { TemporalClient, TemporalSettings } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
 import { type ScheduleTrouble, watchSchedules } from "./schedule-watch.ts";
-import { startScheduling } from "./schedules.ts";
-import { ensureSearchAttributes } from "./search-attributes.ts";
+import { refuseOtherQueue } from "./schedules.ts";
+import { missingSearchAttributes } from "./search-attributes.ts";
 
 /** The part of a process's log that a worker writes to. */
 export interface WorkerLog {
@@ -25,8 +24,8 @@ export interface WorkerLog {
   warn(what: object, line: string): void;
 }
 
-/** The activities and observers of a worker. */
-export interface WorkerSettings {
+/** The activities and observers of a worker, and how it connects. */
+export interface WorkerSettings extends Pick<TemporalSettings, "connectionOptions" | "deployment"> {
   readonly taskQueue: string;
   readonly activities: object;
   readonly log: WorkerLog;
@@ -88,8 +87,9 @@ const bundle = fileURLToPath(new URL("../../gen/workflow-bundle.js", import.meta
 const noWorkflows = "No workflows registered, not polling for workflow tasks";
 
 /**
- * Connects with unlimited retries, registers the search attributes and polls until stopped. Rejects
- * with OtherQueue if the schedules use another task queue.
+ * Connects with unlimited retries and polls until stopped. Rejects with OtherQueue if the schedules
+ * use another task queue. It creates neither schedules nor search attributes: a deployment does
+ * (`npm run schedules`).
  */
 export async function runWorker(
   temporal: TemporalClient,
@@ -108,8 +108,8 @@ export async function runWorker(
     }),
   });
   const connection = await connect(settings);
-  await registerAttributes(temporal, settings);
-  const scheduling = await startScheduling(temporal.client, settings.taskQueue, settings.log).catch(
+  await warnOfAttributes(temporal, settings);
+  const ownQueue = await refuseOtherQueue(temporal.client, settings.taskQueue, settings.log).catch(
     async (error: unknown) => {
       await connection.close();
       throw error;
@@ -118,6 +118,8 @@ export async function runWorker(
   const shared = {
     connection,
     namespace: temporal.namespace,
+    dataConverter: temporal.dataConverter,
+    ...versionOf(settings),
     activities: settings.activities,
     interceptors: { activity: [beating] },
     shutdownGraceTime: graceMs,
@@ -149,7 +151,7 @@ export async function runWorker(
     for (const worker of workers) if (worker.getState() === "RUNNING") worker.shutdown();
   };
   // If one worker fails, the process is of no use without it.
-  const done = Promise.race([Promise.all(runs), scheduling.refused])
+  const done = Promise.race([Promise.all(runs), ownQueue.refused])
     .finally(async () => {
       shutDown();
       await Promise.allSettled(runs);
@@ -164,15 +166,14 @@ export async function runWorker(
     done,
     stop: async () => {
       watch.stop();
-      scheduling.stop();
+      ownQueue.stop();
       shutDown();
       await done;
     },
   };
 }
 
-async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
-  const { connectionOptions } = loadClientConnectConfig();
+async function connect({ log, connectionOptions }: WorkerSettings): Promise<NativeConnection> {
   for (;;) {
     try {
       return await NativeConnection.connect(connectionOptions);
@@ -184,18 +185,34 @@ async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
   }
 }
 
-/**
- * Registers the search attributes. If only a server's console may register them, this is logged.
- * Workflows with such an attribute then fail to start there.
- */
-async function registerAttributes(
+/** Workflows with a missing search attribute cannot be started. */
+async function warnOfAttributes(
   { connection, namespace }: TemporalClient,
   { log }: WorkerSettings,
 ): Promise<void> {
   try {
-    const added = await ensureSearchAttributes(connection, namespace);
-    if (added.length > 0) log.info(`registered search attributes: ${added.join(", ")}`);
+    const missing = await missingSearchAttributes(connection, namespace);
+    if (missing.length > 0)
+      log.warn(`search attributes are missing: ${missing.join(", ")}. Run npm run schedules`);
   } catch (error) {
     log.warn(`search attributes: ${error instanceof Error ? error.message : String(error)}`);
   }
+}
+
+/**
+ * Returns the options of worker versioning. A run is pinned: it ends on the version on which it
+ * began, because no run lasts longer than an hour. So no change of a workflow needs a patch.
+ */
+export function versionOf({
+  deployment,
+}: Pick<TemporalSettings, "deployment">): Pick<WorkerOptions, "workerDeploymentOptions"> {
+  if (deployment === null) return {};
+  const { name: deploymentName, buildId } = deployment;
+  return {
+    workerDeploymentOptions: {
+      version: { deploymentName, buildId },
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: "PINNED",
+    },
+  };
 }
