@@ -110,7 +110,7 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
   { pattern: /\bround(?:ed)?[- ](?:half|trips?|up|down)\b|\broundTrips?\b/gi, reason: "rounding" },
   { pattern: /\ball_?settled\b|\bPromiseSettled\w*/gi, reason: "JavaScript" },
   { pattern: /\bRAISE (?:EXCEPTION|NOTICE)\b/g, reason: "PL/pgSQL" },
-  { pattern: /\bmakeTelemetryFilterString\b/g, reason: "Temporal" },
+  { pattern: /\bmake(?:TelemetryFilterString|ContinueAsNewFunc)\b/g, reason: "Temporal" },
   { pattern: /\bhint\b/g, reason: "a column", paths: /^test\/support\/system\.ts$/ },
   { pattern: /\bQuick ?Books\b/g, reason: "a product" },
   {

@@ -34,12 +34,14 @@ export function readTemporalSettings(
   );
   const keyOf = (name: string) => attempt(null, () => secretKey(env, name));
   const buildId = env.TEMPORAL_WORKER_BUILD_ID;
+  const name = text("TEMPORAL_DEPLOYMENT_NAME");
+  if (/[.:]/.test(name)) onFault(`TEMPORAL_DEPLOYMENT_NAME=${name} must have no dot and no colon.`);
   return {
     connectionOptions,
     namespace,
     payloadKey: keyOf("TEMPORAL_PAYLOAD_KEY"),
     payloadKeysBefore: attempt([], () => secretKeysBefore(env, "TEMPORAL_PAYLOAD_KEYS_BEFORE")),
-    deployment: buildId ? { name: text("TEMPORAL_DEPLOYMENT_NAME"), buildId } : null,
+    deployment: buildId ? { name, buildId } : null,
   };
 }
 

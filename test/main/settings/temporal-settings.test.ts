@@ -128,6 +128,12 @@ describe("a fault names its setting and shows no key", () => {
     expect(() => read(garbled)).not.toThrow("hunter2\n");
   });
 
+  test("of a deployment name that the server refuses", () => {
+    expect(() => read({ TEMPORAL_DEPLOYMENT_NAME: "billing.eu" })).toThrow(
+      "TEMPORAL_DEPLOYMENT_NAME=billing.eu must have no dot and no colon.",
+    );
+  });
+
   test("of a profile that is missing or cannot be read", async () => {
     const path = await file("profile.toml", "[profile.default]\naddress = 1 2\n");
     expect(() => read({ TEMPORAL_CONFIG_FILE: path })).toThrow(
