@@ -100,8 +100,8 @@ const localStart: SettingSection = {
 const foot = `## Command line
 
 \`BILLING_ADMIN_URL\`, \`BILLING_OPERATOR_TOKEN\` (or \`BILLING_OPERATOR_TOKEN_FILE\`) and
-\`BILLING_ORGANISATION\`: see [command line](command-line.md). \`BILLING_CRASH_AT\` is for fault tests alone
-(\`src/crash-points.ts\`).
+\`BILLING_ORGANISATION\`: see [command line](command-line.md).
+\`BILLING_CRASH_AT\` is for fault tests alone (\`src/crash-points.ts\`).
 `;
 
 const secret = new Set(secretNames(ledgers));

@@ -36,7 +36,7 @@ async function file(name: string, text: string): Promise<string> {
   return path;
 }
 
-/** Runs a program until it ends by itself: its exit code, and what it wrote to standard error and output. */
+/** Runs a program until it ends by itself: its exit code, its standard error and its log. */
 async function run(
   script: string,
   env: Record<string, string>,

@@ -188,7 +188,7 @@ test("a paused schedule is logged, counted and stays paused", async () => {
   expect((await fetch(`http://127.0.0.1:${metricsPort}/other`)).status).toBe(404);
 });
 
-test("a worker that starts before the schedules exist says so, works, and creates none", async () => {
+test("a worker that starts before the schedules exist says so and works", async () => {
   await system.worker.stop();
   for (const id of scheduleIds) await client.schedule.getHandle(id).delete();
   await until("they are gone", async () => {
@@ -215,7 +215,7 @@ test("a worker that starts before the schedules exist says so, works, and create
   expect(await queues()).toEqual(["eco2", "eco2", "eco2"]);
 });
 
-test("the command registers missing search attributes, and a worker only warns of them", async () => {
+test("the command registers missing search attributes, and a worker only warns", async () => {
   const connection = client.connection as Connection;
   const namespace = `test-${randomUUID()}`;
   await connection.workflowService.registerNamespace({

@@ -138,7 +138,7 @@ test("a run that continues in a new one moves to the current version", async () 
   expect(versions.lastIndexOf("one")).toBeLessThan(versions.indexOf("two"));
 });
 
-test("a worker with a build id polls its queues by version, and works once it is current", async () => {
+test("a worker with a build id polls all queues, and works once it is current", async () => {
   const buildId = "1.4.0";
   const system = await startSystem({
     without: ["api"],

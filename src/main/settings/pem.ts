@@ -35,8 +35,8 @@ function keyOf({ setting, text }: Pem, onFault: OnFault): KeyObject | null {
 }
 
 /**
- * Reports every fault of a certificate chain and its key. The key itself is never shown. Null stands
- * for a text that could not be read.
+ * Reports every fault of a certificate chain and its key. The key itself is never shown. Null
+ * stands for a text that could not be read.
  */
 export function checkPair(cert: Pem | null, key: Pem | null, onFault: OnFault): void {
   const chain = cert === null ? null : certificateOf(cert, onFault);

@@ -1,8 +1,10 @@
 /**
  * Reads the settings of Temporal. The library reads address, namespace, key and TLS, also from a
  * profile file. What it would accept in silence and use otherwise is a fault here: half a client
- * certificate, and a word for TEMPORAL_TLS that it takes for `false`.
+ * certificate, a profile file that is missing, and a word for TEMPORAL_TLS that it takes for
+ * `false`.
  */
+import { existsSync } from "node:fs";
 import {
   type ClientConfigProfile,
   type ClientConfigTLS,
@@ -25,12 +27,16 @@ export function readTemporalSettings(
   if (own.TEMPORAL_TLS !== undefined && !/^(?:true|false|0|1)$/.test(own.TEMPORAL_TLS))
     onFault(`TEMPORAL_TLS=${own.TEMPORAL_TLS} must be one of true, false, 1, 0.`);
   const profile = readProfile(own, onFault);
-  checkTls(profile.tls, own, onFault);
+  let isUsable = true;
+  checkTls(profile.tls, own, (fault) => {
+    isUsable = false;
+    onFault(fault);
+  });
   // Another character cannot be in a header, and the library's error would show the key.
   if (profile.apiKey !== undefined && !/^[\x21-\x7e]+$/.test(profile.apiKey))
     onFault("TEMPORAL_API_KEY has characters that no key has.");
   const { connectionOptions, namespace = "default" } = attempt({ connectionOptions: {} }, () =>
-    toClientOptions(profile),
+    toClientOptions(isUsable ? profile : {}),
   );
   const keyOf = (name: string) => attempt(null, () => secretKey(env, name));
   const buildId = env.TEMPORAL_WORKER_BUILD_ID;
@@ -55,6 +61,12 @@ function withoutEmpty(env: NodeJS.ProcessEnv): Record<string, string> {
 }
 
 function readProfile(env: Record<string, string>, onFault: OnFault): ClientConfigProfile {
+  const { TEMPORAL_CONFIG_FILE: path } = env;
+  // The library would go on without it.
+  if (path !== undefined && !existsSync(path)) {
+    onFault(`TEMPORAL_CONFIG_FILE=${path} cannot be read.`);
+    return {};
+  }
   try {
     return loadClientConfigProfile({ overrideEnvVars: env });
   } catch (error) {

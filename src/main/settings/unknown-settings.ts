@@ -33,8 +33,8 @@ const ofOtherPrograms = [
 ] as const;
 
 /**
- * The groups of our settings. Groups that other software also has (`TLS_`, `GRPC_`, `POSTGRES_`) are
- * left out.
+ * The groups of our settings. Groups that other software also has (`TLS_`, `GRPC_`, `POSTGRES_`)
+ * are left out.
  */
 const prefixes = [
   "API_",

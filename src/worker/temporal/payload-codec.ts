@@ -6,9 +6,9 @@
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { type Payload, type PayloadCodec, ValueError } from "@temporalio/common";
-import { temporal } from "@temporalio/proto";
+import proto from "@temporalio/proto";
 
-const PayloadMessage = temporal.api.common.v1.Payload;
+const PayloadMessage = proto.temporal.api.common.v1.Payload;
 
 /** The metadata of an encrypted payload. */
 const encoding = Buffer.from("binary/encrypted");

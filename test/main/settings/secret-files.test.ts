@@ -27,7 +27,7 @@ async function file(name: string, text: string): Promise<string> {
   return path;
 }
 
-test("every secret is read from the file of its NAME_FILE without the final line break", async () => {
+test("every secret is read from its NAME_FILE without the final line break", async () => {
   const names = secretNames(ledgers);
   expect(names).toEqual(
     expect.arrayContaining(["DATABASE_URL", "TEMPORAL_API_KEY", "XERO_WEBHOOK_KEY"]),
@@ -43,7 +43,7 @@ test("every secret is read from the file of its NAME_FILE without the final line
   }
 });
 
-test("only one final line break is dropped, because a secret may end with white space", async () => {
+test("only one final line break is dropped: a secret may end with white space", async () => {
   const path = await file("spaces", "hunter2 \n\n");
   expect(resolveSecrets({ SECRET_KEY_FILE: path }, ["SECRET_KEY"]).env.SECRET_KEY).toBe(
     "hunter2 \n",

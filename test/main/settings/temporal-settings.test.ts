@@ -11,7 +11,7 @@ let folder: string;
 let noProfile: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "billing-temporal-"));
-  noProfile = await file("none.toml", "");
+  noProfile = await file("none.toml", "[profile.default]\n");
 });
 afterAll(() => rm(folder, { recursive: true }));
 
@@ -138,6 +138,10 @@ describe("a fault names its setting and shows no key", () => {
     const path = await file("profile.toml", "[profile.default]\naddress = 1 2\n");
     expect(() => read({ TEMPORAL_CONFIG_FILE: path })).toThrow(
       `The TEMPORAL_ settings (TEMPORAL_CONFIG_FILE=${path}) cannot be read: `,
+    );
+    const missing = join(folder, "missing.toml");
+    expect(() => read({ TEMPORAL_CONFIG_FILE: missing })).toThrow(
+      `TEMPORAL_CONFIG_FILE=${missing} cannot be read.`,
     );
     expect(() => read({ TEMPORAL_PROFILE: "cloud" })).toThrow("Profile 'cloud' not found");
   });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   };
   proxy = await startTlsProxy(inject("temporalAddress"), { apiKey, wantsCertificate: true });
   settings = {
-    TEMPORAL_CONFIG_FILE: await file("profile.toml", ""),
+    TEMPORAL_CONFIG_FILE: await file("profile.toml", "[profile.default]\n"),
     TEMPORAL_ADDRESS: proxy.address,
     TEMPORAL_API_KEY_FILE: await file("api-key", `${apiKey}\n`),
     TEMPORAL_TLS_SERVER_CA_CERT_PATH: await file("ca.pem", temporalTls.authority),
@@ -50,7 +50,7 @@ async function check(changes: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-test("a client with certificate and key is served, also under the server's other name", async () => {
+test("a client with certificate and key is served, also under another server name", async () => {
   await expect(check({})).resolves.toBeUndefined();
   await expect(check({ TEMPORAL_TLS_SERVER_NAME: "temporal.test" })).resolves.toBeUndefined();
 });

@@ -5,8 +5,8 @@ import { OtherQueue } from "../../../worker/temporal/schedules.ts";
 import { setUpTemporal } from "../../../worker/temporal/set-up.ts";
 
 /**
- * Creates or changes the schedules, as a deployment does. If an external Temporal cannot be reached,
- * the start goes on without them, and the worker warns.
+ * Creates or changes the schedules, as a deployment does. If an external Temporal cannot be
+ * reached, the start goes on without them, and the worker warns.
  */
 export async function setUpSchedules(
   env: NodeJS.ProcessEnv,
