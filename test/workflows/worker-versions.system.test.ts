@@ -23,9 +23,9 @@ import { nothing } from "./posting-fixture.ts";
 const deploymentName = "billing";
 const taskQueue = "billing";
 
+let address: string;
 let native: NativeConnection;
 let client: Client;
-let namespace: string;
 const stops: (() => Promise<void>)[] = [];
 
 /** The build ids on which each organisation's batches ran, and what its next batch returns. */
@@ -38,13 +38,17 @@ const waits: PostingBatch = { ...nothing, waiting: 1, nextInMs: 20_000 };
 /** More is to be posted at once, so the history grows until the run continues in a new one. */
 const busy: PostingBatch = { ...nothing, posted: 1, waiting: 1, nextInMs: 0 };
 
-async function startVersion(buildId: string): Promise<void> {
+/** A worker without a version. */
+const noVersion = "none";
+
+/** Starts a worker of this build id, and returns what stops it. */
+async function startWorker(buildId: string, { options }: Client): Promise<() => Promise<void>> {
   const worker = await Worker.create({
     connection: native,
-    namespace,
+    namespace: options.namespace,
     taskQueue,
     workflowBundle: { code: bundle },
-    ...versionOf({ deployment: { name: deploymentName, buildId } }),
+    ...versionOf({ deployment: buildId === noVersion ? null : { name: deploymentName, buildId } }),
     activities: {
       postBatch: async ({ organisationId }: LedgerPostingInput): Promise<PostingBatch> => {
         ranOn.set(organisationId, [...(ranOn.get(organisationId) ?? []), buildId]);
@@ -53,34 +57,37 @@ async function startVersion(buildId: string): Promise<void> {
     },
   });
   const running = worker.run();
-  stops.push(async () => {
-    worker.shutdown();
+  const stop = async () => {
+    if (worker.getState() === "RUNNING") worker.shutdown();
     await running;
-  });
+  };
+  stops.push(stop);
+  return stop;
 }
 
 /** As `temporal worker deployment set-current-version` does, once the version's worker polls. */
-async function setCurrent(buildId: string, inNamespace = namespace): Promise<void> {
-  const { workflowService } = client.connection as Connection;
-  const version = { namespace: inNamespace, deploymentName, buildId };
+async function setCurrent(buildId: string, { options, connection }: Client): Promise<void> {
+  const version = { namespace: options.namespace, deploymentName, buildId };
   await until(`${buildId} is current`, () =>
-    workflowService.setWorkerDeploymentCurrentVersion({ ...version, identity: "test" }).then(
-      () => true,
-      () => false,
-    ),
+    connection.workflowService
+      .setWorkerDeploymentCurrentVersion({ ...version, identity: "test" })
+      .then(
+        () => true,
+        () => false,
+      ),
   );
 }
 
 beforeAll(async () => {
   quietRuntime();
   const temporal = await testTemporal();
-  namespace = temporal.namespace;
-  const { address } = temporal;
+  address = temporal.address;
   native = await NativeConnection.connect({ address });
-  client = new Client({ connection: await Connection.connect({ address }), namespace });
-  await startVersion("one");
-  await setCurrent("one");
-  await startVersion("two");
+  const connection = await Connection.connect({ address });
+  client = new Client({ connection, namespace: temporal.namespace });
+  await startWorker("one", client);
+  await setCurrent("one", client);
+  await startWorker("two", client);
 });
 
 afterAll(async () => {
@@ -89,8 +96,8 @@ afterAll(async () => {
   await client?.connection.close();
 });
 
-async function wake(organisationId: string): Promise<void> {
-  const work = createLedgerWork(client, taskQueue, () => undefined);
+async function wake(organisationId: string, by = client): Promise<void> {
+  const work = createLedgerWork(by, taskQueue, () => undefined);
   await until("it is woken", () => work.wake(organisationId));
 }
 
@@ -100,7 +107,7 @@ test("a run stays on its version, and new runs begin on the current one", async 
   await wake(before);
   await until("the first batch ran", async () => ranOn.get(before)?.length === 1);
 
-  await setCurrent("two");
+  await setCurrent("two", client);
   await wake(after);
   await until("the new run ran", async () => ranOn.get(after)?.length === 1);
   batches.set(before, nothing);
@@ -117,14 +124,14 @@ test("a run stays on its version, and new runs begin on the current one", async 
 
 test("a run that continues in a new one moves to the current version", async () => {
   const organisationId = randomUUID();
-  await setCurrent("one");
+  await setCurrent("one", client);
   batches.set(organisationId, waits);
   await wake(organisationId);
   await until("the first batch ran", async () => ranOn.get(organisationId)?.length === 1);
   const handle = client.workflow.getHandle(ledgerWorkflowId(organisationId));
   const { runId } = await handle.describe();
 
-  await setCurrent("two");
+  await setCurrent("two", client);
   batches.set(organisationId, busy);
   await wake(organisationId);
   await until("it continues in a new run", async () => (await handle.describe()).runId !== runId);
@@ -138,6 +145,24 @@ test("a run that continues in a new one moves to the current version", async () 
   expect(versions.lastIndexOf("one")).toBeLessThan(versions.indexOf("two"));
 });
 
+test("a run of workers without a version continues on the first current one", async () => {
+  const { namespace } = await testTemporal();
+  const own = new Client({ connection: client.connection, namespace });
+  const organisationId = randomUUID();
+  const stop = await startWorker(noVersion, own);
+  batches.set(organisationId, waits);
+  await wake(organisationId, own);
+  await until("the first batch ran", async () => ranOn.get(organisationId)?.length === 1);
+
+  await startWorker("one", own);
+  await setCurrent("one", own);
+  await stop();
+  batches.set(organisationId, nothing);
+  await wake(organisationId, own);
+  await until("the next batch ran", async () => (ranOn.get(organisationId)?.length ?? 0) > 1);
+  expect(ranOn.get(organisationId)?.slice(0, 2)).toEqual([noVersion, "one"]);
+});
+
 test("a worker with a build id polls all queues, and works once it is current", async () => {
   const buildId = "1.4.0";
   const system = await startSystem({
@@ -145,19 +170,19 @@ test("a worker with a build id polls all queues, and works once it is current", 
     env: { TEMPORAL_WORKER_BUILD_ID: buildId },
   });
   try {
-    const own = system.temporal.namespace;
-    await setCurrent(buildId, own);
-    const { workflowService } = client.connection as Connection;
+    const { namespace } = system.temporal;
+    const runs = new Client({ connection: client.connection, namespace });
+    await setCurrent(buildId, runs);
+    const service = runs.connection.workflowService;
     const names = await until("all queues are polled", async () => {
-      const { versionTaskQueues } = await workflowService.describeWorkerDeploymentVersion({
-        namespace: own,
+      const { versionTaskQueues } = await service.describeWorkerDeploymentVersion({
+        namespace,
         deploymentVersion: { deploymentName, buildId },
       });
       const found = new Set(versionTaskQueues.map(({ name }) => name));
       return found.size === 3 && found;
     });
     expect([...names].toSorted()).toEqual(["billing", "billing-renewals", "billing-webhooks"]);
-    const runs = new Client({ connection: client.connection, namespace: own });
     const schedule = runs.schedule.getHandle(billingScheduleId);
     await schedule.trigger();
     await until("a run has ended on this version", async () => {
