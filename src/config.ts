@@ -112,10 +112,10 @@ export interface Config {
     readonly firstPauseMs: number;
   };
   /**
-   * WORKER_METRICS_PORT (with 0 the system chooses) and WORKER_METRICS_HOST, default `127.0.0.1`:
-   * where a worker serves `/metrics`. Null, the default: a worker serves no metrics.
+   * WORKER_PORT (with 0 the system chooses) and WORKER_HOST, default `127.0.0.1`: where a worker
+   * serves health and metrics. Null, the default: it serves none.
    */
-  readonly workerMetrics: { readonly host: string; readonly port: number } | null;
+  readonly worker: { readonly host: string; readonly port: number } | null;
   /**
    * TASK_QUEUE, default `billing`: the Temporal task queue that the API adds to and the worker
    * polls.
@@ -172,10 +172,10 @@ export function readConfig(env: NodeJS.ProcessEnv, kinds: LedgerKinds = ledgers)
       addresses: choice(env, "WEBHOOK_ADDRESSES"),
       firstPauseMs: whole(env, "WEBHOOK_RETRY_MILLISECONDS"),
     },
-    workerMetrics: env.WORKER_METRICS_PORT
+    worker: env.WORKER_PORT
       ? {
-          host: text(env, "WORKER_METRICS_HOST"),
-          port: whole(env, "WORKER_METRICS_PORT"),
+          host: text(env, "WORKER_HOST"),
+          port: whole(env, "WORKER_PORT"),
         }
       : null,
     taskQueue: text(env, "TASK_QUEUE"),

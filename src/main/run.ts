@@ -3,7 +3,7 @@ import { flushCompileCache } from "node:module";
 import { type Config, readConfig, SettingError } from "../config.ts";
 import { assertNodeVersion } from "../dev/local-stack/node-version.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
-import { startTracing } from "./telemetry/tracing.ts";
+import { startTracing, type Tracing } from "./telemetry/tracing.ts";
 
 /**
  * A running process. `stop` drains: it finishes open work within limits. `done` resolves or rejects
@@ -21,13 +21,13 @@ export interface Running {
  */
 export async function run(
   part: string,
-  start: (config: Config, log: Log) => Promise<Running>,
+  start: (config: Config, log: Log, tracing: Tracing) => Promise<Running>,
 ): Promise<void> {
   assertNodeVersion(process.version);
   const config = settings();
   const log = createLog(part, config.logLevel);
-  const stopTracing = await startTracing(process.env, `billing-${part}`);
-  const running = await start(config, log).catch((error: unknown) => {
+  const tracing = await startTracing(process.env, `billing-${part}`);
+  const running = await start(config, log, tracing).catch((error: unknown) => {
     // A taken port or a wrong setting is for the operator to correct, so it is shown without a
     // stack. Any other error has its stack.
     console.error(error instanceof SettingError ? error.message : error);
@@ -49,7 +49,7 @@ export async function run(
     log.fatal({ err }, "ended by an error");
     process.exitCode = 1;
   }
-  await stopTracing();
+  await tracing.stop();
   log.info("stopped");
   // A library's handle that is still open must not keep a stopped process alive.
   process.exit();

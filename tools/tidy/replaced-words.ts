@@ -121,6 +121,7 @@ export const allowedPhrases: readonly AllowedPhrase[] = [
   { pattern: /\bhint: error\.hint\b/g, reason: "PostgreSQL" },
   { pattern: /\bCHECKPOINT_DISABLE\b/g, reason: "Prisma" },
   { pattern: /\bmakeGrpcRetryInterceptor\b/g, reason: "Temporal" },
+  { pattern: /\bmakeWorkflowExporter\b/g, reason: "Temporal" },
   { pattern: /Early ?Hints|after the hints/g, reason: "HTTP" },
   { pattern: /\blook (?:it|them) up\b/g, reason: "the verb of a lookup" },
   {

@@ -118,7 +118,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
     DATABASE_URL: databaseUrl,
     API_PORT: String(plan.apiPort),
     ADMIN_PORT: String(plan.adminPort),
-    WORKER_METRICS_PORT: String(plan.workerMetricsPort),
+    WORKER_PORT: String(plan.workerPort),
     // A webhook receiver in development listens on this machine.
     WEBHOOK_ADDRESSES: env.WEBHOOK_ADDRESSES || "development",
     // So does the demo ledger.

@@ -23,7 +23,7 @@ export const wholeNumbers = {
   LEDGER_CALL_SECONDS: { fallback: 10, least: 1, most: 20 },
   LEDGER_SYNC_MINUTES: { fallback: 15, least: 1, most: 1_440 },
   WEBHOOK_RETRY_MILLISECONDS: { fallback: 30_000, least: 1, most: 30_000 },
-  WORKER_METRICS_PORT: { fallback: 0, least: 0, most: 65_535 },
+  WORKER_PORT: { fallback: 0, least: 0, most: 65_535 },
 } as const satisfies Readonly<Record<string, WholeNumber>>;
 
 /** A word out of a few, with its default. */
@@ -49,7 +49,7 @@ export const choices = {
 export const texts = {
   API_HOST: "127.0.0.1",
   ADMIN_HOST: "127.0.0.1",
-  WORKER_METRICS_HOST: "127.0.0.1",
+  WORKER_HOST: "127.0.0.1",
   TASK_QUEUE: "billing",
   TRUSTED_PROXIES: defaultTrustedProxies,
 } as const satisfies Readonly<Record<string, string>>;
@@ -172,10 +172,10 @@ export const settingSections: readonly SettingSection[] = [
         meaning: "the least severe level. One JSON line a request on standard output",
       },
       {
-        names: ["WORKER_METRICS_PORT", "WORKER_METRICS_HOST"],
+        names: ["WORKER_PORT", "WORKER_HOST"],
         fallback: "off, `127.0.0.1`",
         underNpmStart: "8082",
-        meaning: "where a worker serves `/metrics`",
+        meaning: "where a worker serves `/healthz`, `/readyz` and `/metrics`",
       },
       {
         names: ["OTEL_EXPORTER_OTLP_ENDPOINT"],

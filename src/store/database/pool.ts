@@ -4,7 +4,9 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
+import { type AcquireObserver, observeAcquires } from "./acquires.ts";
 import { clientsWithin, limitQueries, limitWaiting } from "./time-limit.ts";
+import { inTransactionSpan } from "./trace-context.ts";
 
 /** The connections of one process. A statement over it is a transaction by itself. */
 export type Pool = pg.Pool;
@@ -37,6 +39,8 @@ export interface PoolSettings {
   readonly connectTimeoutMs?: number;
   /** Time limit of a statement in milliseconds, if it is not the one of requests. */
   readonly statementTimeoutMs?: number;
+  /** Called for each connection that was requested of the pool. */
+  readonly onAcquire?: AcquireObserver;
 }
 
 /** The time limit of a statement. Every statement of the service takes milliseconds. */
@@ -92,6 +96,7 @@ export function createPool(settings: PoolSettings, onError: (error: Error) => vo
   pool.on("connect", (client) => limitQueries(client, statementMs * patience));
   pool.on("connect", guard);
   limitWaiting(pool, connectMs);
+  if (settings.onAcquire !== undefined) observeAcquires(pool, settings.onAcquire);
   return pool;
 }
 
@@ -221,7 +226,7 @@ export async function inTransaction<T>(
   work: (client: pg.PoolClient) => Promise<T>,
   begin = "BEGIN",
 ): Promise<T> {
-  return repeatBrokenOff(() => runOnce(pool, work, begin));
+  return repeatBrokenOff(() => inTransactionSpan(begin, (first) => runOnce(pool, work, first)));
 }
 
 async function runOnce<T>(

@@ -16,7 +16,7 @@ export type Snapshot = Pick<PublishedSnapshot, "sequence" | "object">;
 export interface Publication {
   readonly snapshots: readonly (ObjectKey & Snapshot)[];
   readonly events: readonly (ObjectKey &
-    Pick<Event, "type" | "sequence" | "body"> & { readonly eventId: string })[];
+    Pick<Event, "type" | "sequence" | "body" | "traceparent"> & { readonly eventId: string })[];
   readonly deliveries: readonly Pick<WebhookDelivery, "id" | "eventId" | "endpointId">[];
 }
 
@@ -68,9 +68,9 @@ async function saveEvents(
   await tx.query({
     name: "save_events",
     text: `INSERT INTO events
-        (organisation_id, created_at, object_kind, object_id, id, type, sequence, body)
+        (organisation_id, created_at, object_kind, object_id, id, type, sequence, body, traceparent)
       SELECT $1, $2, * FROM unnest(
-        $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::text[])`,
+        $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::bigint[], $8::text[], $9::text[])`,
     values: [
       organisationId,
       now,
@@ -79,6 +79,7 @@ async function saveEvents(
       events.map(({ type }) => type),
       events.map(({ sequence }) => sequence),
       events.map(({ body }) => body),
+      events.map(({ traceparent }) => traceparent),
     ],
   });
 }

@@ -7,6 +7,7 @@ import {
   Connection,
   defaultGrpcRetryOptions,
   makeGrpcRetryInterceptor,
+  type WorkflowClientInterceptor,
 } from "@temporalio/client";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
 
@@ -28,15 +29,17 @@ const attempts = 3;
 
 /**
  * Creates the client. Its settings are `TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`,
- * `TEMPORAL_API_KEY`, `TEMPORAL_TLS…` or a profile file.
+ * `TEMPORAL_API_KEY`, `TEMPORAL_TLS…` or a profile file. `workflow` are interceptors of its calls
+ * about workflows, the outermost first.
  */
-export function connectTemporal(): TemporalClient {
+export function connectTemporal(workflow: WorkflowClientInterceptor[] = []): TemporalClient {
   const { connectionOptions, namespace = "default" } = loadClientConnectConfig();
   const connection = Connection.lazy({
     ...connectionOptions,
     interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: attempts }))],
   });
-  return { client: new Client({ connection, namespace }), connection, namespace };
+  const client = new Client({ connection, namespace, interceptors: { workflow } });
+  return { client, connection, namespace };
 }
 
 /** Resolves if Temporal answers, and rejects if it does not. */

@@ -5,12 +5,16 @@
 import { fileURLToPath } from "node:url";
 import { loadClientConnectConfig } from "@temporalio/envconfig";
 import {
+  type ActivityInterceptorsFactory,
   DefaultLogger,
+  type InjectedSinks,
   NativeConnection,
   Runtime,
+  type TelemetryOptions,
   Worker,
   type WorkerOptions,
 } from "@temporalio/worker";
+import type { Sinks } from "@temporalio/workflow";
 import { billingQueue, webhookQueue } from "../../../workflows/contract.ts";
 import type { TemporalClient } from "./connect.ts";
 import { beating } from "./heartbeats.ts";
@@ -32,6 +36,12 @@ export interface WorkerSettings {
   readonly log: WorkerLog;
   /** Receives the faults of the schedules each minute. */
   readonly onSchedules: (troubles: readonly ScheduleTrouble[]) => void;
+  /** What surrounds each activity, the outermost first. */
+  readonly interceptors?: readonly ActivityInterceptorsFactory[];
+  /** What the bundle's workflows report to this process. */
+  readonly sinks?: InjectedSinks<Sinks>;
+  /** Where the SDK's own metrics go. */
+  readonly telemetryOptions?: TelemetryOptions;
 }
 
 /**
@@ -40,6 +50,8 @@ export interface WorkerSettings {
  */
 export interface RunningWorker {
   readonly done: Promise<void>;
+  /** Returns the task queues that this process does not poll. */
+  readonly unpolled: () => readonly string[];
   stop(): Promise<void>;
 }
 
@@ -101,6 +113,7 @@ export async function runWorker(
     return Worker.create(options);
   };
   Runtime.install({
+    ...(settings.telemetryOptions && { telemetryOptions: settings.telemetryOptions }),
     shutdownSignals: [],
     logger: new DefaultLogger("WARN", ({ message, meta }) => {
       if (message === noWorkflows && forActivities.has(meta?.taskQueue)) return;
@@ -119,7 +132,8 @@ export async function runWorker(
     connection,
     namespace: temporal.namespace,
     activities: settings.activities,
-    interceptors: { activity: [beating] },
+    interceptors: { activity: [...(settings.interceptors ?? []), beating] },
+    ...(settings.sinks && { sinks: settings.sinks }),
     shutdownGraceTime: graceMs,
   };
   const workers = await Promise.all([
@@ -162,6 +176,8 @@ export async function runWorker(
   });
   return {
     done,
+    unpolled: () =>
+      workers.filter((worker) => !isPolling(worker)).map(({ options }) => options.taskQueue),
     stop: async () => {
       watch.stop();
       scheduling.stop();
@@ -169,6 +185,13 @@ export async function runWorker(
       await done;
     },
   };
+}
+
+/** Whether the worker polls. The workflow poller of a worker without workflows is shut down. */
+function isPolling(worker: Worker): boolean {
+  const { runState, activityPollerState, workflowPollerState } = worker.getStatus();
+  const isHealthy = activityPollerState === "POLLING" && workflowPollerState !== "FAILED";
+  return runState === "RUNNING" && isHealthy;
 }
 
 async function connect({ log }: WorkerSettings): Promise<NativeConnection> {
