@@ -31,7 +31,7 @@ export function openPool(
   return pool;
 }
 
-/** Connects to Temporal at the first call. Calls are measured, and carry the trace if there is one. */
+/** Connects to Temporal at the first call. Calls are measured and carry the trace. */
 export function openTemporal(
   { temporalCalls }: ProcessMetrics,
   { temporal }: Tracing,

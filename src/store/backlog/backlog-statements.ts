@@ -1,19 +1,19 @@
 /**
- * The statements of the backlog. Each reads at most `mostCounted` rows of a kind, so that a gauge is
- * cheap also when everything waits. A count at that limit means "at least".
+ * The statements of the backlog. Each reads at most `mostCounted` rows of a kind, so that a gauge
+ * is cheap also when everything waits. A count at that limit means "at least".
  */
 import { performable } from "../billing/due-organisations.ts";
 
 /** Rows that a count ends at. Reading them from their index takes some tens of milliseconds. */
 const mostCounted = 100_000;
 
-/** Entries of an organisation that are read to find its oldest one: a later one may be postponed. */
+/** Entries read to find the oldest one of an organisation: the first may be postponed. */
 const entriesRead = 100;
 
 const seconds = (instant: string): string =>
   `coalesce(extract(epoch FROM now() - ${instant}), 0)::float8`;
 
-/** Due and parked subscriptions. The delay of the most overdue one is read from each organisation. */
+/** Due and parked subscriptions. The most overdue one is found from that of each organisation. */
 export const subscriptionsText = `SELECT
   (SELECT count(*)::int FROM (SELECT 1 FROM organisations o JOIN subscriptions s
       ON s.organisation_id = o.id

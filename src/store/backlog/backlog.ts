@@ -1,7 +1,7 @@
 /**
- * Reads what waits, over all organisations: due subscriptions, ledger jobs, failed documents, outbox
- * entries, deliveries and connections. Organisations with a test clock are left out, because nobody's
- * money waits there. Each count ends at a limit, and every statement follows an index that other
+ * Reads what waits, over all organisations: due subscriptions, ledger jobs, failed documents,
+ * outbox entries, deliveries and connections. Organisations with a test clock are left out, because
+ * no money waits there. Each count ends at a limit, and every statement follows an index that other
  * work needs too.
  *
  * SQL: it aggregates over all organisations by the database's clock, which the typed client cannot.

@@ -6,7 +6,7 @@ export type AcquireObserver = (waitedMs: number, isAcquired: boolean) => void;
 
 type Connected = (error?: Error, ...results: unknown[]) => void;
 
-/** Calls `observe` for each connection that is requested, also by statements outside transactions. */
+/** Calls `observe` for each requested connection, also of statements outside transactions. */
 export function observeAcquires(pool: pg.Pool, observe: AcquireObserver): void {
   const connect = pool.connect.bind(pool) as (done?: Connected) => Promise<pg.PoolClient>;
   pool.connect = ((done?: Connected) => {

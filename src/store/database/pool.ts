@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import { type AcquireObserver, observeAcquires } from "./acquires.ts";
 import { clientsWithin, limitQueries, limitWaiting } from "./time-limit.ts";
-import { inTransactionSpan } from "./trace-context.ts";
+import { inTransactionSpan, isTraced } from "./trace-context.ts";
 
 /** The connections of one process. A statement over it is a transaction by itself. */
 export type Pool = pg.Pool;
@@ -227,6 +227,18 @@ export async function inTransaction<T>(
   begin = "BEGIN",
 ): Promise<T> {
   return repeatBrokenOff(() => inTransactionSpan(begin, (first) => runOnce(pool, work, first)));
+}
+
+/**
+ * Runs one statement that leaves work, which is a transaction by itself. Within a trace it takes
+ * three statements, so that the work keeps the trace.
+ */
+export function queryInTrace<Row extends AnyRow>(
+  pool: pg.Pool,
+  query: Statement,
+): Promise<pg.QueryResult<Row>> {
+  if (!isTraced()) return pool.query<Row>(query);
+  return inTransaction(pool, (client) => client.query<Row>(query));
 }
 
 async function runOnce<T>(

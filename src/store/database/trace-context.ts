@@ -12,15 +12,20 @@ export function traceparentOf(span: Span | undefined): string | null {
   return traceFlags & TraceFlags.SAMPLED ? `00-${traceId}-${spanId}-01` : null;
 }
 
+/** Whether the work that runs now belongs to a trace. */
+export function isTraced(): boolean {
+  return trace.getActiveSpan() !== undefined;
+}
+
 /**
- * Runs a transaction inside a span of its own trace, and outside a trace without one. `run` gets
- * the statements that begin it.
+ * Runs a transaction inside a span if a trace is under way. `run` gets the statements that begin
+ * the transaction.
  */
 export async function inTransactionSpan<T>(
   begin: string,
   run: (begin: string) => Promise<T>,
 ): Promise<T> {
-  if (trace.getActiveSpan() === undefined) return run(begin);
+  if (!isTraced()) return run(begin);
   const settings = { kind: SpanKind.CLIENT, attributes: { "db.system.name": "postgresql" } };
   return trace.getTracer("billing").startActiveSpan("transaction", settings, async (span) => {
     const traceparent = traceparentOf(span);

@@ -54,7 +54,8 @@ export async function claimDeliveries(
         WHERE d.organisation_id = $1 AND d.id = due.id
         RETURNING d.id, d.event_id, d.began_at, d.due_at AS claimed_until, due.due_at AS was_due_at
       )
-      SELECT c.id, c.event_id AS "eventId", e.body, e.traceparent, c.began_at::text AS "beganAt", c.claimed_until::text AS "claimedUntil",
+      SELECT c.id, c.event_id AS "eventId", e.body, e.traceparent,
+        c.began_at::text AS "beganAt", c.claimed_until::text AS "claimedUntil",
         c.was_due_at::text AS "wasDueAt",
         (1000 * extract(epoch FROM now() - c.began_at))::float8 AS "ageMs",
         (SELECT count(*) FROM webhook_attempts t WHERE t.organisation_id = $1

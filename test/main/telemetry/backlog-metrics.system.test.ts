@@ -64,7 +64,7 @@ test("an empty database has empty gauges, which are there all the same", async (
   expect(samples.has("ledger_day_calls_left_lowest")).toBe(false);
 });
 
-test("subscriptions are due with their delay, or parked, unless a test clock moves them", async () => {
+test("subscriptions are due with their delay or parked, except by a test clock", async () => {
   const sandbox = await billing.sandbox("2026-01-01");
   await billing.subscribe(sandbox);
   await billing.setClock(sandbox, "2026-06-01");
@@ -119,7 +119,10 @@ test("a waiting job shows what it waits for, and an expired lease", async () => 
   const paused = await scrape();
   expect(paused.get('ledger_jobs_waiting{kind="create_invoice",reason="paused"}')).toBe(1);
   expect(paused.get('ledger_connections{state="paused"}')).toBe(1);
-  await connection("disconnected_at = now(), disconnected_reason = 'ended'");
+  await connection(
+    `disconnected_at = now(), disconnected_reason = 'ended', encrypted_secret = NULL,
+      encryption_key_id = NULL`,
+  );
   const ended = await scrape();
   expect(ended.get('ledger_jobs_waiting{kind="create_invoice",reason="disconnected"}')).toBe(1);
   expect(ended.get('ledger_connections{state="disconnected"}')).toBe(1);

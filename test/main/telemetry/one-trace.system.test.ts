@@ -68,8 +68,11 @@ test("a creation is one trace from the platform's header to its webhook", async 
   const delivered = await until("a delivery was traced", async () =>
     inTrace(traceId).find(({ name }) => name === "deliver event"),
   );
-  const call = await until("the ledger call was traced", async () =>
-    inTrace(traceId).find(({ name }) => name === "ledger createInvoices"),
+  // The workflow's own span is exported when it ends.
+  const call = await until("the ledger call and its workflow were traced", async () =>
+    inTrace(traceId).find(
+      (span) => span.name === "ledger createInvoices" && ancestry(span).length === 6,
+    ),
   );
   const [server] = inTrace(traceId).filter(({ name }) => name === request);
   expect(server).toMatchObject({ service: "billing-api", parentSpanId: "00f067aa0ba902b7" });
@@ -82,7 +85,7 @@ test("a creation is one trace from the platform's header to its webhook", async 
     request,
   ]);
   expect(call.service).toBe("billing-worker");
-  // The delivery belongs to the transaction that changed the object, and names the run that sent it.
+  // The delivery belongs to the changing transaction, and is linked to the run that sent it.
   expect(ancestry(delivered)).toEqual(["deliver event", "transaction", request]);
   expect(delivered.links).toHaveLength(1);
   const received = receiver.received("/hook").map(({ headers }) => headers.traceparent);
@@ -91,7 +94,7 @@ test("a creation is one trace from the platform's header to its webhook", async 
   expect([...names]).toEqual(expect.arrayContaining(["transaction", "post create_invoice"]));
 });
 
-test("a creation that a running workflow posts keeps its trace, with a link to the run", async () => {
+test("a creation that a running workflow posts keeps its trace, linked to the run", async () => {
   const traceId = "5bf92f3577b34da6a3ce929d0e0e4737";
   expect((await create(traceId, "second")).status).toBe(201);
   const posted = await until("its posting was traced", async () =>
