@@ -138,7 +138,7 @@ export interface Config {
 /** A wrong setting that prevents the start. Its message names the setting and what to do. */
 export class SettingError extends Error {}
 
-export type { Addresses, LogLevel } from "./main/settings/described-settings.ts";
+export type { LogLevel } from "./main/settings/described-settings.ts";
 
 /**
  * Reads the settings, with those of these kinds of ledger. Throws an Error that names the first

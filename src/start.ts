@@ -8,10 +8,10 @@
 
 import { registerDemoApp } from "./dev/local-stack/demo/demo-app.ts";
 import { registerDemoWebhook } from "./dev/local-stack/demo/demo-webhook.ts";
-import { assertNodeVersion } from "./dev/local-stack/node-version.ts";
 import { countingOn } from "./dev/local-stack/progress-line.ts";
 import { type Stack, startStack } from "./dev/local-stack/stack.ts";
 import { collectParts } from "./dev/local-stack/stack-settings.ts";
+import { assertNodeVersion } from "./main/node-version.ts";
 
 const lines = countingOn(process.stdout);
 const { log } = lines;

@@ -29,7 +29,7 @@ import { createTransports } from "./api/transports.ts";
 import { createLedgerApps } from "./ledger/ledger-apps.ts";
 
 /** The dependencies of the port, in addition to the settings. */
-export interface AdminPortParts
+interface AdminPortParts
   extends Pick<
       AdminDependencies,
       | "wake"
@@ -55,7 +55,7 @@ export interface AdminPortParts
 }
 
 /** The open port. */
-export interface AdminPort {
+interface AdminPort {
   readonly port: number;
   stop(options: { readonly graceMs: number }): Promise<void>;
 }

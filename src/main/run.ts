@@ -1,7 +1,7 @@
 /** Runs a process from start to end: settings, log, signals and the exit code. */
 import { flushCompileCache } from "node:module";
 import { type Config, readConfig, SettingError } from "../config.ts";
-import { assertNodeVersion } from "../dev/local-stack/node-version.ts";
+import { assertNodeVersion } from "./node-version.ts";
 import { createLog, type Log } from "./telemetry/log.ts";
 import { startTracing, type Tracing } from "./telemetry/tracing.ts";
 

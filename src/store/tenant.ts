@@ -65,7 +65,7 @@ export interface Collection<T, Filters> {
 }
 
 /** Options of the work on a subscription. */
-export interface WorkOptions {
+interface WorkOptions {
   /** The work may end the subscription at once, so all its usage is loaded and locked. */
   readonly closing?: boolean;
 }

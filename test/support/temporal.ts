@@ -8,7 +8,7 @@ import { inject } from "vitest";
 import { ensureSearchAttributes } from "../../src/worker/temporal/search-attributes.ts";
 
 /** The address of a test's client and worker. */
-export interface TestTemporal {
+interface TestTemporal {
   readonly address: string;
   readonly namespace: string;
 }

@@ -6,7 +6,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client, Connection, ScheduleNotFoundError } from "@temporalio/client";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect } from "vitest";
 import { checkSchedules } from "../../src/worker/temporal/schedule-watch.ts";
 import { ensureSchedules, OtherQueue, scheduleIds } from "../../src/worker/temporal/schedules.ts";
 import {
@@ -14,43 +14,33 @@ import {
   ledgerSyncScheduleId,
   outboxScheduleId,
 } from "../../workflows/contract.ts";
+import { perFile, started } from "../support/file-fixture.ts";
+import { systemTest } from "../support/fixtures.ts";
 import { freePort } from "../support/ports.ts";
-import { startSystem, type TestSystem, until } from "../support/system.ts";
+import { until } from "../support/system.ts";
 import { testTemporal } from "../support/temporal.ts";
 
 const root = join(import.meta.dirname, "../..");
-let system: TestSystem;
-let client: Client;
-let metricsPort = 0;
-
-beforeAll(async () => {
-  metricsPort = await freePort();
-  system = await startSystem({
-    without: ["api"],
+const test = systemTest
+  .extend("metricsPort", perFile, started(freePort))
+  .extend("settings", perFile, ({ metricsPort }) => ({
+    without: ["api"] as const,
     env: { WORKER_PORT: String(metricsPort) },
-  });
-  const connection = await Connection.connect({ address: system.temporal.address });
-  client = new Client({ connection, namespace: system.temporal.namespace });
-});
+  }));
 
-afterAll(async () => {
-  await client.connection.close();
-  await system.stop();
-});
-
-const queues = (): Promise<string[]> =>
+const queues = (client: Client): Promise<string[]> =>
   Promise.all(
     scheduleIds.map(
       async (id) => (await client.schedule.getHandle(id).describe()).action.taskQueue,
     ),
   );
 
-const metrics = async (): Promise<string> =>
+const metrics = async (metricsPort: number): Promise<string> =>
   (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
 
-test("a worker of healthy schedules starts without a warning", async () => {
+test("a worker of healthy schedules starts without a warning", async ({ system, metricsPort }) => {
   await until("its first check is done", async () =>
-    (await metrics()).includes("billing_schedule_trouble{"),
+    (await metrics(metricsPort)).includes("billing_schedule_trouble{"),
   );
   const levels = system.worker
     .output()
@@ -63,16 +53,22 @@ test("a worker of healthy schedules starts without a warning", async () => {
   ).toEqual([]);
 });
 
-test("a worker of another task queue refuses to start and changes no schedule", async () => {
+test("a worker of another task queue refuses to start and changes no schedule", async ({
+  system,
+  client,
+}) => {
   await system.worker.stop();
   const started = system.worker.start({ TASK_QUEUE: "eco2" });
   await expect(started).rejects.toThrow("use the task queue billing, this worker eco2");
   expect(system.worker.output()).toContain("TASK_QUEUE=eco2 npm run schedules:move");
   expect(system.worker.output()).not.toMatch(/^\s+at /m);
-  expect(await queues()).toEqual(["billing", "billing", "billing"]);
+  expect(await queues(client)).toEqual(["billing", "billing", "billing"]);
 });
 
-test("schedules:move moves the schedules and terminates runs of the former queue", async () => {
+test("schedules:move moves the schedules and terminates runs of the former queue", async ({
+  system,
+  client,
+}) => {
   const schedule = client.schedule.getHandle(billingScheduleId);
   // No worker is running, so this run would block the next ones for ten minutes.
   await schedule.trigger();
@@ -90,7 +86,7 @@ test("schedules:move moves the schedules and terminates runs of the former queue
     env: { ...env, TASK_QUEUE: "eco2" },
   });
   expect(stdout).toContain("start their runs on the task queue eco2 now");
-  expect(await queues()).toEqual(["eco2", "eco2", "eco2"]);
+  expect(await queues(client)).toEqual(["eco2", "eco2", "eco2"]);
   expect((await client.workflow.getHandle(left.workflow.workflowId).describe()).status.name).toBe(
     "TERMINATED",
   );
@@ -107,14 +103,20 @@ test("schedules:move moves the schedules and terminates runs of the former queue
   });
 });
 
-test("a paused schedule is logged, counted and stays paused", async () => {
+test("a paused schedule is logged, counted and stays paused", async ({
+  system,
+  client,
+  metricsPort,
+}) => {
   await system.worker.stop();
   await client.schedule.getHandle(ledgerSyncScheduleId).pause("an incident is open");
   await system.worker.start({ TASK_QUEUE: "eco2" });
   const sample = (reason: string, value: number) =>
     `billing_schedule_trouble{schedule="${ledgerSyncScheduleId}",reason="${reason}"} ${value}`;
-  await until("it is shown", async () => (await metrics()).includes(sample("paused", 1)));
-  expect(await metrics()).toContain(sample("missing", 0));
+  await until("it is shown", async () =>
+    (await metrics(metricsPort)).includes(sample("paused", 1)),
+  );
+  expect(await metrics(metricsPort)).toContain(sample("missing", 0));
   expect(system.worker.output()).toContain(
     "the schedule ledger-sync is paused (an incident is open)",
   );

@@ -21,17 +21,18 @@ import { secretKeyOf } from "./secret-key.ts";
 import { type Plan, planOf } from "./stack-plan.ts";
 import type { Parts } from "./stack-settings.ts";
 import { type HeldRecord, holdStartRecord } from "./start-record.ts";
-import { findTemporalCli, startTemporal, stopLeftTemporal } from "./temporal/temporal-server.ts";
+import { findTemporalCli } from "./temporal/temporal-cli.ts";
+import { startTemporal, stopLeftTemporal } from "./temporal/temporal-server.ts";
 
 /** The programs of this repository that run as children, by absolute path. */
-export interface Programs {
+interface Programs {
   readonly demoLedger: string;
   readonly api: string;
   readonly worker: string;
 }
 
 /** The settings of `startStack`. `programs` are this repository's by default; tests set others. */
-export interface StackSettings {
+interface StackSettings {
   readonly env: NodeJS.ProcessEnv;
   readonly log: (line: string) => void;
   /** Shows a long wait. The default is two lines of the log. */

@@ -21,7 +21,7 @@ type RestParts = Parameters<typeof restHandler>[0];
 type ConnectParts<C extends Principal> = Parameters<typeof connectRoutes<C>>[1];
 
 /** The parts of a port's transports. */
-export interface TransportParts<C extends Principal>
+interface TransportParts<C extends Principal>
   extends Pick<ConnectParts<C>, "gate" | "call" | "reportError"> {
   readonly bindings: readonly ServiceBinding<C>[];
   /** How REST requests are routed, passed and called. */

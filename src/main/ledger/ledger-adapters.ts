@@ -28,7 +28,7 @@ export const disconnectedText =
   "the ledger has ended its authorisation: an owner must authorise it again";
 
 /** The dependencies of the adapters. */
-export interface AdapterParts {
+interface AdapterParts {
   readonly kinds: LedgerKinds;
   readonly callDeadlineMs: number;
   readonly encryption: Encryption;

@@ -12,7 +12,7 @@ import type { Pool } from "../../store/database/pool.ts";
 import { createLedgerTokens } from "../../store/ledger-connection/oauth-tokens.ts";
 
 /** Our apps, by kind of ledger. */
-export interface LedgerApps {
+interface LedgerApps {
   readonly byKind: ReadonlyMap<string, LedgerApp>;
   close(): Promise<void>;
 }

@@ -3,10 +3,12 @@
  * reads them by this table, and `npm run docs:config` writes it to `docs/configuration.md`.
  */
 
+import { defaultTaskQueue } from "../../../workflows/contract.ts";
+import { defaultFirstPauseMs } from "../../domain/events/retry-schedule.ts";
 import { defaultTrustedProxies } from "../../transport/http/limits/trusted-proxies.ts";
 
 /** A whole number with its default and its bounds, both included. */
-export interface WholeNumber {
+interface WholeNumber {
   readonly fallback: number;
   readonly least: number;
   readonly most: number;
@@ -22,12 +24,12 @@ export const wholeNumbers = {
   DATABASE_POOL_SIZE: { fallback: 10, least: 1, most: 1_000 },
   LEDGER_CALL_SECONDS: { fallback: 10, least: 1, most: 20 },
   LEDGER_SYNC_MINUTES: { fallback: 15, least: 1, most: 1_440 },
-  WEBHOOK_RETRY_MILLISECONDS: { fallback: 30_000, least: 1, most: 30_000 },
+  WEBHOOK_RETRY_MILLISECONDS: { fallback: defaultFirstPauseMs, least: 1, most: 30_000 },
   WORKER_PORT: { fallback: 0, least: 0, most: 65_535 },
 } as const satisfies Readonly<Record<string, WholeNumber>>;
 
 /** A word out of a few, with its default. */
-export interface Choice {
+interface Choice {
   readonly fallback: string;
   readonly words: readonly string[];
 }
@@ -50,7 +52,7 @@ export const texts = {
   API_HOST: "127.0.0.1",
   ADMIN_HOST: "127.0.0.1",
   WORKER_HOST: "127.0.0.1",
-  TASK_QUEUE: "billing",
+  TASK_QUEUE: defaultTaskQueue,
   TRUSTED_PROXIES: defaultTrustedProxies,
 } as const satisfies Readonly<Record<string, string>>;
 

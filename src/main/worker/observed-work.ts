@@ -4,7 +4,7 @@
  */
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import type { DeliveryStore } from "../../store/events/deliveries.ts";
-import type { OpenAmendments } from "../../store/ledger-jobs/amendments.ts";
+import type { OpenAmendments } from "../../store/ledger-jobs/amendments/amendments.ts";
 import type { ClaimedJob, Taken } from "../../store/ledger-jobs/claim-jobs.ts";
 import type { PostingOutcome } from "../../store/ledger-jobs/document-outcomes.ts";
 import type { OpenPosting, PostingStore } from "../../store/ledger-jobs/posting-store.ts";

@@ -11,9 +11,6 @@ import { inTransactionSpan, isTraced } from "./trace-context.ts";
 /** The connections of one process. A statement over it is a transaction by itself. */
 export type Pool = pg.Pool;
 
-/** One connection of a pool. */
-export type Connection = pg.PoolClient;
-
 /** A connection inside a transaction. */
 export type Transaction = Pick<pg.PoolClient, "query">;
 
@@ -23,14 +20,11 @@ export type Statement = pg.QueryConfig & { readonly timeLimitMs?: number };
 /** Any row of a result. */
 export type AnyRow = pg.QueryResultRow;
 
-/** An error that the server has answered. `code` is its SQLSTATE. */
-export const { DatabaseError } = pg;
-
 /**
  * Settings of a pool. `size` is the number of connections of this process. The server's
  * `max_connections` bounds the sum over all processes.
  */
-export interface PoolSettings {
+interface PoolSettings {
   readonly databaseUrl: string;
   readonly size: number;
   /** Shown in `pg_stat_activity`. */

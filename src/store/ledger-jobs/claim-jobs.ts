@@ -96,7 +96,7 @@ interface ClaimedKind {
 const validatedBy = `taken.skip_validation AS "skipValidation",
     (c.status = 'inactive' AND c.deactivated_at IS NULL AND EXISTS (
       SELECT 1 FROM ledger_sync_cursors w
-      WHERE w.organisation_id = $1 AND w.swept_at > now() - interval '1 day')) AS "isContactGone"`;
+      WHERE w.organisation_id = $1 AND w.synced_at > now() - interval '1 day')) AS "isContactGone"`;
 
 /** SQL: the lines of a document as JSON, with decimals as text. */
 const linesOf = (table: string, owner: string, units: string, unitPrice: string): string => `(

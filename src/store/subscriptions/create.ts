@@ -1,6 +1,7 @@
 /**
  * Creates subscriptions. One read loads the facts for the decision. One statement writes the
- * subscription, its periods, its invoices under reserved numbers, and a job for each document.
+ * subscription, its periods, its invoices under reserved numbers, and a job for each document. SQL:
+ * the hot path, in which a number is a claim of a counter.
  */
 import { startOfDay } from "../../domain/calendar/civil-date.ts";
 import { formatDecimal } from "../../domain/money/decimal.ts";

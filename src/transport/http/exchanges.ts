@@ -45,7 +45,7 @@ export interface RequestLine {
 export type Within = (request: HttpRequest, exchange: Exchange, run: () => void) => void;
 
 /** The handlers of the paths and the observers of the exchanges. */
-export interface ExchangeParts {
+interface ExchangeParts {
   readonly own: ReadonlyMap<string, Answer>;
   /** Answers to `POST` in addition to those of the services, by path. */
   readonly ledgerEndpoints?: ReadonlyMap<string, Answer>;

@@ -11,7 +11,7 @@ import { credentialIdOf, organisationIdOf, type Principal } from "./caller.ts";
 import type { Pass } from "./gate/gate.ts";
 
 /** A finished request as the port reports it. */
-export interface ObservedRequest {
+interface ObservedRequest {
   readonly requestId: string;
   /** `1.1` or `2.0`. */
   readonly httpVersion: string;
@@ -40,7 +40,7 @@ export interface ObservedRequest {
 export type RequestLabel = "operation" | "protocol" | "outcome";
 
 /** The targets of the observation. */
-export interface ObserveParts {
+interface ObserveParts {
   readonly log: Pick<Logger, "info">;
   /** Seconds of each request. */
   readonly requests: Pick<Histogram<RequestLabel>, "observe">;

@@ -30,7 +30,7 @@ export interface WorkerLog {
 }
 
 /** The activities and observers of a worker. */
-export interface WorkerSettings {
+interface WorkerSettings {
   readonly taskQueue: string;
   readonly activities: object;
   readonly log: WorkerLog;

@@ -23,7 +23,7 @@ export async function freePorts(): Promise<Record<string, string>> {
 }
 
 /** A `curl` command as the request that it makes. */
-export interface CurlRequest {
+interface CurlRequest {
   readonly url: string;
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;

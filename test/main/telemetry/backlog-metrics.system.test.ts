@@ -9,10 +9,10 @@ import { watchBacklog } from "../../../src/main/telemetry/backlog-metrics.ts";
 import { readBacklog } from "../../../src/store/backlog/backlog.ts";
 import { createEncryption } from "../../../src/store/database/encryption.ts";
 import { type BillingFixture, billingFixture } from "../../store/billing/billing-fixture.ts";
-import { type WebhookRows, webhookRows } from "../../support/webhook-rows.ts";
+import { type WebhookBuilder, webhookBuilder } from "../../support/webhook-builder.ts";
 
 let billing: BillingFixture;
-let webhooks: WebhookRows;
+let webhooks: WebhookBuilder;
 let isLost = false;
 let reads = 0;
 const registry = new Registry();
@@ -20,7 +20,7 @@ const cached = new Registry();
 
 beforeAll(async () => {
   billing = await billingFixture();
-  webhooks = webhookRows(billing.pool, createEncryption(randomBytes(32)));
+  webhooks = webhookBuilder(billing.pool, createEncryption(randomBytes(32)));
   const read = async () => {
     reads += 1;
     if (isLost) throw new Error("the database could not be reached");

@@ -66,9 +66,3 @@ export const verdict = (
 ): string => `CASE WHEN d.ledger_updated_at > r.updated_at THEN 'older'
     WHEN d.ledger_reported_at >= $3::timestamptz OR ${isBusy[kind]} THEN 'again'
     ELSE 'write' END`;
-
-/**
- * SQL text of the error of an invoice whose observed state does not fit the columns here. Only an
- * observation writes it.
- */
-export const unfitText = "'The ledger''s values fit no record here.'";

@@ -27,7 +27,7 @@ export async function seedInvoice(pool: pg.Pool): Promise<AmendedRows> {
 }
 
 /** The optional members of an amendment. */
-export interface AmendmentRow {
+interface AmendmentRow {
   readonly joins?: boolean;
   readonly awaitedUntil?: Date | null;
   /** The units after the change that names it, from 2. */

@@ -3,12 +3,11 @@
  * ends the job, writes its invoice and many lines, and notifies waiting callers.
  */
 
-import type { DocumentStatus } from "../../domain/model/invoice.ts";
-import type { LedgerJob } from "../../gen/prisma/client.ts";
-import { lockSubscriptions } from "../database/lock-order.ts";
-import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
-import { closeAmendment } from "./abandon-amendment.ts";
-import { planAllocations } from "./credit-allocations.ts";
+import type { DocumentStatus } from "../../../domain/model/invoice.ts";
+import type { LedgerJob } from "../../../gen/prisma/client.ts";
+import { lockSubscriptions } from "../../database/lock-order.ts";
+import { inTransaction, type Pool, type Transaction } from "../../database/pool.ts";
+import { planAllocations } from "../credit-allocations.ts";
 import {
   isUnwritable,
   lineRecord,
@@ -16,9 +15,10 @@ import {
   plain,
   type UndoneOutcome,
   unwritableAnswer,
-} from "./document-outcomes.ts";
-import { endJob, notifyCallers } from "./job-lease.ts";
-import { recordOutcomes } from "./record-outcomes.ts";
+} from "../document-outcomes.ts";
+import { endJob, notifyCallers } from "../job-lease.ts";
+import { recordOutcomes } from "../record-outcomes.ts";
+import { closeAmendment } from "./abandon-amendment.ts";
 
 /**
  * The invoice as the ledger reported it. `not_in_external`: the ledger no longer has it, and its

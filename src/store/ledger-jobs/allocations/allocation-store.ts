@@ -3,24 +3,16 @@
  * connection.
  */
 
-import type { Encryption } from "../database/encryption.ts";
-import { inTransaction, type Pool } from "../database/pool.ts";
-import {
-  type ConnectionState,
-  pauseConnection,
-  readConnection,
-} from "../ledger-connection/connections.ts";
+import type { Encryption } from "../../database/encryption.ts";
+import { inTransaction, type Pool } from "../../database/pool.ts";
+import { bindConnection, type ConnectionAccess } from "../../ledger-connection/connections.ts";
+import { planAllocations } from "../credit-allocations.ts";
+import { rescheduleLeased } from "../job-lease.ts";
 import { type AllocationResult, recordAllocation } from "./allocation-outcomes.ts";
 import { type AllocationToSend, readAllocationWait, takeAllocation } from "./claim-allocations.ts";
-import { planAllocations } from "./credit-allocations.ts";
-import { rescheduleLeased } from "./job-lease.ts";
 
 /** Store of one organisation's allocations. */
-export interface AllocationStore {
-  /** The connection with its secret decrypted, or null if there is none. */
-  connection(): Promise<ConnectionState | null>;
-  /** Pauses every call of the connection. */
-  pause(pauseMs: number, reason: string): Promise<void>;
+export interface AllocationStore extends ConnectionAccess {
   /** Reschedules the subscription's allocation, unless it is leased. */
   reschedule(subscriptionId: string, pauseMs: number, reason: string): Promise<void>;
   /** True if a step was planned. */
@@ -37,8 +29,7 @@ export type OpenAllocations = (organisationId: string) => AllocationStore;
 /** Binds allocations to a pool. `encryption` decrypts the connections' secrets. */
 export function createAllocations(pool: Pool, encryption: Encryption): OpenAllocations {
   return (organisationId) => ({
-    connection: () => readConnection(pool, encryption, organisationId),
-    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
+    ...bindConnection(pool, encryption, organisationId),
     reschedule: (subscriptionId, pauseMs, reason) =>
       rescheduleLeased(
         pool,

@@ -5,23 +5,22 @@
  */
 
 import { strict as assert } from "node:assert";
-import type { BillingState, PeriodState } from "../../domain/model/billing-state.ts";
+import type { BillingState, PeriodState } from "../../../domain/model/billing-state.ts";
 import {
   billClosedAmendment,
   type ClosedDecision,
-} from "../../domain/subscriptions/abandoned-amendment.ts";
-import type { LedgerJob } from "../../gen/prisma/client.ts";
-import { loadStates } from "../billing/billing-state.ts";
-import { holdOrganisation, savePeriods } from "../billing/locked-subscription.ts";
-import { newId } from "../database/ids.ts";
-import { lockSubscriptions } from "../database/lock-order.ts";
-import type { Transaction } from "../database/pool.ts";
-import { type Issuing, issueCreditNotes, issueInvoices } from "../documents/issue-documents.ts";
-import { appendLines } from "../documents/save-amendment.ts";
+} from "../../../domain/subscriptions/abandoned-amendment.ts";
+import { loadStates } from "../../billing/billing-state.ts";
+import { holdOrganisation, savePeriods } from "../../billing/locked-subscription.ts";
+import { newId } from "../../database/ids.ts";
+import { lockSubscriptions } from "../../database/lock-order.ts";
+import type { Transaction } from "../../database/pool.ts";
+import { type Issuing, issueCreditNotes, issueInvoices } from "../../documents/issue-documents.ts";
+import { appendLines } from "../../documents/save-amendment.ts";
+import { plain } from "../document-outcomes.ts";
+import { endHeldJob, lockHeldJob } from "../job-lease.ts";
 import type { AmendmentAttempt, AmendmentOutcome } from "./amendment-outcomes.ts";
 import { isAddedLine, lackingChanges, loadClosed, movedReason } from "./closed-amendment.ts";
-import { plain } from "./document-outcomes.ts";
-import { endJob, notifyCallers } from "./job-lease.ts";
 
 type Closing = AmendmentOutcome & { readonly kind: "closed" };
 
@@ -47,9 +46,10 @@ export async function closeAmendment(
   // The lock order of every change of a subscription (INVARIANT-5).
   const organisation = await holdOrganisation(client, organisationId);
   await lockSubscriptions(client, organisationId, [subscriptionId]);
-  const held = await hold(client, organisationId, amendment);
+  const held = await lockHeldJob(client, organisationId, id, attempts);
   if (held === null) return false;
   const { invoiceId, awaitedUntil } = held;
+  assert(invoiceId, "an amendment has an invoice");
   const { isRepriceable } = closing;
   const { closed, now } = await loadClosed(client, organisationId, invoiceId, isRepriceable);
   const [loaded] = await loadStates(client, organisation, { ids: [subscriptionId], now });
@@ -61,11 +61,10 @@ export async function closeAmendment(
     await restorePrice(client, organisationId, subscriptionId, invoiceId, decision.period);
   const isBilled = issued.jobIds.length > 0;
   await leaveInvoice(client, organisationId, invoiceId, closing, isBilled);
-  const [state, reason] = isBilled ? ["done", movedReason] : ["refused", plain(closing.reason)];
-  await client.query({
-    name: "close_amendment",
-    text: closeText,
-    values: [organisationId, id, attempts, state, reason, plain(closing.message)],
+  await endHeldJob(client, organisationId, id, attempts, {
+    state: isBilled ? "done" : "refused",
+    reason: isBilled ? movedReason : plain(closing.reason),
+    message: plain(closing.message),
   });
   const documents = [issued.invoiceId, isRepriceable, issued.creditNoteId, issued.jobIds];
   await client.query({
@@ -75,31 +74,6 @@ export async function closeAmendment(
   });
   return true;
 }
-
-/** The amended invoice, and until when a caller waits. */
-type HeldAmendment = Pick<LedgerJob, "awaitedUntil"> & { readonly invoiceId: string };
-
-/** Locks the job. Null if another attempt has it. */
-async function hold(
-  client: Transaction,
-  organisationId: string,
-  { id, attempts }: AmendmentAttempt,
-): Promise<HeldAmendment | null> {
-  const { rows } = await client.query<HeldAmendment>({
-    name: "hold_amendment",
-    text: `SELECT o.invoice_id AS "invoiceId", o.awaited_until AS "awaitedUntil"
-      FROM ledger_jobs o WHERE o.organisation_id = $1 AND o.id = $2 AND o.attempts = $3
-        AND o.state IN ('sending', 'uncertain') FOR UPDATE`,
-    values: [organisationId, id, attempts],
-  });
-  return rows[0] ?? null;
-}
-
-const closeText = `
-WITH job AS (
-  ${endJob} RETURNING t.id, t.state
-)
-SELECT ${notifyCallers("job")} FROM job`;
 
 // A deferred line follows its invoice line to the new invoice.
 const moveLinesText = `

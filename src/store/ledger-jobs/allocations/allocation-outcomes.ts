@@ -4,15 +4,15 @@
  * database's clock.
  */
 
-import { lockInOrder } from "../database/lock-order.ts";
-import { inTransaction, type Pool, type Transaction } from "../database/pool.ts";
+import { lockInOrder } from "../../database/lock-order.ts";
+import { inTransaction, type Pool, type Transaction } from "../../database/pool.ts";
 import {
   type ObservedInvoiceState,
   type ObservedNoteState,
   saveObservedInvoice,
   saveObservedNote,
-} from "../documents/credit-note-state.ts";
-import { planAllocations } from "./credit-allocations.ts";
+} from "../../documents/credit-note-state.ts";
+import { planAllocations } from "../credit-allocations.ts";
 import {
   doneRecord,
   type Held,
@@ -23,7 +23,7 @@ import {
   type UndoneOutcome,
   undoneRecord,
   unwritableAnswer,
-} from "./document-outcomes.ts";
+} from "../document-outcomes.ts";
 
 /** Both sides of an allocation as observed in the ledger. Null for a side that was not read. */
 export interface ObservedCreditState {

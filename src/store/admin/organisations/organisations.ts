@@ -1,14 +1,14 @@
-/** Creates organisations, and changes their settings and their Setup Mode, for the admin API. */
+/** Creates organisations, and changes their settings, for the admin API. */
 
-import { db } from "../database/client.ts";
-import { isId } from "../database/ids.ts";
-import type { Page, PageRequest } from "../database/page.ts";
-import type { Pool, Transaction } from "../database/pool.ts";
-import { withoutUndefined } from "../database/without-undefined.ts";
-import { type Actor, type Changed, type Changes, changed, isTaken } from "./changes.ts";
-import { pageBySeq } from "./page-by-seq.ts";
-import { createCounters } from "./provision.ts";
-import { billThenSwitch, type SetupModeChange } from "./setup-mode-switch.ts";
+import { db } from "../../database/client.ts";
+import { isId } from "../../database/ids.ts";
+import type { Page, PageRequest } from "../../database/page.ts";
+import type { Pool, Transaction } from "../../database/pool.ts";
+import { withoutUndefined } from "../../database/without-undefined.ts";
+import { type Actor, type Changed, type Changes, changed, isTaken } from "../changes.ts";
+import { pageBySeq } from "../page-by-seq.ts";
+import { createCounters } from "../provision.ts";
+import { countUnbilled } from "./current-organisation.ts";
 import {
   type AdminOrganisation,
   loadLocked,
@@ -20,7 +20,7 @@ import {
 export type { AdminOrganisation } from "./update-organisation.ts";
 
 /** The settings that can change. Undefined leaves a setting as it is. */
-export type OrganisationChanges = {
+type OrganisationChanges = {
   readonly [K in
     | "name"
     | "timezone"
@@ -34,7 +34,7 @@ export type OrganisationChanges = {
 };
 
 /** A new organisation. An undefined field takes the default of its column. */
-export type NewOrganisation = OrganisationChanges &
+type NewOrganisation = OrganisationChanges &
   Pick<AdminOrganisation, "id" | "name" | "timezone" | "defaultCurrency" | "livemode"> & {
     readonly setupMode?: boolean | undefined;
   };
@@ -47,28 +47,14 @@ export interface OrganisationStore {
   list(page: PageRequest): Promise<Page<AdminOrganisation>>;
   update(actor: Actor, id: string, changes: OrganisationChanges): Promise<AdminOrganisation | null>;
   /**
-   * Bills what is due, then switches. Refuses `invalid_state` while too much is still due, a due
-   * subscription is parked, or an end, amendment or restoration runs. What was billed stays billed.
+   * Counts active subscriptions whose current period began in Setup Mode. That period is never
+   * billed. SETUP-3.
    */
-  setSetupMode(actor: Actor, id: string, setupMode: boolean): Promise<SetupModeChange | null>;
+  countUnbilled(id: string): Promise<number>;
 }
 
-/**
- * Time limit of the billing before a switch of Setup Mode. It covers some hundred thousand
- * subscriptions while the operator waits.
- */
-const performLimitMs = 20_000;
-
-/**
- * Creates the organisation store over changes. Billing before a switch of Setup Mode runs over the
- * pool, for at most `performMs`.
- */
-export function createOrganisationStore(
-  pool: Pool,
-  changes: Changes,
-  performMs = performLimitMs,
-): OrganisationStore {
-  const { run } = changes;
+/** Creates the organisation store over changes. */
+export function createOrganisationStore(pool: Pool, { run }: Changes): OrganisationStore {
   const get = async (id: string): Promise<AdminOrganisation | null> => {
     if (!isId(id)) return null;
     const query = { where: { id }, include: withConnection };
@@ -100,8 +86,7 @@ export function createOrganisationStore(
         return updateOrganisation(tx, before, withoutUndefined(settings));
       });
     },
-    setSetupMode: async (actor, id, setupMode) =>
-      isId(id) ? billThenSwitch(pool, changes, actor, { id, setupMode, performMs }) : null,
+    countUnbilled: (id) => countUnbilled(pool, id),
   };
 }
 

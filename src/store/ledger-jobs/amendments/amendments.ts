@@ -10,21 +10,21 @@ import { strict as assert } from "node:assert";
 import type {
   LedgerReferenceData,
   ReferenceDataKind,
-} from "../../domain/billing/ledger-validation.ts";
-import type { LineKind } from "../../domain/model/invoice.ts";
-import type { Invoice, InvoiceLine, LedgerJob } from "../../gen/prisma/client.ts";
-import type { Encryption } from "../database/encryption.ts";
-import type { Pool } from "../database/pool.ts";
+} from "../../../domain/billing/ledger-validation.ts";
+import type { LineKind } from "../../../domain/model/invoice.ts";
+import type { Invoice, InvoiceLine, LedgerJob } from "../../../gen/prisma/client.ts";
+import { msUntil } from "../../database/clock.ts";
+import type { Encryption } from "../../database/encryption.ts";
+import type { Pool } from "../../database/pool.ts";
+import { bindConnection, type ConnectionAccess } from "../../ledger-connection/connections.ts";
 import {
-  type ConnectionState,
-  pauseConnection,
-  readConnection,
-} from "../ledger-connection/connections.ts";
-import { invalidateReferenceData, loadReferenceData } from "../ledger-connection/reference-data.ts";
+  invalidateReferenceData,
+  loadReferenceData,
+} from "../../ledger-connection/reference-data.ts";
+import type { LineToSend } from "../claim-jobs.ts";
+import { claimJob, dueAt, rescheduleLeased } from "../job-lease.ts";
 import { type AmendmentOutcome, recordAmendment } from "./amendment-outcomes.ts";
-import type { LineToSend } from "./claim-jobs.ts";
 import { movedReason } from "./closed-amendment.ts";
-import { claimed, dueAt, isDue, msUntil, rescheduleLeased } from "./job-lease.ts";
 
 /**
  * A line of the invoice. `amending`: added or re-priced here, and not yet so in the ledger.
@@ -54,23 +54,17 @@ export interface AmendmentToSend
  * or `abandoned`, and null while it is open. Then it can be taken in `nextInMs`, and `reason` is
  * its last failure.
  */
-export interface AmendmentState
-  extends Pick<Invoice, "number">,
-    Pick<LedgerJob, "attempts" | "reason"> {
+interface AmendmentState extends Pick<Invoice, "number">, Pick<LedgerJob, "attempts" | "reason"> {
   readonly outcome: string | null;
   readonly nextInMs: number | null;
 }
 
 /** Store of one organisation's amendments. */
-export interface AmendmentStore {
-  /** The connection with its secret decrypted, or null if there is none. */
-  connection(): Promise<ConnectionState | null>;
+export interface AmendmentStore extends ConnectionAccess {
   /** The cached reference data, as far as it is reliable enough to refuse by (POSTING-5). */
   referenceData(): Promise<LedgerReferenceData>;
   /** Invalidates these kinds of reference data, because a refusal was about them. */
   invalidate(kinds: readonly ReferenceDataKind[]): Promise<void>;
-  /** Pauses every call of the connection. */
-  pause(pauseMs: number, reason: string): Promise<void>;
   /** Loads the amendment's state. Null if there is none. */
   read(jobId: string): Promise<AmendmentState | null>;
   /** Takes the amendment under a lease. Null if it is decided, rescheduled or leased elsewhere. */
@@ -90,10 +84,9 @@ export type OpenAmendments = (organisationId: string) => AmendmentStore;
 /** Binds amendments to a pool. `encryption` decrypts the connections' secrets. */
 export function createAmendments(pool: Pool, encryption: Encryption): OpenAmendments {
   return (organisationId) => ({
-    connection: () => readConnection(pool, encryption, organisationId),
+    ...bindConnection(pool, encryption, organisationId),
     referenceData: () => loadReferenceData(pool, organisationId),
     invalidate: (kinds) => invalidateReferenceData(pool, organisationId, kinds, "refused_by"),
-    pause: (pauseMs, reason) => pauseConnection(pool, organisationId, pauseMs, reason),
     read: (jobId) => readState(pool, organisationId, jobId),
     take: (jobId, leaseMs) => take(pool, organisationId, jobId, leaseMs),
     reschedule: (jobId, pauseMs, reason) =>
@@ -121,23 +114,20 @@ async function readState(
   return rows[0] ?? null;
 }
 
-const takeText = `
-WITH taken AS (
-  UPDATE ledger_jobs t SET ${claimed}
-  WHERE t.organisation_id = $1 AND t.id = $2 AND t.kind = 'amend_invoice' AND ${isDue}
-  RETURNING t.*
-)
-SELECT taken.id, taken.attempts, taken.joins, taken.skip_validation AS "skipValidation",
-  coalesce(taken.awaited_until > now(), false) AS "isAwaited",
-  taken.subscription_id AS "subscriptionId", taken.invoice_id AS "invoiceId", i.number,
-  i.ledger_invoice_id AS "ledgerId",
-  (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending,
-    'ledgerLineId', l.ledger_line_id, 'kind', l.kind, 'name', l.name,
-    'description', l.description, 'units', l.units, 'unitPrice', l.unit_price::text,
-    'amount', l.amount::text, 'revenueAccount', l.revenue_account, 'taxType', l.tax_type)
-    ORDER BY l.position)
-  FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines
-FROM taken JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id`;
+const claim = {
+  condition: "t.id = $2 AND t.kind = 'amend_invoice'",
+  columns: `taken.id, taken.attempts, taken.joins, taken.skip_validation AS "skipValidation",
+    coalesce(taken.awaited_until > now(), false) AS "isAwaited",
+    taken.subscription_id AS "subscriptionId", taken.invoice_id AS "invoiceId", i.number,
+    i.ledger_invoice_id AS "ledgerId",
+    (SELECT json_agg(json_build_object('id', l.id, 'amending', l.amending,
+      'ledgerLineId', l.ledger_line_id, 'kind', l.kind, 'name', l.name,
+      'description', l.description, 'units', l.units, 'unitPrice', l.unit_price::text,
+      'amount', l.amount::text, 'revenueAccount', l.revenue_account, 'taxType', l.tax_type)
+      ORDER BY l.position)
+    FROM invoice_lines l WHERE l.organisation_id = $1 AND l.invoice_id = i.id) AS lines`,
+  joins: "JOIN invoices i ON i.organisation_id = $1 AND i.id = taken.invoice_id",
+};
 
 async function take(
   pool: Pool,
@@ -145,13 +135,9 @@ async function take(
   jobId: string,
   leaseMs: number,
 ): Promise<AmendmentToSend | null> {
-  const { rows } = await pool.query<AmendmentToSend>({
-    name: "take_amendment",
-    text: takeText,
-    values: [organisationId, jobId, leaseMs],
-  });
-  const [taken] = rows;
-  if (taken === undefined) return null;
+  const order = { ...claim, value: jobId, leaseMs };
+  const taken = await claimJob<AmendmentToSend>(pool, organisationId, order);
+  if (taken === null) return null;
   assert(taken.ledgerId, "an amended invoice was in the ledger");
   return taken;
 }

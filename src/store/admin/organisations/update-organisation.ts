@@ -1,14 +1,17 @@
-/** Changes the settings of an organisation, and reads its record for the admin API. */
+/**
+ * Changes the settings of an organisation, and reads its record for the admin API. SQL where one
+ * statement locks and writes many subscriptions.
+ */
 
 import type {
   FirstInvoiceStatus,
   OrganisationSettings,
-} from "../../domain/model/organisation-settings.ts";
-import type { Organisation } from "../../gen/prisma/client.ts";
-import { db } from "../database/client.ts";
-import type { Transaction } from "../database/pool.ts";
-import { type Changed, changed } from "./changes.ts";
-import { lockOrganisation } from "./row-locks.ts";
+} from "../../../domain/model/organisation-settings.ts";
+import type { Organisation } from "../../../gen/prisma/client.ts";
+import { db } from "../../database/client.ts";
+import { lockOrganisation } from "../../database/lock-order.ts";
+import type { Transaction } from "../../database/pool.ts";
+import { type Changed, changed } from "../changes.ts";
 
 /** An organisation with fields that only the admin API shows. */
 export interface AdminOrganisation extends OrganisationSettings {

@@ -5,14 +5,14 @@
  */
 
 import { strict as assert } from "node:assert";
-import { civilDate } from "../../domain/calendar/civil-date.ts";
-import { parseDecimal } from "../../domain/money/decimal.ts";
+import { civilDate } from "../../../domain/calendar/civil-date.ts";
+import { parseDecimal } from "../../../domain/money/decimal.ts";
 import type {
   ChargedUnits,
   ClosedAmendment,
-} from "../../domain/subscriptions/abandoned-amendment.ts";
-import type { Period } from "../../gen/prisma/client.ts";
-import type { Transaction } from "../database/pool.ts";
+} from "../../../domain/subscriptions/abandoned-amendment.ts";
+import type { Period } from "../../../gen/prisma/client.ts";
+import type { Transaction } from "../../database/pool.ts";
 
 /** The reason of a done amendment that new documents bill. */
 export const movedReason = "moved";
