@@ -58,8 +58,8 @@ export interface Backlog {
 const statementMs = 3_000;
 
 /**
- * Each statement follows an index. A scan of a table would grow with it, and a bitmap would read all
- * rows of an organisation before a limit ends the scan.
+ * Each statement follows an index. A scan of a table would grow with it, and a bitmap would read
+ * all rows of an organisation before a limit ends the scan.
  */
 const begin = `BEGIN READ ONLY; SET LOCAL statement_timeout = ${statementMs};
   SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off`;
