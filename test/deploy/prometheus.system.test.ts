@@ -59,7 +59,7 @@ afterAll(() => system?.stop());
 
 test("promtool accepts the rules, and each alert fires on its symptom", async () => {
   if (promtool === null) return;
-  await promtool(["check", "rules", "rules.yml"], prometheus);
+  await promtool(["check", "config", "prometheus.yml"], prometheus);
   await promtool(["test", "rules", "rules.test.yml"], prometheus);
 });
 
